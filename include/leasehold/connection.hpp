@@ -1,0 +1,83 @@
+#pragma once
+// The seam between leasehold and a client library: how to send a statement.
+//
+// A driver implements this class once for libpq, MySQL Connector/C++, sqlite3 or SOCI; everything
+// else (what to send, and what it means) is the same above it. Most programs never touch it: they
+// open a `database` and use what stands on it. Write one to bring a client library of your own.
+//
+// Placeholders are the engine's own: $1, $2 … on PostgreSQL, ? elsewhere.
+//
+// | state            | execute                | begin             | commit              | rollback |
+// |------------------|------------------------|-------------------|---------------------|----------|
+// | idle             | runs and commits       | → in transaction  | wrong_transaction   | no effect|
+// | in transaction   | runs                   | wrong_transaction | → idle              | → idle   |
+// | failed (postgres)| wrong_transaction      | wrong_transaction | wrong_transaction   | → idle   |
+// | lost             | connection_lost        | connection_lost   | connection_lost     | no effect|
+//
+// Promises: no call blocks for longer than the statement time-out, plus one second where the client
+// library cannot do better, even when the other side has vanished without a word; a call that gave
+// up leaves the connection `lost`. A statement that fails leaves no result undrained.
+// Errors: leasehold::error. `outcome_is_unknown()` is set exactly when a statement outside a
+// transaction, or a COMMIT, may have reached the server and its answer did not reach us.
+//
+// Threads: distinct connections, safe; one connection, one thread at a time.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "leasehold/engine.hpp"
+#include "leasehold/value.hpp"
+
+namespace leasehold {
+
+enum class connection_state { idle = 0, in_transaction = 1, failed = 2, lost = 3 };
+
+// A wake-up sent by another connection. A hint only: it may be lost, late or spurious.
+struct notification {
+    std::string channel;
+    std::string payload;
+};
+
+class connection {
+public:
+    connection() = default;
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+    virtual ~connection() = default;
+
+    virtual const server_info& server() const noexcept = 0;
+
+    // By what the client library knows; sends nothing. A borrowed MySQL connection cannot always
+    // tell an explicit transaction from none: it then answers in_transaction.
+    virtual connection_state state() noexcept = 0;
+
+    // One statement. It is prepared once per connection where the server side allows that.
+    virtual result execute(std::string_view sql, const parameters& values = {}) = 0;
+
+    // Several statements separated by `;`, in order, in one round trip on servers. Stops at the
+    // first that fails. Answers with the rows of the last statement that returned any.
+    // Parameters are numbered across all statements; PostgreSQL takes none here.
+    virtual result execute_script(std::string_view sql, const parameters& values = {}) = 0;
+
+    // READ COMMITTED on servers; on SQLite the write lock is taken at once (BEGIN IMMEDIATE).
+    virtual void begin() = 0;
+    virtual void commit() = 0;
+    // Never throws: a connection whose rollback failed is lost, and the server rolls back by itself.
+    virtual void rollback() noexcept = 0;
+
+    // Bounds every following call. At least 1 ms; what is longer than the driver can express is cut.
+    virtual void set_statement_timeout(std::chrono::milliseconds limit) = 0;
+
+    // Whether the other side answers a trivial statement. False leaves the connection lost or unfit.
+    bool answers() noexcept;
+
+    // Wake-ups. Where they do not exist (can_notify() is false) the others throw `unsupported`.
+    virtual bool can_notify() const noexcept { return false; }
+    virtual void listen(std::string_view channel);
+    virtual std::optional<notification> wait_for_notification(std::chrono::milliseconds patience);
+};
+
+}  // namespace leasehold

@@ -1,0 +1,126 @@
+#pragma once
+// How to reach a database, and which dialect it speaks: what every part of leasehold stands on.
+//
+//   leasehold::database db = leasehold::postgres::open("postgresql://app@db/app");
+//   leasehold::migrate(db);
+//
+// A bounded pool of connections and the dialect's statements behind a handle that is cheap to copy.
+// Opening connects to nothing: the first use does.
+//
+// Promises: no call waits for a connection or an answer beyond the time-outs below. A connection
+// that broke is replaced; after a failure the next attempts are spaced by a jittered back-off.
+// Nothing is held while waiting for a lock, and no operation needs a second connection.
+// Does not promise: to hide an outage. What cannot be answered is an exception.
+//
+// Errors: errc::connection_failed, timed_out (no connection free in time), schema_missing and
+// schema_mismatch on first use.
+//
+// Threads: safe, all of it; copies share one pool.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/observer.hpp"
+
+namespace leasehold {
+
+// What the tables are called: `prefix` goes before each name; on PostgreSQL they live in `schema`
+// (empty: the first of the user's search path). Both: letters, digits, underscore, not starting
+// with a digit, at most 30 bytes.
+struct table_names {
+    std::string prefix = "leasehold_";
+    std::string schema;
+};
+
+struct database_settings {
+    table_names names;
+    int connections_max = 8;  // 1 to 1000; each session keeps one more for its heartbeat
+    std::chrono::milliseconds connect_timeout{5000};    // to get one connection open; 100 ms to 1 h
+    std::chrono::milliseconds acquire_timeout{10000};   // to get a pooled one; 1 ms to 1 h
+    std::chrono::milliseconds statement_timeout{10000}; // per statement; 100 ms to 1 h
+    std::shared_ptr<leasehold::observer> observer;      // nothing: nobody is told
+};
+
+// Makes one connection, within the time given. Drivers provide it; so may you.
+using connector = std::function<std::unique_ptr<connection>(std::chrono::milliseconds patience)>;
+
+class transaction;
+
+class database {
+public:
+    explicit database(connector connect, database_settings settings = {});
+    // For engines whose database is a file: `create` makes what is missing, and only migrate() uses
+    // it, so that nothing else leaves an empty file behind.
+    database(connector connect, connector create, database_settings settings);
+
+    // A transaction of our own, for programs without a client library of their own. Takes one
+    // connection from the pool until it ends.
+    transaction begin() const;
+
+    // Connects if need be and says what is at the other end.
+    server_info server() const;
+
+    const database_settings& settings() const noexcept;
+
+    class implementation;  // private: src/session/database.hpp
+    const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+// A transaction the library only takes part in: it never commits, rolls back or changes settings.
+// Made from a `transaction`, from any `connection`, or by leasehold::borrow(…) of a driver header.
+// Valid while what it was made from is.
+class transaction_ref {
+public:
+    transaction_ref(connection& inside) noexcept : inside_(&inside) {}
+    connection& inside() const noexcept { return *inside_; }
+
+private:
+    connection* inside_;
+};
+
+// A connection lent by the caller's own client library; see leasehold::borrow in driver/*.hpp.
+// Converts to a transaction_ref; may be a temporary: `lease->verify_in(leasehold::borrow(sql))`.
+class borrowed_connection {
+public:
+    explicit borrowed_connection(std::unique_ptr<connection> adapter)
+        : adapter_(std::move(adapter)) {}
+    operator transaction_ref() const noexcept { return {*adapter_}; }
+    connection& inside() const noexcept { return *adapter_; }
+
+private:
+    std::unique_ptr<connection> adapter_;
+};
+
+// One transaction on a pooled connection; rolls back when destroyed without commit().
+//
+//   leasehold::transaction tx = db.begin();
+//   tx.execute("UPDATE invoice SET closed = true WHERE month = $1", {"2026-10"});
+//   lease->verify_in(tx);
+//   tx.commit();
+//
+// Threads: one thread at a time.
+class transaction {
+public:
+    transaction(transaction&&) noexcept;
+    transaction& operator=(transaction&&) noexcept;
+    ~transaction();
+
+    result execute(std::string_view sql, const parameters& values = {});
+    void commit();
+    void rollback() noexcept;
+    operator transaction_ref();
+
+private:
+    friend class database;
+    class state;
+    explicit transaction(std::unique_ptr<state> held);
+    std::unique_ptr<state> held_;
+};
+
+}  // namespace leasehold

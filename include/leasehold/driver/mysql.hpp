@@ -1,0 +1,38 @@
+#pragma once
+// MySQL 8.0.1 or newer and MariaDB 10.6 or newer through MySQL Connector/C++ (the JDBC interface).
+//
+//   leasehold::database db = leasehold::mysql::open("mysql://app:secret@db.example:3306/app");
+//
+// URL: mysql://user[:password]@host[:port]/database[?option=value&…]; user and password are
+// percent-decoded. Options, all about TLS: ssl-mode=DISABLED|PREFERRED|REQUIRED|VERIFY_CA|
+// VERIFY_IDENTITY, ssl-ca, ssl-cert, ssl-key. Any other is refused. Without a password in the URL
+// the environment's MYSQL_PWD is used.
+// Which of the two servers it is, is found out when connecting.
+//
+// Time-outs: Connector/C++ knows whole seconds only, so limits are rounded up, and a statement that
+// is given up may still be carried out by the server: its outcome is then unknown.
+//
+// Errors: invalid_argument for a malformed URL; connection_failed for host, port, password.
+// Threads: as database.hpp and connection.hpp say.
+#include <memory>
+#include <string_view>
+
+#include "leasehold/database.hpp"
+
+namespace sql {
+class Connection;
+}
+
+namespace leasehold {
+
+namespace mysql {
+
+database open(std::string_view url, database_settings settings = {});
+
+}  // namespace mysql
+
+// Takes part in a transaction of the caller's own connection, which it neither opens nor closes;
+// its settings are left as they are.
+borrowed_connection borrow(sql::Connection* handle);
+
+}  // namespace leasehold

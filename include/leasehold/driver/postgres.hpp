@@ -1,0 +1,35 @@
+#pragma once
+// PostgreSQL 13 or newer through libpq, never blocking beyond its own deadlines.
+//
+//   leasehold::database db = leasehold::postgres::open("postgresql://app@db.example/app");
+//
+// Any URL or key=value string that libpq takes, TLS options included (sslmode, sslrootcert, …), and
+// its environment (PGPASSFILE, PGSSLMODE, …). Works behind a transaction-mode pooler: it is noticed
+// because the process that answers is not the one that greeted, and then nothing relies on
+// server-side session state, at the same number of round trips.
+// Two things libpq leaves to others: looking up a host name may take longer than connect_timeout
+// (addresses do not), and of several hosts one that swallows packets uses all of it up.
+//
+// Errors: invalid_argument for a malformed URL; connection_failed for host, port, password, too
+// many connections; no message holds the password.
+// Threads: as database.hpp and connection.hpp say.
+#include <memory>
+#include <string_view>
+
+#include "leasehold/database.hpp"
+
+struct pg_conn;  // libpq's PGconn
+
+namespace leasehold {
+
+namespace postgres {
+
+database open(std::string_view url, database_settings settings = {});
+
+}  // namespace postgres
+
+// Takes part in a transaction of the caller's own connection (a PGconn*), which it neither opens
+// nor closes; its settings are left as they are. Not in pipeline mode.
+borrowed_connection borrow(pg_conn* handle);
+
+}  // namespace leasehold

@@ -1,0 +1,21 @@
+#pragma once
+// SOCI sessions (4.0 or newer; backends postgresql, mysql and sqlite3) lent by the caller.
+//
+//   soci::transaction tr{sql};
+//   sql << "update invoice set closed = 1 where month = :m", soci::use(month);
+//   lease->verify_in(leasehold::borrow(sql));
+//   tr.commit();
+//
+// Errors: unsupported for any other backend. Threads: the session's own rule, one at a time.
+#include "leasehold/database.hpp"
+
+namespace soci {
+class session;
+}
+
+namespace leasehold {
+
+// Takes part in a transaction of the caller's session; nothing of it is changed.
+borrowed_connection borrow(soci::session& lent);
+
+}  // namespace leasehold

@@ -1,0 +1,34 @@
+#pragma once
+// SQLite through sqlite3: one file shared by the processes of one machine, nothing to set up.
+//
+//   leasehold::database db = leasehold::sqlite::open("sqlite:/var/lib/app/leasehold.db");
+//
+// The file is created by `migrate`, in a folder that must exist; it is opened in WAL mode with
+// synchronous=FULL. Network file systems are not supported (sqlite.org/wal.html). A connection does
+// not survive fork(): open the database in the child.
+// Every process of the machine shares one kernel, so its CLOCK_BOOTTIME is the database's clock:
+// steps of the wall clock change nothing, and a reboot frees everything.
+//
+// Errors: invalid_argument for a malformed URL; connection_failed where the folder is missing or
+// may not be read; read_only where the file or folder may not be written.
+// Threads: as database.hpp and connection.hpp say.
+#include <memory>
+#include <string_view>
+
+#include "leasehold/database.hpp"
+
+struct sqlite3;
+
+namespace leasehold {
+
+namespace sqlite {
+
+// URL: `sqlite:PATH`. `sqlite::memory:` is refused: it could not be shared.
+database open(std::string_view url, database_settings settings = {});
+
+}  // namespace sqlite
+
+// Takes part in a transaction of the caller's own handle, which it neither opens nor closes.
+borrowed_connection borrow(sqlite3* handle);
+
+}  // namespace leasehold

@@ -1,0 +1,26 @@
+#pragma once
+// The database engines leasehold speaks, and what a server says of itself.
+#include <string>
+#include <string_view>
+
+namespace leasehold {
+
+// MariaDB and MySQL share a wire protocol and a driver, not a dialect.
+enum class engine {
+    postgres = 1,  // 13 or newer
+    mysql = 2,     // 8.0.1 or newer
+    mariadb = 3,   // 10.6 or newer
+    sqlite = 4,    // 3.35 or newer
+    memory = 5,    // the model the tests hold the others against; no database at all
+};
+
+// "postgres", "mysql", "mariadb", "sqlite", "memory".
+std::string_view name_of(engine which) noexcept;
+
+struct server_info {
+    leasehold::engine engine = engine::sqlite;
+    int version = 0;           // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
+    std::string version_text;  // as the server says it
+};
+
+}  // namespace leasehold

@@ -1,0 +1,82 @@
+#pragma once
+// The one exception of the library, and the questions a caller can act on.
+//
+//   try {
+//       lease->verify_in(tx);
+//   } catch (const leasehold::error& failure) {
+//       if (failure.code() == leasehold::errc::lease_lost) return give_up();
+//       if (failure.is_transient()) return try_again();
+//       throw;
+//   }
+//
+// Contention is never an exception: a busy key is an empty result. An exception means that the
+// question could not be asked or answered, or that the answer proves a broken assumption.
+//
+// Promises: the message says what failed, on what, and what to do next, in one line, and holds no
+// password. What the server itself said may contain user data and is kept apart from it.
+//
+// Threads: an error is immutable; copies share their facts and copying never throws.
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace leasehold {
+
+// What went wrong, in the words a caller can act on.
+enum class errc {
+    invalid_argument = 1,   // a key, duration, URL or setting that can never be accepted
+    connection_failed = 2,  // could not connect: host, port, file, password, or too many connections
+    connection_lost = 3,    // a connection that worked has gone
+    timed_out = 4,          // the database did not answer within the time allowed
+    transient = 5,          // deadlock, serialization or lock wait: the same call may succeed next time
+    constraint = 6,         // the database refused a row by one of its constraints
+    schema_missing = 7,     // leasehold's tables are not there: run `leasehold migrate`
+    schema_mismatch = 8,    // the tables are of another version, edited, or half migrated
+    permission_denied = 9,  // the database user may not do this
+    read_only = 10,         // a replica, a read-only file or a read-only transaction
+    lease_lost = 11,        // the lease is not held any more; nothing may be written under it
+    session_lost = 12,      // the session has ended; open a new one
+    wrong_transaction = 13, // not in a transaction, in a failed one, or in one of another engine
+    unsupported = 14,       // this engine, version or build cannot do it
+    busy = 15,              // only from the Lockable adapters: the key is held and waiting was refused
+    database_error = 16,    // anything else the database said
+};
+
+// What the database said, for logs and for programs that know their engine.
+struct error_facts {
+    std::string sqlstate;        // five characters, or empty where the engine has none
+    int native_code = 0;         // the engine's own number, or 0
+    std::string server_message;  // may contain user data: not part of what()
+    bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
+    bool is_passing = false;  // of connection_failed: the server may take us later (starting, full)
+};
+
+class error : public std::runtime_error {
+public:
+    error(errc code, const std::string& message, error_facts facts = {});
+
+    errc code() const noexcept { return code_; }
+
+    // The same call, made again, may succeed: deadlock, time-out, lost connection, server starting.
+    bool is_transient() const noexcept;
+
+    // The connection cannot be used any more.
+    bool connection_is_lost() const noexcept;
+
+    // The request was sent and its answer was lost: it may have been done, or not. Never repeated
+    // blindly by the library; operations on leases settle it by asking with the owner id.
+    bool outcome_is_unknown() const noexcept { return facts_->outcome_unknown; }
+
+    const std::string& sqlstate() const noexcept { return facts_->sqlstate; }
+    int native_code() const noexcept { return facts_->native_code; }
+    const std::string& server_message() const noexcept { return facts_->server_message; }
+
+private:
+    errc code_;
+    std::shared_ptr<const error_facts> facts_;
+};
+
+// A stable, lower-case name of a code, for logs and `--json`: "connection_lost".
+const char* name_of(errc code) noexcept;
+
+}  // namespace leasehold

@@ -1,0 +1,51 @@
+#pragma once
+// Who holds: identities that only compare, and a description for people that never does.
+//
+// An owner id is 128 random bits, new for each acquisition: whoever shows it, together with the
+// fencing token, is the holder. Host, process and thread are never identity (a recycled process
+// number or a shared host name must not release somebody else's lease); they are in node_info,
+// for the people who read `leasehold locks`.
+//
+// Threads: immutable values.
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace leasehold {
+
+// 128 random bits. Printed as 32 lower-case hexadecimal digits.
+class identity {
+public:
+    static constexpr std::size_t size_bytes = 16;
+
+    // New random bits from the operating system.
+    static identity random();
+    // From 16 bytes as a database returns them, or from 32 hexadecimal digits; anything else is
+    // errc::invalid_argument.
+    static identity from_bytes(std::string_view bytes);
+    static identity from_text(std::string_view hexadecimal);
+
+    std::string bytes() const { return {bytes_.begin(), bytes_.end()}; }
+    std::string text() const;
+    auto operator<=>(const identity&) const = default;
+
+private:
+    std::array<char, size_bytes> bytes_{};
+};
+
+using owner_id = identity;
+using session_id = identity;
+
+// A number that only grows, per key: a store that remembers the highest it has seen can refuse a
+// holder that lost its lease and does not know it yet (Kleppmann 2016; Chubby's sequencer).
+struct fencing_token {
+    std::int64_t number = 0;
+    auto operator<=>(const fencing_token&) const = default;
+};
+
+// "name@host:pid" of this process, cut to 255 bytes; for people.
+std::string node_info_of_this_process(std::string_view name);
+
+}  // namespace leasehold

@@ -1,0 +1,43 @@
+#pragma once
+// Who holds what: for operators and dashboards.
+//
+//   for (const auto& lock : leasehold::list_locks(db, "invoices/")) print(lock);
+//
+// Promises: reads only, takes no locks, and never blocks anybody; force_release is the exception.
+// Does not promise: that it is still true when you read it.
+//
+// Threads: safe. Errors: what the database says.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/lease.hpp"
+
+namespace leasehold {
+
+struct session_info {
+    session_id id;
+    std::string node_info;  // name@host:pid
+    bool is_live = false;   // false: expired, waiting to be cleaned up
+    std::chrono::microseconds started_ago{0};
+    std::chrono::microseconds heartbeat_ago{0};
+    std::chrono::microseconds remaining{0};  // negative: expired so long ago
+};
+
+// Nothing where the key was never locked, or was idle for so long that it has been cleaned up.
+std::optional<lock_info> describe(const database& db, const key& name);
+
+// The held keys that begin with `prefix` (empty: all), in byte order of their names.
+std::vector<lock_info> list_locks(const database& db, std::string_view prefix = {});
+
+// Live sessions and those that died and were not cleaned up yet, oldest first.
+std::vector<session_info> list_sessions(const database& db);
+
+// Frees a key from whoever holds it. Its token becomes stale at once: what the victim proves or
+// writes under a fence is refused; its lost() fires with its next heartbeat. Waits for a
+// transaction that holds a proof. Answers with what was freed, or nothing where it was free.
+std::optional<lock_info> force_release(const database& db, const key& name);
+
+}  // namespace leasehold

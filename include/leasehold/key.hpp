@@ -1,0 +1,32 @@
+#pragma once
+// The name of the thing that is locked.
+//
+//   leasehold::key closing{"invoices/closing"};
+//
+// 1 to 255 bytes of UTF-8 without NUL. Compared byte by byte on every engine: "Job", "JOB" and
+// "Job " are three keys. Anything else is refused with errc::invalid_argument before it is sent.
+// By convention keys read like paths, so that `leasehold locks --prefix invoices/` finds a family.
+//
+// Threads: an immutable value.
+#include <compare>
+#include <string>
+#include <string_view>
+
+namespace leasehold {
+
+class key {
+public:
+    static constexpr std::size_t bytes_max = 255;
+
+    key(std::string_view name);
+    key(const char* name) : key(std::string_view{name}) {}
+    key(const std::string& name) : key(std::string_view{name}) {}
+
+    const std::string& name() const noexcept { return name_; }
+    auto operator<=>(const key&) const = default;
+
+private:
+    std::string name_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,114 @@
+#pragma once
+// Proof of holding one key.
+//
+//   if (leasehold::acquisition got = closing.try_acquire()) {
+//       tx.execute("UPDATE invoice SET closed = true WHERE month = $1", {month});
+//       got->verify_in(tx);  // throws lease_lost: nothing was written
+//       tx.commit();
+//   }                        // released
+//
+// | state    | lost()   | verify_in(tx)      | release()  | becomes                             |
+// |----------|----------|--------------------|------------|-------------------------------------|
+// | held     | quiet    | passes             | released   | lost by deadline, force or take-over |
+// | lost     | fired    | throws lease_lost  | not_held   | –                                   |
+// | released | fired    | throws lease_lost  | not_held   | –                                   |
+//
+// Promises: the token is greater than that of every earlier grant of the key. lost() fires before
+// the database can grant the key to another. If verify_in(tx) passes and tx commits, nobody else
+// held the key at any moment between the two; that needs no clock at all.
+// Does not promise: that the thread notices in time. Between two instructions a process can be
+// paused for minutes; only verify_in, or a store that compares tokens, is safe against that.
+//
+// Threads: one lease, one thread at a time, but lost(), why_lost() and held_locally() from any.
+// Errors: leasehold::error; a destructor never throws and reports to the observer instead.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "leasehold/clock.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+// Who holds a key, as the database saw it when it was asked.
+struct lock_info {
+    std::string key;
+    fencing_token token;  // of the current or, where free, the last grant
+    bool is_held = false;
+    std::optional<owner_id> owner;      // absent where free
+    std::optional<session_id> session;  // absent where free or held for a fixed term
+    std::string node_info;              // name@host:pid of the holder, for people
+    std::int64_t reentrant_count = 0;
+    std::chrono::microseconds held_for{0};  // since the grant, by the database's clock
+    // Until the holder would lose it, if it shows no further sign of life.
+    std::chrono::microseconds remaining{0};
+};
+
+enum class release_outcome {
+    released = 1,    // the key is free
+    still_held = 2,  // a recursive hold: one level less
+    not_held = 3,    // it was not ours any more; nothing was changed
+    unknown = 4,     // the answer was lost; it is settled in the background, at the latest by the TTL
+};
+
+class lease {
+public:
+    lease(lease&&) noexcept;
+    lease& operator=(lease&&) noexcept;
+    // Releases, within the statement time-out; never throws. Commit what proved this lease first:
+    // a release waits for a transaction that holds the proof.
+    ~lease();
+
+    const leasehold::key& key() const noexcept;
+    fencing_token token() const noexcept;
+    const owner_id& owner() const noexcept;
+
+    // Fires when the lease is lost or released. The reason: why_lost().
+    std::stop_token lost() const noexcept;
+    loss_reason why_lost() const noexcept;
+    // By the local deadline alone; asks nobody.
+    bool held_locally() const noexcept;
+    local_clock::time_point deadline() const noexcept;
+
+    // Asks the database: false means lost, and lost() has fired.
+    [[nodiscard]] bool verify();
+    // Takes part in the caller's transaction, best as its last statement: throws lease_lost, and
+    // the caller rolls back; or keeps every other owner out until the transaction ends. One
+    // statement; blocks neither readers nor the heartbeat. Any isolation level.
+    // Errors: wrong_transaction where none is open.
+    void verify_in(transaction_ref tx);
+
+    // Gives the key back. Repeating it is harmless.
+    release_outcome release();
+
+    class implementation;  // private: src/lock/lease.hpp
+    explicit lease(std::shared_ptr<implementation> held) noexcept;
+
+private:
+    std::shared_ptr<implementation> held_;
+};
+
+// What a try brings: a lease, or who holds the key instead.
+class [[nodiscard]] acquisition {
+public:
+    explicit acquisition(lease granted) : lease_(std::move(granted)) {}
+    explicit acquisition(std::optional<lock_info> holder) : holder_(std::move(holder)) {}
+
+    explicit operator bool() const noexcept { return lease_.has_value(); }
+    lease& operator*() & { return lease_.value(); }
+    lease&& operator*() && { return std::move(lease_).value(); }
+    lease* operator->() { return &lease_.value(); }
+    // Empty where granted, and where the holder was gone when the database looked again.
+    const std::optional<lock_info>& holder() const noexcept { return holder_; }
+
+private:
+    std::optional<lease> lease_;
+    std::optional<lock_info> holder_;
+};
+
+}  // namespace leasehold

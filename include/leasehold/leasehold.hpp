@@ -1,0 +1,18 @@
+#pragma once
+// Everything but the drivers; include those you use: leasehold/driver/<engine>.hpp.
+#include "leasehold/clock.hpp"
+#include "leasehold/connection.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/engine.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/observer.hpp"
+#include "leasehold/reaper.hpp"
+#include "leasehold/session.hpp"
+#include "leasehold/value.hpp"

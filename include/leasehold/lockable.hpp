@@ -1,0 +1,61 @@
+#pragma once
+// A mutex in the shape of the standard library, so that std::unique_lock and std::scoped_lock work.
+//
+//   leasehold::lockable_mutex closing{session, "invoices/closing"};
+//   std::unique_lock guard{closing, 5s};          // Lockable and TimedLockable
+//   if (guard && closing.held_locally()) close();
+//
+// A guard cannot report loss: owns_lock() only means "was granted once". Ask lost(), or use
+// leasehold::mutex, whose lease says more. std::scoped_lock over several of these works but asks
+// the database again and again when they are busy.
+//
+// Promises: those of leasehold::mutex. unlock() never throws; what it met goes to the observer.
+// Errors: lock() throws what leasehold::mutex throws.
+//
+// Threads: one object is one agent: at most one lock at a time; unlock from any thread.
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "leasehold/mutex.hpp"
+
+namespace leasehold {
+
+class lockable_mutex {
+public:
+    lockable_mutex(session& within, key name, mutex_settings settings = {});
+
+    void lock();
+    bool try_lock();
+    void unlock() noexcept;
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
+        return keep(mutex_.acquire_for(std::chrono::ceil<std::chrono::nanoseconds>(patience)));
+    }
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+        return try_lock_for(deadline - Clock::now());
+    }
+
+    // False when nothing is locked, or the lease is lost.
+    bool held_locally() const;
+    // Of the current lock; a token that never fires where nothing is locked.
+    std::stop_token lost() const;
+    // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if nothing is locked.
+    template <class Use>
+    auto with_lease(Use&& use) {
+        const std::lock_guard guard{held_mutex_};
+        return std::forward<Use>(use)(locked());
+    }
+
+private:
+    bool keep(acquisition got);
+    lease& locked();
+
+    mutex mutex_;
+    mutable std::mutex held_mutex_;
+    std::optional<lease> held_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,58 @@
+#pragma once
+// Bringing leasehold's own tables to the version this program knows.
+//
+//   leasehold::migrate(db);
+//
+// The statements are built into the library, each file with its checksum. They can be printed for
+// review (migration_sql) and run by your own tool instead.
+//
+// Promises: any number of processes may start at once; each migration is applied exactly once,
+// under a lock of its own. On PostgreSQL and SQLite a migration is applied whole or not at all. On
+// MySQL and MariaDB, which commit every DDL statement by itself, an interrupted one is detected and
+// reported; `resume` runs its statements again, each of which can be repeated.
+// Errors: schema_mismatch where an applied migration was edited or is unknown to this program, or
+// the schema is newer than the program, or half applied; the message says what to do.
+// permission_denied, read_only. Nothing is changed before these checks.
+//
+// Threads: safe.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leasehold/database.hpp"
+
+namespace leasehold {
+
+struct migrate_settings {
+    int to_version = -1;  // -1: the newest known
+    bool resume = false;  // run a half-applied migration again
+};
+
+struct migration_step {
+    int version = 0;
+    std::string name;
+    std::string checksum;  // SHA-256 of the file, in hexadecimal
+    bool is_applied = false;
+    bool is_half_applied = false;
+    std::string problem;  // empty, or what is wrong with it in words
+};
+
+// Applies what is missing; answers with what it applied, oldest first.
+std::vector<migration_step> migrate(const database& db, const migrate_settings& settings = {});
+
+// Takes back every migration above `to_version` (0: all of them), newest first. Deletes what the
+// tables hold, so it refuses while a session is live.
+std::vector<migration_step> migrate_down(const database& db, int to_version);
+
+// Every migration known to the program or recorded in the database. Changes nothing, never throws
+// for what it finds wrong: that is in `problem`.
+std::vector<migration_step> migration_status(const database& db);
+
+// The SQL that migrate() (from version `from` to `to`) or migrate_down() would run, with the names
+// filled in and the records it would leave; runs by hand in psql, mysql or sqlite3.
+std::string migration_sql(engine which, const table_names& names, int from = 0, int to = -1);
+
+// Throws schema_missing or schema_mismatch unless the schema is the one this program knows.
+void require_schema(const database& db);
+
+}  // namespace leasehold

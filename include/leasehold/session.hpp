@@ -1,0 +1,92 @@
+#pragma once
+// One process's life in the database: everything it holds lives as long as its session does.
+//
+//   leasehold::session session{db, {.name = "billing-7"}};
+//
+// A session is one row and one heartbeat, however much it holds. When the process dies the row
+// expires by the database's clock, and what it held is free, without anybody cleaning up.
+//
+// | state  | becomes                                                                            |
+// |--------|------------------------------------------------------------------------------------|
+// | live   | lost when its local deadline passes unrenewed, or the database says it has ended;   |
+// |        | ended by end() or its destructor                                                    |
+// | lost   | for ever: lost() fires, every lease of it is lost, and a late answer changes nothing |
+// | ended  | for ever: everything was released                                                   |
+//
+// Promises: lost() fires *before* the database lets anyone else have what this session holds: the
+// local deadline counts from before the last successful heartbeat was sent, on a clock that runs
+// during suspend, minus a margin. An expired session is never revived.
+// Does not promise: that work stops by itself. Heed lost(), or write under lease.verify_in(tx).
+//
+// Errors: the constructor throws leasehold::error when the database cannot be reached, its schema
+// is missing or of another version, or a setting is out of range.
+//
+// Threads: safe, all of it. Two background threads: one sends heartbeats (and cleans up after the
+// dead), the other only watches the deadline, so that a hanging database cannot delay the alarm.
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "leasehold/clock.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/identity.hpp"
+
+namespace leasehold {
+
+struct session_settings {
+    // For people: shown by `leasehold sessions`. Cut to 100 bytes. Empty: the program's name.
+    std::string name;
+    // How long the database waits for a sign of life: 1 s to 24 h. A crashed process blocks others
+    // for at most this long.
+    std::chrono::milliseconds ttl{30'000};
+    // 0: a third of ttl. At most half of ttl - margin, so that one may fail.
+    std::chrono::milliseconds heartbeat_every{0};
+    // How long before the database's expiry the holder is told. 0: the smaller of 2 s and ttl / 6.
+    // Less than half of ttl.
+    std::chrono::milliseconds margin{0};
+    // Clean up after the dead in the background, about once in this time; 0: never.
+    std::chrono::milliseconds reap_every{60'000};
+};
+
+enum class loss_reason {
+    none = 0,          // not lost
+    expired = 1,       // the deadline passed without a successful heartbeat
+    ended_by_server = 2,  // the database says the session has ended
+    taken_over = 3,    // the lease is held by somebody else, or was freed by force
+    released = 4,      // released by its owner
+    session_ended = 5, // the session was ended by its owner
+};
+
+const char* name_of(loss_reason reason) noexcept;
+
+class session {
+public:
+    explicit session(leasehold::database db, session_settings settings = {});
+    session(session&&) noexcept;
+    session& operator=(session&&) noexcept;
+    // Ends the session. Never throws; what could not be released ends with the TTL.
+    ~session();
+
+    // Releases everything held and removes the row. Later calls do nothing.
+    void end() noexcept;
+
+    const session_id& id() const noexcept;
+    bool is_live() const noexcept;
+    // Fires once, when the session is lost (not when it is ended by its owner).
+    std::stop_token lost() const noexcept;
+    loss_reason why_lost() const noexcept;
+    // Until when the holder may believe, if no further heartbeat succeeds.
+    local_clock::time_point deadline() const noexcept;
+    const session_settings& settings() const noexcept;  // with the defaults filled in
+    const leasehold::database& database() const noexcept;
+
+    class implementation;  // private: src/session/session.hpp
+    const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <array>
+
+#include "core/classify.hpp"
+
+namespace leasehold {
+namespace {
+
+struct meaning {
+    int native_code;
+    errc code;
+};
+
+// In ascending order, which is checked below. Numbers from 1000 are the server's and the same on
+// both where both have them ("Server Error Message Reference" of MySQL's manual, "MariaDB Error
+// Codes"); those from 1900 to 1999 and 4000 are MariaDB's unless said otherwise; those from 2000
+// are of the client libraries. They are written out because this is core, which sees no client
+// header.
+constexpr std::array meanings{
+    meaning{1020, errc::transient},          // CHECKREAD: innodb_snapshot_isolation, rolled back
+    meaning{1022, errc::constraint},         // DUP_KEY
+    meaning{1036, errc::read_only},          // OPEN_AS_READONLY: this table
+    meaning{1040, errc::connection_failed},  // CON_COUNT_ERROR: too many connections
+    meaning{1044, errc::permission_denied},  // DBACCESS_DENIED
+    meaning{1045, errc::connection_failed},  // ACCESS_DENIED: wrong password
+    meaning{1047, errc::transient},          // a Galera node that is not ready for statements
+    meaning{1048, errc::constraint},         // BAD_NULL
+    meaning{1049, errc::connection_failed},  // BAD_DB: no such database
+    meaning{1053, errc::connection_lost},    // SERVER_SHUTDOWN
+    meaning{1054, errc::schema_mismatch},    // BAD_FIELD: no such column
+    meaning{1062, errc::constraint},         // DUP_ENTRY
+    meaning{1129, errc::connection_failed},  // HOST_IS_BLOCKED
+    meaning{1130, errc::connection_failed},  // HOST_NOT_PRIVILEGED
+    meaning{1142, errc::permission_denied},  // TABLEACCESS_DENIED
+    meaning{1143, errc::permission_denied},  // COLUMNACCESS_DENIED
+    meaning{1146, errc::schema_missing},     // NO_SUCH_TABLE
+    meaning{1152, errc::connection_lost},    // ABORTING_CONNECTION
+    meaning{1158, errc::connection_lost},    // NET_READ
+    meaning{1159, errc::connection_lost},    // NET_READ_INTERRUPTED
+    meaning{1160, errc::connection_lost},    // NET_ERROR_ON_WRITE
+    meaning{1161, errc::connection_lost},    // NET_WRITE_INTERRUPTED
+    meaning{1169, errc::constraint},         // DUP_UNIQUE
+    meaning{1203, errc::connection_failed},  // TOO_MANY_USER_CONNECTIONS
+    meaning{1205, errc::transient},          // LOCK_WAIT_TIMEOUT: the statement alone rolled back
+    meaning{1206, errc::transient},          // LOCK_TABLE_FULL
+    meaning{1213, errc::transient},          // LOCK_DEADLOCK: the transaction rolled back
+    meaning{1216, errc::constraint},         // NO_REFERENCED_ROW
+    meaning{1217, errc::constraint},         // ROW_IS_REFERENCED
+    meaning{1223, errc::read_only},          // CANT_UPDATE_WITH_READLOCK
+    meaning{1226, errc::connection_failed},  // USER_LIMIT_REACHED
+    meaning{1227, errc::permission_denied},  // SPECIFIC_ACCESS_DENIED
+    meaning{1235, errc::unsupported},        // NOT_SUPPORTED_YET
+    meaning{1251, errc::connection_failed},  // NOT_SUPPORTED_AUTH_MODE
+    meaning{1290, errc::read_only},          // OPTION_PREVENTS_STATEMENT: read_only as a rule
+    meaning{1317, errc::timed_out},          // QUERY_INTERRUPTED: KILL QUERY, see below
+    meaning{1364, errc::constraint},         // NO_DEFAULT_FOR_FIELD
+    meaning{1370, errc::permission_denied},  // PROCACCESS_DENIED
+    meaning{1412, errc::transient},          // TABLE_DEF_CHANGED: "please retry transaction"
+    meaning{1451, errc::constraint},         // ROW_IS_REFERENCED_2
+    meaning{1452, errc::constraint},         // NO_REFERENCED_ROW_2
+    meaning{1557, errc::constraint},         // FOREIGN_DUPLICATE_KEY
+    meaning{1586, errc::constraint},         // DUP_ENTRY_WITH_KEY_NAME
+    meaning{1614, errc::transient},          // XA_RBDEADLOCK
+    meaning{1637, errc::transient},          // TOO_MANY_CONCURRENT_TRXS
+    meaning{1665, errc::unsupported},        // binlog_format=STATEMENT and READ COMMITTED
+    meaning{1698, errc::connection_failed},  // ACCESS_DENIED_NO_PASSWORD
+    meaning{1761, errc::constraint},         // FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO
+    meaning{1762, errc::constraint},         // FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO
+    meaning{1792, errc::read_only},          // CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
+    meaning{1820, errc::connection_failed},  // MUST_CHANGE_PASSWORD
+    meaning{1836, errc::read_only},          // READ_ONLY_MODE
+    meaning{1862, errc::connection_failed},  // MUST_CHANGE_PASSWORD_LOGIN
+    meaning{1874, errc::read_only},          // INNODB_READ_ONLY
+    meaning{1927, errc::connection_lost},    // CONNECTION_KILLED
+    meaning{1932, errc::schema_missing},     // NO_SUCH_TABLE_IN_ENGINE
+    meaning{1969, errc::timed_out},          // STATEMENT_TIMEOUT: max_statement_time, see below
+    meaning{2002, errc::connection_failed},  // CONNECTION_ERROR
+    meaning{2003, errc::connection_failed},  // CONN_HOST_ERROR
+    meaning{2005, errc::connection_failed},  // UNKNOWN_HOST
+    meaning{2006, errc::connection_lost},    // SERVER_GONE_ERROR
+    meaning{2007, errc::connection_failed},  // VERSION_ERROR
+    meaning{2012, errc::connection_failed},  // SERVER_HANDSHAKE_ERR
+    meaning{2013, errc::connection_lost},    // SERVER_LOST, also after our own read time-out
+    meaning{2026, errc::connection_failed},  // SSL_CONNECTION_ERROR
+    meaning{2027, errc::connection_lost},    // MALFORMED_PACKET
+    meaning{2055, errc::connection_lost},    // SERVER_LOST_EXTENDED
+    meaning{2058, errc::connection_failed},  // PLUGIN_NOT_ALLOWED, AUTH_PLUGIN_CANNOT_LOAD
+    meaning{2059, errc::connection_failed},  // AUTH_PLUGIN_CANNOT_LOAD
+    meaning{2061, errc::connection_failed},  // AUTH_PLUGIN_ERR
+    meaning{3024, errc::timed_out},          // QUERY_TIMEOUT: max_execution_time of MySQL
+    meaning{3032, errc::connection_failed},  // SERVER_OFFLINE_MODE
+    meaning{3058, errc::transient},          // USER_LOCK_DEADLOCK
+    meaning{3101, errc::transient},          // TRANSACTION_ROLLBACK_DURING_COMMIT
+    meaning{3118, errc::connection_failed},  // ACCOUNT_HAS_BEEN_LOCKED
+    meaning{3159, errc::connection_failed},  // SECURE_TRANSPORT_REQUIRED
+    meaning{3169, errc::connection_lost},    // SESSION_WAS_KILLED
+    meaning{3572, errc::transient},          // LOCK_NOWAIT of MySQL; MariaDB says 1205
+    meaning{3819, errc::constraint},         // CHECK_CONSTRAINT_VIOLATED of MySQL
+    meaning{3989, errc::read_only},          // SCHEMA_READ_ONLY
+    meaning{4025, errc::constraint},         // CONSTRAINT_FAILED: CHECK of MariaDB
+    meaning{4031, errc::connection_lost},    // CLIENT_INTERACTION_TIMEOUT of MySQL: idle too long
+    meaning{4151, errc::connection_failed},  // ACCOUNT_HAS_BEEN_LOCKED of MariaDB
+};
+
+// A statement that the server stopped (1317, 1969) is "timed out" and therefore of unknown outcome,
+// not "transient": the order to stop may arrive when the statement is already committed and only
+// its answer is left to be sent, and the server then still answers with this error.
+
+constexpr bool is_lower(const meaning& left, const meaning& right) {
+    return left.native_code < right.native_code;
+}
+
+static_assert(std::is_sorted(meanings.begin(), meanings.end(), is_lower));
+
+}  // namespace
+
+errc classify_mysql(int native_code) noexcept {
+    const auto found = std::lower_bound(
+        meanings.begin(), meanings.end(), meaning{native_code, errc::database_error}, is_lower
+    );
+    const bool is_known = found != meanings.end() && found->native_code == native_code;
+    return is_known ? found->code : errc::database_error;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,28 @@
+#include "core/classify.hpp"
+
+namespace leasehold {
+
+// The numbers are written out because this is core, which sees no client header; they are part of
+// SQLite's file format promise and never change (sqlite.org/rescode.html).
+errc classify_sqlite(int extended_code) noexcept {
+    constexpr int cannotopen = 14;
+    switch (extended_code & 0xff) {
+        case 5:   // SQLITE_BUSY, also BUSY_SNAPSHOT: another writer was first
+        case 6:   // SQLITE_LOCKED
+        case 15:  // SQLITE_PROTOCOL: locking race while opening the WAL
+            return errc::transient;
+        case 3:   // SQLITE_PERM
+        case 23:  // SQLITE_AUTH
+            return errc::permission_denied;
+        case 8:  // SQLITE_READONLY
+            return errc::read_only;
+        case 9:  // SQLITE_INTERRUPT: our own progress handler, at the statement's deadline
+            return errc::timed_out;
+        case cannotopen: return errc::connection_failed;
+        case 19:  // SQLITE_CONSTRAINT
+            return errc::constraint;
+        default: return errc::database_error;
+    }
+}
+
+}  // namespace leasehold

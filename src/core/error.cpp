@@ -1,0 +1,58 @@
+#include "leasehold/error.hpp"
+
+#include <utility>
+
+#include "core/classify.hpp"
+
+namespace leasehold {
+
+error::error(errc code, const std::string& message, error_facts facts)
+    : std::runtime_error(message),
+      code_(code),
+      facts_(std::make_shared<const error_facts>(std::move(facts))) {}
+
+bool error::is_transient() const noexcept {
+    switch (code_) {
+        case errc::connection_lost:
+        case errc::timed_out:
+        case errc::transient:
+            return true;
+        case errc::connection_failed:
+            // Refused passwords and unknown databases stay wrong; drivers mark what may pass.
+            return facts_->is_passing;
+        default:
+            return false;
+    }
+}
+
+bool error::connection_is_lost() const noexcept {
+    return code_ == errc::connection_lost || code_ == errc::connection_failed;
+}
+
+const char* name_of(errc code) noexcept {
+    switch (code) {
+        case errc::invalid_argument: return "invalid_argument";
+        case errc::connection_failed: return "connection_failed";
+        case errc::connection_lost: return "connection_lost";
+        case errc::timed_out: return "timed_out";
+        case errc::transient: return "transient";
+        case errc::constraint: return "constraint";
+        case errc::schema_missing: return "schema_missing";
+        case errc::schema_mismatch: return "schema_mismatch";
+        case errc::permission_denied: return "permission_denied";
+        case errc::read_only: return "read_only";
+        case errc::lease_lost: return "lease_lost";
+        case errc::session_lost: return "session_lost";
+        case errc::wrong_transaction: return "wrong_transaction";
+        case errc::unsupported: return "unsupported";
+        case errc::busy: return "busy";
+        case errc::database_error: return "database_error";
+    }
+    return "unknown";
+}
+
+bool proves_not_done(errc code) noexcept {
+    return code != errc::connection_lost && code != errc::timed_out;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,15 @@
+#pragma once
+// Random waiting times, so that processes that failed together do not come back together.
+#include <chrono>
+
+namespace leasehold {
+
+// Evenly between half of `upper` and `upper`; at least one microsecond.
+std::chrono::nanoseconds jittered(std::chrono::nanoseconds upper);
+
+// What comes after `failures` failures in a row: doubled from `first`, at most `last`, jittered.
+std::chrono::nanoseconds backed_off(
+    int failures, std::chrono::nanoseconds first, std::chrono::nanoseconds last
+);
+
+}  // namespace leasehold

@@ -1,0 +1,17 @@
+#pragma once
+// Whether bytes are UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above
+// U+10FFFF. PostgreSQL and MySQL refuse the same.
+#include <string>
+#include <string_view>
+
+namespace leasehold {
+
+bool is_utf8(std::string_view bytes) noexcept;
+
+// The longest beginning of `text` that has at most `bytes_max` bytes and ends between characters.
+std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) noexcept;
+
+// `bytes` with each byte that is not part of UTF-8, and each control character, replaced by '?'.
+std::string printable_utf8(std::string_view bytes);
+
+}  // namespace leasehold

@@ -1,0 +1,13 @@
+#pragma once
+// One maker per dialect. They hold all SQL and know no client library.
+#include "leasehold/database.hpp"
+#include "store/store.hpp"
+
+namespace leasehold {
+
+store make_postgres_store(const table_names& names);
+// Both; what differs is chosen by `which` where the statements are built.
+store make_mysql_store(const table_names& names, engine which);
+store make_sqlite_store(const table_names& names);
+
+}  // namespace leasehold

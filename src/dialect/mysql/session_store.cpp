@@ -1,0 +1,222 @@
+// What differs between MySQL and MariaDB: nothing in the statements; in environment_problem(),
+// which settings exist (super_read_only is MySQL's, wsrep_on MariaDB's) and which value 3 of
+// innodb_flush_log_at_trx_commit is safe (MariaDB alone has it).
+#include <map>
+
+#include "dialect/mysql/stores.hpp"
+
+namespace leasehold::mysql_dialect {
+namespace {
+
+// By primary key, committing by itself.
+constexpr std::string_view insert_text = R"sql(
+INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
+VALUES (?, ?, {now}, {now}, {now} + ?, 0))sql";
+
+// For a start whose first answer was lost. No resurrection: whoever started it has not been told
+// yet that it exists, so it holds nothing.
+constexpr std::string_view restart_text = R"sql(
+UPDATE {prefix}session
+SET node_info = ?, started_at = {now}, heartbeat_at = {now}, expires_at = {now} + ?, notices = 0
+WHERE id = ?)sql";
+
+// Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
+// expiry changes nothing. No other statement locks a live session's row, but for the moment in
+// which force_release() adds a notice.
+constexpr std::string_view renew_text = R"sql(
+UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + ?
+WHERE id = ? AND expires_at > {now} AND notices = ?)sql";
+
+constexpr std::string_view look_text = R"sql(
+SELECT notices, expires_at > {now} FROM {prefix}session WHERE id = ?)sql";
+
+constexpr std::string_view end_text = R"sql(
+UPDATE {prefix}session SET expires_at = {now} WHERE id = ? AND expires_at > {now})sql";
+
+constexpr std::string_view remove_text = R"sql(
+DELETE FROM {prefix}session WHERE id = ?)sql";
+
+constexpr std::string_view list_text = R"sql(
+SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
+       expires_at - {now}
+FROM {prefix}session ORDER BY started_at, id)sql";
+
+// NOW is the start of the statement; SYSDATE must have moved on after the sleep. There is no
+// variable to ask: `--sysdate-is-now` is an option of the server alone.
+constexpr std::string_view clock_text = R"sql(
+SELECT SLEEP(0.01), TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) >= 5000)sql";
+
+// SHOW passes over names a server does not know, where SELECT @@name would fail.
+constexpr std::string_view settings_text = R"sql(
+SHOW VARIABLES WHERE Variable_name IN (
+    'binlog_format', 'innodb_flush_log_at_trx_commit', 'innodb_read_only', 'log_bin', 'read_only',
+    'super_read_only', 'sync_binlog', 'wsrep_on'))sql";
+
+constexpr int duplicate_key_code = 1062;
+constexpr int heartbeat_attempts_max = 3;
+
+value as_value(const session_id& id) {
+    return blob{id.bytes()};
+}
+value as_value(std::chrono::microseconds duration) {
+    return std::int64_t{duration.count()};
+}
+
+using settings_map = std::map<std::string, std::string>;
+
+std::string setting(const settings_map& settings, const std::string& name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? std::string{} : found->second;
+}
+
+bool is_on(const settings_map& settings, const std::string& name) {
+    const std::string given = setting(settings, name);
+    return !given.empty() && given != "OFF" && given != "0";
+}
+
+void refuse_what_cannot_work(const settings_map& settings) {
+    for (const char* name : {"read_only", "super_read_only", "innodb_read_only"}) {
+        if (!is_on(settings, name)) continue;
+        throw error(
+            errc::read_only,
+            std::string{"this server takes no writes ("} + name +
+                " is on): connect to the primary, or switch it off there"
+        );
+    }
+    if (is_on(settings, "log_bin") && setting(settings, "binlog_format") == "STATEMENT") {
+        throw error(
+            errc::unsupported,
+            "binlog_format=STATEMENT refuses changes at READ COMMITTED (error 1665): set it to "
+            "ROW or MIXED"
+        );
+    }
+}
+
+std::string weak_durability(const settings_map& settings, engine which) {
+    std::string problems;
+    const auto add = [&](const std::string& problem) {
+        problems += (problems.empty() ? "" : "; ") + problem;
+    };
+    const std::string flush = setting(settings, "innodb_flush_log_at_trx_commit");
+    if (flush != "1" && !(which == engine::mariadb && flush == "3")) {
+        add("innodb_flush_log_at_trx_commit=" + flush + " can lose grants and repeat tokens when " +
+            (flush == "0" ? "the server" : "the machine") + " crashes: set it to 1");
+    }
+    if (is_on(settings, "log_bin") && setting(settings, "sync_binlog") != "1") {
+        add("sync_binlog=" + setting(settings, "sync_binlog") +
+            " with the binary log on can lose grants and repeat tokens when the machine crashes: "
+            "set it to 1");
+    }
+    if (is_on(settings, "wsrep_on")) {
+        add("wsrep_on: a Galera cluster can lose committed grants; let every process write to the "
+            "same node");
+    }
+    return problems;
+}
+
+class mysql_session_store final : public session_store {
+public:
+    mysql_session_store(const table_names& names, engine which)
+        : which_(which),
+          insert_(statement(insert_text, names, which)),
+          restart_(statement(restart_text, names, which)),
+          renew_(statement(renew_text, names, which)),
+          look_(statement(look_text, names, which)),
+          end_(statement(end_text, names, which)),
+          remove_(statement(remove_text, names, which)),
+          list_(statement(list_text, names, which)) {}
+
+    std::string environment_problem(connection& on) override;
+    void start(connection& on, const session_start& session) override;
+    heartbeat_result heartbeat(
+        connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
+    ) override;
+    void end(connection& on, const session_id& id, bool remove) override;
+    std::vector<session_info> list(connection& on) override;
+
+private:
+    engine which_;
+    std::string insert_;
+    std::string restart_;
+    std::string renew_;
+    std::string look_;
+    std::string end_;
+    std::string remove_;
+    std::string list_;
+};
+
+std::string mysql_session_store::environment_problem(connection& on) {
+    if (on.execute(clock_text).rows.at(0).integer(1) != 1) {
+        throw error(
+            errc::unsupported,
+            "SYSDATE() stands still within a statement, so that an expired session could revive: "
+            "start the server without --sysdate-is-now"
+        );
+    }
+    settings_map settings;
+    const result found = on.execute(settings_text);
+    for (const row& each : found.rows) settings[each.bytes(0)] = each.bytes(1);
+    refuse_what_cannot_work(settings);
+    return weak_durability(settings, which_);
+}
+
+void mysql_session_store::start(connection& on, const session_start& session) {
+    despite_deadlocks([&] {
+        const value id = as_value(session.id);
+        try {
+            on.execute(insert_, {id, blob{session.node_info}, as_value(session.ttl)});
+        } catch (const error& failure) {
+            if (failure.native_code() != duplicate_key_code) throw;
+            on.execute(restart_, {blob{session.node_info}, as_value(session.ttl), id});
+        }
+    });
+}
+
+heartbeat_result mysql_session_store::heartbeat(
+    connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
+) {
+    for (int attempt = 1; attempt <= heartbeat_attempts_max; ++attempt) {
+        const result renewed = despite_deadlocks([&] {
+            return on.execute(renew_, {as_value(ttl), as_value(id), notices});
+        });
+        if (renewed.affected_rows == 1) return {heartbeat_status::renewed, notices};
+        const result found = on.execute(look_, {as_value(id)});
+        if (found.rows.empty() || found.rows[0].integer(1) == 0) return {};
+        const std::int64_t now_noticed = found.rows[0].integer(0);
+        if (now_noticed != notices) return {heartbeat_status::noticed, now_noticed};
+        // Live and nothing to notice: the update wrote the microsecond that was there already, as
+        // it can when the clock stepped back, and a change of nothing counts no row. Once more.
+    }
+    throw error(
+        errc::transient, "a heartbeat found its session live but changed nothing: send it again"
+    );
+}
+
+void mysql_session_store::end(connection& on, const session_id& id, bool remove) {
+    despite_deadlocks([&] { on.execute(remove ? remove_ : end_, {as_value(id)}); });
+}
+
+std::vector<session_info> mysql_session_store::list(connection& on) {
+    std::vector<session_info> sessions;
+    const result found = on.execute(list_);
+    sessions.reserve(found.rows.size());
+    for (const row& each : found.rows) {
+        sessions.push_back({
+            .id = session_id::from_bytes(each.bytes(0)),
+            .node_info = each.bytes(1),
+            .is_live = each.integer(2) != 0,
+            .started_ago = std::chrono::microseconds{each.integer(3)},
+            .heartbeat_ago = std::chrono::microseconds{each.integer(4)},
+            .remaining = std::chrono::microseconds{each.integer(5)},
+        });
+    }
+    return sessions;
+}
+
+}  // namespace
+
+std::unique_ptr<session_store> make_session_store(const table_names& names, engine which) {
+    return std::make_unique<mysql_session_store>(names, which);
+}
+
+}  // namespace leasehold::mysql_dialect

@@ -1,0 +1,17 @@
+#include "dialect/dialects.hpp"
+#include "dialect/postgres/stores.hpp"
+#include "dialect/sql_text.hpp"
+
+namespace leasehold {
+
+store make_postgres_store(const table_names& names) {
+    require_valid(names);
+    store made;
+    made.locks = postgres_dialect::make_lock_store(names);
+    made.sessions = postgres_dialect::make_session_store(names);
+    made.upkeep = postgres_dialect::make_upkeep_store(names);
+    made.schema = postgres_dialect::make_schema_store(names);
+    return made;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,23 @@
+#pragma once
+// Statement texts are written with {prefix} and {bare} and filled in once, when a store is made.
+//
+// {prefix}lock  → the table's name as statements use it: "ops".leasehold_lock
+// {bare}lock    → the same without a schema, for the names of indexes and constraints
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/database.hpp"
+
+namespace leasehold {
+
+// Throws invalid_argument for names that table_names does not allow.
+void require_valid(const table_names& names);
+
+std::string fill_in(std::string_view text, const table_names& names);
+
+// Splits a script at `;` that ends a line. Comments stay with the statement they precede; what
+// holds nothing but comments is dropped.
+std::vector<std::string> split_statements(std::string_view script);
+
+}  // namespace leasehold

@@ -1,0 +1,128 @@
+// SQLite: sessions. ?1 is always the clock, read after the write lock was taken.
+#include "dialect/sqlite/stores.hpp"
+
+namespace leasehold::sqlite_dialect {
+namespace {
+
+using std::chrono::microseconds;
+
+// Asked again after a lost answer: the row is there, and its life starts now.
+constexpr std::string_view start_sql = R"sql(
+INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
+VALUES (?2, ?3, ?1, ?1, ?1 + ?4, 0)
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = ?1, expires_at = ?1 + ?4)sql";
+
+// Never revives: the row must not have expired by a clock read after any wait for the write lock.
+constexpr std::string_view heartbeat_sql = R"sql(
+UPDATE {prefix}session SET heartbeat_at = ?1, expires_at = ?1 + ?3
+ WHERE id = ?2 AND expires_at > ?1 AND notices = ?4)sql";
+
+constexpr std::string_view notices_sql =
+    "SELECT notices FROM {prefix}session WHERE id = ?2 AND expires_at > ?1";
+
+constexpr std::string_view expire_sql =
+    "UPDATE {prefix}session SET expires_at = ?1 WHERE id = ?2 AND expires_at > ?1";
+
+constexpr std::string_view remove_sql = "DELETE FROM {prefix}session WHERE id = ?1";
+
+constexpr std::string_view list_sql = R"sql(
+SELECT id, node_info, ?1 - started_at, ?1 - heartbeat_at, expires_at - ?1
+  FROM {prefix}session
+ WHERE (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ?2
+ ORDER BY started_at, id)sql";
+
+class sqlite_session_store final : public session_store {
+public:
+    sqlite_session_store(const table_names& names, std::shared_ptr<boot_check> boot)
+        : boot_(std::move(boot)),
+          start_(fill_in(start_sql, names)),
+          heartbeat_(fill_in(heartbeat_sql, names)),
+          notices_(fill_in(notices_sql, names)),
+          expire_(fill_in(expire_sql, names)),
+          remove_(fill_in(remove_sql, names)),
+          list_(fill_in(list_sql, names)) {}
+
+    std::string environment_problem(connection& on) override {
+        constexpr int wal_reset_fixed_in = 35103;
+        if (on.server().version >= wal_reset_fixed_in) return "";
+        return "SQLite " + on.server().version_text +
+               " can, rarely, corrupt a database that several processes write (fixed in 3.51.3): "
+               "upgrade it where the file holds more than locks";
+    }
+
+    void start(connection& on, const session_start& session) override {
+        boot_->enter(on);
+        write_transaction writing{on};
+        on.execute(
+            start_,
+            {boot_clock::now_microseconds(),
+             blob{session.id.bytes()},
+             session.node_info,
+             session.ttl.count()}
+        );
+        writing.commit();
+    }
+
+    heartbeat_result heartbeat(
+        connection& on, const session_id& id, microseconds ttl, std::int64_t notices
+    ) override {
+        boot_->enter(on);
+        write_transaction writing{on};
+        const auto now = boot_clock::now_microseconds();
+        const auto renewed =
+            on.execute(heartbeat_, {now, blob{id.bytes()}, ttl.count(), notices}).affected_rows;
+        if (renewed == 1) {
+            writing.commit();
+            return {heartbeat_status::renewed, notices};
+        }
+        const auto found = on.execute(notices_, {now, blob{id.bytes()}});
+        if (found.rows.empty()) return {heartbeat_status::ended, 0};
+        return {heartbeat_status::noticed, found.rows[0].integer(0)};
+    }
+
+    void end(connection& on, const session_id& id, bool remove) override {
+        boot_->enter(on);
+        write_transaction writing{on};
+        if (remove) {
+            on.execute(remove_, {blob{id.bytes()}});
+        } else {
+            on.execute(expire_, {boot_clock::now_microseconds(), blob{id.bytes()}});
+        }
+        writing.commit();
+    }
+
+    std::vector<session_info> list(connection& on) override {
+        const auto found = on.execute(list_, {boot_clock::now_microseconds(), boot_->boot_id()});
+        std::vector<session_info> sessions;
+        for (const row& each : found.rows) {
+            session_info info;
+            info.id = identity::from_bytes(each.bytes(0));
+            info.node_info = each.text(1);
+            info.started_ago = microseconds{each.integer(2)};
+            info.heartbeat_ago = microseconds{each.integer(3)};
+            info.remaining = microseconds{each.integer(4)};
+            info.is_live = info.remaining > microseconds{0};
+            sessions.push_back(std::move(info));
+        }
+        return sessions;
+    }
+
+private:
+    const std::shared_ptr<boot_check> boot_;
+    const std::string start_;
+    const std::string heartbeat_;
+    const std::string notices_;
+    const std::string expire_;
+    const std::string remove_;
+    const std::string list_;
+};
+
+}  // namespace
+
+std::unique_ptr<session_store> make_session_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+) {
+    return std::make_unique<sqlite_session_store>(names, std::move(boot));
+}
+
+}  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,58 @@
+// SQLite: the four stores put together, and what happens on the first write after a reboot.
+#include "dialect/dialects.hpp"
+#include "dialect/sqlite/stores.hpp"
+
+namespace leasehold {
+namespace sqlite_dialect {
+namespace {
+
+constexpr std::string_view read_sql = "SELECT boot_id FROM {prefix}fence_mark WHERE id = 1";
+
+// Times of another boot mean nothing on this clock, and nobody of that boot is alive.
+constexpr std::string_view free_locks_sql = R"sql(
+UPDATE {prefix}lock
+   SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = ?1
+)sql";
+
+constexpr std::string_view end_sessions_sql = "DELETE FROM {prefix}session";
+
+constexpr std::string_view enter_sql = "UPDATE {prefix}fence_mark SET boot_id = ?1 WHERE id = 1";
+
+}  // namespace
+
+boot_check::boot_check(const table_names& names)
+    : read_(fill_in(read_sql, names)),
+      free_locks_(fill_in(free_locks_sql, names)),
+      end_sessions_(fill_in(end_sessions_sql, names)),
+      enter_(fill_in(enter_sql, names)),
+      boot_id_(boot_clock::boot_id()) {}
+
+void boot_check::enter(connection& on) {
+    if (has_entered_) return;
+    const auto is_ours = [&] { return on.execute(read_).rows.at(0).text(0) == boot_id_; };
+    if (!is_ours()) {
+        write_transaction writing{on};
+        if (!is_ours()) {  // nobody was faster
+            on.execute(free_locks_, {boot_clock::now_microseconds()});
+            on.execute(end_sessions_);
+            on.execute(enter_, {boot_id_});
+            writing.commit();
+        }
+    }
+    has_entered_ = true;
+}
+
+}  // namespace sqlite_dialect
+
+store make_sqlite_store(const table_names& names) {
+    using namespace sqlite_dialect;
+    const auto boot = std::make_shared<boot_check>(names);
+    return {
+        make_lock_store(names, boot),
+        make_session_store(names, boot),
+        make_upkeep_store(names, boot),
+        make_schema_store(names),
+    };
+}
+
+}  // namespace leasehold

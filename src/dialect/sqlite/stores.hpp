@@ -1,0 +1,63 @@
+#pragma once
+// What the SQLite stores share: their makers, the write transaction, and the check for a reboot.
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "dialect/sql_text.hpp"
+#include "dialect/sqlite/boot_clock.hpp"
+#include "store/store.hpp"
+
+namespace leasehold::sqlite_dialect {
+
+// BEGIN IMMEDIATE: takes the write lock at once. A deferred transaction that reads first and writes
+// later fails at once when another wrote in between, whatever the busy time-out.
+class write_transaction {
+public:
+    explicit write_transaction(connection& on) : on_(on) { on_.begin(); }
+    ~write_transaction() {
+        if (is_open_) on_.rollback();
+    }
+    write_transaction(const write_transaction&) = delete;
+    write_transaction& operator=(const write_transaction&) = delete;
+    void commit() {
+        on_.commit();
+        is_open_ = false;
+    }
+
+private:
+    connection& on_;
+    bool is_open_ = true;
+};
+
+// Whether the rows in the database are of this boot. The first write of another boot frees
+// everything; reads before that take everything for free.
+class boot_check {
+public:
+    explicit boot_check(const table_names& names);
+
+    // Before any write. Costs nothing once it has passed: a process does not survive a reboot.
+    void enter(connection& on);
+    const std::string& boot_id() const noexcept { return boot_id_; }
+
+private:
+    const std::string read_;
+    const std::string free_locks_;
+    const std::string end_sessions_;
+    const std::string enter_;
+    const std::string boot_id_;
+    std::atomic<bool> has_entered_ = false;
+};
+
+std::unique_ptr<lock_store> make_lock_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+);
+std::unique_ptr<session_store> make_session_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+);
+std::unique_ptr<upkeep_store> make_upkeep_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+);
+std::unique_ptr<schema_store> make_schema_store(const table_names& names);
+
+}  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,112 @@
+#include <mutex>
+
+#include "driver/mysql_connection.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::mysql {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The client library has one driver object per process, made on the first call, and the function
+// that makes it is not safe to call from two threads ("Connector/C++ Known Issues"). The mutex is
+// as much of the process as that object is. It cannot keep out a caller's own first call: a program
+// that uses Connector/C++ itself in several threads must call it once before.
+sql::Driver& client_library() {
+    static std::mutex first_call;
+    const std::lock_guard guard{first_call};
+    return *::sql::mysql::get_driver_instance();
+}
+
+class thread_announcement {
+public:
+    thread_announcement() : driver_(client_library()) { driver_.threadInit(); }
+    thread_announcement(const thread_announcement&) = delete;
+    thread_announcement& operator=(const thread_announcement&) = delete;
+    ~thread_announcement() { driver_.threadEnd(); }
+
+private:
+    sql::Driver& driver_;
+};
+
+// 1.1, over libmariadb (tried against MySQL 9.7, and MariaDB without TLS): nothing set means plain
+// text even where the server offers TLS; sslEnforce means TLS where the server offers it, and plain
+// text where it does not; sslCA makes it check the authority, if there is TLS; sslVerify insists
+// on TLS and checks authority and host name. So "authority checked, host name not" cannot be had in
+// a way that an attacker could not switch off.
+void set_tls(sql::ConnectOptionsMap& options, const address& to) {
+    if constexpr (has_ssl_mode) {
+        options["OPT_SSL_MODE"] = static_cast<int>(to.tls);  // sql::ssl_mode has these numbers
+    } else {
+        if (to.tls == tls_mode::verify_authority) {
+            throw error{
+                errc::unsupported,
+                "ssl-mode=VERIFY_CA cannot be had with MySQL Connector/C++ 1.1, which would go on "
+                "without TLS where there is none: use ssl-mode=VERIFY_IDENTITY"};
+        }
+        if (to.tls != tls_mode::disabled) options["sslEnforce"] = true;
+        if (to.tls == tls_mode::verify_identity) options["sslVerify"] = true;
+    }
+    const auto set_file = [&options](const char* name, const std::string& path) {
+        if (!path.empty()) options[name] = sql::SQLString{path};
+    };
+    set_file("sslCA", to.authority_file);
+    set_file("sslCert", to.certificate_file);
+    set_file("sslKey", to.key_file);
+}
+
+int whole_seconds(milliseconds duration) {
+    return static_cast<int>(std::chrono::ceil<seconds>(duration).count());
+}
+
+sql::ConnectOptionsMap options_for(
+    const address& to, milliseconds statement_timeout, milliseconds patience
+) {
+    const int read_timeout = whole_seconds(read_timeout_for(statement_timeout));
+    sql::ConnectOptionsMap options;
+    // The scheme keeps "localhost" from meaning a Unix socket.
+    options["hostName"] = sql::SQLString{"tcp://" + place_of(to)};
+    options["userName"] = sql::SQLString{to.user};
+    options["password"] = sql::SQLString{to.password};
+    options["schema"] = sql::SQLString{to.database};
+    options["OPT_CHARSET_NAME"] = sql::SQLString{"utf8mb4"};
+    options["OPT_CONNECT_TIMEOUT"] = whole_seconds(patience);
+    options["OPT_READ_TIMEOUT"] = read_timeout;
+    options["OPT_WRITE_TIMEOUT"] = read_timeout;
+    options["CLIENT_MULTI_STATEMENTS"] = true;
+    // Affected rows are rows changed. OPT_RECONNECT is off unless set, and newer client libraries
+    // complain on standard error when it is mentioned at all.
+    options["CLIENT_FOUND_ROWS"] = false;
+    set_tls(options, to);
+    return options;
+}
+
+}  // namespace
+
+void announce_thread() {
+    thread_local const thread_announcement once;
+}
+
+std::unique_ptr<connection> connect(
+    const address& to, milliseconds statement_timeout, milliseconds patience
+) {
+    announce_thread();
+    sql::ConnectOptionsMap options = options_for(to, statement_timeout, patience);
+    std::unique_ptr<sql::Connection> handle;
+    try {
+        handle.reset(client_library().connect(options));
+    } catch (const sql::SQLException& said) {
+        throw connect_error(to, failure_of(said));
+    }
+    auto made = std::make_unique<owned_connection>(std::move(handle), to, statement_timeout);
+    try {
+        made->set_up(to);
+    } catch (const error& failure) {
+        if (failure.code() == errc::unsupported || failure.code() == errc::connection_failed) throw;
+        throw set_up_error(to, failure);
+    }
+    return made;
+}
+
+}  // namespace leasehold::mysql

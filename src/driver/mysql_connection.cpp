@@ -1,0 +1,244 @@
+#include "driver/mysql_connection.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "driver/mysql_exchange.hpp"
+#include "driver/mysql_text.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::mysql {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr int lost_in_query = 2013;  // CR_SERVER_LOST
+constexpr int lock_wait = 1205;      // ER_LOCK_WAIT_TIMEOUT
+
+bool commits(std::string_view statement) {
+    return step_of(statement) == transaction_step::commits;
+}
+
+}  // namespace
+
+failure failure_of(const sql::SQLException& said) {
+    return {said.getErrorCode(), said.getSQLState(), said.what()};
+}
+
+std::string title_of(engine which) {
+    return which == engine::mariadb ? "MariaDB" : "MySQL";
+}
+
+server_info server_from(const std::string& version_text) {
+    std::string_view text{version_text};
+    // MariaDB says this first to clients that take "10" for less than "5" (MDEV-4088).
+    constexpr std::string_view disguise{"5.5.5-"};
+    if (text.substr(0, disguise.size()) == disguise) text.remove_prefix(disguise.size());
+    server_info found;
+    found.version_text = text;
+    found.engine = text.find("MariaDB") == std::string_view::npos ? engine::mysql : engine::mariadb;
+    int parts[] = {0, 0, 0};
+    const char* at = text.data();
+    const char* const end = text.data() + text.size();
+    for (int& part : parts) {
+        const auto [stop, failure] = std::from_chars(at, end, part);
+        if (failure != std::errc{} || stop == end || *stop != '.') break;
+        at = stop + 1;
+    }
+    found.version = parts[0] * 10000 + parts[1] * 100 + parts[2];
+    return found;
+}
+
+time_limits::time_limits(milliseconds limit)
+    : lock_wait(std::max(duration_cast<seconds>(limit), seconds{1})),
+      statement(std::max(limit, milliseconds{1})) {
+    if (limit >= seconds{1}) statement = lock_wait + milliseconds{250};
+}
+
+seconds read_timeout_for(milliseconds limit) {
+    return duration_cast<seconds>(limit) + seconds{1};
+}
+
+owned_connection::owned_connection(
+    std::unique_ptr<sql::Connection> handle, const address& to, milliseconds statement_timeout
+)
+    : handle_(std::move(handle)),
+      place_("MySQL at " + place_of(to)),
+      read_timeout_(read_timeout_for(statement_timeout)),
+      limits_(statement_timeout) {}
+
+owned_connection::~owned_connection() {
+    announce_thread();
+}
+
+void owned_connection::set_up(const address& to) {
+    const result said = run("SELECT VERSION(), @@GLOBAL.innodb_rollback_on_timeout");
+    server_ = server_from(said.rows.at(0).text(0));
+    rolls_back_on_timeout_ = said.rows.at(0).integer(1) != 0;
+    place_ = title_of(server_.engine) + " at " + place_of(to);
+    const bool is_mariadb = server_.engine == engine::mariadb;
+    if (server_.version < (is_mariadb ? 100600 : 80001)) {
+        throw error{
+            errc::unsupported,
+            place_ + " is too old (" + server_.version_text +
+                "): leasehold needs MySQL 8.0.1 or MariaDB 10.6"};
+    }
+    if (to.tls == tls_mode::required) require_tls();
+    // SET NAMES although Connector/C++ has asked for utf8mb4: libmariadb then names MariaDB's
+    // default collation to MySQL too, and ordinary literals would not compare with ours there
+    // (error 1267).
+    run(
+        {"SET NAMES utf8mb4",
+         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+         "SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = "
+         "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+         limits_text(limits_)}
+    );
+}
+
+// Connector/C++ 1.1 goes on in plain text when a server offers no TLS, whatever it was asked for;
+// so this asks afterwards. It is not worth less for that: without a look at the certificate
+// whoever can strip TLS from a connection can also pretend to speak it.
+void owned_connection::require_tls() {
+    const result said = run("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+    if (!said.rows.empty() && !said.rows[0].text(1).empty()) return;
+    throw error{
+        errc::connection_failed,
+        place_ +
+            " does not encrypt, which ssl-mode=REQUIRED asks for: switch TLS on there, or use "
+            "another ssl-mode"};
+}
+
+void owned_connection::require_open() const {
+    if (state_ != connection_state::lost) return;
+    throw error{errc::connection_lost, place_ + ": the connection is lost; connect again"};
+}
+
+result owned_connection::execute(std::string_view sql, const parameters& values) {
+    require_open();
+    return run(with_literals(sql, values));
+}
+
+result owned_connection::execute_script(std::string_view sql, const parameters& values) {
+    require_open();
+    const std::string text = with_literals(sql, values);
+    return run(split(text));
+}
+
+result owned_connection::run(std::string_view text) {
+    return run(std::vector<std::string_view>{text});
+}
+
+result owned_connection::run(const std::vector<std::string_view>& statements) {
+    if (statements.empty()) return {};
+    announce_thread();
+    std::string packet;
+    for (const std::string_view each : statements) {
+        if (!packet.empty()) packet += ';';
+        packet += each;
+    }
+    const bool is_at_stake = state_ == connection_state::idle ||
+                             std::any_of(statements.begin(), statements.end(), commits);
+    const auto sent = steady_clock::now();
+    std::size_t answered = 0;
+    try {
+        result found = exchange(*handle_, packet, statements.size(), answered);
+        for (const std::string_view each : statements) follow(each);
+        return found;
+    } catch (const sql::SQLException& said) {
+        for (std::size_t at = 0; at < answered; ++at) follow(statements[at]);
+        const std::size_t failed = std::min(answered, statements.size() - 1);
+        fail(failure_of(said), statements[failed], is_at_stake, sent);
+    } catch (...) {
+        state_ = connection_state::lost;  // out of memory: what was answered is not known here
+        throw;
+    }
+}
+
+void owned_connection::follow(std::string_view statement) {
+    switch (step_of(statement)) {
+        case transaction_step::none:
+            break;
+        case transaction_step::begins:
+            state_ = connection_state::in_transaction;
+            break;
+        case transaction_step::commits:
+        case transaction_step::rolls_back:
+            state_ = connection_state::idle;
+            break;
+    }
+}
+
+void owned_connection::fail(
+    const failure& what, std::string_view statement, bool is_at_stake, steady_clock::time_point sent
+) {
+    if (breaks_connection(what.code)) {
+        state_ = connection_state::lost;
+        // Nothing but the clock tells our own read time-out from a connection that broke.
+        const auto waited = steady_clock::now() - sent;
+        if (what.code == lost_in_query && waited >= read_timeout_ - milliseconds{50}) {
+            throw gave_up_error(place_, what, read_timeout_, is_at_stake);
+        }
+        throw statement_error(place_, what, is_at_stake);
+    }
+    // After a failed COMMIT, and where InnoDB has rolled back by itself, nothing is left to keep;
+    // the explicit ROLLBACK makes sure that the server and we agree on it.
+    const bool has_ended = ends_transaction(what.code) || commits(statement) ||
+                           (what.code == lock_wait && rolls_back_on_timeout_);
+    if (has_ended) rollback();
+    throw statement_error(place_, what, is_at_stake);
+}
+
+void owned_connection::begin() {
+    require_open();
+    if (state_ == connection_state::in_transaction) {
+        throw error{errc::wrong_transaction, place_ + " is already in a transaction; end it first"};
+    }
+    run("START TRANSACTION");
+}
+
+void owned_connection::commit() {
+    require_open();
+    if (state_ != connection_state::in_transaction) {
+        throw error{
+            errc::wrong_transaction, place_ + " is in no transaction that could be committed"};
+    }
+    run("COMMIT");
+}
+
+void owned_connection::rollback() noexcept {
+    if (state_ != connection_state::in_transaction) return;
+    try {
+        announce_thread();
+        std::size_t answered = 0;
+        exchange(*handle_, "ROLLBACK", 1, answered);
+        state_ = connection_state::idle;
+    } catch (...) {
+        state_ = connection_state::lost;
+    }
+}
+
+void owned_connection::set_statement_timeout(milliseconds limit) {
+    require_open();
+    const time_limits wanted{std::min<milliseconds>(limit, std::chrono::hours{24})};
+    if (wanted == limits_) return;  // a round trip saved
+    run(limits_text(wanted));
+    limits_ = wanted;
+}
+
+std::string owned_connection::limits_text(const time_limits& limits) const {
+    const std::string lock_wait_seconds = std::to_string(limits.lock_wait.count());
+    std::string text = "SET SESSION innodb_lock_wait_timeout = " + lock_wait_seconds +
+                       ", lock_wait_timeout = " + lock_wait_seconds;
+    const std::string run_time = std::to_string(limits.statement.count());
+    text += server_.engine == engine::mariadb ? ", max_statement_time = " + run_time + " / 1000"
+                                              : ", max_execution_time = " + run_time;
+    return text;
+}
+
+}  // namespace leasehold::mysql

@@ -1,0 +1,188 @@
+#include "driver/mysql_errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/classify.hpp"
+
+namespace leasehold::mysql {
+namespace {
+
+constexpr int gone_away = 2006;      // CR_SERVER_GONE_ERROR
+constexpr int out_of_sync = 2014;    // CR_COMMANDS_OUT_OF_SYNC
+constexpr int lost_in_query = 2013;  // CR_SERVER_LOST
+
+std::string in_brackets(int code) {
+    return " (error " + std::to_string(code) + ")";
+}
+
+std::string sentence_of(errc code, int native_code, bool outcome_unknown) {
+    const std::string number = in_brackets(native_code);
+    switch (code) {
+        case errc::connection_lost:
+            return " closed the connection, or it broke" + number +
+                   (outcome_unknown
+                        ? ": what was under way may have been done; ask before repeating it"
+                        : ": nothing that was under way took effect; connect again");
+        case errc::timed_out:
+            return " stopped a statement, by its time limit or by hand" + number +
+                   (outcome_unknown ? ": it may have been done; ask before repeating it" : "");
+        case errc::transient:
+            if (native_code == 1213) return " ended a deadlock at this transaction" + number;
+            if (native_code == 1205) return " gave up waiting for a row's lock" + number;
+            return " could not do this beside other transactions" + number + "; run it again";
+        case errc::constraint:
+            return " refused a row by one of its constraints" + number;
+        case errc::schema_missing:
+            return " has no such table or database" + number +
+                   ": run `leasehold migrate`, or check the table prefix and the URL's database";
+        case errc::schema_mismatch:
+            return " has no such column" + number +
+                   ": is the schema the one `leasehold migrate` made?";
+        case errc::permission_denied:
+            return " denies this user a statement" + number +
+                   ": grant the right, or connect as another user";
+        case errc::read_only:
+            return " takes no changes here" + number +
+                   ": connect to the primary, or use a transaction that may write";
+        case errc::unsupported:
+            return " cannot do this" + number + ": see server_message() for its words";
+        default:
+            return " refused a statement" + number + ": see server_message() for its words";
+    }
+}
+
+// It is possible that the same attempt succeeds in a moment: starting, stopping, or full.
+bool may_pass(int code) {
+    constexpr std::array passing{1040, 1053, 1203, 1226, 1927, 2002, 2003, 2006, 2013, 2055, 3032};
+    return std::find(passing.begin(), passing.end(), code) != passing.end();
+}
+
+std::string connect_sentence(const address& where, const failure& what) {
+    const std::string number = in_brackets(what.code);
+    switch (what.code) {
+        case 1045:
+        case 1698:
+            return " refused the password of user " + where.user + number +
+                   ": check user and password of the URL, or MYSQL_PWD";
+        case 1044:
+            return " does not let user " + where.user + " use database " + where.database + number +
+                   ": grant the right, or check the URL";
+        case 1049:
+            return " has no database " + where.database + number + ": create it, or check the URL";
+        case 1040:
+        case 1203:
+        case 1226:
+            return " has no connection left" + number +
+                   ": raise its max_connections, or lower connections_max";
+        case 1129:
+        case 1130:
+            return " takes no connections from this host" + number +
+                   ": check the accounts of the server";
+        case 2002:
+        case 2003:
+            return " cannot be reached" + number +
+                   ": check host, port and firewall, and that the server runs";
+        case 2005:
+            return " cannot be found" + number + ": its name is not known here; check the URL";
+        case gone_away:
+        case lost_in_query:
+        case 2055:
+            return " gave no answer in time, or hung up" + number +
+                   ": check host, port and firewall, and that a MySQL or MariaDB server is there";
+        case 2026:
+            return " and we could not agree on TLS" + number +
+                   ": check ssl-mode, ssl-ca, ssl-cert and ssl-key, and the server's certificate";
+        case 2058:
+        case 2059:
+            return " wants a way of authentication that the client library has no plugin for" +
+                   number + ": install it, or give user " + where.user + " another";
+        default:
+            return " refused the connection" + number;
+    }
+}
+
+// What the client library itself says (numbers from 2000) holds no user data, and why TLS or a
+// plugin failed is in no other place. Should the password be among it after all, it is left out.
+std::string words_to_show(const address& where, const failure& what) {
+    const bool is_client = what.code >= 2000 && what.code < 3000;
+    const bool is_safe =
+        where.password.empty() || what.words.find(where.password) == std::string::npos;
+    if (!is_client || !is_safe || what.words.empty()) return "";
+    std::string shown = "; the client library says: " + what.words;
+    std::replace_if(
+        shown.begin(), shown.end(), [](char each) { return each == '\n' || each == '\r'; }, ' '
+    );
+    return shown;
+}
+
+error_facts facts_of(const failure& what) {
+    error_facts facts;
+    facts.sqlstate = what.sqlstate;
+    facts.native_code = what.code;
+    facts.server_message = what.words;
+    return facts;
+}
+
+}  // namespace
+
+error statement_error(const std::string& place, const failure& what, bool is_at_stake) {
+    errc code = classify_mysql(what.code);
+    if (code == errc::connection_failed) {
+        // The connection stands: what cannot be connected to is another database, or a table's.
+        code = what.code == 1049 ? errc::schema_missing : errc::database_error;
+    }
+    error_facts facts = facts_of(what);
+    // 2006 is said when the statement could not be handed to the network: the server has not got
+    // all of it, and runs nothing that is not complete.
+    facts.outcome_unknown = is_at_stake && !proves_not_done(code) && what.code != gone_away;
+    const std::string message = place + sentence_of(code, what.code, facts.outcome_unknown);
+    return error{code, message, std::move(facts)};
+}
+
+error gave_up_error(
+    const std::string& place, const failure& what, std::chrono::seconds waited, bool is_at_stake
+) {
+    error_facts facts = facts_of(what);
+    facts.outcome_unknown = is_at_stake;
+    const std::string message =
+        place + " did not answer within " + std::to_string(waited.count()) + " s" +
+        in_brackets(what.code) +
+        (is_at_stake ? ": what was under way may have been done; ask before repeating it"
+                     : ": the transaction will not be committed; connect again");
+    return error{errc::timed_out, message, std::move(facts)};
+}
+
+error connect_error(const address& where, const failure& what) {
+    error_facts facts = facts_of(what);
+    facts.is_passing = may_pass(what.code);
+    const std::string message =
+        "MySQL at " + place_of(where) + connect_sentence(where, what) + words_to_show(where, what);
+    return error{errc::connection_failed, message, std::move(facts)};
+}
+
+error set_up_error(const address& where, const error& cause) {
+    error_facts facts;
+    facts.sqlstate = cause.sqlstate();
+    facts.native_code = cause.native_code();
+    facts.server_message = cause.server_message();
+    facts.is_passing = cause.is_transient();
+    const std::string message = "MySQL at " + place_of(where) + " let us in and then failed at " +
+                                "the settings of the session" + in_brackets(cause.native_code()) +
+                                ": check that it is a MySQL or MariaDB server, and healthy";
+    return error{errc::connection_failed, message, std::move(facts)};
+}
+
+bool breaks_connection(int code) noexcept {
+    return classify_mysql(code) == errc::connection_lost || code == out_of_sync;
+}
+
+bool ends_transaction(int code) noexcept {
+    // Deadlock; MariaDB's snapshot conflict; InnoDB out of room for locks; deadlock in XA; a
+    // cluster that rolled back while committing.
+    constexpr std::array ending{1213, 1020, 1206, 1614, 3101};
+    return std::find(ending.begin(), ending.end(), code) != ending.end();
+}
+
+}  // namespace leasehold::mysql

@@ -1,0 +1,39 @@
+#pragma once
+// Private to the MySQL driver: what Connector/C++ and the server say, as leasehold::error.
+//
+// No message holds a password, nor words of the server, which may hold user data.
+#include <chrono>
+#include <string>
+
+#include "driver/mysql_url.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::mysql {
+
+// What an sql::SQLException carries.
+struct failure {
+    int code = 0;
+    std::string sqlstate;
+    std::string words;
+};
+
+// A statement that was refused or whose answer was lost; `place` is "MariaDB at db.example:3306".
+// `is_at_stake`: it was outside of a transaction, or ended one, so that it may have been committed.
+error statement_error(const std::string& place, const failure& what, bool is_at_stake);
+
+// The client library stopped waiting for an answer; the connection is of no use any more.
+error gave_up_error(
+    const std::string& place, const failure& what, std::chrono::seconds waited, bool is_at_stake
+);
+
+error connect_error(const address& where, const failure& what);
+// It was made, and then the session could not be set up. Nothing of a caller's was under way.
+error set_up_error(const address& where, const error& cause);
+
+// After this the client library's idea of the connection, or the connection itself, is broken.
+bool breaks_connection(int code) noexcept;
+
+// InnoDB has rolled back the whole transaction and not only the statement.
+bool ends_transaction(int code) noexcept;
+
+}  // namespace leasehold::mysql

@@ -1,0 +1,189 @@
+#include "driver/mysql_text.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "leasehold/error.hpp"
+
+namespace leasehold::mysql {
+namespace {
+
+bool is_space(char each) {
+    return each == ' ' || (each >= '\t' && each <= '\r');
+}
+
+std::size_t end_of_quoted(std::string_view sql, std::size_t at) {
+    const char quote = sql[at];
+    for (++at; at < sql.size(); ++at) {
+        // sql_mode NO_BACKSLASH_ESCAPES, off in our own sessions, would read this otherwise.
+        if (sql[at] == '\\' && quote != '`') {
+            ++at;
+        } else if (sql[at] == quote) {
+            return at + 1;  // of a doubled quote the second half is seen as the next one's start
+        }
+    }
+    return sql.size();
+}
+
+std::size_t end_of(std::string_view closing, std::string_view sql, std::size_t from) {
+    const auto found = sql.find(closing, from);
+    return found == std::string_view::npos ? sql.size() : found + closing.size();
+}
+
+// Where what begins at `at` ends, when it is a quoted string, a name in quotes or a comment;
+// `at` otherwise. Two hyphens begin a comment only before a space, unlike in standard SQL.
+std::size_t skip(std::string_view sql, std::size_t at) {
+    switch (sql[at]) {
+        case '\'':
+        case '"':
+        case '`':
+            return end_of_quoted(sql, at);
+        case '#':
+            return end_of("\n", sql, at);
+        case '/':
+            return sql.substr(at, 2) == "/*" ? end_of("*/", sql, at + 2) : at;
+        case '-':
+            if (sql.substr(at, 2) != "--") return at;
+            return at + 2 == sql.size() || is_space(sql[at + 2]) ? end_of("\n", sql, at) : at;
+        default:
+            return at;
+    }
+}
+
+// /*! … */ and /*M! … */ are read by servers as statements.
+bool is_comment(std::string_view sql, std::size_t at) {
+    const char first = sql[at];
+    if (first == '\'' || first == '"' || first == '`') return false;
+    return sql.substr(at, 3) != "/*!" && sql.substr(at, 4) != "/*M!";
+}
+
+std::string in_hexadecimal(std::string_view bytes) {
+    constexpr std::string_view digits{"0123456789abcdef"};
+    std::string text = "x'";
+    text.reserve(bytes.size() * 2 + 3);
+    for (const char each : bytes) {
+        const auto number = static_cast<unsigned char>(each);
+        text += digits[number >> 4U];
+        text += digits[number & 15U];
+    }
+    return text += '\'';
+}
+
+struct literal_maker {
+    std::string operator()(std::monostate) const { return "NULL"; }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const {
+        if (!std::isfinite(number)) {
+            throw error{
+                errc::invalid_argument,
+                "a number is infinite or none at all, which MySQL and MariaDB cannot store"};
+        }
+        // Seventeen digits give every double back. Without an exponent it would be a DECIMAL.
+        std::array<char, 40> text{};
+        std::snprintf(text.data(), text.size(), "%.16e", number);
+        return text.data();
+    }
+    // An introducer and not CONVERT(… USING utf8mb4): it has the coercibility of an ordinary string
+    // literal (4, against 2 of the function), so a column's collation decides, and bytes that are
+    // no UTF-8 are refused (error 1300). Tried on both servers.
+    std::string operator()(const std::string& text) const {
+        return "_utf8mb4 " + in_hexadecimal(text);
+    }
+    std::string operator()(const blob& binary) const { return in_hexadecimal(binary.bytes); }
+};
+
+[[noreturn]] void wrong_count(std::size_t values) {
+    throw error{
+        errc::invalid_argument,
+        "a statement has more or fewer places (?) than the " + std::to_string(values) +
+            " values given for them"};
+}
+
+// The words of a statement in upper case, comments left out; at most `limit` of them.
+std::vector<std::string> words_of(std::string_view sql, std::size_t limit) {
+    std::vector<std::string> words;
+    bool is_inside = false;
+    for (std::size_t at = 0; at < sql.size();) {
+        if (const auto end = skip(sql, at); end != at) {
+            at = end;
+            is_inside = false;
+            continue;
+        }
+        const char each = sql[at++];
+        const bool is_letter = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z');
+        if (is_letter && !is_inside) {
+            if (words.size() == limit) return words;
+            words.emplace_back();
+        }
+        is_inside = is_letter;
+        if (is_letter) words.back() += static_cast<char>(each & ~0x20);
+    }
+    return words;
+}
+
+}  // namespace
+
+std::string with_literals(std::string_view sql, const parameters& values) {
+    if (values.empty()) return std::string{sql};
+    std::string text;
+    text.reserve(sql.size() + values.size() * 40);
+    std::size_t used = 0;
+    for (std::size_t at = 0; at < sql.size();) {
+        const std::size_t end = skip(sql, at);
+        if (end != at) {
+            text += sql.substr(at, end - at);
+            at = end;
+        } else if (sql[at] == '?') {
+            if (used == values.size()) wrong_count(values.size());
+            // Spaces, because "LIKE?" would become one word and "-?" a comment.
+            text += ' ';
+            text += std::visit(literal_maker{}, values[used++].held());
+            text += ' ';
+            ++at;
+        } else {
+            text += sql[at++];
+        }
+    }
+    if (used != values.size()) wrong_count(values.size());
+    return text;
+}
+
+std::vector<std::string_view> split(std::string_view script) {
+    std::vector<std::string_view> statements;
+    std::size_t start = 0;
+    bool has_content = false;
+    for (std::size_t at = 0; at <= script.size();) {
+        if (at == script.size() || script[at] == ';') {
+            if (has_content) statements.push_back(script.substr(start, at - start));
+            start = ++at;
+            has_content = false;
+        } else if (const auto end = skip(script, at); end != at) {
+            has_content = has_content || !is_comment(script, at);
+            at = end;
+        } else {
+            has_content = has_content || !is_space(script[at]);
+            ++at;
+        }
+    }
+    return statements;
+}
+
+transaction_step step_of(std::string_view statement) {
+    const std::vector<std::string> words = words_of(statement, 6);
+    if (words.empty()) return transaction_step::none;
+    const auto has = [&words](std::string_view wanted) {
+        for (const std::string& each : words) {
+            if (each == wanted) return true;
+        }
+        return false;
+    };
+    if (words[0] == "BEGIN" && !has("NOT")) return transaction_step::begins;  // BEGIN NOT ATOMIC
+    if (words[0] == "START" && has("TRANSACTION")) return transaction_step::begins;
+    if (has("CHAIN")) return transaction_step::none;
+    if (words[0] == "COMMIT") return transaction_step::commits;
+    if (words[0] == "ROLLBACK" && !has("TO")) return transaction_step::rolls_back;
+    return transaction_step::none;
+}
+
+}  // namespace leasehold::mysql

@@ -1,0 +1,36 @@
+#pragma once
+// Private to the MySQL driver: what a URL says, taken apart before anything is connected to.
+#include <string>
+#include <string_view>
+
+namespace leasehold::mysql {
+
+// The words of ssl-mode=, as MySQL's own clients use them.
+enum class tls_mode {
+    disabled = 1,
+    preferred = 2,         // encrypted where the server can; what an attacker can prevent
+    required = 3,          // encrypted, whoever it is at the other end
+    verify_authority = 4,  // VERIFY_CA: and its certificate is signed by one we trust
+    verify_identity = 5,   // and it names the host we asked for
+};
+
+struct address {
+    std::string host;  // without the brackets of an IPv6 address
+    int port = 3306;
+    std::string user;
+    std::string password;
+    std::string database;
+    tls_mode tls = tls_mode::preferred;
+    std::string authority_file;    // ssl-ca; empty: the system's authorities
+    std::string certificate_file;  // ssl-cert: our own, and
+    std::string key_file;          // ssl-key
+};
+
+// Throws invalid_argument, in words that hold no part of the URL but an unknown option's name.
+// `fallback_password` (may be null) counts where the URL has none: "user@", not "user:@".
+address parse_url(std::string_view url, const char* fallback_password = nullptr);
+
+// "db.example:3306", "[::1]:3306".
+std::string place_of(const address& where);
+
+}  // namespace leasehold::mysql

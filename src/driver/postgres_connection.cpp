@@ -1,0 +1,400 @@
+#include "driver/postgres_connection.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "driver/postgres_errors.hpp"
+#include "driver/postgres_server.hpp"
+#include "driver/postgres_values.hpp"
+
+namespace leasehold::postgres {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t statements_max = 256;
+
+// The server is to give up first: its "cancelled" leaves no doubt, our own giving up does.
+std::string server_bound(milliseconds limit) {
+    const milliseconds bound = limit - std::min(limit / 10, milliseconds{500});
+    return std::to_string(limit_within_range(bound).count());
+}
+
+std::string_view verb_of(const PGresult* from) {
+    return PQcmdStatus(const_cast<PGresult*>(from));
+}
+
+}  // namespace
+
+owned_connection::owned_connection(connection_handle handle, milliseconds statement_timeout)
+    : handle_(std::move(handle)),
+      address_(address_of(handle_.get())),
+      server_(server_of(handle_.get())),
+      limit_(limit_within_range(statement_timeout)),
+      server_limit_(limit_) {
+    // Without one libpq writes the server's words to standard error.
+    PQsetNoticeReceiver(handle_.get(), &owned_connection::on_notice, this);
+}
+
+void owned_connection::on_notice(void* self, const PGresult* notice) {
+    static_cast<owned_connection*>(self)->note(notice);
+}
+
+void owned_connection::note(const PGresult* notice) {
+    const auto field = [&](int which) {
+        const char* text = PQresultErrorField(notice, which);
+        return std::string_view{text == nullptr ? "" : text};
+    };
+    const std::string_view severity = field(PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity == "FATAL" || severity == "PANIC") {
+        is_closed_by_server_ = true;
+        closing_facts_.sqlstate = field(PG_DIAG_SQLSTATE);
+        closing_facts_.server_message = field(PG_DIAG_MESSAGE_PRIMARY);
+    }
+    // "Cancelled waiting for the standby": it has no SQLSTATE of its own and its text is in the
+    // server's language, but the name of the server's function stays.
+    if (severity == "WARNING" && field(PG_DIAG_SOURCE_FUNCTION) == "SyncRepWaitForLSN") {
+        is_unreplicated_ = true;
+    }
+}
+
+void owned_connection::set_up(local_clock::time_point until) {
+    // Every connection has a process of its own, whose number the server names when it starts. A
+    // pooler cannot pass it on, so another number in our first answer proves one, whatever start-up
+    // options it took or swallowed. Then all settings are local to this one statement, so that no
+    // trace is left in a session that belongs to others.
+    constexpr const char* sql =
+        "WITH session AS MATERIALIZED (SELECT pg_backend_pid() <> $1::int AS is_shared)"
+        " SELECT is_shared,"
+        " set_config('default_transaction_isolation', 'read committed', is_shared),"
+        " set_config('statement_timeout', $2, is_shared),"
+        " set_config('lock_timeout', $2, is_shared),"
+        " CASE WHEN $3::int = 1"
+        " AND current_setting('client_connection_check_interval', true) IS NOT NULL"
+        " THEN set_config('client_connection_check_interval', '1000', is_shared) END IS NOT NULL"
+        " FROM session";
+    for (;;) {
+        const parameters values{
+            PQbackendPID(handle_.get()), server_bound(server_limit_), checks_client_ ? 1 : 0};
+        const bound_parameters bound{values};
+        const std::array batch{message{message_kind::query, "", sql, &bound}};
+        const reply answer = exchange(handle_.get(), batch, until);
+        const PGresult* failure = answer.failure();
+        // Where the server's platform cannot watch its clients, it refuses to be asked to.
+        if (answer.end == exchange_end::answered && failure != nullptr && checks_client_) {
+            checks_client_ = false;
+            continue;
+        }
+        if (answer.end == exchange_end::gave_up) throw connect_patience_error(handle_.get());
+        if (answer.end != exchange_end::answered || failure != nullptr) {
+            throw set_up_error(address_, failure);
+        }
+        const row set = rows_of(answer.results.at(0).at(0).get()).at(0);
+        is_pooled_ = set.integer(0) == 1;
+        checks_client_ = set.integer(4) == 1;
+        return;
+    }
+}
+
+connection_state owned_connection::state() noexcept {
+    if (handle_ == nullptr || is_closed_by_server_) return connection_state::lost;
+    switch (PQtransactionStatus(handle_.get())) {
+        case PQTRANS_IDLE:
+            return connection_state::idle;
+        case PQTRANS_INTRANS:
+            return connection_state::in_transaction;
+        case PQTRANS_INERROR:
+            return connection_state::failed;
+        default:
+            return connection_state::lost;
+    }
+}
+
+// Reads what came unasked: notifications, and the good-bye of a server that shut down meanwhile.
+// Finding that out before sending makes the difference between "not done" and "unknown".
+bool owned_connection::poll_input() noexcept {
+    if (handle_ == nullptr) return false;
+    const bool is_readable = PQconsumeInput(handle_.get()) == 1;
+    if (is_readable) static_cast<void>(PQisBusy(handle_.get()));  // takes apart what was read
+    return is_readable && state() != connection_state::lost;
+}
+
+connection_state owned_connection::require_ready() {
+    if (!poll_input()) {
+        abandon();
+        error_facts facts = closing_facts_;
+        throw error{
+            errc::connection_lost,
+            address_ + " has closed the connection; connect again",
+            std::move(facts)};
+    }
+    const connection_state now = state();
+    if (now == connection_state::failed) {
+        throw error{
+            errc::wrong_transaction,
+            address_ + ": an earlier statement failed in this transaction; roll it back"};
+    }
+    return now;
+}
+
+void owned_connection::abandon() noexcept {
+    if (handle_ == nullptr) return;
+    // Nothing more is sent, not even a good-bye: the other side may not be reading. The server
+    // notices the closed socket by client_connection_check_interval.
+    if (PQsocket(handle_.get()) >= 0) ::shutdown(PQsocket(handle_.get()), SHUT_RDWR);
+    handle_.reset();
+}
+
+reply owned_connection::run(std::span<const message> batch) {
+    is_unreplicated_ = false;
+    return exchange(handle_.get(), batch, local_clock::now() + limit_);
+}
+
+void owned_connection::fail(const reply& answer, bool is_in_doubt) {
+    const PGresult* failure = answer.failure();
+    switch (answer.end) {
+        case exchange_end::answered:
+            throw statement_error(address_, failure);
+        case exchange_end::gave_up:
+            abandon();
+            throw gave_up_error(address_, limit_, is_in_doubt);
+        case exchange_end::copying:
+            abandon();
+            throw error{
+                errc::unsupported,
+                address_ + ": COPY cannot be used here; the connection was closed"};
+        case exchange_end::lost:
+            break;
+    }
+    abandon();
+    throw lost_error(address_, failure, is_in_doubt);
+}
+
+void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
+    if (answer.end != exchange_end::answered || answer.failure() != nullptr) {
+        fail(answer, is_in_doubt);
+    }
+    // Committed here, but an administrator ended the wait for the standby: a fail-over may still
+    // undo it. Neither "done" nor "not done" would be true. The connection itself is fine.
+    if (is_unreplicated_) {
+        error_facts facts;
+        facts.sqlstate = "01000";
+        facts.outcome_unknown = true;
+        throw error{
+            errc::timed_out,
+            address_ +
+                " stopped waiting for its standby: the change is committed but a fail-over "
+                "may undo it; look before repeating it",
+            std::move(facts)};
+    }
+}
+
+result owned_connection::execute(std::string_view sql, const parameters& values) {
+    const std::string text = statement_text(sql);
+    const bound_parameters bound{values};
+    const connection_state before = require_ready();
+    const bool is_idle = before == connection_state::idle;
+    if (is_idle && !is_pooled_ && limit_ > server_limit_) widen_server_bounds();
+    if (!is_pooled_) return execute_prepared(text, bound, is_idle);
+    if (is_idle) return execute_wrapped(text, bound);
+    return execute_unnamed(text, bound);
+}
+
+result owned_connection::execute_prepared(
+    const std::string& sql, const bound_parameters& bound, bool is_idle
+) {
+    const bool is_in_doubt = is_idle || may_commit(sql);
+    const std::string key = sql + '\0' + bound.signature();
+    for (bool is_again = false;; is_again = true) {
+        if (statements_.size() >= statements_max) forget_statements();
+        const auto found = statements_.find(key);
+        const bool is_new = found == statements_.end();
+        const unsigned number = is_new ? ++statements_made_ : found->second;
+        const std::string name = "leasehold_" + std::to_string(number);
+        const std::array both{
+            message{message_kind::prepare, name.c_str(), sql.c_str(), &bound},
+            message{message_kind::execute_prepared, name.c_str(), sql.c_str(), &bound}};
+        const reply answer = run(std::span{both}.subspan(is_new ? 0 : 1));
+        if (is_new && answer.end == exchange_end::answered && !answer.results[0].empty() &&
+            PQresultStatus(answer.results[0][0].get()) == PGRES_COMMAND_OK) {
+            statements_.emplace(key, number);
+        }
+        const PGresult* failure = answer.failure();
+        if (answer.end == exchange_end::answered && failure != nullptr && !is_again) {
+            const std::string state = sqlstate_of(failure);
+            if (state == "26000" || state == "42P05") {
+                // Another client's session: a pooler after all. The statement was not run.
+                is_pooled_ = true;
+                statements_.clear();
+                if (is_idle) return execute_wrapped(sql, bound);
+            } else if (state == "0A000" && !is_new && is_idle) {
+                // "Cached plan must not change result type": a table was altered meanwhile.
+                forget_statements();
+                continue;
+            }
+        }
+        require_success(answer, is_in_doubt);
+        return result_of(answer.results.back().at(0).get());
+    }
+}
+
+result owned_connection::execute_unnamed(const std::string& sql, const bound_parameters& bound) {
+    const std::array batch{message{message_kind::query, "", sql.c_str(), &bound}};
+    const reply answer = run(batch);
+    require_success(answer, may_commit(sql));
+    return result_of(answer.results[0].at(0).get());
+}
+
+result owned_connection::execute_wrapped(const std::string& sql, const bound_parameters& bound) {
+    const parameters bounds{server_bound(limit_)};
+    const bound_parameters bound_limits{bounds};
+    const char* limits =
+        checks_client_
+            ? "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, "
+              "true), set_config('client_connection_check_interval', '1000', true)"
+            : "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, "
+              "true)";
+    const std::array batch{
+        message{message_kind::query, "", "BEGIN ISOLATION LEVEL READ COMMITTED"},
+        message{message_kind::query, "", limits, &bound_limits},
+        message{message_kind::query, "", sql.c_str(), &bound},
+        message{message_kind::query, "", "COMMIT"}};
+    const reply answer = run(batch);
+    if (answer.end == exchange_end::answered) rollback();  // no effect after a commit
+    require_success(answer, true);
+    return result_of(answer.results[2].at(0).get());
+}
+
+result owned_connection::execute_script(std::string_view sql, const parameters& values) {
+    if (!values.empty()) {
+        throw error{
+            errc::unsupported,
+            "PostgreSQL takes no parameters for several statements at once; use execute()"};
+    }
+    std::string text = statement_text(sql);
+    const bool is_idle = require_ready() == connection_state::idle;
+    const bool is_in_doubt = is_idle || may_commit(text);
+    if (is_idle && is_pooled_) text = begin_text() + ";\n" + text + "\n;COMMIT";
+    if (is_idle && !is_pooled_ && limit_ > server_limit_) widen_server_bounds();
+    const std::array batch{message{message_kind::script, "", text.c_str()}};
+    const reply answer = run(batch);
+    if (is_idle && is_pooled_ && answer.end == exchange_end::answered) rollback();
+    require_success(answer, is_in_doubt);
+    return last_result_of(answer.results[0]);
+}
+
+std::string owned_connection::begin_text() const {
+    std::string text = "BEGIN ISOLATION LEVEL READ COMMITTED";
+    if (!is_pooled_) return text;
+    const std::string bound = server_bound(limit_);
+    text += "; SET LOCAL statement_timeout = " + bound + "; SET LOCAL lock_timeout = " + bound;
+    if (checks_client_) text += "; SET LOCAL client_connection_check_interval = 1000";
+    return text;
+}
+
+void owned_connection::begin() {
+    if (require_ready() != connection_state::idle) {
+        throw error{
+            errc::wrong_transaction,
+            address_ + ": a transaction is open already; commit it or roll it back first"};
+    }
+    if (!is_pooled_ && limit_ > server_limit_) widen_server_bounds();
+    const std::string text = begin_text();
+    const std::array batch{message{message_kind::script, "", text.c_str()}};
+    const reply answer = run(batch);
+    if (answer.failure() != nullptr && answer.end == exchange_end::answered) rollback();
+    require_success(answer, false);
+}
+
+void owned_connection::commit() {
+    if (require_ready() != connection_state::in_transaction) {
+        throw error{errc::wrong_transaction, address_ + ": there is no transaction to commit"};
+    }
+    const std::array batch{message{message_kind::script, "", "COMMIT"}};
+    const reply answer = run(batch);
+    require_success(answer, true);
+    // The answer to the COMMIT of a transaction the server holds for failed.
+    if (verb_of(answer.results[0].at(0).get()) != "COMMIT") {
+        throw error{
+            errc::wrong_transaction,
+            address_ + " rolled the transaction back instead of committing it; run it again"};
+    }
+}
+
+void owned_connection::rollback() noexcept {
+    const connection_state before = state();
+    if (before == connection_state::lost) abandon();
+    if (before == connection_state::idle || before == connection_state::lost) return;
+    try {
+        const std::array batch{message{message_kind::script, "", "ROLLBACK"}};
+        const reply answer = run(batch);
+        if (answer.end == exchange_end::answered && state() == connection_state::idle) return;
+    } catch (const std::bad_alloc&) {
+        // As any other failure: the connection goes, and the server rolls back by itself.
+    }
+    abandon();
+}
+
+void owned_connection::set_statement_timeout(milliseconds limit) {
+    limit_ = limit_within_range(limit);
+}
+
+// A longer limit is of no use while the server keeps to the shorter one of the session. The other
+// way round nothing needs to be said: our own deadline comes first.
+void owned_connection::widen_server_bounds() {
+    const parameters values{server_bound(limit_)};
+    const bound_parameters bound{values};
+    const std::array batch{message{
+        message_kind::query,
+        "",
+        "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $1, false)",
+        &bound}};
+    require_success(run(batch), false);
+    server_limit_ = limit_;
+}
+
+void owned_connection::forget_statements() {
+    const std::array batch{message{message_kind::script, "", "DEALLOCATE ALL"}};
+    require_success(run(batch), false);
+    statements_.clear();
+}
+
+void owned_connection::listen(std::string_view channel) {
+    if (is_pooled_) {
+        connection::listen(channel);
+        return;
+    }
+    // Longer names are cut off by LISTEN and refused by pg_notify().
+    constexpr std::size_t channel_size_max = 63;
+    if (channel.empty() || channel.size() > channel_size_max) {
+        throw error{errc::invalid_argument, "the name of a PostgreSQL channel has 1 to 63 bytes"};
+    }
+    static_cast<void>(require_ready());
+    const std::string name = statement_text(channel);
+    const std::unique_ptr<char, decltype(&PQfreemem)> quoted{
+        PQescapeIdentifier(handle_.get(), name.data(), name.size()), &PQfreemem};
+    if (quoted == nullptr) {
+        throw error{errc::invalid_argument, "the name of a PostgreSQL channel is not UTF-8"};
+    }
+    const std::string text = "LISTEN " + std::string{quoted.get()};
+    const std::array batch{message{message_kind::script, "", text.c_str()}};
+    require_success(run(batch), false);
+}
+
+std::optional<notification> owned_connection::wait_for_notification(milliseconds patience) {
+    if (is_pooled_) return connection::wait_for_notification(patience);
+    const auto until = local_clock::now() + std::min(patience, limit_within_range(patience));
+    for (;;) {
+        static_cast<void>(require_ready());
+        const std::unique_ptr<PGnotify, decltype(&PQfreemem)> heard{
+            PQnotifies(handle_.get()), &PQfreemem};
+        if (heard != nullptr) return notification{heard->relname, heard->extra};
+        if (!wait_for_socket(PQsocket(handle_.get()), POLLIN, until)) return std::nullopt;
+    }
+}
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,100 @@
+#pragma once
+// Private to the PostgreSQL driver: a connection of our own.
+//
+// Directly to a server: named statements prepared once, a session pinned to READ COMMITTED, bounds
+// at the server as well as here, notifications.
+// Behind a pooler nothing may rely on the session, which other clients share and change: statements
+// are not named, and each one outside a transaction travels as BEGIN ISOLATION LEVEL READ
+// COMMITTED, bounds for this transaction, itself, COMMIT: four messages in one round trip. Its
+// price is that statements which refuse to run in a transaction (VACUUM) do not work there. The
+// alternative, trusting the default isolation read once, would be wrong as soon as some other
+// client's SET leaks into the shared session.
+//
+// Threads: one thread at a time.
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "driver/postgres_wire.hpp"
+#include "leasehold/connection.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::postgres {
+
+struct connection_deleter {
+    void operator()(PGconn* each) const noexcept { PQfinish(each); }
+};
+using connection_handle = std::unique_ptr<PGconn, connection_deleter>;
+
+// Throws connection_failed, or unsupported for a server that is too old.
+std::unique_ptr<connection> connect(
+    const std::string& url,
+    std::chrono::milliseconds statement_timeout,
+    std::chrono::milliseconds patience
+);
+
+class owned_connection final : public connection {
+public:
+    // `handle` is connected and non-blocking.
+    owned_connection(connection_handle handle, std::chrono::milliseconds statement_timeout);
+
+    // Settings of the session, and whether it is ours alone: one round trip.
+    void set_up(local_clock::time_point until);
+
+    const server_info& server() const noexcept override { return server_; }
+    connection_state state() noexcept override;
+    result execute(std::string_view sql, const parameters& values) override;
+    result execute_script(std::string_view sql, const parameters& values) override;
+    void begin() override;
+    void commit() override;
+    void rollback() noexcept override;
+    void set_statement_timeout(std::chrono::milliseconds limit) override;
+    bool can_notify() const noexcept override { return !is_pooled_; }
+    void listen(std::string_view channel) override;
+    std::optional<notification> wait_for_notification(std::chrono::milliseconds patience) override;
+
+    bool is_pooled() const noexcept { return is_pooled_; }
+
+private:
+    static void on_notice(void* self, const PGresult* notice);
+    void note(const PGresult* notice);
+
+    connection_state require_ready();
+    bool poll_input() noexcept;
+    reply run(std::span<const message> batch);
+    // `is_in_doubt`: what was sent may have been committed when its answer does not come.
+    void require_success(const reply& answer, bool is_in_doubt);
+    [[noreturn]] void fail(const reply& answer, bool is_in_doubt);
+    void abandon() noexcept;
+
+    result execute_prepared(const std::string& sql, const bound_parameters& bound, bool is_idle);
+    result execute_unnamed(const std::string& sql, const bound_parameters& bound);
+    result execute_wrapped(const std::string& sql, const bound_parameters& bound);
+    void forget_statements();
+    void widen_server_bounds();
+    std::string begin_text() const;
+
+    // Constant once set up.
+    connection_handle handle_;  // nothing: lost
+    std::string address_;
+    server_info server_;
+    bool checks_client_ = true;  // the server can notice that we are gone (14 or newer, and Unix)
+
+    bool is_pooled_ = false;
+    std::chrono::milliseconds limit_;         // of each call, kept here
+    std::chrono::milliseconds server_limit_;  // what the session's statement_timeout is made from
+    // By text and types of parameters; the value is part of the name.
+    std::unordered_map<std::string, unsigned> statements_;
+    unsigned statements_made_ = 0;
+
+    // What the server said without being asked.
+    bool is_closed_by_server_ = false;
+    error_facts closing_facts_;
+    bool is_unreplicated_ = false;
+};
+
+}  // namespace leasehold::postgres

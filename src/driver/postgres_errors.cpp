@@ -1,0 +1,233 @@
+#include "driver/postgres_errors.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "core/classify.hpp"
+
+namespace leasehold::postgres {
+namespace {
+
+std::string field_of(const PGresult* failure, int field) {
+    const char* text = failure == nullptr ? nullptr : PQresultErrorField(failure, field);
+    return text == nullptr ? std::string{} : std::string{text};
+}
+
+std::string in_brackets(const std::string& sqlstate) {
+    return " (SQLSTATE " + sqlstate + ")";
+}
+
+// Names of constraints and tables are the schema's, not the user's data.
+std::string what_refused(const PGresult* failure) {
+    const std::string constraint = field_of(failure, PG_DIAG_CONSTRAINT_NAME);
+    const std::string table = field_of(failure, PG_DIAG_TABLE_NAME);
+    const std::string column = field_of(failure, PG_DIAG_COLUMN_NAME);
+    std::string text;
+    if (!constraint.empty()) text += " by constraint \"" + constraint + "\"";
+    if (!column.empty()) text += " for its column \"" + column + "\"";
+    if (!table.empty()) text += " in table \"" + table + "\"";
+    return text;
+}
+
+std::string sentence_of(errc code, const PGresult* failure, const std::string& state) {
+    switch (code) {
+        case errc::transient:
+            if (state == "40P01") return " ended a deadlock at this statement" + in_brackets(state);
+            if (state == "55P03") return " gave up waiting for a lock" + in_brackets(state);
+            return " could not serialize this transaction" + in_brackets(state) + "; run it again";
+        case errc::timed_out:
+            return " cancelled a statement, by its statement_timeout or by hand" +
+                   in_brackets(state);
+        case errc::constraint:
+            return " refused a row" + what_refused(failure) + in_brackets(state);
+        case errc::schema_missing:
+            return " has no such table or schema" + in_brackets(state) +
+                   ": run `leasehold migrate`, or check the table prefix, the schema and the "
+                   "search path";
+        case errc::schema_mismatch:
+            return " has no such column" + in_brackets(state) +
+                   ": is the schema the one `leasehold migrate` made?";
+        case errc::permission_denied:
+            return " denies this user a statement" + in_brackets(state) +
+                   ": grant the right, or connect as another user";
+        case errc::read_only:
+            return " takes no changes here" + in_brackets(state) +
+                   ": connect to the primary, or use a transaction that may write";
+        case errc::wrong_transaction:
+            return " refused a statement in this state of the transaction" + in_brackets(state) +
+                   ": roll back and start anew";
+        case errc::unsupported:
+            return " cannot do this" + in_brackets(state);
+        default:
+            return " refused a statement" + in_brackets(state) +
+                   ": see server_message() for its words";
+    }
+}
+
+// "…failed: FATAL:  28P01: password authentication failed for user "x"" and other lines. What comes
+// before may be the failures of earlier hosts or addresses: the last one counts.
+struct connect_failure {
+    std::string sqlstate;
+    std::string text;
+};
+
+bool is_sqlstate(std::string_view text) {
+    return text.size() == 5 && std::all_of(text.begin(), text.end(), [](char each) {
+               return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z');
+           });
+}
+
+connect_failure parse_failure(std::string_view message) {
+    connect_failure parsed;
+    constexpr std::string_view marker{"failed: "};
+    if (const auto last = message.rfind(marker); last != std::string_view::npos) {
+        message.remove_prefix(last + marker.size());
+    }
+    std::string_view line = message.substr(0, message.find('\n'));
+    // The severity before the two spaces is in the server's language.
+    if (const auto colon = line.find(":  "); colon != std::string_view::npos) {
+        const std::string_view rest = line.substr(colon + 3);
+        if (is_sqlstate(rest.substr(0, 5)) && rest.substr(5, 2) == ": ") {
+            parsed.sqlstate = rest.substr(0, 5);
+            line = rest.substr(7);
+        }
+    }
+    parsed.text = line;
+    return parsed;
+}
+
+bool may_pass(const std::string& sqlstate) {
+    // Nothing but silence or a closed port is what a restarting server looks like, too.
+    return sqlstate.empty() || sqlstate == "53300" || sqlstate == "57P03" ||
+           sqlstate.substr(0, 2) == "08" || sqlstate == "57P01" || sqlstate == "57P02";
+}
+
+std::string user_of(const PGconn* handle) {
+    const char* user = PQuser(handle);
+    return user == nullptr || *user == '\0' ? std::string{"the operating system's user"}
+                                            : "user " + std::string{user};
+}
+
+std::string connect_sentence(const PGconn* handle, const connect_failure& what) {
+    const std::string& state = what.sqlstate;
+    if (state == "28P01") {
+        return " refused the password of " + user_of(handle) + in_brackets(state) +
+               ": check the URL or PGPASSFILE";
+    }
+    if (state == "28000") {
+        return " does not let " + user_of(handle) + " in" + in_brackets(state) +
+               ": check the user, TLS options and the server's pg_hba.conf";
+    }
+    if (state == "3D000") {
+        return " has no such database" + in_brackets(state) + ": create it, or check the URL";
+    }
+    if (state == "53300") {
+        return " has no connection left" + in_brackets(state) +
+               ": raise its max_connections, or lower connections_max";
+    }
+    if (state == "57P03") {
+        return " is starting up or shutting down" + in_brackets(state) + "; try again";
+    }
+    if (PQconnectionNeedsPassword(handle) == 1) {
+        return " asks for a password of " + user_of(handle) +
+               " and there is none: put it into the URL or PGPASSFILE";
+    }
+    // libpq quotes hosts, files and users here. Should a password ever be among its words, because
+    // a URL was taken apart in another way than meant, they are left out.
+    const char* password = PQpass(handle);
+    const bool is_safe =
+        password == nullptr || *password == '\0' || what.text.find(password) == std::string::npos;
+    std::string sentence = " cannot be reached";
+    if (!state.empty()) sentence = " refused the connection" + in_brackets(state);
+    if (is_safe && !what.text.empty()) sentence += ": " + what.text;
+    return sentence + "; check host, port and TLS options, and that the server runs";
+}
+
+}  // namespace
+
+std::string address_of(const PGconn* handle) {
+    const auto text_or = [](const char* text, const char* otherwise) {
+        return std::string{text == nullptr || *text == '\0' ? otherwise : text};
+    };
+    return "PostgreSQL at " + text_or(PQhost(handle), "its default host") + ":" +
+           text_or(PQport(handle), "5432") + "/" + text_or(PQdb(handle), "");
+}
+
+std::string sqlstate_of(const PGresult* failure) {
+    return field_of(failure, PG_DIAG_SQLSTATE);
+}
+
+error statement_error(const std::string& address, const PGresult* failure) {
+    error_facts facts;
+    facts.sqlstate = sqlstate_of(failure);
+    facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
+    errc code = classify_postgres(facts.sqlstate);
+    // The connection still stands, so this was a complaint: class 08 has "protocol violation" for
+    // a wrong number of parameters, and 53300 also means a role's limit inside a statement.
+    if (code == errc::connection_lost || code == errc::connection_failed) {
+        code = errc::database_error;
+    }
+    const std::string message = address + sentence_of(code, failure, facts.sqlstate);
+    return error{code, message, std::move(facts)};
+}
+
+error lost_error(const std::string& address, const PGresult* failure, bool outcome_unknown) {
+    error_facts facts;
+    facts.sqlstate = sqlstate_of(failure);
+    facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
+    facts.outcome_unknown = outcome_unknown;
+    std::string message = address + " closed the connection, or it broke";
+    if (!facts.sqlstate.empty()) message += in_brackets(facts.sqlstate);
+    message += outcome_unknown ? ": what was under way may have been done; ask before repeating it"
+                               : ": nothing that was under way took effect; connect again";
+    return error{errc::connection_lost, message, std::move(facts)};
+}
+
+error gave_up_error(
+    const std::string& address, std::chrono::milliseconds limit, bool outcome_unknown
+) {
+    error_facts facts;
+    facts.outcome_unknown = outcome_unknown;
+    return error{
+        errc::timed_out,
+        address + " did not answer within " + std::to_string(limit.count()) + " ms: " +
+            (outcome_unknown ? "what was under way may have been done; ask before repeating it"
+                             : "the transaction will not be committed; connect again"),
+        std::move(facts)};
+}
+
+error connect_error(const PGconn* handle) {
+    const connect_failure what = parse_failure(PQerrorMessage(handle));
+    error_facts facts;
+    facts.sqlstate = what.sqlstate;
+    facts.is_passing = may_pass(what.sqlstate);
+    // Kept apart as everywhere; what libpq itself said is no server's message.
+    if (!what.sqlstate.empty()) facts.server_message = what.text;
+    return error{
+        errc::connection_failed,
+        address_of(handle) + connect_sentence(handle, what),
+        std::move(facts)};
+}
+
+error connect_patience_error(const PGconn* handle) {
+    error_facts facts;
+    facts.is_passing = true;
+    return error{
+        errc::connection_failed,
+        address_of(handle) + " let no connection be made in time: check host, port and firewall",
+        std::move(facts)};
+}
+
+error set_up_error(const std::string& address, const PGresult* failure) {
+    error_facts facts;
+    facts.sqlstate = sqlstate_of(failure);
+    facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
+    facts.is_passing = true;
+    std::string message = address + " let us in and then refused to work";
+    if (!facts.sqlstate.empty()) message += in_brackets(facts.sqlstate);
+    if (!facts.server_message.empty()) message += ": " + facts.server_message;
+    return error{errc::connection_failed, message, std::move(facts)};
+}
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,36 @@
+#pragma once
+// Private to the PostgreSQL driver: what libpq and the server say, as leasehold::error.
+//
+// No message ever holds a URL or libpq's words about one: they may contain the password.
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <string>
+
+#include "leasehold/error.hpp"
+
+namespace leasehold::postgres {
+
+// "PostgreSQL at db.example:5432/app".
+std::string address_of(const PGconn* handle);
+
+std::string sqlstate_of(const PGresult* failure);
+
+// A statement the server refused.
+error statement_error(const std::string& address, const PGresult* failure);
+
+// The connection broke; `failure` may be nothing.
+error lost_error(const std::string& address, const PGresult* failure, bool outcome_unknown);
+
+error gave_up_error(
+    const std::string& address, std::chrono::milliseconds limit, bool outcome_unknown
+);
+
+// A connection that could not be made. Wants verbosity PQERRORS_VERBOSE, because libpq gives a
+// failed connection's SQLSTATE nowhere but in that text.
+error connect_error(const PGconn* handle);
+error connect_patience_error(const PGconn* handle);
+// One that was made and then failed: poolers let everybody in and then find no server.
+error set_up_error(const std::string& address, const PGresult* failure);
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,22 @@
+#pragma once
+// Private to the PostgreSQL driver: what connections of our own and borrowed ones have in common.
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <string_view>
+
+#include "leasehold/engine.hpp"
+
+namespace leasehold::postgres {
+
+// Throws unsupported for servers before version 13. A broken connection has version 0.
+server_info server_of(const PGconn* handle);
+
+// Whether a text has a statement that ends a transaction by committing it: COMMIT, END or PREPARE
+// TRANSACTION. Mistakes only towards "may": then a lost answer is reported as unknown.
+bool may_commit(std::string_view sql) noexcept;
+
+// A time limit as the server and our clock can express it.
+std::chrono::milliseconds limit_within_range(std::chrono::milliseconds limit) noexcept;
+
+}  // namespace leasehold::postgres

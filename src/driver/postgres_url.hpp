@@ -1,0 +1,10 @@
+#pragma once
+// Private to the PostgreSQL driver: whether a URL can be what was meant, before it is used.
+#include <string_view>
+
+namespace leasehold::postgres {
+
+// Throws invalid_argument, in words that repeat nothing of the URL.
+void require_valid_url(std::string_view url);
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,401 @@
+// The SQLite driver. No SQL but BEGIN, COMMIT, ROLLBACK and the connection's own settings.
+#include "leasehold/driver/sqlite.hpp"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "core/classify.hpp"
+#include "core/jitter.hpp"
+#include "leasehold/clock.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds default_statement_timeout{10'000};
+
+struct finalizer {
+    void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+};
+using statement_handle = std::unique_ptr<sqlite3_stmt, finalizer>;
+
+// What failed, where, and what to do about it.
+std::string explain(int code, const std::string& path, errc meaning) {
+    const std::string where = "SQLite database " + path;
+    switch (meaning) {
+        case errc::transient:
+            return where + " was locked by another writer for too long; try again";
+        case errc::read_only:
+            return where + " may not be written; check the permissions of the file and its folder";
+        case errc::timed_out:
+            return where + " did not finish a statement within the time allowed";
+        case errc::connection_failed:
+            return where + " cannot be opened; check that its folder exists and may be written";
+        case errc::permission_denied:
+            return where + " refuses access; check the permissions of the file and its folder";
+        case errc::constraint: return where + " refused a row by one of its constraints";
+        default:
+            return where + " failed: " + sqlite3_errstr(code) +
+                   "; check the disk, and the file with `PRAGMA integrity_check`";
+    }
+}
+
+class sqlite_connection final : public connection {
+public:
+    sqlite_connection(sqlite3* handle, bool is_owned, std::string path)
+        : handle_(handle), is_owned_(is_owned), path_(std::move(path)) {
+        server_.engine = engine::sqlite;
+        const int number = sqlite3_libversion_number();  // 3040001 is 3.40.1
+        server_.version = number / 1'000'000 * 10'000 + number / 1'000 % 1'000 * 100 + number % 1'000;
+        server_.version_text = sqlite3_libversion();
+        if (is_owned_) {
+            sqlite3_extended_result_codes(handle_, 1);
+            sqlite3_busy_handler(handle_, &on_busy, this);
+            // Every thousand steps: often enough for a deadline, too rarely to cost anything.
+            sqlite3_progress_handler(handle_, 1000, &on_progress, this);
+        }
+    }
+    ~sqlite_connection() override {
+        prepared_.clear();
+        by_text_.clear();
+        if (is_owned_) sqlite3_close_v2(handle_);
+    }
+
+    const server_info& server() const noexcept override { return server_; }
+
+    connection_state state() noexcept override {
+        const bool is_autocommit = sqlite3_get_autocommit(handle_) != 0;
+        return is_autocommit ? connection_state::idle : connection_state::in_transaction;
+    }
+
+    result execute(std::string_view sql, const parameters& values) override {
+        start_clock();
+        sqlite3_stmt* const statement = prepare_kept(sql);
+        bind(statement, values);
+        return run(statement);
+    }
+
+    result execute_script(std::string_view sql, const parameters& values) override {
+        start_clock();
+        result last;
+        std::size_t bound = 0;
+        while (!sql.empty()) {
+            sqlite3_stmt* made = nullptr;
+            const char* rest = nullptr;
+            const int size = static_cast<int>(sql.size());
+            check(sqlite3_prepare_v2(handle_, sql.data(), size, &made, &rest));
+            const statement_handle statement{made};
+            sql.remove_prefix(static_cast<std::size_t>(rest - sql.data()));
+            if (!made) continue;  // a comment or white space
+            const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(made));
+            if (bound + wanted > values.size()) too_few(bound + wanted, values.size());
+            const auto first = values.begin() + static_cast<std::ptrdiff_t>(bound);
+            bind(made, parameters(first, first + static_cast<std::ptrdiff_t>(wanted)));
+            bound += wanted;
+            result answer = run(made);
+            const bool is_query = sqlite3_column_count(made) > 0;
+            if (is_query) last = std::move(answer);
+        }
+        return last;
+    }
+
+    void begin() override {
+        require_owned("begin");
+        if (state() != connection_state::idle) {
+            throw error(errc::wrong_transaction, "a transaction is open already; end it first");
+        }
+        execute("BEGIN IMMEDIATE", {});
+    }
+    void commit() override {
+        require_owned("commit");
+        if (state() != connection_state::in_transaction) {
+            throw error(errc::wrong_transaction, "there is no transaction to commit");
+        }
+        execute("COMMIT", {});
+    }
+    void rollback() noexcept override {
+        if (!is_owned_ || state() == connection_state::idle) return;
+        sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+    }
+
+    void set_statement_timeout(milliseconds limit) override {
+        limit_ = std::max(limit, milliseconds{1});
+    }
+
+private:
+    static constexpr std::size_t prepared_max = 128;
+
+    // SQLite's own busy time-out sleeps in fixed steps up to 100 ms, which starves writers; short
+    // random naps let everybody through (measured: worst wait 1.3 s against tens of milliseconds).
+    static int on_busy(void* self, int naps) {
+        auto& me = *static_cast<sqlite_connection*>(self);
+        if (local_clock::now() >= me.deadline_) return 0;
+        const auto nap = naps < 3 ? std::chrono::microseconds{200} : milliseconds{5};
+        std::this_thread::sleep_for(jittered(nap));
+        return 1;
+    }
+    static int on_progress(void* self) {
+        return local_clock::now() >= static_cast<sqlite_connection*>(self)->deadline_ ? 1 : 0;
+    }
+
+    void start_clock() { deadline_ = local_clock::now() + limit_; }
+
+    void require_owned(const char* what) const {
+        if (is_owned_) return;
+        throw error(
+            errc::unsupported,
+            std::string(what) + " is the caller's own business on a borrowed connection"
+        );
+    }
+
+    [[noreturn]] void too_few(std::size_t wanted, std::size_t given) const {
+        throw error(
+            errc::invalid_argument,
+            "the statement wants " + std::to_string(wanted) + " parameters and got " +
+                std::to_string(given)
+        );
+    }
+
+    void check(int code) const {
+        if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
+        fail(code);
+    }
+
+    [[noreturn]] void fail(int code) const {
+        error_facts facts;
+        facts.native_code = sqlite3_extended_errcode(handle_);
+        facts.server_message = sqlite3_errmsg(handle_);
+        errc meaning = classify_sqlite(facts.native_code);
+        const bool is_generic = (facts.native_code & 0xff) == SQLITE_ERROR;
+        // SQLite has no number for a missing table; its words have not changed since 2000.
+        if (is_generic && facts.server_message.starts_with("no such table")) {
+            throw error(
+                errc::schema_missing,
+                "SQLite database " + path_ + " lacks a table: run `leasehold migrate`",
+                std::move(facts)
+            );
+        }
+        throw error(meaning, explain(code, path_, meaning), std::move(facts));
+    }
+
+    // Prepared once per connection; the least recently used makes room.
+    sqlite3_stmt* prepare_kept(std::string_view sql) {
+        if (const auto found = by_text_.find(sql); found != by_text_.end()) {
+            prepared_.splice(prepared_.begin(), prepared_, found->second);
+            return prepared_.front().second.get();
+        }
+        sqlite3_stmt* made = nullptr;
+        const int size = static_cast<int>(sql.size());
+        check(sqlite3_prepare_v3(
+            handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, nullptr
+        ));
+        if (!made) throw error(errc::invalid_argument, "an empty statement cannot be executed");
+        if (prepared_.size() == prepared_max) {
+            by_text_.erase(prepared_.back().first);
+            prepared_.pop_back();
+        }
+        prepared_.emplace_front(std::string(sql), statement_handle{made});
+        by_text_.emplace(prepared_.front().first, prepared_.begin());
+        return made;
+    }
+
+    void bind(sqlite3_stmt* statement, const parameters& values) {
+        const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement));
+        if (wanted != values.size()) too_few(wanted, values.size());
+        int at = 0;
+        for (const value& each : values) check(bind_one(statement, ++at, each));
+    }
+
+    static int bind_one(sqlite3_stmt* statement, int at, const value& given) {
+        const auto& held = given.held();
+        if (const auto* number = std::get_if<std::int64_t>(&held)) {
+            return sqlite3_bind_int64(statement, at, *number);
+        }
+        if (const auto* real = std::get_if<double>(&held)) {
+            return sqlite3_bind_double(statement, at, *real);
+        }
+        if (const auto* text = std::get_if<std::string>(&held)) {
+            return sqlite3_bind_text64(
+                statement, at, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8
+            );
+        }
+        if (const auto* bytes = std::get_if<blob>(&held)) {
+            // A null pointer would bind NULL, which an empty string's data() need not avoid.
+            const char* const first = bytes->bytes.empty() ? "" : bytes->bytes.data();
+            return sqlite3_bind_blob64(
+                statement, at, first, bytes->bytes.size(), SQLITE_TRANSIENT
+            );
+        }
+        return sqlite3_bind_null(statement, at);
+    }
+
+    static value column(sqlite3_stmt* statement, int at) {
+        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, at));
+        switch (sqlite3_column_type(statement, at)) {
+            case SQLITE_INTEGER: return {std::int64_t{sqlite3_column_int64(statement, at)}};
+            case SQLITE_FLOAT: return {sqlite3_column_double(statement, at)};
+            case SQLITE_TEXT: {
+                const auto* text = sqlite3_column_text(statement, at);
+                return {std::string(reinterpret_cast<const char*>(text), size)};
+            }
+            case SQLITE_BLOB: {
+                const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, at));
+                return {blob{bytes ? std::string(bytes, size) : std::string()}};
+            }
+            default: return {};
+        }
+    }
+
+    // Steps to the end and resets, also when it fails: an unfinished statement would keep its
+    // locks.
+    result run(sqlite3_stmt* statement) {
+        const int changes_before = sqlite3_total_changes(handle_);
+        result answer;
+        int code = SQLITE_OK;
+        while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+            row found;
+            for (int at = 0; at < sqlite3_column_count(statement); ++at) {
+                found.columns.push_back(column(statement, at));
+            }
+            answer.rows.push_back(std::move(found));
+        }
+        if (code != SQLITE_DONE) {
+            // Before the reset, which clears the connection's error.
+            try {
+                fail(code);
+            } catch (...) {
+                sqlite3_reset(statement);
+                sqlite3_clear_bindings(statement);
+                throw;
+            }
+        }
+        sqlite3_reset(statement);
+        sqlite3_clear_bindings(statement);
+        answer.affected_rows = sqlite3_total_changes(handle_) - changes_before;
+        return answer;
+    }
+
+    sqlite3* const handle_;
+    const bool is_owned_;
+    const std::string path_;
+    server_info server_;
+    milliseconds limit_ = default_statement_timeout;
+    local_clock::time_point deadline_{};
+    using kept = std::list<std::pair<std::string, statement_handle>>;
+    kept prepared_;
+    std::map<std::string_view, kept::iterator, std::less<>> by_text_;
+};
+
+std::string path_of(std::string_view url) {
+    constexpr std::string_view scheme = "sqlite:";
+    if (!url.starts_with(scheme)) {
+        throw error(errc::invalid_argument, "a SQLite URL is written sqlite:PATH");
+    }
+    url.remove_prefix(scheme.size());
+    if (url.starts_with("//")) url.remove_prefix(2);  // sqlite:///absolute/path
+    if (url.empty() || url == ":memory:" || url.find('\0') != std::string_view::npos) {
+        throw error(
+            errc::invalid_argument,
+            "a SQLite URL is written sqlite:PATH, with the path of a file that can be shared"
+        );
+    }
+    return std::string(url);
+}
+
+std::string folder_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// What a person would check first, said before SQLite says "unable to open database file".
+void explain_missing(const std::string& path, bool may_create) {
+    struct stat found {};
+    if (stat(path.c_str(), &found) == 0) {
+        if (S_ISREG(found.st_mode)) return;
+        throw error(errc::connection_failed, path + " is not a file; name a database file");
+    }
+    if (errno == EACCES) {
+        throw error(
+            errc::permission_denied, path + " may not be reached; check its folder's permissions"
+        );
+    }
+    const std::string folder = folder_of(path);
+    if (stat(folder.c_str(), &found) != 0) {
+        throw error(
+            errc::connection_failed,
+            "the folder " + folder + " does not exist; make it, or name another file"
+        );
+    }
+    if (!may_create) {
+        throw error(
+            errc::schema_missing, "there is no database " + path + " yet: run `leasehold migrate`"
+        );
+    }
+    if (access(folder.c_str(), W_OK) != 0) {
+        throw error(
+            errc::read_only,
+            "the folder " + folder + " may not be written; check its permissions, or name another file"
+        );
+    }
+}
+
+std::unique_ptr<connection> connect(const std::string& path, milliseconds patience, bool may_create) {
+    explain_missing(path, may_create);
+    sqlite3* handle = nullptr;
+    // FULLMUTEX costs little here and keeps a mistake of threading from corrupting memory.
+    const int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (may_create ? SQLITE_OPEN_CREATE : 0);
+    const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+    auto made = std::make_unique<sqlite_connection>(handle, true, path);
+    if (code != SQLITE_OK) {
+        const errc meaning = classify_sqlite(code);
+        throw error(meaning, explain(code, path, meaning), {"", code, sqlite3_errmsg(handle), false});
+    }
+    made->set_statement_timeout(patience);
+    // WAL lets readers and the writer pass each other and is kept in the file; FULL makes a commit
+    // survive a power cut, without which a fencing token could be given twice.
+    if (may_create) made->execute("PRAGMA journal_mode = WAL", {});
+    made->execute("PRAGMA synchronous = FULL", {});
+    return made;
+}
+
+}  // namespace
+
+namespace sqlite {
+
+database open(std::string_view url, database_settings settings) {
+    const std::string path = path_of(url);
+    if (!settings.names.schema.empty()) {
+        throw error(errc::invalid_argument, "SQLite has no schemas; set a table prefix instead");
+    }
+    const auto opener = [path](bool may_create) -> connector {
+        return [path, may_create](milliseconds patience) {
+            return connect(path, patience, may_create);
+        };
+    };
+    return database{opener(false), opener(true), std::move(settings)};
+}
+
+}  // namespace sqlite
+
+borrowed_connection borrow(sqlite3* handle) {
+    if (!handle) throw error(errc::invalid_argument, "borrow() got no SQLite handle");
+    const char* const path = sqlite3_db_filename(handle, "main");
+    return borrowed_connection{
+        std::make_unique<sqlite_connection>(handle, false, path && *path ? path : "in memory")
+    };
+}
+
+}  // namespace leasehold

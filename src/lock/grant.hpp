@@ -1,0 +1,55 @@
+#pragma once
+// One grant of one key as this process knows it: what the database was told, and whether it may
+// still be believed. Leases are handles to it; its session watches it.
+//
+// Threads: safe; the first loss wins.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+#include "leasehold/clock.hpp"
+#include "leasehold/session.hpp"
+#include "store/lock_store.hpp"
+
+namespace leasehold {
+
+class grant {
+public:
+    grant(hold what, std::optional<local_clock::time_point> term_end)
+        : what_(std::move(what)), term_end_(term_end) {}
+
+    const hold& what() const noexcept { return what_; }
+    // Set where held for a fixed term; otherwise the session's deadline is this grant's.
+    const std::optional<local_clock::time_point>& term_end() const noexcept { return term_end_; }
+
+    loss_reason reason() const noexcept { return reason_; }
+    bool is_live() const noexcept { return reason_ == loss_reason::none; }
+    std::stop_token lost() const noexcept { return lost_.get_token(); }
+
+    // True where this call was the one that lost it. Runs the callbacks registered with lost().
+    bool lose(loss_reason why) {
+        auto expected = loss_reason::none;
+        if (!reason_.compare_exchange_strong(expected, why)) return false;
+        lost_.request_stop();
+        return true;
+    }
+
+    // How many leases stand on it: the row's reentrant_count, unless an answer was lost.
+    struct levels {
+        std::mutex mutex;
+        int count = 1;
+        bool is_uncertain = false;
+    };
+    levels& depth() noexcept { return depth_; }
+
+private:
+    const hold what_;
+    const std::optional<local_clock::time_point> term_end_;
+    std::atomic<loss_reason> reason_{loss_reason::none};
+    std::stop_source lost_;
+    levels depth_;
+};
+
+}  // namespace leasehold

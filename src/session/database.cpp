@@ -1,0 +1,167 @@
+#include "session/database.hpp"
+
+#include <stdexcept>
+
+#include "dialect/dialects.hpp"
+#include "dialect/sql_text.hpp"
+#include "leasehold/error.hpp"
+#include "upkeep/schema_check.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::milliseconds;
+
+void require_between(
+    const char* name, milliseconds given, milliseconds least, milliseconds most
+) {
+    if (given >= least && given <= most) return;
+    throw error(
+        errc::invalid_argument,
+        std::string(name) + " is " + std::to_string(given.count()) + " ms; it must be " +
+            std::to_string(least.count()) + " to " + std::to_string(most.count()) + " ms"
+    );
+}
+
+database_settings checked(database_settings settings) {
+    constexpr milliseconds hour{3'600'000};
+    require_valid(settings.names);
+    require_between("connect_timeout", settings.connect_timeout, milliseconds{100}, hour);
+    require_between("acquire_timeout", settings.acquire_timeout, milliseconds{1}, hour);
+    require_between("statement_timeout", settings.statement_timeout, milliseconds{100}, hour);
+    if (settings.connections_max < 1 || settings.connections_max > 1000) {
+        throw error(errc::invalid_argument, "connections_max must be 1 to 1000");
+    }
+    return settings;
+}
+
+}  // namespace
+
+store make_store(engine which, const table_names& names) {
+    switch (which) {
+        case engine::postgres: return make_postgres_store(names);
+        case engine::mysql:
+        case engine::mariadb: return make_mysql_store(names, which);
+        case engine::sqlite: return make_sqlite_store(names);
+        case engine::memory: break;
+    }
+    throw error(errc::unsupported, "the model database has no store of its own");
+}
+
+database::implementation::implementation(
+    connector connect, connector create, database_settings settings
+)
+    : settings_(checked(std::move(settings))),
+      create_(std::move(create)),
+      pool_(std::move(connect), settings_) {}
+
+database::implementation::implementation(
+    connector connect, store given, database_settings settings
+)
+    : settings_(checked(std::move(settings))),
+      pool_(std::move(connect), settings_),
+      has_store_(true),
+      store_(std::move(given)),
+      schema_checked_(true) {}
+
+store& database::implementation::store_for(connection& on) {
+    const std::lock_guard guard{mutex_};
+    const engine found = on.server().engine;
+    if (!has_store_) {
+        store_ = make_store(found, settings_.names);
+        engine_ = found;
+        has_store_ = true;
+    } else if (engine_ != found) {
+        throw error(
+            errc::unsupported,
+            "the server was " + std::string(name_of(engine_)) + " and now is " +
+                std::string(name_of(found)) + "; open the database again"
+        );
+    }
+    return store_;
+}
+
+store& database::implementation::ready_store(connection& on) {
+    store& stores = store_for(on);
+    if (!schema_checked_) {
+        require_schema(on, *stores.schema);
+        const std::string problem = stores.sessions->environment_problem(on);
+        if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
+        schema_checked_ = true;
+    }
+    return stores;
+}
+
+void database::implementation::create() {
+    if (create_) create_(settings_.connect_timeout);
+}
+
+database::database(connector connect, database_settings settings)
+    : database(std::move(connect), nullptr, std::move(settings)) {}
+
+database::database(connector connect, connector create, database_settings settings)
+    : inner_(std::make_shared<implementation>(
+          std::move(connect), std::move(create), std::move(settings)
+      )) {}
+
+server_info database::server() const {
+    return inner_->use_unchecked([](connection& on, store&) { return on.server(); });
+}
+
+const database_settings& database::settings() const noexcept { return inner_->settings(); }
+
+// ---------------------------------------------------------------------------------------------
+
+class transaction::state {
+public:
+    explicit state(std::shared_ptr<database::implementation> from)
+        : from_(std::move(from)), on_(from_->connections()) {
+        on_->begin();
+    }
+    ~state() {
+        if (is_open_) on_->rollback();
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    connection& inside() {
+        if (is_open_) return *on_;
+        throw error(errc::wrong_transaction, "the transaction has ended; begin another one");
+    }
+    void commit() {
+        connection& ending = inside();
+        is_open_ = false;  // whatever the answer, it cannot be used again
+        try {
+            ending.commit();
+        } catch (...) {
+            ending.rollback();  // what can still be ended is; harmless where nothing is open
+            throw;
+        }
+    }
+    void rollback() noexcept {
+        if (std::exchange(is_open_, false)) on_->rollback();
+    }
+
+private:
+    std::shared_ptr<database::implementation> from_;
+    lent_connection on_;
+    bool is_open_ = true;
+};
+
+transaction::transaction(std::unique_ptr<state> held) : held_(std::move(held)) {}
+transaction::transaction(transaction&&) noexcept = default;
+transaction& transaction::operator=(transaction&&) noexcept = default;
+transaction::~transaction() = default;
+
+transaction database::begin() const {
+    return transaction{std::make_unique<transaction::state>(inner_)};
+}
+
+result transaction::execute(std::string_view sql, const parameters& values) {
+    return held_->inside().execute(sql, values);
+}
+void transaction::commit() { held_->commit(); }
+void transaction::rollback() noexcept { held_->rollback(); }
+transaction::operator transaction_ref() { return {held_->inside()}; }
+
+}  // namespace leasehold

@@ -1,0 +1,93 @@
+#pragma once
+// What stands behind a leasehold::database: the pool, and the store of the engine found there.
+//
+// One way in: use(…) lends a connection together with the store for the length of one call. The
+// store is chosen when the first connection says what it is connected to; the schema is checked
+// once, before the first use that is not about the schema itself.
+//
+// Threads: safe.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "leasehold/database.hpp"
+#include "session/pool.hpp"
+#include "store/store.hpp"
+
+namespace leasehold {
+
+// The dialect of an engine, without a connection: for printing SQL.
+store make_store(engine which, const table_names& names);
+
+// Lends a pooled connection; gives it back when destroyed.
+class lent_connection {
+public:
+    explicit lent_connection(pool& from) : from_(&from), held_(from.take()) {}
+    lent_connection(lent_connection&& other) noexcept
+        : from_(other.from_), held_(std::move(other.held_)) {}
+    lent_connection& operator=(lent_connection&&) = delete;
+    ~lent_connection() {
+        if (held_) from_->give_back(std::move(held_));
+    }
+    connection& operator*() const noexcept { return *held_; }
+    connection* operator->() const noexcept { return held_.get(); }
+
+private:
+    pool* from_;
+    std::unique_ptr<connection> held_;
+};
+
+class database::implementation {
+public:
+    implementation(connector connect, connector create, database_settings settings);
+    // The model of the tests: stores that need no database.
+    implementation(connector connect, store given, database_settings settings);
+
+    // use(on, stores) on one connection, after the schema was found to be the right one.
+    template <class Use>
+    auto use(Use&& with) {
+        lent_connection on{pool_};
+        store& stores = ready_store(*on);
+        return std::forward<Use>(with)(*on, stores);
+    }
+    // The same without looking at the schema; for migrations.
+    template <class Use>
+    auto use_unchecked(Use&& with) {
+        lent_connection on{pool_};
+        store& stores = store_for(*on);
+        return std::forward<Use>(with)(*on, stores);
+    }
+
+    // The store for a connection that is not from the pool; checks the schema on first use.
+    store& ready_store(connection& on);
+    store& store_for(connection& on);
+
+    // Makes the database file where the engine needs one; see database.hpp.
+    void create();
+    // The schema was changed: look again before the next use.
+    void forget_schema() noexcept { schema_checked_ = false; }
+
+    // Of the server last seen; memory where there was none yet.
+    engine which() const {
+        const std::lock_guard guard{mutex_};
+        return engine_;
+    }
+    pool& connections() noexcept { return pool_; }
+    const database_settings& settings() const noexcept { return settings_; }
+    void tell(const event& what) const noexcept {
+        if (settings_.observer) settings_.observer->on_event(what);
+    }
+
+private:
+    const database_settings settings_;
+    const connector create_;
+    pool pool_;
+    mutable std::mutex mutex_;
+    bool has_store_ = false;
+    engine engine_ = engine::memory;
+    store store_;
+    std::atomic<bool> schema_checked_ = false;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,85 @@
+#include "session/lease_machine.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::milliseconds;
+
+[[noreturn]] void refuse(const char* name, milliseconds given, const std::string& rule) {
+    throw error(
+        errc::invalid_argument,
+        std::string(name) + " is " + std::to_string(given.count()) + " ms; it must be " + rule
+    );
+}
+
+}  // namespace
+
+session_settings completed(session_settings given) {
+    constexpr milliseconds least{1000};
+    constexpr milliseconds most{24 * 3'600'000};
+    if (given.ttl < least || given.ttl > most) refuse("ttl", given.ttl, "1 s to 24 h");
+    if (given.heartbeat_every < milliseconds{0}) {
+        refuse("heartbeat_every", given.heartbeat_every, "positive, or 0 for a third of ttl");
+    }
+    if (given.margin < milliseconds{0}) {
+        refuse("margin", given.margin, "positive, or 0 for the smaller of 2 s and ttl / 6");
+    }
+    if (given.reap_every < milliseconds{0}) {
+        refuse("reap_every", given.reap_every, "positive, or 0 for never");
+    }
+    if (given.heartbeat_every == milliseconds{0}) given.heartbeat_every = given.ttl / 3;
+    if (given.margin == milliseconds{0}) given.margin = std::min(milliseconds{2000}, given.ttl / 6);
+    if (given.margin >= given.ttl / 2) refuse("margin", given.margin, "less than half of ttl");
+    if (given.heartbeat_every * 2 > given.ttl - given.margin) {
+        refuse(
+            "heartbeat_every",
+            given.heartbeat_every,
+            "at most half of ttl - margin, so that one heartbeat may fail"
+        );
+    }
+    return given;
+}
+
+lease_machine::lease_machine(const session_settings& settings, instant sent, instant answered)
+    : ttl_(settings.ttl),
+      heartbeat_every_(settings.heartbeat_every),
+      margin_(settings.margin),
+      deadline_(sent + settings.ttl - settings.margin),
+      next_heartbeat_(sent + settings.heartbeat_every) {
+    tick(answered);
+}
+
+void lease_machine::renewed(instant sent, instant answered) {
+    tick(answered);  // too late is too late, whatever the answer says
+    if (!is_live()) return;
+    deadline_ = std::max(deadline_, sent + ttl_ - margin_);
+    next_heartbeat_ = sent + heartbeat_every_;
+}
+
+void lease_machine::ended_by_server() { lose(loss_reason::ended_by_server); }
+
+void lease_machine::failed(instant now) {
+    tick(now);
+    // Several tries fit into what is left, and a dead server is not hammered.
+    const auto pause = std::clamp<milliseconds>(heartbeat_every_ / 8, milliseconds{20}, milliseconds{1000});
+    next_heartbeat_ = now + pause;
+}
+
+void lease_machine::tick(instant now) {
+    if (now >= deadline_) lose(loss_reason::expired);
+}
+
+void lease_machine::hurry(instant now) { next_heartbeat_ = std::min(next_heartbeat_, now); }
+
+void lease_machine::end() { lose(loss_reason::session_ended); }
+
+void lease_machine::lose(loss_reason why) {
+    if (is_live()) reason_ = why;
+}
+
+}  // namespace leasehold

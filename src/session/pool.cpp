@@ -1,0 +1,136 @@
+#include "session/pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/jitter.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+// Firewalls and servers drop connections that sleep; one that slept longer is asked before it is
+// lent. Shorter naps are not worth a round trip.
+constexpr std::chrono::seconds nap_trusted{5};
+
+milliseconds until(local_clock::time_point deadline) {
+    return duration_cast<milliseconds>(deadline - local_clock::now());
+}
+
+}  // namespace
+
+pool::pool(connector connect, const database_settings& settings)
+    : connect_(std::move(connect)), settings_(settings) {}
+
+std::unique_ptr<connection> pool::take() {
+    const auto deadline = local_clock::now() + settings_.acquire_timeout;
+    {
+        std::unique_lock guard{mutex_};
+        const bool free = changed_.wait_for(guard, settings_.acquire_timeout, [&] {
+            return lent_ < settings_.connections_max;
+        });
+        if (!free) {
+            throw error(
+                errc::timed_out,
+                "all " + std::to_string(settings_.connections_max) + " connections were busy for " +
+                    std::to_string(settings_.acquire_timeout.count()) +
+                    " ms; raise connections_max or hold transactions for less time"
+            );
+        }
+        ++lent_;
+    }
+    try {
+        while (auto idle = take_idle()) {
+            if (idle->state() == connection_state::idle) return idle;
+        }
+        return connect_within(deadline);
+    } catch (...) {
+        give_back(nullptr);
+        throw;
+    }
+}
+
+// A connection to lend, checked if it slept; nothing when a new one must be opened.
+std::unique_ptr<connection> pool::take_idle() {
+    while (true) {
+        idle_connection found;
+        {
+            const std::lock_guard guard{mutex_};
+            if (idle_.empty()) return nullptr;
+            found = std::move(idle_.back());
+            idle_.pop_back();
+        }
+        const bool is_fresh = local_clock::now() - found.since < nap_trusted;
+        if (is_fresh || found.held->answers()) return std::move(found.held);
+    }
+}
+
+std::unique_ptr<connection> pool::connect_within(local_clock::time_point deadline) {
+    while (true) {
+        wait_for_back_off(deadline);
+        const auto patience =
+            std::clamp(until(deadline), milliseconds{100}, settings_.connect_timeout);
+        try {
+            auto made = connect_(patience);
+            made->set_statement_timeout(settings_.statement_timeout);
+            note_success();
+            return made;
+        } catch (const error& failure) {
+            note_failure();
+            const std::lock_guard guard{mutex_};
+            if (!failure.is_transient() || !connected_once_ || next_attempt_ >= deadline) throw;
+        }
+    }
+}
+
+std::unique_ptr<connection> pool::connect_apart(milliseconds patience) {
+    wait_for_back_off(local_clock::now() + patience);
+    try {
+        auto made = connect_(std::clamp(patience, milliseconds{100}, settings_.connect_timeout));
+        note_success();
+        return made;
+    } catch (const error&) {
+        note_failure();
+        throw;
+    }
+}
+
+void pool::wait_for_back_off(local_clock::time_point deadline) {
+    std::unique_lock guard{mutex_};
+    const auto wake = std::min(next_attempt_, deadline);
+    while (local_clock::now() < wake && failures_in_a_row_ > 0) {
+        changed_.wait_for(guard, wake - local_clock::now());
+    }
+}
+
+void pool::note_failure() {
+    const std::lock_guard guard{mutex_};
+    ++failures_in_a_row_;
+    const auto pause = backed_off(failures_in_a_row_, milliseconds{50}, milliseconds{2000});
+    next_attempt_ = local_clock::now() + pause;
+}
+
+void pool::note_success() {
+    const std::lock_guard guard{mutex_};
+    const bool is_recovery = std::exchange(failures_in_a_row_, 0) > 0 && connected_once_;
+    connected_once_ = true;
+    if (is_recovery) changed_.notify_all();
+    if (is_recovery && settings_.observer) {
+        settings_.observer->on_event({event_kind::reconnected, "", 0, "a lost connection was replaced"});
+    }
+}
+
+void pool::give_back(std::unique_ptr<connection> lent) noexcept {
+    const bool is_fit = lent && lent->state() == connection_state::idle;
+    {
+        const std::lock_guard guard{mutex_};
+        --lent_;
+        if (is_fit) idle_.push_back({std::move(lent), local_clock::now()});
+    }
+    changed_.notify_one();
+}
+
+}  // namespace leasehold

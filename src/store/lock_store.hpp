@@ -1,0 +1,109 @@
+#pragma once
+// What any database must be able to do with locks. One implementation per dialect, all held to the
+// suites in tests/conformance.
+//
+// Words: a *hold* is a row with an owner. It is *live* while its session is not proved dead and its
+// fixed term, if any, has not passed, both by the database's clock read at the moment of the test
+// and never by a snapshot or by an earlier reading.
+//
+// Every operation MUST
+// - send only durations, never instants;
+// - decide by what it changed, never by reading back;
+// - be one statement or one packet outside a transaction, unless its contract says otherwise;
+// - write nothing, and wait for nobody, when it refuses;
+// - leave no transaction open, whatever fails;
+// - let leasehold::error through as the driver made it.
+//
+// Threads: stateless after construction; safe.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+
+namespace leasehold {
+
+struct acquire_request {
+    leasehold::key key;
+    owner_id owner;
+    session_id session;  // must be live, also when the term is fixed
+    std::string node_info;
+    // Set: a fixed term. The row then names no session.
+    std::optional<std::chrono::microseconds> hold_at_most;
+};
+
+enum class acquire_status { granted = 1, busy = 2, session_ended = 3 };
+
+struct acquire_result {
+    acquire_status status = acquire_status::busy;
+    fencing_token token;              // where granted
+    std::optional<lock_info> holder;  // where busy, if there still was one when it was read
+};
+
+struct hold {
+    leasehold::key key;
+    owner_id owner;
+    fencing_token token;
+};
+
+class lock_store {
+public:
+    virtual ~lock_store() = default;
+
+    // Grants the key if nobody has a live hold on it. MUST
+    // - take a holder for dead only on positive proof: a locking read of its session row that finds
+    //   it there and expired. A missing row counts as alive;
+    // - give fence + 1 of the row as it is when it is changed, and for a new row one more than the
+    //   high-water mark, in a way that excludes the reaper folding a row of this key meanwhile;
+    // - refuse with session_ended when `session` is not live;
+    // - grant anew where the same owner holds already and the answer had been lost: it does not;
+    //   the caller asks find_grant() first.
+    // Cost: a known free key 1 round trip on PostgreSQL, MariaDB and MySQL; a key never seen
+    // before up to 2; refused: 1 and no write.
+    virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
+
+    // The token under which `owner` holds the key now, live or not; nothing if it does not.
+    virtual std::optional<fencing_token> find_grant(
+        connection& on, const key& name, const owner_id& owner
+    ) = 0;
+
+    // One level deeper, if this exact hold is still in the row and live. Answers with the new
+    // count; nothing if it is not. Keeps the token.
+    virtual std::optional<std::int64_t> reenter(connection& on, const hold& held) = 0;
+
+    // One level less, or free. Never touches anybody else's hold. MAY commit asynchronously.
+    // Keeps the fence.
+    virtual release_outcome release(connection& on, const hold& held) = 0;
+
+    // Frees whatever `owner` holds of this key, whatever the token and level: settles an acquire
+    // whose answer was lost.
+    virtual release_outcome release_owner(
+        connection& on, const key& name, const owner_id& owner
+    ) = 0;
+
+    // The proof of promise 3, in the transaction open on `inside`: a locking read of the lock row
+    // alone. True: until that transaction ends nobody can be granted the key, nor can it be forced
+    // free; false: not held by this owner under this token. Reads no clock and no session row.
+    virtual bool prove(connection& inside, const hold& held) = 0;
+
+    // Which of these are still in their rows and live. Plain reads. Same order and size.
+    virtual std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) = 0;
+
+    // Plain reads. list() gives held keys (live holds only) greater than `after`, at most `limit`.
+    virtual std::optional<lock_info> describe(connection& on, const key& name) = 0;
+    virtual std::vector<lock_info> list(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) = 0;
+
+    // Frees a live hold, adds one to the fence, and adds one to the notices of its session's row,
+    // so that its next heartbeat finds out. Waits for proofs. Nothing where there was no live hold.
+    virtual std::optional<lock_info> force_release(connection& on, const key& name) = 0;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,57 @@
+#pragma once
+// What any database must be able to do with sessions. The general MUSTs: lock_store.hpp.
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/inspect.hpp"
+
+namespace leasehold {
+
+struct session_start {
+    session_id id;
+    std::string node_info;
+    std::chrono::microseconds ttl{0};
+};
+
+enum class heartbeat_status {
+    renewed = 1,  // expires one ttl from now, by the database's clock
+    ended = 2,    // expired or gone: MUST NOT be revived
+    noticed = 3,  // not renewed: `notices` differs from what the session knew; look, then repeat
+};
+
+struct heartbeat_result {
+    heartbeat_status status = heartbeat_status::ended;
+    std::int64_t notices = 0;  // where noticed
+};
+
+class session_store {
+public:
+    virtual ~session_store() = default;
+
+    // Anything about this server that would break a promise, in one line that says what to do;
+    // empty where all is well. May take 20 ms. Asked once per database object.
+    virtual std::string environment_problem(connection& on) = 0;
+
+    // Inserts the row, notices = 0. Repeating it with the same id after a lost answer MUST succeed
+    // and leave one live row.
+    virtual void start(connection& on, const session_start& session) = 0;
+
+    // One statement that changes one row when it renews. MUST carry the expiry in its condition, by
+    // a clock read after any wait, and commit durably. The second statement that tells `ended` from
+    // `noticed` is sent only when nothing was changed.
+    virtual heartbeat_result heartbeat(
+        connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
+    ) = 0;
+
+    // The session ends now: it is expired from here on. `remove`: delete the row as well, which is
+    // only safe when nothing this session ever sent can still be under way. Harmless to repeat.
+    virtual void end(connection& on, const session_id& id, bool remove) = 0;
+
+    virtual std::vector<session_info> list(connection& on) = 0;
+};
+
+}  // namespace leasehold

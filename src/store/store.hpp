@@ -1,0 +1,22 @@
+#pragma once
+// The seam between what leasehold promises and how one engine keeps it: four stores, one dialect.
+//
+// Thread rule and MUSTs: see each store. Made by src/dialect/<engine>/store.cpp and chosen in
+// src/session/database.cpp, the only file that names all dialects.
+#include <memory>
+
+#include "lock_store.hpp"
+#include "schema_store.hpp"
+#include "session_store.hpp"
+#include "upkeep_store.hpp"
+
+namespace leasehold {
+
+struct store {
+    std::unique_ptr<lock_store> locks;
+    std::unique_ptr<session_store> sessions;
+    std::unique_ptr<upkeep_store> upkeep;
+    std::unique_ptr<schema_store> schema;
+};
+
+}  // namespace leasehold

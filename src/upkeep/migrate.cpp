@@ -1,0 +1,198 @@
+#include "leasehold/migrate.hpp"
+
+#include <algorithm>
+
+#include "leasehold/error.hpp"
+#include "session/database.hpp"
+#include "upkeep/schema_check.hpp"
+
+namespace leasehold {
+namespace {
+
+// Holds the migrators' lock; without commit() a transaction is rolled back.
+class migration_lock {
+public:
+    migration_lock(connection& on, schema_store& schema) : on_(on), schema_(schema) {
+        schema_.lock(on_);
+    }
+    ~migration_lock() {
+        if (!is_released_) schema_.unlock(on_, false);
+    }
+    migration_lock(const migration_lock&) = delete;
+    migration_lock& operator=(const migration_lock&) = delete;
+    void commit() {
+        is_released_ = true;
+        schema_.unlock(on_, true);
+    }
+
+private:
+    connection& on_;
+    schema_store& schema_;
+    bool is_released_ = false;
+};
+
+const migration* find(const schema_store& schema, int version) {
+    for (const migration& each : schema.known()) {
+        if (each.version == version) return &each;
+    }
+    return nullptr;
+}
+
+int newest(const schema_store& schema) {
+    return schema.known().empty() ? 0 : schema.known().back().version;
+}
+
+void require_known(const schema_store& schema, int version) {
+    if (version >= 0 && version <= newest(schema)) return;
+    throw error(
+        errc::invalid_argument,
+        "there is no migration " + std::to_string(version) + "; this program knows 0 to " +
+            std::to_string(newest(schema))
+    );
+}
+
+std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bool resume) {
+    auto steps = compare(schema.known(), schema.recorded(on));
+    for (migration_step& step : steps) {
+        if (resume && step.is_half_applied) step.problem.clear();
+    }
+    require_sound(steps);
+    return steps;
+}
+
+migration_record record_of(const migration& file, bool is_finished) {
+    return {file.version, std::string(file.name), std::string(file.checksum), is_finished};
+}
+
+// One migration, if there is one to do; each takes the lock anew and looks again, so that any
+// number of processes share the work without doing any of it twice.
+std::optional<migration_step> up_once(
+    connection& on, schema_store& schema, int to_version, bool resume
+) {
+    migration_lock lock{on, schema};
+    const auto steps = sound_steps(on, schema, resume);
+    const auto next = std::find_if(steps.begin(), steps.end(), [](const migration_step& step) {
+        return !step.is_applied;
+    });
+    if (next == steps.end() || next->version > to_version) return std::nullopt;
+    const migration& file = *find(schema, next->version);
+    if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
+    schema.apply(on, schema.with_names(file.up));
+    schema.record(on, record_of(file, true));
+    lock.commit();
+    migration_step done = *next;
+    done.is_applied = true;
+    done.is_half_applied = false;
+    return done;
+}
+
+std::optional<migration_step> down_once(
+    connection& on, store& stores, int to_version
+) {
+    schema_store& schema = *stores.schema;
+    migration_lock lock{on, schema};
+    auto steps = sound_steps(on, schema, true);
+    std::erase_if(steps, [](const migration_step& step) {
+        return !step.is_applied && !step.is_half_applied;
+    });
+    if (steps.empty()) {
+        schema.drop_records(on);
+        lock.commit();
+        return std::nullopt;
+    }
+    const migration_step last = steps.back();
+    if (last.version <= to_version) return std::nullopt;
+    if (last.version == 1 && last.is_applied) {
+        const auto sessions = stores.sessions->list(on);
+        const auto is_live = [](const session_info& each) { return each.is_live; };
+        const auto live = std::find_if(sessions.begin(), sessions.end(), is_live);
+        if (live != sessions.end()) {
+            throw error(
+                errc::schema_mismatch,
+                "session " + live->node_info +
+                    " is live: stop every program that uses these tables, then run it again"
+            );
+        }
+    }
+    const migration& file = *find(schema, last.version);
+    if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
+    schema.apply(on, schema.with_names(file.down));
+    schema.forget(on, last.version);
+    if (steps.size() == 1) schema.drop_records(on);
+    lock.commit();
+    return last;
+}
+
+}  // namespace
+
+std::vector<migration_step> migrate(const database& db, const migrate_settings& settings) {
+    db.inner()->create();
+    std::vector<migration_step> done;
+    db.inner()->use_unchecked([&](connection& on, store& stores) {
+        schema_store& schema = *stores.schema;
+        const int to = settings.to_version == -1 ? newest(schema) : settings.to_version;
+        require_known(schema, to);
+        while (auto step = up_once(on, schema, to, settings.resume)) {
+            done.push_back(std::move(*step));
+        }
+    });
+    db.inner()->forget_schema();
+    return done;
+}
+
+std::vector<migration_step> migrate_down(const database& db, int to_version) {
+    std::vector<migration_step> done;
+    db.inner()->use_unchecked([&](connection& on, store& stores) {
+        require_known(*stores.schema, to_version);
+        if (!stores.schema->recorded(on)) return;
+        while (auto step = down_once(on, stores, to_version)) {
+            done.push_back(std::move(*step));
+            if (!stores.schema->recorded(on)) return;
+        }
+    });
+    db.inner()->forget_schema();
+    return done;
+}
+
+std::vector<migration_step> migration_status(const database& db) {
+    return db.inner()->use_unchecked([&](connection& on, store& stores) {
+        return compare(stores.schema->known(), stores.schema->recorded(on));
+    });
+}
+
+void require_schema(const database& db) {
+    db.inner()->use_unchecked([&](connection& on, store& stores) {
+        require_schema(on, *stores.schema);
+    });
+}
+
+std::string migration_sql(engine which, const table_names& names, int from, int to) {
+    const store stores = make_store(which, names);
+    const schema_store& schema = *stores.schema;
+    const int until = to == -1 ? newest(schema) : to;
+    require_known(schema, from);
+    require_known(schema, until);
+    const auto heading = [](const migration& file, const char* direction) {
+        return "-- " + std::to_string(file.version) + " " + std::string(file.name) + " " +
+               direction + "\n";
+    };
+    std::string text;
+    if (from <= until) {
+        text = schema.create_records_sql() + "\n";
+        for (const migration& file : schema.known()) {
+            if (file.version <= from || file.version > until) continue;
+            text += heading(file, "up") + schema.with_names(file.up);
+            text += schema.record_sql(record_of(file, true)) + "\n";
+        }
+    } else {
+        for (auto at = schema.known().size(); at-- > 0;) {
+            const migration& file = schema.known()[at];
+            if (file.version > from || file.version <= until) continue;
+            text += heading(file, "down") + schema.with_names(file.down);
+            text += schema.forget_sql(file.version) + "\n";
+        }
+    }
+    return text;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,23 @@
+#pragma once
+// Holding what the database has recorded against what this program knows.
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/migrate.hpp"
+#include "store/schema_store.hpp"
+
+namespace leasehold {
+
+// Every migration known or recorded, oldest first, each with what is wrong with it in words.
+// `records` is nothing where the migration table does not exist.
+std::vector<migration_step> compare(
+    std::span<const migration> known, const std::optional<std::vector<migration_record>>& records
+);
+
+// Throws schema_mismatch with the first problem found.
+void require_sound(const std::vector<migration_step>& steps);
+
+// Throws schema_missing or schema_mismatch unless everything known is applied, and nothing else.
+void require_schema(connection& on, schema_store& schema);
+
+}  // namespace leasehold

@@ -1,0 +1,212 @@
+// The PostgreSQL driver where no connection comes about, and that no message tells a password.
+#include "leasehold/driver/postgres.hpp"
+
+#include "postgres_support.hpp"
+
+namespace leasehold::testing_postgres {
+namespace {
+
+constexpr const char* password = "geheim-7Fq";
+
+void expect_discreet(const error& failure) {
+    EXPECT_EQ(std::string{failure.what()}.find("geheim"), std::string::npos) << failure.what();
+    EXPECT_EQ(std::string{failure.what()}.find("7Fq"), std::string::npos) << failure.what();
+    EXPECT_EQ(failure.server_message().find(password), std::string::npos);
+}
+
+error connect_failure(const std::string& url, milliseconds patience = 10s) {
+    const error failure = failure_of([&] { postgres::connect(url, 10s, patience); });
+    EXPECT_STREQ(name_of(failure.code()), "connection_failed") << failure.what();
+    EXPECT_FALSE(failure.outcome_is_unknown());
+    expect_discreet(failure);
+    return failure;
+}
+
+bool mentions(const error& failure, const std::string& words) {
+    return std::string{failure.what()}.find(words) != std::string::npos;
+}
+
+class postgres_connect_test : public postgres_test {};
+
+TEST_F(postgres_connect_test, a_wrong_password_is_said_to_be_one) {
+    address there{url_};
+    there.password = password;
+    const error failure = connect_failure(there.url());
+    EXPECT_EQ(failure.sqlstate(), "28P01");
+    EXPECT_FALSE(failure.is_transient());
+    EXPECT_TRUE(mentions(failure, "refused the password of user " + there.user)) << failure.what();
+    EXPECT_TRUE(mentions(failure, there.host + ":" + there.port + "/" + there.database));
+    EXPECT_TRUE(mentions(failure, "PGPASSFILE"));
+}
+
+TEST_F(postgres_connect_test, a_missing_password_is_said_to_be_missing) {
+    address there{url_};
+    there.password = "";
+    const error failure = connect_failure(there.url() + "?passfile=/nonexistent");
+    EXPECT_TRUE(mentions(failure, "asks for a password")) << failure.what();
+    EXPECT_FALSE(mentions(failure, "fe_sendauth"));
+}
+
+TEST_F(postgres_connect_test, an_unknown_database_is_named) {
+    address there{url_};
+    there.database = "no_such_database";
+    const error failure = connect_failure(there.url());
+    EXPECT_EQ(failure.sqlstate(), "3D000");
+    EXPECT_FALSE(failure.is_transient());
+    EXPECT_TRUE(mentions(failure, "/no_such_database has no such database")) << failure.what();
+}
+
+TEST_F(postgres_connect_test, too_many_connections_may_pass) {
+    const auto on = open();
+    address there{url_};
+    there.database = "full_" + std::to_string(backend_of(*on));
+    on->execute("CREATE DATABASE " + there.database + " CONNECTION LIMIT 0");
+    const error failure = connect_failure(there.url());
+    EXPECT_EQ(failure.sqlstate(), "53300");
+    EXPECT_TRUE(failure.is_transient());
+    on->execute("DROP DATABASE " + there.database);
+}
+
+TEST_F(postgres_connect_test, several_hosts_are_tried_in_turn) {
+    const address there{url_};
+    const std::string url = "postgresql://" + there.user + ":" + there.password + "@127.0.0.1:1," +
+                            there.host + ":" + there.port + "/" + there.database;
+    EXPECT_EQ(postgres::connect(url, 10s, 10s)->state(), connection_state::idle);
+}
+
+TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
+    const auto on = open(2s);
+    const row got = on->execute(
+                          "SELECT current_setting('statement_timeout'),"
+                          " current_setting('lock_timeout'),"
+                          " current_setting('client_encoding'),"
+                          " current_setting('application_name')"
+    )
+                        .rows.at(0);
+    EXPECT_EQ(got.text(0), "1800ms");
+    EXPECT_EQ(got.text(1), "1800ms");
+    EXPECT_EQ(got.text(2), "UTF8");
+    EXPECT_EQ(got.text(3), "leasehold");
+    if (on->server().version >= 140000) {
+        EXPECT_EQ(
+            on->execute("SELECT current_setting('client_connection_check_interval')")
+                .rows.at(0)
+                .text(0),
+            "1s"
+        );
+    }
+    const auto named = postgres::connect(
+        address{url_}.url() + "?application_name=billing&options=-c%20search_path%3Dpg_temp",
+        2s,
+        10s
+    );
+    const row kept = named
+                         ->execute(
+                             "SELECT current_setting('application_name'),"
+                             " current_setting('search_path')"
+                         )
+                         .rows.at(0);
+    EXPECT_EQ(kept.text(0), "billing");
+    EXPECT_EQ(kept.text(1), "pg_temp");
+}
+
+TEST_F(postgres_connect_test, an_opened_database_works_and_connects_only_when_used) {
+    EXPECT_EQ(postgres::open(url_).server().engine, engine::postgres);
+    // Nobody listens there: only a use would notice.
+    const database nowhere = postgres::open("postgresql://nobody@127.0.0.1:1/app");
+    EXPECT_EQ(failure_of([&] { nowhere.server(); }).code(), errc::connection_failed);
+}
+
+TEST(postgres_unreachable_test, a_closed_port_is_transient_and_named) {
+    const error failure =
+        connect_failure(std::string{"postgresql://me:"} + password + "@127.0.0.1:1/app");
+    EXPECT_TRUE(failure.is_transient());
+    EXPECT_TRUE(mentions(failure, "127.0.0.1:1/app cannot be reached: Connection refused"))
+        << failure.what();
+}
+
+TEST(postgres_unreachable_test, an_unknown_host_is_named) {
+    const error failure =
+        connect_failure(std::string{"postgresql://me:"} + password + "@no-such-host.invalid/app");
+    EXPECT_TRUE(mentions(failure, "no-such-host.invalid")) << failure.what();
+}
+
+TEST(postgres_unreachable_test, a_host_that_says_nothing_is_given_up_in_time) {
+    const listener silent;
+    const auto from = std::chrono::steady_clock::now();
+    const error failure = connect_failure(
+        std::string{"postgresql://me:"} + password + "@127.0.0.1:" + silent.port + "/app", 300ms
+    );
+    EXPECT_LT(std::chrono::steady_clock::now() - from, 1300ms);
+    EXPECT_TRUE(failure.is_transient());
+    EXPECT_TRUE(mentions(failure, "in time")) << failure.what();
+}
+
+TEST(postgres_unreachable_test, a_server_that_goes_silent_after_the_greeting_is_given_up_in_time) {
+    const fake_server server{{fake_server::greeting("15.4"), "", "", ""}};
+    const auto from = std::chrono::steady_clock::now();
+    connect_failure(server.url(), 300ms);
+    EXPECT_LT(std::chrono::steady_clock::now() - from, 1300ms);
+}
+
+TEST(postgres_unreachable_test, a_server_that_is_starting_up_may_be_tried_again) {
+    const fake_server server{
+        {fake_server::report('E', "FATAL", "57P03", "das Datenbanksystem startet")}};
+    const error failure = connect_failure(server.url());
+    EXPECT_EQ(failure.sqlstate(), "57P03");
+    EXPECT_TRUE(failure.is_transient());
+    EXPECT_EQ(failure.server_message(), "das Datenbanksystem startet");
+}
+
+TEST(postgres_unreachable_test, words_that_hold_the_password_are_left_out) {
+    const fake_server server{{fake_server::report('E', "FATAL", "XX000", "you said hidden")}};
+    const error failure = failure_of([&] { postgres::connect(server.url(), 10s, 10s); });
+    EXPECT_FALSE(mentions(failure, "hidden")) << failure.what();
+}
+
+TEST(postgres_unreachable_test, an_old_server_is_refused) {
+    const fake_server server{{fake_server::greeting("12.22")}};
+    const error failure = failure_of([&] { postgres::connect(server.url(), 10s, 10s); });
+    EXPECT_EQ(failure.code(), errc::unsupported);
+    EXPECT_TRUE(mentions(failure, "12.22")) << failure.what();
+}
+
+TEST(postgres_url_test, a_malformed_url_is_refused_at_once_and_not_repeated) {
+    const std::string secret = password;
+    for (const std::string& url :
+         {std::string{},
+          std::string{"app"},
+          "postgresql://me:" + secret + "@host:port/app",
+          "postgresql://me:" + secret + "@host/app?no_such_option=1",
+          "postgresql://me:" + secret + "@host/app?sslmode",
+          "postgresql://me:" + secret + "@[::1/app",
+          "host=a password='" + secret,
+          "no_such_key=1 password=" + secret,
+          // a password that was not encoded
+          "postgresql://me:pa@" + secret + "@host/app",
+          "postgresql://me:" + secret + "/x@host/app",
+          "postgresql://me:" + secret + "?/x@host/app",
+          "postgresql://me:" + secret + "%zz@host/app",
+          std::string{"postgresql://me@host/app\0x", 26}}) {
+        const error failure = failure_of([&] { postgres::open(url); });
+        EXPECT_EQ(failure.code(), errc::invalid_argument) << failure.what();
+        expect_discreet(failure);
+    }
+}
+
+TEST(postgres_url_test, what_libpq_takes_is_taken) {
+    for (const char* url :
+         {"postgresql://",
+          "postgres://me@host",
+          "postgresql://me:a%40b%2Fc@h1:1,h2:2/app?sslmode=require",
+          "postgresql:///app?host=/run/postgresql",
+          "postgresql://[::1]:5432/app",
+          "dbname=app",
+          "host=a,b port=1,2 password='x@y/z'",
+          "service=billing"}) {
+        EXPECT_NO_THROW(postgres::open(url)) << url;
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::testing_postgres
