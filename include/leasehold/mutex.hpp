@@ -40,7 +40,7 @@ struct mutex_settings {
     bool recursive = false;
     // A fixed term, 1 ms to 366 days, instead of a life with the session: nobody renews it, and it
     // outlives the process. For tasks that must not run twice within a time.
-    std::optional<std::chrono::microseconds> hold_at_most;
+    std::optional<std::chrono::microseconds> hold_at_most{};
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
 };

@@ -46,7 +46,8 @@ struct session_settings {
     // How long before the database's expiry the holder is told. 0: the smaller of 2 s and ttl / 6.
     // Less than half of ttl.
     std::chrono::milliseconds margin{0};
-    // Clean up after the dead in the background, about once in this time; 0: never.
+    // Clean up after the dead in the background, about once in this time, at most 366 days; 0:
+    // never.
     std::chrono::milliseconds reap_every{60'000};
 };
 

@@ -82,21 +82,22 @@ private:
     }
 
     result run(const std::string& text, bool* has_rows = nullptr) {
-        if (is_lost_) throw error{errc::connection_lost, place_ + ": it is lost"};
+        if (is_lost_ || lent_->isClosed()) {
+            throw error{
+                errc::connection_lost, place_ + ": it is lost; its owner must connect again"};
+        }
+        // With autocommit on there may be an explicit transaction around us or none: then the
+        // outcome of what was lost is not known.
+        const bool is_at_stake =
+            lent_->getAutoCommit() || step_of(text) == transaction_step::commits;
         std::size_t answered = 0;
         try {
             return exchange(*lent_, text, 1, answered, has_rows);
         } catch (const sql::SQLException& said) {
             const failure what = failure_of(said);
             is_lost_ = breaks_connection(what.code);
-            throw statement_error(place_, what, is_at_stake(text));
+            throw statement_error(place_, what, is_at_stake);
         }
-    }
-
-    // With autocommit on there may be an explicit transaction around us or none: then the
-    // outcome of what was lost is not known.
-    bool is_at_stake(const std::string& text) {
-        return lent_->getAutoCommit() || step_of(text) == transaction_step::commits;
     }
 
     sql::Connection* lent_;

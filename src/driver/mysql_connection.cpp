@@ -17,8 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr int lost_in_query = 2013;  // CR_SERVER_LOST
-constexpr int lock_wait = 1205;      // ER_LOCK_WAIT_TIMEOUT
+constexpr int lock_wait = 1205;  // ER_LOCK_WAIT_TIMEOUT
 
 bool commits(std::string_view statement) {
     return step_of(statement) == transaction_step::commits;
@@ -179,9 +178,10 @@ void owned_connection::fail(
 ) {
     if (breaks_connection(what.code)) {
         state_ = connection_state::lost;
-        // Nothing but the clock tells our own read time-out from a connection that broke.
+        // Nothing but the clock tells our own read time-out from a connection that broke: both are
+        // 2013, or under TLS 2026.
         const auto waited = steady_clock::now() - sent;
-        if (what.code == lost_in_query && waited >= read_timeout_ - milliseconds{50}) {
+        if (waited >= read_timeout_ - milliseconds{50}) {
             throw gave_up_error(place_, what, read_timeout_, is_at_stake);
         }
         throw statement_error(place_, what, is_at_stake);

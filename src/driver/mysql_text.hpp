@@ -5,8 +5,11 @@
 // prepared at all; one statement is one round trip from its first use on; and nothing of ours is
 // kept in the server's session, so it works behind proxies that share connections. Bytes and text
 // travel as hexadecimal digits, which no character set and no sql_mode can misread: there is no
-// quoting to get wrong. The price was measured (point SELECT and UPDATE, medians of 40 alternating
-// rounds on loopback): see mysql_text.cpp.
+// quoting to get wrong.
+// The price, measured as CPU time of client and server together (medians of 40 alternating rounds,
+// MariaDB 10.11 and MySQL 9.7): a point SELECT costs 1.16 and 1.19 times as much as prepared (all
+// of it parsing at the server, 20 to 30 us), an UPDATE 1.07 and 1.06 times; the client's own share
+// is the same (0.9 to 1.05). A network's round trip hides it.
 #include <cstddef>
 #include <string>
 #include <string_view>

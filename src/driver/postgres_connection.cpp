@@ -210,9 +210,9 @@ result owned_connection::execute_prepared(
     const bool is_in_doubt = is_idle || may_commit(sql);
     const std::string key = sql + '\0' + bound.signature();
     for (bool is_again = false;; is_again = true) {
-        if (statements_.size() >= statements_max) forget_statements();
         const auto found = statements_.find(key);
         const bool is_new = found == statements_.end();
+        if (is_new && statements_.size() >= statements_max) forget_statements();
         const unsigned number = is_new ? ++statements_made_ : found->second;
         const std::string name = "leasehold_" + std::to_string(number);
         const std::array both{
@@ -231,6 +231,13 @@ result owned_connection::execute_prepared(
                 is_pooled_ = true;
                 statements_.clear();
                 if (is_idle) return execute_wrapped(sql, bound);
+                error_facts facts;
+                facts.sqlstate = state;
+                throw error{
+                    errc::transient,
+                    address_ + " is a pooler that hid itself (SQLSTATE " + state +
+                        "): roll back and run the transaction again",
+                    std::move(facts)};
             } else if (state == "0A000" && !is_new && is_idle) {
                 // "Cached plan must not change result type": a table was altered meanwhile.
                 forget_statements();

@@ -65,8 +65,8 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
     }
 }
 
-// "…failed: FATAL:  28P01: password authentication failed for user "x"" and other lines. What comes
-// before may be the failures of earlier hosts or addresses: the last one counts.
+// "... failed: FATAL:  28P01: password authentication failed for user "x"" and other lines. What
+// comes before may be the failures of earlier hosts or addresses: the last one counts.
 struct connect_failure {
     std::string sqlstate;
     std::string text;
@@ -201,7 +201,7 @@ error connect_error(const PGconn* handle) {
     const connect_failure what = parse_failure(PQerrorMessage(handle));
     error_facts facts;
     facts.sqlstate = what.sqlstate;
-    facts.is_passing = may_pass(what.sqlstate);
+    facts.is_passing = may_pass(what.sqlstate) && PQconnectionNeedsPassword(handle) == 0;
     // Kept apart as everywhere; what libpq itself said is no server's message.
     if (!what.sqlstate.empty()) facts.server_message = what.text;
     return error{

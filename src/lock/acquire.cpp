@@ -8,8 +8,11 @@ namespace leasehold {
 namespace {
 
 std::shared_ptr<grant> accept(
-    session::implementation& within, const acquire_request& request, fencing_token token,
-    local_clock::time_point sent, std::int64_t notices_when_sent
+    session::implementation& within,
+    const acquire_request& request,
+    fencing_token token,
+    local_clock::time_point sent,
+    std::int64_t notices_when_sent
 ) {
     std::optional<local_clock::time_point> term_end;
     if (request.hold_at_most) {
@@ -38,8 +41,9 @@ std::optional<fencing_token> ask_again(
         within.settle_later(request.key, request.owner);
         throw error(
             failure.code(),
-            "it is unknown whether '" + request.key.name() + "' was acquired, and asking failed too: " +
-                failure.what() + "; the session releases it if it was",
+            "it is unknown whether '" + request.key.name() +
+                "' was acquired, and asking failed too: " + failure.what() +
+                "; the session releases it if it was",
             {failure.sqlstate(), failure.native_code(), failure.server_message(), true}
         );
     }
@@ -48,15 +52,16 @@ std::optional<fencing_token> ask_again(
 }  // namespace
 
 try_outcome try_once(
-    session::implementation& within, const key& name,
+    session::implementation& within,
+    const key& name,
     std::optional<std::chrono::microseconds> hold_at_most
 ) {
+    const session::implementation::under_way sending{within};
     constexpr int attempts_max = 2;
     for (int attempt = 1;; ++attempt) {
         within.require_live();
         const acquire_request request{
-            name, owner_id::random(), within.id(), within.node_info(), hold_at_most
-        };
+            name, owner_id::random(), within.id(), within.node_info(), hold_at_most};
         const auto notices = within.notices();
         const auto sent = local_clock::now();
         try {

@@ -9,8 +9,15 @@ namespace {
 // owner and the token.
 constexpr int release_attempts_max = 3;
 
+event_kind kind_of(release_outcome outcome) {
+    if (outcome == release_outcome::not_held) return event_kind::stale_token_refused;
+    if (outcome == release_outcome::unknown) return event_kind::outcome_unknown;
+    return event_kind::released;
+}
+
 std::string label(const hold& what) {
-    return "the lease on '" + what.key.name() + "' (token " + std::to_string(what.token.number) + ")";
+    return "the lease on '" + what.key.name() + "' (token " + std::to_string(what.token.number) +
+           ")";
 }
 
 }  // namespace
@@ -46,7 +53,7 @@ void lease::implementation::lose(loss_reason why) {
 
 bool lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
-    const bool held = session_->inner().use([&](connection& on, store& stores) {
+    const bool held = session_->inner().use([&](connection& on, store& stores) -> bool {
         return stores.locks->which_are_held(on, {what()}).at(0);
     });
     if (!held) lose(loss_reason::taken_over);
@@ -87,10 +94,17 @@ void lease::implementation::verify_in(connection& inside) {
 
 release_outcome lease::implementation::release() {
     if (is_released_.exchange(true)) return release_outcome::not_held;
-    const std::lock_guard guard{grant_->depth().mutex};
-    const bool is_last = --grant_->depth().count == 0;
-    const auto outcome = is_last ? release_last() : release_level();
-    given_back_.request_stop();
+    const session::implementation::under_way sending{*session_};
+    given_back_.request_stop();  // before anybody else can be granted the key
+    bool is_last = false;
+    release_outcome outcome{};
+    {
+        const std::lock_guard guard{grant_->depth().mutex};
+        is_last = --grant_->depth().count == 0;
+        outcome = is_last ? release_last() : release_level();
+    }
+    // Unlocked: who is told of it may release the other levels.
+    if (!is_last && outcome == release_outcome::not_held) lose(loss_reason::taken_over);
     return outcome;
 }
 
@@ -98,11 +112,9 @@ release_outcome lease::implementation::release() {
 // not harmless; the last level then frees whatever count the row has.
 release_outcome lease::implementation::release_level() {
     try {
-        const auto outcome = session_->inner().use([&](connection& on, store& stores) {
+        return session_->inner().use([&](connection& on, store& stores) {
             return stores.locks->release(on, what());
         });
-        if (outcome == release_outcome::not_held) lose(loss_reason::taken_over);
-        return outcome;
     } catch (const error& failure) {
         grant_->depth().is_uncertain = true;
         if (failure.outcome_is_unknown()) return release_outcome::unknown;
@@ -112,31 +124,39 @@ release_outcome lease::implementation::release_level() {
 
 release_outcome lease::implementation::release_last() {
     session_->forget(*grant_);
-    const bool was_live = grant_->lose(loss_reason::released);
-    const bool by_owner = grant_->depth().is_uncertain;
+    grant_->lose(loss_reason::released);
     auto& database = session_->inner();
     bool was_in_doubt = false;
     for (int attempt = 1;; ++attempt) {
         try {
             const auto outcome = database.use([&](connection& on, store& stores) {
-                lock_store& locks = *stores.locks;
-                return by_owner ? locks.release_owner(on, what().key, what().owner)
-                                : locks.release(on, what());
+                return release_on(on, *stores.locks, was_in_doubt);
             });
-            const bool is_stale = outcome == release_outcome::not_held && !was_in_doubt;
-            const auto kind = is_stale ? event_kind::stale_token_refused : event_kind::released;
-            database.tell({kind, what().key.name(), what().token.number, ""});
-            // Not ours after an attempt that got no answer: that attempt did it.
-            return is_stale || !was_live ? outcome : release_outcome::released;
+            database.tell({kind_of(outcome), what().key.name(), what().token.number, ""});
+            return outcome;
         } catch (const error& failure) {
             was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
             if (failure.is_transient() && attempt < release_attempts_max) continue;
-            if (!failure.is_transient() && !was_in_doubt) throw;
+            // Nobody has the lease any more that could release it again.
             session_->settle_later(what().key, what().owner);
             if (was_in_doubt) return release_outcome::unknown;
             throw;
         }
     }
+}
+
+release_outcome lease::implementation::release_on(
+    connection& on, lock_store& locks, bool was_in_doubt
+) {
+    const bool by_owner = grant_->depth().is_uncertain;
+    const auto outcome =
+        by_owner ? locks.release_owner(on, what().key, what().owner) : locks.release(on, what());
+    if (outcome != release_outcome::not_held || !was_in_doubt) return outcome;
+    // Not ours after an attempt that got no answer. That attempt did it if the fence is still ours;
+    // where it moved on, somebody may have taken the key before that attempt arrived.
+    const auto now = locks.describe(on, what().key);
+    const bool is_untouched = now && now->token == what().token;
+    return is_untouched ? release_outcome::released : release_outcome::unknown;
 }
 
 void lease::implementation::release_quietly() noexcept {
@@ -164,15 +184,35 @@ lease::~lease() {
     if (held_) held_->release_quietly();
 }
 
-const key& lease::key() const noexcept { return held_->what().key; }
-fencing_token lease::token() const noexcept { return held_->what().token; }
-const owner_id& lease::owner() const noexcept { return held_->what().owner; }
-std::stop_token lease::lost() const noexcept { return held_->lost(); }
-loss_reason lease::why_lost() const noexcept { return held_->reason(); }
-bool lease::held_locally() const noexcept { return held_->held_locally(); }
-local_clock::time_point lease::deadline() const noexcept { return held_->deadline(); }
-bool lease::verify() { return held_->verify(); }
-void lease::verify_in(transaction_ref tx) { held_->verify_in(tx.inside()); }
-release_outcome lease::release() { return held_->release(); }
+const key& lease::key() const noexcept {
+    return held_->what().key;
+}
+fencing_token lease::token() const noexcept {
+    return held_->what().token;
+}
+const owner_id& lease::owner() const noexcept {
+    return held_->what().owner;
+}
+std::stop_token lease::lost() const noexcept {
+    return held_->lost();
+}
+loss_reason lease::why_lost() const noexcept {
+    return held_->reason();
+}
+bool lease::held_locally() const noexcept {
+    return held_->held_locally();
+}
+local_clock::time_point lease::deadline() const noexcept {
+    return held_->deadline();
+}
+bool lease::verify() {
+    return held_->verify();
+}
+void lease::verify_in(transaction_ref tx) {
+    held_->verify_in(tx.inside());
+}
+release_outcome lease::release() {
+    return held_->release();
+}
 
 }  // namespace leasehold

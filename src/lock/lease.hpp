@@ -28,6 +28,7 @@ public:
 private:
     release_outcome release_level();
     release_outcome release_last();
+    release_outcome release_on(connection& on, lock_store& locks, bool was_in_doubt);
     void lose(loss_reason why);
 
     const std::shared_ptr<session::implementation> session_;

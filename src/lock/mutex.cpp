@@ -35,11 +35,13 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
     std::mutex mutex;
     std::condition_variable_any changed;
     const std::stop_callback on_loss{lost, [&] {
-        const std::lock_guard guard{mutex};
-        changed.notify_all();
-    }};
+                                         const std::lock_guard guard{mutex};
+                                         changed.notify_all();
+                                     }};
     std::unique_lock guard{mutex};
-    changed.wait_for(guard, cancel, wake - local_clock::now(), [&] { return lost.stop_requested(); });
+    changed.wait_for(guard, cancel, wake - local_clock::now(), [&] {
+        return lost.stop_requested();
+    });
 }
 
 }  // namespace
@@ -55,8 +57,14 @@ public:
 
     acquisition try_acquire() {
         if (!settings_.recursive) return wrap(try_once(*session_, key_, settings_.hold_at_most));
-        const std::lock_guard guard{recursion_mutex_};
-        if (auto deeper = reenter()) return acquisition{make_lease(std::move(deeper))};
+        std::unique_lock guard{recursion_mutex_};
+        std::shared_ptr<grant> gone;
+        if (auto deeper = reenter(gone)) return acquisition{make_lease(std::move(deeper))};
+        if (gone) {
+            guard.unlock();  // whoever is told may release, or try again
+            tell_lost(*gone);
+            guard.lock();
+        }
         auto outcome = try_once(*session_, key_, settings_.hold_at_most);
         current_ = outcome.granted;
         return wrap(std::move(outcome));
@@ -85,8 +93,9 @@ private:
         return backed_off(refusals, settings_.poll_min, settings_.poll_max);
     }
 
-    // The current grant, one level deeper in its row; nothing where there is none to enter.
-    std::shared_ptr<grant> reenter() {
+    // The current grant, one level deeper in its row; nothing where there is none to enter. In
+    // `gone` the one that turned out to be lost.
+    std::shared_ptr<grant> reenter(std::shared_ptr<grant>& gone) {
         auto held = current_.lock();
         if (!held || !held->is_live()) return nullptr;
         const std::lock_guard guard{held->depth().mutex};
@@ -102,11 +111,18 @@ private:
         }
         if (!count) {
             session_->forget(*held);
-            held->lose(loss_reason::taken_over);
+            gone = std::move(held);
             return nullptr;
         }
         ++held->depth().count;
         return held;
+    }
+
+    void tell_lost(grant& gone) const {
+        if (!gone.lose(loss_reason::taken_over)) return;
+        const hold& what = gone.what();
+        session_->inner().tell({event_kind::lost, what.key.name(), what.token.number, "taken_over"}
+        );
     }
 
     lease make_lease(std::shared_ptr<grant> granted) const {
@@ -130,7 +146,9 @@ mutex::mutex(mutex&&) noexcept = default;
 mutex& mutex::operator=(mutex&&) noexcept = default;
 mutex::~mutex() = default;
 
-acquisition mutex::try_acquire() { return inner_->try_acquire(); }
+acquisition mutex::try_acquire() {
+    return inner_->try_acquire();
+}
 
 acquisition mutex::acquire(std::stop_token cancel) {
     return inner_->acquire_until(local_clock::time_point::max(), std::move(cancel));
@@ -146,6 +164,8 @@ acquisition mutex::acquire_until(local_clock::time_point deadline, std::stop_tok
     return inner_->acquire_until(deadline, std::move(cancel));
 }
 
-const key& mutex::key() const noexcept { return inner_->key(); }
+const key& mutex::key() const noexcept {
+    return inner_->key();
+}
 
 }  // namespace leasehold

@@ -1,6 +1,6 @@
 #include "session/database.hpp"
 
-#include <stdexcept>
+#include <optional>
 
 #include "dialect/dialects.hpp"
 #include "dialect/sql_text.hpp"
@@ -115,37 +115,38 @@ const database_settings& database::settings() const noexcept { return inner_->se
 class transaction::state {
 public:
     explicit state(std::shared_ptr<database::implementation> from)
-        : from_(std::move(from)), on_(from_->connections()) {
-        on_->begin();
+        : from_(std::move(from)) {
+        on_.emplace(from_->connections());
+        (*on_)->begin();
     }
-    ~state() {
-        if (is_open_) on_->rollback();
-    }
+    ~state() { rollback(); }
     state(const state&) = delete;
     state& operator=(const state&) = delete;
 
     connection& inside() {
-        if (is_open_) return *on_;
+        if (on_) return **on_;
         throw error(errc::wrong_transaction, "the transaction has ended; begin another one");
     }
     void commit() {
-        connection& ending = inside();
-        is_open_ = false;  // whatever the answer, it cannot be used again
+        inside();
+        const lent_connection ending{std::move(*on_)};  // whatever the answer, it goes back
+        on_.reset();
         try {
-            ending.commit();
+            ending->commit();
         } catch (...) {
-            ending.rollback();  // what can still be ended is; harmless where nothing is open
+            ending->rollback();  // what can still be ended is; harmless where nothing is open
             throw;
         }
     }
     void rollback() noexcept {
-        if (std::exchange(is_open_, false)) on_->rollback();
+        if (!on_) return;
+        (*on_)->rollback();
+        on_.reset();
     }
 
 private:
     std::shared_ptr<database::implementation> from_;
-    lent_connection on_;
-    bool is_open_ = true;
+    std::optional<lent_connection> on_;  // nothing once it has ended
 };
 
 transaction::transaction(std::unique_ptr<state> held) : held_(std::move(held)) {}

@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 session_settings completed(session_settings given) {
     constexpr milliseconds least{1000};
     constexpr milliseconds most{24 * 3'600'000};
+    constexpr milliseconds reap_most = std::chrono::hours{366 * 24};
     if (given.ttl < least || given.ttl > most) refuse("ttl", given.ttl, "1 s to 24 h");
     if (given.heartbeat_every < milliseconds{0}) {
         refuse("heartbeat_every", given.heartbeat_every, "positive, or 0 for a third of ttl");
@@ -29,13 +30,13 @@ session_settings completed(session_settings given) {
     if (given.margin < milliseconds{0}) {
         refuse("margin", given.margin, "positive, or 0 for the smaller of 2 s and ttl / 6");
     }
-    if (given.reap_every < milliseconds{0}) {
-        refuse("reap_every", given.reap_every, "positive, or 0 for never");
+    if (given.reap_every < milliseconds{0} || given.reap_every > reap_most) {
+        refuse("reap_every", given.reap_every, "at most 366 days, or 0 for never");
     }
     if (given.heartbeat_every == milliseconds{0}) given.heartbeat_every = given.ttl / 3;
     if (given.margin == milliseconds{0}) given.margin = std::min(milliseconds{2000}, given.ttl / 6);
     if (given.margin >= given.ttl / 2) refuse("margin", given.margin, "less than half of ttl");
-    if (given.heartbeat_every * 2 > given.ttl - given.margin) {
+    if (given.heartbeat_every > (given.ttl - given.margin) / 2) {
         refuse(
             "heartbeat_every",
             given.heartbeat_every,
@@ -61,12 +62,15 @@ void lease_machine::renewed(instant sent, instant answered) {
     next_heartbeat_ = sent + heartbeat_every_;
 }
 
-void lease_machine::ended_by_server() { lose(loss_reason::ended_by_server); }
+void lease_machine::ended_by_server() {
+    lose(loss_reason::ended_by_server);
+}
 
 void lease_machine::failed(instant now) {
     tick(now);
     // Several tries fit into what is left, and a dead server is not hammered.
-    const auto pause = std::clamp<milliseconds>(heartbeat_every_ / 8, milliseconds{20}, milliseconds{1000});
+    const auto pause =
+        std::clamp<milliseconds>(heartbeat_every_ / 8, milliseconds{20}, milliseconds{1000});
     next_heartbeat_ = now + pause;
 }
 
@@ -74,9 +78,13 @@ void lease_machine::tick(instant now) {
     if (now >= deadline_) lose(loss_reason::expired);
 }
 
-void lease_machine::hurry(instant now) { next_heartbeat_ = std::min(next_heartbeat_, now); }
+void lease_machine::hurry(instant now) {
+    next_heartbeat_ = std::min(next_heartbeat_, now);
+}
 
-void lease_machine::end() { lose(loss_reason::session_ended); }
+void lease_machine::end() {
+    lose(loss_reason::session_ended);
+}
 
 void lease_machine::lose(loss_reason why) {
     if (is_live()) reason_ = why;

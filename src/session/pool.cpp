@@ -12,18 +12,16 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// Firewalls and servers drop connections that sleep; one that slept longer is asked before it is
-// lent. Shorter naps are not worth a round trip.
-constexpr std::chrono::seconds nap_trusted{5};
-
 milliseconds until(local_clock::time_point deadline) {
     return duration_cast<milliseconds>(deadline - local_clock::now());
 }
 
 }  // namespace
 
-pool::pool(connector connect, const database_settings& settings)
-    : connect_(std::move(connect)), settings_(settings) {}
+pool::pool(
+    connector connect, const database_settings& settings, std::chrono::nanoseconds nap_trusted
+)
+    : connect_(std::move(connect)), settings_(settings), nap_trusted_(nap_trusted) {}
 
 std::unique_ptr<connection> pool::take() {
     const auto deadline = local_clock::now() + settings_.acquire_timeout;
@@ -63,7 +61,7 @@ std::unique_ptr<connection> pool::take_idle() {
             found = std::move(idle_.back());
             idle_.pop_back();
         }
-        const bool is_fresh = local_clock::now() - found.since < nap_trusted;
+        const bool is_fresh = local_clock::now() - found.since < nap_trusted_;
         if (is_fresh || found.held->answers()) return std::move(found.held);
     }
 }
@@ -119,7 +117,9 @@ void pool::note_success() {
     connected_once_ = true;
     if (is_recovery) changed_.notify_all();
     if (is_recovery && settings_.observer) {
-        settings_.observer->on_event({event_kind::reconnected, "", 0, "a lost connection was replaced"});
+        settings_.observer->on_event(
+            {event_kind::reconnected, "", 0, "a lost connection was replaced"}
+        );
     }
 }
 
@@ -130,7 +130,7 @@ void pool::give_back(std::unique_ptr<connection> lent) noexcept {
         --lent_;
         if (is_fit) idle_.push_back({std::move(lent), local_clock::now()});
     }
-    changed_.notify_one();
+    changed_.notify_all();  // one may be waiting for something else, and would keep it to itself
 }
 
 }  // namespace leasehold

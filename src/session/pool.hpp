@@ -20,7 +20,13 @@ namespace leasehold {
 
 class pool {
 public:
-    pool(connector connect, const database_settings& settings);
+    // Firewalls and servers drop connections that sleep; one that slept for longer than
+    // `nap_trusted` is asked before it is lent. Shorter naps are not worth a round trip.
+    pool(
+        connector connect,
+        const database_settings& settings,
+        std::chrono::nanoseconds nap_trusted = std::chrono::seconds{5}
+    );
 
     // Waits at most acquire_timeout. Throws timed_out or what the connector throws.
     std::unique_ptr<connection> take();
@@ -43,6 +49,7 @@ private:
 
     const connector connect_;
     const database_settings settings_;
+    const std::chrono::nanoseconds nap_trusted_;
 
     std::mutex mutex_;
     std::condition_variable changed_;

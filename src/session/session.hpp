@@ -23,9 +23,11 @@
 
 namespace leasehold {
 
-class session::implementation {
+class session::implementation : public std::enable_shared_from_this<session::implementation> {
 public:
     implementation(leasehold::database within, session_settings settings);
+    // Starts the threads; once, when somebody holds it.
+    void launch();
     ~implementation();
     implementation(const implementation&) = delete;
     implementation& operator=(const implementation&) = delete;
@@ -51,8 +53,22 @@ public:
     void watch(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
 
-    // An acquire under this owner id was sent and its answer lost. It may still be waiting in the
-    // server and be granted later, so it is released again and again until it cannot.
+    // While one of these lives, something sent for this session may change what it holds, and an
+    // end() meanwhile leaves the session's row, expired, for it to find.
+    class under_way {
+    public:
+        explicit under_way(implementation& of) : of_(of) { of_.count_under_way(1); }
+        ~under_way() { of_.count_under_way(-1); }
+        under_way(const under_way&) = delete;
+        under_way& operator=(const under_way&) = delete;
+
+    private:
+        implementation& of_;
+    };
+
+    // An acquire or release under this owner id was sent and its answer lost. It may still be
+    // waiting in the server and be granted later, so it is released again and again until it
+    // cannot.
     void settle_later(const key& name, const owner_id& owner);
 
 private:
@@ -63,19 +79,34 @@ private:
     };
     using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
 
+    // Condition variables do not count time spent in suspend: after waking up, a deadline is
+    // noticed within one nap.
+    static constexpr std::chrono::milliseconds nap_max{200};
+
+    // Until when a thread has nothing to do, unless `changes_` moves on from what it was.
+    struct nap {
+        local_clock::time_point until;
+        std::uint64_t changes;
+    };
+
     void start();
     void keep_alive(std::stop_token stop);
     void keep_watch(std::stop_token stop);
+    nap heartbeat_step();
+    nap watch_step();
     void beat();
     void ask_what_is_held(store& stores, connection& on);
     void settle_doubts();
     void clean_up_after_the_dead();
     void end_in_database(bool remove) noexcept;
-    void release_everything() noexcept;
+    bool release_all(const std::vector<std::shared_ptr<grant>>& held) noexcept;
+    void release_doubts_apart() noexcept;
     void tell_losses();
-    local_clock::time_point earliest_deadline() const;
+    void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why);
     connection& own_connection(std::chrono::milliseconds patience);
-    void sleep_until(local_clock::time_point wake, std::stop_token stop);
+    void sleep(const nap& pause, std::stop_token stop);
+    void wake_all();
+    void count_under_way(int change);
     std::vector<std::shared_ptr<grant>> watched() const;
 
     const leasehold::database database_;
@@ -86,10 +117,13 @@ private:
 
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
+    std::uint64_t changes_ = 0;  // of anything a sleeping thread might wait for
     std::optional<lease_machine> machine_;
     std::int64_t notices_ = 0;
     bool must_ask_ = false;  // grants may have been lost by force since they were watched
     bool has_ended_ = false;
+    int tellers_ = 0;    // threads that are telling holders of losses just now
+    int under_way_ = 0;  // see the class
     std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
     std::vector<doubt> doubts_;
     bool was_ever_in_doubt_ = false;
@@ -97,6 +131,7 @@ private:
     // Of the heartbeat thread alone.
     std::unique_ptr<connection> own_connection_;
     local_clock::time_point next_reap_{};
+    bool has_said_goodbye_ = false;
 
     std::jthread heartbeat_thread_;
     std::jthread watch_thread_;

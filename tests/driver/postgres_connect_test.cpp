@@ -6,6 +6,9 @@
 namespace leasehold::testing_postgres {
 namespace {
 
+// What a busy machine may add to a limit; without the limit these calls would never return.
+constexpr milliseconds margin = 2000ms;
+
 constexpr const char* password = "geheim-7Fq";
 
 void expect_discreet(const error& failure) {
@@ -45,6 +48,7 @@ TEST_F(postgres_connect_test, a_missing_password_is_said_to_be_missing) {
     const error failure = connect_failure(there.url() + "?passfile=/nonexistent");
     EXPECT_TRUE(mentions(failure, "asks for a password")) << failure.what();
     EXPECT_FALSE(mentions(failure, "fe_sendauth"));
+    EXPECT_FALSE(failure.is_transient());
 }
 
 TEST_F(postgres_connect_test, an_unknown_database_is_named) {
@@ -137,7 +141,7 @@ TEST(postgres_unreachable_test, a_host_that_says_nothing_is_given_up_in_time) {
     const error failure = connect_failure(
         std::string{"postgresql://me:"} + password + "@127.0.0.1:" + silent.port + "/app", 300ms
     );
-    EXPECT_LT(std::chrono::steady_clock::now() - from, 1300ms);
+    EXPECT_LT(std::chrono::steady_clock::now() - from, 300ms + margin);
     EXPECT_TRUE(failure.is_transient());
     EXPECT_TRUE(mentions(failure, "in time")) << failure.what();
 }
@@ -146,7 +150,7 @@ TEST(postgres_unreachable_test, a_server_that_goes_silent_after_the_greeting_is_
     const fake_server server{{fake_server::greeting("15.4"), "", "", ""}};
     const auto from = std::chrono::steady_clock::now();
     connect_failure(server.url(), 300ms);
-    EXPECT_LT(std::chrono::steady_clock::now() - from, 1300ms);
+    EXPECT_LT(std::chrono::steady_clock::now() - from, 300ms + margin);
 }
 
 TEST(postgres_unreachable_test, a_server_that_is_starting_up_may_be_tried_again) {

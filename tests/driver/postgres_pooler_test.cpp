@@ -190,7 +190,7 @@ TEST_F(postgres_pooler_test, clients_that_share_one_session_do_not_disturb_each_
 
 TEST_F(postgres_pooler_test, time_outs_hold_at_the_server_and_here) {
     const auto on = open_pooled();
-    on->set_statement_timeout(500ms);
+    on->set_statement_timeout(2s);
     const error failure = failure_of([&] { on->execute("SELECT pg_sleep(30)"); });
     EXPECT_EQ(failure.code(), errc::timed_out);
     EXPECT_EQ(failure.sqlstate(), "57014");
@@ -200,6 +200,7 @@ TEST_F(postgres_pooler_test, time_outs_hold_at_the_server_and_here) {
     // The only session is taken by another client: nothing answers.
     const auto other = open_pooled();
     other->begin();
+    on->set_statement_timeout(300ms);
     EXPECT_EQ(failure_of([&] { on->execute("SELECT 1"); }).code(), errc::timed_out);
     EXPECT_EQ(on->state(), connection_state::lost);
 }
@@ -221,6 +222,18 @@ TEST_F(postgres_pooler_test, a_hidden_pooler_is_found_out_by_a_statement_that_is
     PQclear(PQexec(other.get(), "DEALLOCATE ALL"));
     EXPECT_EQ(on->execute("SELECT 1").rows.at(0).integer(0), 1);  // 26000 meanwhile
     EXPECT_FALSE(on->can_notify());
+}
+
+TEST_F(postgres_pooler_test, a_hidden_pooler_found_out_inside_a_transaction_asks_for_another_try) {
+    const auto first = open_unaware();
+    const auto second = open_unaware();
+    first->execute("SELECT 1");
+    second->begin();
+    EXPECT_TRUE(failure_of([&] { second->execute("SELECT 2"); }).is_transient());
+    second->rollback();
+    second->begin();
+    EXPECT_EQ(second->execute("SELECT 2").rows.at(0).integer(0), 2);
+    second->commit();
 }
 
 }  // namespace

@@ -283,7 +283,7 @@ TEST_F(postgres_test, conflicts_between_transactions_are_transient) {
 }
 
 TEST_F(postgres_test, the_server_gives_up_first_and_leaves_no_doubt) {
-    const auto on = open(1s);
+    const auto on = open(2s);
     const error failure = failure_of([&] { on->execute("SELECT pg_sleep(30)"); });
     EXPECT_EQ(failure.code(), errc::timed_out);
     EXPECT_EQ(failure.sqlstate(), "57014");
@@ -291,7 +291,7 @@ TEST_F(postgres_test, the_server_gives_up_first_and_leaves_no_doubt) {
     EXPECT_EQ(on->state(), connection_state::idle);
     // A longer limit reaches the server as well.
     on->set_statement_timeout(20s);
-    EXPECT_EQ(on->execute("SELECT pg_sleep(1.5)").rows.size(), 1U);
+    EXPECT_EQ(on->execute("SELECT pg_sleep(2.5)").rows.size(), 1U);
 }
 
 TEST_F(postgres_test, prepared_statements_are_reused_bounded_and_survive_changed_tables) {

@@ -48,7 +48,9 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id)sql";
 // A free row for a key never seen, ahead of acquire_text in one packet. The locking read of the
 // mark comes before the insert: a reaper folding a row of this key holds the mark FOR UPDATE, so
 // this waits for it and reads the fence it left. It commits by itself: rows inserted within a
-// longer transaction deadlock by the thousand. 1062, somebody was faster, ends the packet.
+// longer transaction deadlock by the thousand. 1062, somebody was faster, ends the packet. Where a
+// removed row of the key has not been purged yet, two inserters can still deadlock over what is
+// left of it: rare, and one of them gets the row.
 constexpr std::string_view insert_text = R"sql(
 INSERT INTO {prefix}lock
     (lock_key, fence, owner, session_id, node_info, reentrant_count, changed_at, expires_at)

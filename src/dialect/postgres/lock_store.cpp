@@ -1,9 +1,9 @@
 // Locks on PostgreSQL.
 //
-// Three rules hold these statements together; the trials behind them are in the design notes.
+// Three rules hold these statements together.
 // 1. One statement reads one snapshot. Where a row changed after it, PostgreSQL evaluates the WHERE
 //    of that row again on its newest version, but every *other* table is still read in the old
-//    snapshot. Only a locking read sees, and keeps, the newest version: so deaths are proved by one.
+//    snapshot. Only a locking read sees, and keeps, the newest version: deaths are proved by one.
 // 2. An UPDATE that waited behind a mere lock (no newer version) does not evaluate its WHERE again.
 //    Where the clock matters after a wait, the row is locked first and the clock is read then.
 // 3. What may not wait says SKIP LOCKED; nothing waits for a lock row while it holds a session row.
@@ -37,6 +37,7 @@ namespace {
 // mark:   locks only a row that passes its whole WHERE, so a refused try writes nothing. Locked in
 //         share mode before the insert: the reaper, which locks the mark before it deletes, either
 //         has raised it already, and we read the newest version, or waits until we are done.
+//         Without it a key that lived and was reaped since our snapshot would start again below.
 // made:   a key that is in no snapshot. Somebody else's insert of it meanwhile: nothing is made.
 // Indexes: the three primary keys.
 constexpr std::string_view try_acquire_sql = R"sql(
@@ -94,7 +95,7 @@ SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
        seen.held_for, seen.remaining
   FROM (SELECT 1) AS always LEFT JOIN seen ON true)sql";
 
-// A row, of two columns here or of one key there, is read in the snapshot. $1 key, $2 owner.
+// $1 key, $2 owner. A plain read; live or not is not asked.
 constexpr std::string_view find_grant_sql = R"sql(
 SELECT fence FROM {prefix}lock WHERE lock_key = $1 AND owner = $2)sql";
 
@@ -294,7 +295,9 @@ public:
 
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
         const parameters values{
-            bytes_of(wanted.key.name()), bytes_of(wanted.owner), bytes_of(wanted.session),
+            bytes_of(wanted.key.name()),
+            bytes_of(wanted.owner),
+            bytes_of(wanted.session),
             wanted.node_info,
             wanted.hold_at_most ? microseconds_of(*wanted.hold_at_most) : value{}};
         // Free or absent in our snapshot and yet not ours: somebody else was there first, or the
@@ -317,9 +320,8 @@ public:
         return {acquire_status::busy, {}, std::nullopt};
     }
 
-    std::optional<fencing_token> find_grant(
-        connection& on, const key& name, const owner_id& owner
-    ) override {
+    std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
+        override {
         const result found = on.execute(find_grant_, {bytes_of(name.name()), bytes_of(owner)});
         if (found.rows.empty()) return std::nullopt;
         return fencing_token{found.rows[0].integer(0)};
@@ -338,9 +340,7 @@ public:
                                            : release_outcome::released;
     }
 
-    release_outcome release_owner(
-        connection& on, const key& name, const owner_id& owner
-    ) override {
+    release_outcome release_owner(connection& on, const key& name, const owner_id& owner) override {
         const result freed = on.execute(release_owner_, {bytes_of(name.name()), bytes_of(owner)});
         return freed.rows.empty() ? release_outcome::not_held : release_outcome::released;
     }
@@ -383,8 +383,11 @@ public:
     ) override {
         const std::string begin{prefix};
         const result found = on.execute(
-            list_, {bytes_of(begin), bytes_of(end_of_range(begin)), bytes_of(std::string{after}),
-                    value{std::max(limit, 0)}}
+            list_,
+            {bytes_of(begin),
+             bytes_of(end_of_range(begin)),
+             bytes_of(std::string{after}),
+             value{std::max(limit, 0)}}
         );
         std::vector<lock_info> held;
         held.reserve(found.rows.size());
@@ -409,8 +412,8 @@ private:
                 return "$" + std::to_string(number * 3 + column);
             };
             text += number == 0 ? "(" : ", (";
-            text += std::to_string(number) + ", " + placeholder(1) + "::bytea, " +
-                    placeholder(2) + "::bytea, " + placeholder(3) + "::bigint)";
+            text += std::to_string(number) + ", " + placeholder(1) + "::bytea, " + placeholder(2) +
+                    "::bytea, " + placeholder(3) + "::bigint)";
         }
         return text.append(which_are_held_tail_sql);
     }

@@ -1,7 +1,4 @@
 // The tables themselves on PostgreSQL: DDL is transactional, so a migration is whole or not at all.
-#include <array>
-#include <iterator>
-
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
@@ -93,6 +90,7 @@ public:
         }
     }
 
+    // A commit that failed is let through: swallowed, it would pass for an applied migration.
     void unlock(connection& on, bool commit) override {
         if (commit) {
             on.commit();
@@ -108,7 +106,9 @@ public:
         std::vector<migration_record> records;
         for (const row& each : on.execute(recorded_).rows) {
             records.push_back(
-                {static_cast<int>(each.integer(0)), each.text(1), each.text(2),
+                {static_cast<int>(each.integer(0)),
+                 each.text(1),
+                 each.text(2),
                  each.integer(3) != 0}
             );
         }
@@ -126,14 +126,12 @@ public:
             on.execute_script(create_records_table_);
         }
         on.execute(
-            record_row_, {value{what.version}, what.name, what.checksum,
-                          value{what.is_finished ? 1 : 0}}
+            record_row_,
+            {value{what.version}, what.name, what.checksum, value{what.is_finished ? 1 : 0}}
         );
     }
 
-    void forget(connection& on, int version) override {
-        on.execute(forget_row_, {value{version}});
-    }
+    void forget(connection& on, int version) override { on.execute(forget_row_, {value{version}}); }
 
     void drop_records(connection& on) override {
         on.execute(fill_in(drop_records_table_sql, names_));
@@ -153,8 +151,7 @@ public:
     }
 
     std::string create_records_sql() const override {
-        const std::string schema =
-            names_.schema.empty() ? "" : create_schema_text() + ";\n";
+        const std::string schema = names_.schema.empty() ? "" : create_schema_text() + ";\n";
         return schema + create_records_table_;
     }
 

@@ -114,9 +114,7 @@ public:
     }
 
     void start(connection& on, const session_start& session) override {
-        on.execute(
-            start_, {bytes_of(session.id), session.node_info, microseconds_of(session.ttl)}
-        );
+        on.execute(start_, {bytes_of(session.id), session.node_info, microseconds_of(session.ttl)});
     }
 
     heartbeat_result heartbeat(

@@ -19,8 +19,12 @@ std::unique_ptr<session_store> make_session_store(const table_names& names);
 std::unique_ptr<upkeep_store> make_upkeep_store(const table_names& names);
 std::unique_ptr<schema_store> make_schema_store(const table_names& names);
 
-inline value bytes_of(const identity& id) { return value{blob{id.bytes()}}; }
-inline value bytes_of(const std::string& text) { return value{blob{text}}; }
+inline value bytes_of(const identity& id) {
+    return value{blob{id.bytes()}};
+}
+inline value bytes_of(const std::string& text) {
+    return value{blob{text}};
+}
 
 // Durations travel as whole microseconds. Centuries are cut, because the sum with a clock would
 // leave the range of timestamptz and fail.

@@ -14,7 +14,7 @@ namespace {
 // orphaned:     one snapshot that has the hold and not its session is proof for that very hold.
 // abandoned:    locks it only if it still is that hold. Re-evaluated on a newer hold, "no session"
 //               would be read in the old snapshot and take a younger session for a gone one.
-// The UPDATE waits for nobody: all its rows are locked. It is asynchronous: losing it loses nothing.
+// The UPDATE waits for nobody: all its rows are locked. Asynchronous: losing it loses nothing.
 // Indexes: none can serve this without making every heartbeat and grant dearer; the table is read.
 constexpr std::string_view free_locks_of_the_dead_sql = R"sql(
 WITH dead AS MATERIALIZED (
@@ -115,16 +115,14 @@ public:
         return on.execute(free_locks_of_the_dead_, {value{std::max(limit, 0)}}).affected_rows;
     }
 
-    std::int64_t remove_sessions(
-        connection& on, std::chrono::microseconds retention, int limit
-    ) override {
+    std::int64_t remove_sessions(connection& on, std::chrono::microseconds retention, int limit)
+        override {
         const parameters values{microseconds_of(retention), value{std::max(limit, 0)}};
         return on.execute(remove_sessions_, values).affected_rows;
     }
 
-    std::int64_t remove_idle_locks(
-        connection& on, std::chrono::microseconds retention, int limit
-    ) override {
+    std::int64_t remove_idle_locks(connection& on, std::chrono::microseconds retention, int limit)
+        override {
         const parameters values{microseconds_of(retention), value{std::max(limit, 0)}};
         return on.execute(remove_idle_locks_, values).affected_rows;
     }

@@ -1,0 +1,82 @@
+#include "cli/arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace leasehold::cli {
+namespace {
+
+constexpr std::string_view separator = "--";
+
+bool takes_value(std::string_view option) {
+    constexpr std::array<std::string_view, 3> with_value{"--url", "--table-prefix", "--schema"};
+    return std::find(with_value.begin(), with_value.end(), option) != with_value.end();
+}
+
+// Only `lock` runs a command: elsewhere `--` means what it always does, that no option follows.
+bool is_lock(const std::vector<std::string>& all) {
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        if (takes_value(all[at])) {
+            ++at;
+        } else if (!all[at].starts_with('-')) {
+            return all[at] == "lock";
+        }
+    }
+    return false;
+}
+
+// Calls `hide(from, to)` for each password in `text`. Generous, because a URL may be malformed:
+// of `scheme://user:password@host` everything from the first colon to the last `@` before one of
+// `ends`, and of options with "password" in their name all of the value.
+template <class Hide>
+void find_passwords(std::string_view text, const char* ends, Hide hide) {
+    const auto end_of_word = [&](std::size_t at) {
+        return std::min(text.find_first_of(ends, at), text.size());
+    };
+    for (auto at = text.find("://"); at != std::string_view::npos; at = text.find("://", at + 3)) {
+        const auto end = end_of_word(at);
+        const auto colon = text.substr(0, end).find(':', at + 3);
+        const auto sign = text.substr(0, end).rfind('@');
+        if (colon == std::string_view::npos || sign == std::string_view::npos) continue;
+        if (colon < sign) hide(colon + 1, sign);
+    }
+    constexpr std::string_view name = "password";
+    for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+        const auto equals = at + name.size();
+        if (equals >= text.size() || text[equals] != '=') continue;
+        hide(equals + 1, std::min(text.find('&', equals), end_of_word(equals)));
+    }
+}
+
+std::string hidden(std::string_view text, const char* ends) {
+    std::string shown{text};
+    find_passwords(text, ends, [&](std::size_t from, std::size_t to) {
+        std::fill_n(shown.begin() + static_cast<std::ptrdiff_t>(from), to - from, 'x');
+    });
+    return shown;
+}
+
+}  // namespace
+
+std::string without_passwords(std::string_view text) { return hidden(text, " \t\n'\""); }
+
+arguments take_arguments(int count, char** values) {
+    arguments taken;
+    for (int at = 1; at < count; ++at) taken.own.emplace_back(values[at]);
+    if (is_lock(taken.own)) {
+        const auto cut = std::find(taken.own.begin(), taken.own.end(), separator);
+        taken.has_separator = cut != taken.own.end();
+        if (taken.has_separator) taken.command.assign(cut + 1, taken.own.end());
+        taken.own.erase(cut, taken.own.end());
+    }
+    // What follows `--` belongs to the command, which shows it to `ps` anyway.
+    for (std::size_t at = 0; at < taken.own.size(); ++at) {
+        const std::string shown = hidden(taken.own[at], "");  // one argument, whatever is in it
+        std::memcpy(values[at + 1], shown.data(), shown.size());
+    }
+    taken.is_json = std::find(taken.own.begin(), taken.own.end(), "--json") != taken.own.end();
+    return taken;
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,225 @@
+#include "cli/child.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "cli/events.hpp"
+#include "cli/exit_status.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+struct gap {
+    unsigned first;
+    unsigned last;
+};
+
+// Everything execve needs, laid out before fork: between the two, in a process with threads, only
+// async-signal-safe calls are allowed, which rules out allocating.
+class launch {
+public:
+    launch(
+        const program& what, const child::environment& additions, const std::vector<int>& keep_open,
+        const sigset_t& mask
+    );
+    void run_in_child(int status_pipe) noexcept;  // returns only when it failed
+
+    pid_t parent = getpid();
+    const terminal* borrowed = nullptr;
+
+private:
+    std::vector<std::string> words_;
+    std::vector<char*> arguments_;
+    std::vector<char*> shell_arguments_;  // for a script without #!, as shells do it
+    std::vector<std::string> settings_;
+    std::vector<char*> environment_;
+    std::string path_;
+    std::vector<gap> gaps_;
+    sigset_t mask_;
+};
+
+launch::launch(
+    const program& what, const child::environment& additions, const std::vector<int>& keep_open,
+    const sigset_t& mask
+)
+    : words_(what.arguments), path_(what.path), mask_(mask) {
+    shell_arguments_ = {const_cast<char*>("/bin/sh"), path_.data()};
+    for (std::string& each : words_) arguments_.push_back(each.data());
+    shell_arguments_.insert(shell_arguments_.end(), arguments_.begin() + 1, arguments_.end());
+    for (const auto& [name, value] : additions) settings_.push_back(name + "=" + value);
+    for (char** each = environ; *each; ++each) {
+        const std::string_view given{*each};
+        const bool is_replaced = std::any_of(
+            additions.begin(),
+            additions.end(),
+            [&](const auto& addition) { return given.starts_with(addition.first + "="); }
+        );
+        if (!is_replaced) environment_.push_back(*each);
+    }
+    for (std::string& each : settings_) environment_.push_back(each.data());
+    for (auto* list : {&arguments_, &shell_arguments_, &environment_}) list->push_back(nullptr);
+    unsigned next = 3;
+    for (const int each : keep_open) {
+        const auto number = static_cast<unsigned>(each);
+        if (number > next) gaps_.push_back({next, number - 1});
+        next = number + 1;
+    }
+    gaps_.push_back({next, UINT_MAX});
+}
+
+void launch::run_in_child(int status_pipe) noexcept {
+    const auto give_up = [&] {
+        const int problem = errno;
+        [[maybe_unused]] const auto written = write(status_pipe, &problem, sizeof problem);
+    };
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(exit_status::lease_lost);  // it died before it could be watched
+    if (borrowed) borrowed->lend(getpid());
+    for (const gap& each : gaps_) {
+        syscall(SYS_close_range, each.first, each.last, CLOSE_RANGE_CLOEXEC);
+    }
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    execve(path_.c_str(), arguments_.data(), environment_.data());
+    if (errno == ENOEXEC) {
+        execve(shell_arguments_[0], shell_arguments_.data(), environment_.data());
+    }
+    give_up();
+}
+
+// What execve said in the child, or 0 when it became the command.
+int read_problem(int status_pipe) {
+    int problem = 0;
+    ssize_t got = 0;
+    do {
+        got = read(status_pipe, &problem, sizeof problem);
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof problem ? problem : 0;
+}
+
+failure not_executed(const program& what, int problem) {
+    const bool is_missing = problem == ENOENT;
+    const std::string reason = is_missing ? "it, or the interpreter it names, was not found"
+                                          : std::generic_category().message(problem);
+    return failure{
+        is_missing ? exit_status::not_found : exit_status::not_executable,
+        is_missing ? "command_not_found" : "command_not_executable",
+        "the command '" + what.arguments.front() + "' cannot be run: " + reason +
+            "; the key was released"
+    };
+}
+
+}  // namespace
+
+std::vector<int> inherited_descriptors() {
+    std::vector<int> found;
+    std::error_code missing;
+    for (const auto& each : std::filesystem::directory_iterator{"/proc/self/fd", missing}) {
+        const int number = std::stoi(each.path().filename().string());
+        const int flags = fcntl(number, F_GETFD);
+        // The folder's own descriptor is in the list, and closed at exec.
+        if (number > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) == 0) {
+            found.push_back(number);
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+// ---------------------------------------------------------------------------------- the terminal
+
+terminal::terminal() : device_(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)) {}
+
+bool terminal::is_ours() const noexcept {
+    return exists() && tcgetpgrp(device_.number()) == getpgrp();
+}
+
+void terminal::take_back() noexcept {
+    if (std::exchange(is_lent_, false)) lend(getpgrp());
+}
+
+// ------------------------------------------------------------------------------------- the child
+
+child::child(
+    const program& what, const environment& additions, const std::vector<int>& keep_open,
+    const sigset_t& mask
+) {
+    launch prepared{what, additions, keep_open, mask};
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        throw std::system_error{errno, std::generic_category(), "pipe2"};
+    }
+    const descriptor reading{ends[0]};
+    descriptor writing{ends[1]};
+    // Elsewhere the tool stays in front: what feeds it through a pipe may need the terminal.
+    if (isatty(STDIN_FILENO) == 1 && terminal_.reserve()) prepared.borrowed = &terminal_;
+    pid_ = fork();
+    if (pid_ < 0) throw std::system_error{errno, std::generic_category(), "fork"};
+    if (pid_ == 0) {
+        prepared.run_in_child(writing.number());
+        _exit(exit_status::not_executable);
+    }
+    setpgid(pid_, pid_);  // whoever comes first
+    writing.close();
+    if (const int problem = read_problem(reading.number())) {
+        reap();
+        throw not_executed(what, problem);
+    }
+}
+
+child::~child() {
+    if (pid_ <= 0 || is_reaped_) return;
+    signal_group(SIGKILL);
+    reap();
+}
+
+void child::signal_group(int number) const noexcept { kill(-pid_, number); }
+
+bool child::group_lives() const noexcept { return kill(-pid_, 0) == 0; }
+
+void child::follow() {
+    if (is_reaped_) return;
+    siginfo_t seen{};
+    const auto id = static_cast<id_t>(pid_);
+    if (waitid(P_PID, id, &seen, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0) return;
+    if (seen.si_pid == 0) return;
+    if (seen.si_code != CLD_STOPPED) {
+        has_ended_ = true;
+        return;
+    }
+    waitid(P_PID, id, &seen, WSTOPPED | WNOHANG);
+    const bool wants_terminal = seen.si_status == SIGTTIN || seen.si_status == SIGTTOU;
+    if (terminal_.is_lent() || (wants_terminal && terminal_.exists())) stop_along(seen.si_status);
+}
+
+// The command was stopped, but the shell waits for us: stop, too. While stopped nothing renews the
+// lease; the guard stops the command should that last too long.
+void child::stop_along(int by_signal) {
+    const bool had_terminal = terminal_.is_lent();
+    terminal_.take_back();
+    const bool only_asks = by_signal != SIGTSTP && !had_terminal && terminal_.is_ours();
+    if (!only_asks) raise(SIGSTOP);
+    if (terminal_.reserve()) terminal_.lend(pid_);
+    signal_group(SIGCONT);
+}
+
+int child::reap() {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    is_reaped_ = has_ended_ = true;
+    terminal_.take_back();
+    return WIFSIGNALED(status) ? exit_status::by_signal + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace leasehold::cli

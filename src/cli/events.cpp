@@ -1,0 +1,93 @@
+#include "cli/events.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <vector>
+
+namespace leasehold::cli {
+namespace {
+
+constexpr std::array<int, 6> passed_on{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+[[noreturn]] void fail(const char* what) {
+    throw std::system_error{errno, std::generic_category(), what};
+}
+
+}  // namespace
+
+descriptor::~descriptor() { close(); }
+
+void descriptor::close() noexcept {
+    if (number_ >= 0) ::close(std::exchange(number_, -1));
+}
+
+std::optional<std::size_t> wait_for(
+    std::initializer_list<int> sources, std::chrono::nanoseconds patience_max
+) {
+    std::vector<pollfd> all;
+    all.reserve(sources.size());
+    for (const int each : sources) all.push_back({each, POLLIN, 0});
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(patience_max);
+    const timespec limit{whole.count(), static_cast<long>((patience_max - whole).count())};
+    const int ready = ppoll(all.data(), all.size(), &limit, nullptr);
+    if (ready < 0 && errno != EINTR) fail("ppoll");
+    if (ready <= 0) return std::nullopt;
+    const auto first =
+        std::find_if(all.begin(), all.end(), [](const pollfd& each) { return each.revents != 0; });
+    return static_cast<std::size_t>(first - all.begin());
+}
+
+signal_inbox::signal_inbox() {
+    sigset_t taken;
+    sigemptyset(&taken);
+    for (const int each : passed_on) {
+        // What whoever started us ignores, by nohup for instance, stays ignored.
+        struct sigaction found {};
+        sigaction(each, nullptr, &found);
+        if (found.sa_handler != SIG_IGN) sigaddset(&taken, each);
+    }
+    // Were it ignored, the kernel would keep no exit status for us.
+    signal(SIGCHLD, SIG_DFL);
+    sigaddset(&taken, SIGCHLD);
+    sigset_t blocked = taken;
+    sigaddset(&blocked, SIGTTOU);  // taking the terminal back, and writing to it, must not stop us
+    if (pthread_sigmask(SIG_BLOCK, &blocked, &mask_outside_) != 0) fail("pthread_sigmask");
+    source_ = descriptor{signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK)};
+    if (source_.number() < 0) fail("signalfd");
+}
+
+signal_inbox::~signal_inbox() {
+    while (take()) {}
+    pthread_sigmask(SIG_SETMASK, &mask_outside_, nullptr);
+}
+
+std::optional<int> signal_inbox::take() {
+    signalfd_siginfo found{};
+    if (read(source_.number(), &found, sizeof found) != sizeof found) return std::nullopt;
+    return static_cast<int>(found.ssi_signo);
+}
+
+bell::bell() : source_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (source_.number() < 0) fail("eventfd");
+}
+
+void bell::ring() noexcept {
+    const std::uint64_t one = 1;
+    // Full means rung already.
+    [[maybe_unused]] const auto written = write(source_.number(), &one, sizeof one);
+}
+
+void bell::hush() noexcept {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto taken = read(source_.number(), &count, sizeof count);
+}
+
+}  // namespace leasehold::cli

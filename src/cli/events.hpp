@@ -1,0 +1,104 @@
+#pragma once
+// Everything the tool waits for while it holds or wants a key, as descriptors for one poll: signals,
+// the end of a task in the background, the loss of a lease. Nothing sleeps, nothing spins.
+//
+// Threads: a signal_inbox belongs to the main thread and is made before any other thread, which
+// then inherit its mask; a bell is rung from any thread and heard by one.
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <initializer_list>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace leasehold::cli {
+
+// Owns a descriptor.
+class descriptor {
+public:
+    descriptor() = default;
+    explicit descriptor(int number) noexcept : number_(number) {}
+    descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    descriptor& operator=(descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~descriptor();
+    int number() const noexcept { return number_; }
+    void close() noexcept;
+
+private:
+    int number_ = -1;
+};
+
+// Waits until one of `sources` can be read, at most so long: which one, the first of several; or
+// nothing.
+std::optional<std::size_t> wait_for(std::initializer_list<int> sources, std::chrono::nanoseconds patience_max);
+
+// Signals as messages. From its construction to its destruction those that ask a program to do
+// something (end, reload, …) are taken out here, and no longer end the process.
+class signal_inbox {
+public:
+    signal_inbox();
+    ~signal_inbox();
+    signal_inbox(const signal_inbox&) = delete;
+    signal_inbox& operator=(const signal_inbox&) = delete;
+
+    int source() const noexcept { return source_.number(); }
+    // The next one, SIGCHLD among them.
+    std::optional<int> take();
+    // As it was before: for children.
+    const sigset_t& mask_outside() const noexcept { return mask_outside_; }
+
+private:
+    sigset_t mask_outside_{};
+    descriptor source_;
+};
+
+// Something happened, said from another thread.
+class bell {
+public:
+    bell();
+    void ring() noexcept;
+    void hush() noexcept;
+    int source() const noexcept { return source_.number(); }
+
+private:
+    descriptor source_;
+};
+
+// One call in a thread of its own, so that signals are heard while a database is waited for.
+template <class Result>
+class background {
+public:
+    template <class Work>
+    explicit background(Work work)
+        : thread_([this, work = std::move(work)](std::stop_token cancel) mutable {
+              try {
+                  result_.emplace(work(std::move(cancel)));
+              } catch (...) {
+                  failure_ = std::current_exception();
+              }
+              done_.ring();
+          }) {}
+
+    int source() const noexcept { return done_.source(); }
+    void cancel() noexcept { thread_.request_stop(); }
+    // Waits for the end; throws what the call threw.
+    Result take() {
+        thread_.join();
+        if (failure_) std::rethrow_exception(failure_);
+        return std::move(result_).value();
+    }
+
+private:
+    bell done_;
+    std::optional<Result> result_;
+    std::exception_ptr failure_;
+    std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace leasehold::cli

@@ -1,0 +1,44 @@
+#include "cli/exit_status.hpp"
+
+namespace leasehold::cli {
+
+const char* const exit_status_help =
+    "Exit status:\n"
+    "  0      done; of `lock`: whatever CMD exits with (128 + n if signal n ended it)\n"
+    "  64     wrong usage: an option, key, duration or URL that cannot be\n"
+    "  69     the database cannot be reached, or does not answer in time\n"
+    "  70     the database refused: rights, a read-only file or server, anything else\n"
+    "  75     not acquired: somebody else holds the key\n"
+    "  76     the lease was lost and CMD was stopped, or the lease ended before CMD did\n"
+    "  78     leasehold's tables are missing or of another version: see `leasehold migrate`\n"
+    "  126    CMD was found but may not be run\n"
+    "  127    CMD was not found\n"
+    "  128+n  signal n ended CMD, or ended the wait for the key\n";
+
+int exit_status_of(errc code) noexcept {
+    switch (code) {
+        case errc::invalid_argument: return exit_status::usage;
+        case errc::connection_failed:
+        case errc::connection_lost:
+        case errc::timed_out:
+        case errc::transient:
+        case errc::session_lost: return exit_status::unreachable;
+        case errc::schema_missing:
+        case errc::schema_mismatch: return exit_status::schema;
+        case errc::lease_lost: return exit_status::lease_lost;
+        case errc::busy: return exit_status::not_acquired;
+        case errc::constraint:
+        case errc::permission_denied:
+        case errc::read_only:
+        case errc::wrong_transaction:
+        case errc::unsupported:
+        case errc::database_error: break;
+    }
+    return exit_status::failed;
+}
+
+failure usage_failure(const std::string& message) {
+    return failure{exit_status::usage, name_of(errc::invalid_argument), message};
+}
+
+}  // namespace leasehold::cli

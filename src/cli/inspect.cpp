@@ -1,0 +1,166 @@
+// `leasehold locks`, `sessions` and `unlock`: who holds what, and freeing it by force.
+#include "leasehold/inspect.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_status.hpp"
+#include "cli/open.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+nlohmann::json json_of(const lock_info& lock) {
+    nlohmann::json object{
+        {"key", lock.key},
+        {"token", lock.token.number},
+        {"holder", lock.node_info},
+        {"owner", lock.owner ? nlohmann::json(lock.owner->text()) : nlohmann::json()},
+        {"session", lock.session ? nlohmann::json(lock.session->text()) : nlohmann::json()},
+        {"held_seconds", seconds_of(lock.held_for)},
+        {"left_seconds", seconds_of(lock.remaining)},
+        {"count", lock.reentrant_count},
+    };
+    return object;
+}
+
+int show_locks(const database& db, const std::string& prefix, bool is_json) {
+    table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT"}};
+    for (const lock_info& each : list_locks(db, prefix)) {
+        if (is_json) print_json(json_of(each));
+        shown_locks.add({
+            {printable(each.key)},
+            {std::to_string(each.token.number)},
+            {printable(each.node_info)},
+            {shown(each.held_for) + " ago"},
+            {shown(each.remaining)},
+            {std::to_string(each.reentrant_count)},
+        });
+    }
+    if (!is_json) shown_locks.print();
+    return exit_status::done;
+}
+
+int show_sessions(const database& db, bool is_json) {
+    table sessions{{"ID", "NODE", "STARTED", "HEARTBEAT", "LEFT", "STATE"}};
+    for (const session_info& each : list_sessions(db)) {
+        const std::string state = each.is_live ? "live" : "dead";
+        if (is_json) {
+            print_json({
+                {"id", each.id.text()},
+                {"node", each.node_info},
+                {"started_seconds_ago", seconds_of(each.started_ago)},
+                {"heartbeat_seconds_ago", seconds_of(each.heartbeat_ago)},
+                {"left_seconds", seconds_of(each.remaining)},
+                {"state", state},
+            });
+        }
+        sessions.add({
+            {each.id.text()},
+            {printable(each.node_info)},
+            {shown(each.started_ago) + " ago"},
+            {shown(each.heartbeat_ago) + " ago"},
+            {shown(each.remaining)},
+            {state, each.is_live ? style::plain : style::red},
+        });
+    }
+    if (!is_json) sessions.print();
+    return exit_status::done;
+}
+
+int unlock(const database& db, const key& name, bool is_json) {
+    const auto freed = force_release(db, name);
+    if (is_json) {
+        nlohmann::json object{{"key", name.name()}, {"freed", freed.has_value()}};
+        if (freed) {
+            object["token"] = freed->token.number;
+            object["holder"] = freed->node_info;
+        }
+        print_json(object);
+    } else if (freed) {
+        print_line(
+            "freed '" + printable(name.name()) + "' from " + printable(freed->node_info) +
+            " (token " + std::to_string(freed->token.number) + ", held for " +
+            shown(freed->held_for) + ")"
+        );
+    } else {
+        std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
+    }
+    return exit_status::done;
+}
+
+}  // namespace
+
+command add_locks(CLI::App& tool, const global_options& options) {
+    CLI::App* const parser = tool.add_subcommand("locks", "Show who holds what");
+    auto prefix = std::make_shared<std::string>();
+    parser->add_option("--prefix", *prefix, "Only keys that begin with P")->option_text("P");
+    parser->footer(
+        "SINCE is when the key was granted; LEFT is when its holder loses it, should it show no\n"
+        "further sign of life: a living holder's goes up again with every heartbeat. COUNT is how\n"
+        "often a recursive holder has it.\n"
+        "\n"
+        "Examples:\n"
+        "  leasehold locks\n"
+        "  leasehold locks --prefix deploy/\n"
+        "  leasehold --json locks | jq -r 'select(.held_seconds > 3600) | .key'\n"
+        "\n"
+        "Exit status: 0, also where nothing is held; otherwise see `leasehold --help`.\n"
+    );
+    return {parser, [prefix, &options] {
+        return show_locks(open_database(options), *prefix, options.is_json);
+    }};
+}
+
+command add_sessions(CLI::App& tool, const global_options& options) {
+    CLI::App* const parser =
+        tool.add_subcommand("sessions", "Show the processes that hold or want something");
+    parser->footer(
+        "A session whose STATE is dead has expired: what it held is free, and `leasehold reap`, or\n"
+        "any other session in time, removes it.\n"
+        "\n"
+        "Examples:\n"
+        "  leasehold sessions\n"
+        "  leasehold --json sessions | jq -r 'select(.state == \"dead\") | .node'\n"
+        "\n"
+        "Exit status: 0, also where there is none; otherwise see `leasehold --help`.\n"
+    );
+    return {parser, [&options] { return show_sessions(open_database(options), options.is_json); }};
+}
+
+command add_unlock(CLI::App& tool, const global_options& options) {
+    CLI::App* const parser =
+        tool.add_subcommand("unlock", "Free a key from its holder, by force");
+    auto name = std::make_shared<std::string>();
+    auto is_forced = std::make_shared<bool>(false);
+    parser->add_option("KEY", *name, "What to free")->required()->option_text(" ");
+    parser->add_flag("--force", *is_forced, "Yes, although its holder may be at work");
+    parser->footer(
+        "The holder is not asked. Its token becomes stale at once, so that what it writes under\n"
+        "proof of its lease, or to storage that compares tokens, is refused; anything else it does\n"
+        "goes on until its next heartbeat tells it, a third of its ttl later at most. Somebody else\n"
+        "can get the key before that. A dead holder needs no force: its keys free themselves.\n"
+        "\n"
+        "Examples:\n"
+        "  leasehold unlock nightly-backup --force\n"
+        "\n"
+        "Exit status: 0 freed, or it was free already (said on standard error; in JSON, freed is\n"
+        "false); 64 without --force; otherwise see `leasehold --help`.\n"
+    );
+    return {parser, [name, is_forced, &options] {
+        const key wanted{*name};
+        if (!*is_forced) {
+            throw usage_failure(
+                "unlock takes the key from a holder that may be at work and will notice only with "
+                "its next heartbeat; if that is what you want, say --force"
+            );
+        }
+        return unlock(open_database(options), wanted, options.is_json);
+    }};
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,158 @@
+// The leasehold command: locks and leases from the shell. One file per noun beside this one.
+#include <CLI/CLI.hpp>
+#include <clocale>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/arguments.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/open.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+constexpr const char* description =
+    "Locks and leases on the database you already have: PostgreSQL, MySQL, MariaDB, SQLite.";
+
+constexpr const char* examples =
+    "D is a duration: 500ms, 5s, 2m, 1h, 1d, or a plain number of seconds.\n"
+    "\n"
+    "The database: --url, else the environment's LEASEHOLD_URL, else sqlite:leasehold.db in the\n"
+    "working directory. A URL is one of\n"
+    "  sqlite:PATH\n"
+    "  postgresql://user@host:port/database     (anything libpq takes; PGPASSFILE, …)\n"
+    "  mysql://user@host:port/database          (MySQL and MariaDB; MYSQL_PWD)\n"
+    "A password is best kept in LEASEHOLD_URL or a password file. One given with --url is hidden\n"
+    "from `ps` at once, but was there for a moment.\n"
+    "\n"
+    "Examples:\n"
+    "  leasehold migrate\n"
+    "  leasehold lock nightly-backup -- /usr/local/bin/backup --all\n"
+    "  leasehold lock deploy/shop --wait forever -- make deploy\n"
+    "  leasehold locks --prefix deploy/\n"
+    "  leasehold unlock nightly-backup --force\n"
+    "  leasehold --json sessions\n"
+    "\n";
+
+// Says what CLI11 cannot know: that a command follows.
+class help_format : public CLI::Formatter {
+public:
+    std::string make_usage(const CLI::App* app, std::string name) const override {
+        std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+        if (app->get_name() != "lock") return usage;
+        const auto end = usage.find_last_not_of('\n');
+        return usage.insert(end + 1, " -- CMD [ARG...]");
+    }
+};
+
+void add_global_options(CLI::App& tool, global_options& options) {
+    tool.add_option("--url", options.url, "Where the database is")->option_text("URL");
+    tool.add_flag("--json", options.is_json, "Print one JSON object per line, failures too");
+    tool.add_option(
+            "--table-prefix", options.table_prefix, "What table names begin with; leasehold_"
+    )
+        ->option_text("P");
+    tool.add_option("--schema", options.schema, "The tables' schema (PostgreSQL)")->option_text("S");
+    tool.add_flag("--version", options.wants_version, "Print the version and the drivers built in");
+}
+
+void print_version(bool is_json) {
+    if (is_json) {
+        print_json({{"version", LEASEHOLD_VERSION}, {"drivers", drivers_built_in()}});
+    } else {
+        print_line("leasehold " LEASEHOLD_VERSION " (" + drivers_built_in() + ")");
+    }
+}
+
+// CLI11 collects what it does not know; this says why it is not known.
+void refuse_unknown(const CLI::App& tool) {
+    const auto rest = tool.remaining(true);
+    if (rest.empty()) return;
+    const bool is_lock = tool.got_subcommand("lock");
+    const std::string& first = rest.front();
+    if (first.starts_with('-')) throw usage_failure("there is no option " + first);
+    if (tool.get_subcommands().empty()) throw usage_failure("there is no command '" + first + "'");
+    if (is_lock) {
+        throw usage_failure(
+            "'" + first + "' is not expected: put `--` between the key and the command to run"
+        );
+    }
+    throw usage_failure("'" + first + "' is not expected here");
+}
+
+int run(const arguments& given, CLI::App& tool, global_options& options) {
+    add_global_options(tool, options);
+    const std::array commands{
+        add_migrate(tool, options),
+        add_lock(tool, options, given),
+        add_locks(tool, options),
+        add_sessions(tool, options),
+        add_unlock(tool, options),
+        add_reap(tool, options),
+    };
+    tool.allow_extras();
+    tool.require_subcommand(0, 1);
+    tool.fallthrough();
+    tool.footer(std::string(examples) + exit_status_help);
+    tool.formatter(std::make_shared<help_format>());
+    for (const command& each : commands) {
+        each.parser->fallthrough();
+        each.parser->formatter(tool.get_formatter());
+    }
+    std::vector<std::string> reversed{given.own.rbegin(), given.own.rend()};
+    tool.parse(std::move(reversed));
+    refuse_unknown(tool);
+    if (options.wants_version) {
+        print_version(options.is_json);
+        return exit_status::done;
+    }
+    if (tool.count("--url") > 0 && options.url.empty()) throw usage_failure("--url is empty");
+    for (const command& each : commands) {
+        if (each.parser->parsed()) return each.run();
+    }
+    throw usage_failure("no command was given; see `leasehold --help`");
+}
+
+// Every way to fail ends here, as an exit status and one line.
+int guarded(const arguments& given) {
+    const auto fail = [&](int status, const char* name, const std::string& message) {
+        report(given.is_json, name, message);
+        return status;
+    };
+    CLI::App tool{description, "leasehold"};
+    global_options options;
+    try {
+        const int status = run(given, tool, options);
+        require_written();
+        return status;
+    } catch (const CLI::CallForHelp& wanted) {
+        return tool.exit(wanted);
+    } catch (const CLI::ParseError& wrong) {
+        const failure usage = usage_failure(wrong.what());
+        return fail(usage.status(), usage.name(), usage.what());
+    } catch (const failure& failed) {
+        return fail(failed.status(), failed.name(), failed.what());
+    } catch (const error& failed) {
+        std::string message = failed.what();
+        // Where the library has no better words than the server's.
+        const bool is_opaque = failed.code() == errc::database_error;
+        if (is_opaque && !failed.server_message().empty()) {
+            message += "; the server says: " + failed.server_message();
+        }
+        return fail(exit_status_of(failed.code()), name_of(failed.code()), message);
+    } catch (const std::exception& failed) {
+        return fail(exit_status::failed, "internal", failed.what());
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::cli
+
+int main(int count, char** values) {
+    std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters, whatever the user's
+    const auto given = leasehold::cli::take_arguments(count, values);
+    return leasehold::cli::guarded(given);
+}

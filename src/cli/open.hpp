@@ -1,0 +1,19 @@
+#pragma once
+// From a URL to a database: the scheme says which driver.
+#include <string>
+
+#include "cli/options.hpp"
+#include "leasehold/database.hpp"
+
+namespace leasehold::cli {
+
+database open_database(const global_options& options);
+
+// What the URL's scheme says without asking a server: "postgres", "sqlite", or "mysql" for both
+// MySQL and MariaDB.
+std::string_view driver_of(std::string_view url);
+
+// "sqlite, postgres, mysql": what this build can speak to.
+std::string drivers_built_in();
+
+}  // namespace leasehold::cli

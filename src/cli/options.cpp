@@ -1,0 +1,65 @@
+#include "cli/options.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cli/exit_status.hpp"
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+struct unit {
+    std::string_view suffix;
+    std::int64_t milliseconds;
+};
+// "ms" before "m" and "s", which are its ends.
+constexpr std::array<unit, 6> units{{
+    {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}
+}};
+
+// Longer than anybody waits, and far from where nanoseconds overflow.
+constexpr std::int64_t milliseconds_max = std::int64_t{100} * 366 * 86'400'000;
+
+}  // namespace
+
+std::string url_of(const global_options& options) {
+    if (!options.url.empty()) return options.url;
+    const char* const from_environment = std::getenv("LEASEHOLD_URL");
+    if (from_environment && *from_environment) return from_environment;
+    return "sqlite:leasehold.db";
+}
+
+std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what) {
+    const auto refuse = [&](const std::string& why) {
+        return usage_failure(what + " " + why + "; write it as 500ms, 5s, 2m, 1h or 1d");
+    };
+    if (text.empty()) throw refuse("is empty");
+    if (text[0] == '-') throw refuse("must not be negative");
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, problem] = std::from_chars(text.data(), end, number);
+    if (problem == std::errc::invalid_argument) {
+        throw refuse("is no duration: '" + printable(text) + "'");
+    }
+    const std::string_view suffix{rest, static_cast<std::size_t>(end - rest)};
+    for (const unit& each : units) {
+        if (suffix != each.suffix) continue;
+        if (problem == std::errc::result_out_of_range || number > milliseconds_max / each.milliseconds) {
+            throw refuse("is too long: the limit is 100 years");
+        }
+        return std::chrono::milliseconds{number * each.milliseconds};
+    }
+    throw refuse("is no duration: '" + printable(text) + "'");
+}
+
+std::optional<std::chrono::milliseconds> parse_patience(
+    std::string_view text, const std::string& what
+) {
+    if (text == "forever") return std::nullopt;
+    return parse_duration(text, what);
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,51 @@
+#pragma once
+// Options that several commands share, and how their values are read.
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace leasehold::cli {
+
+// What stands before or behind any command.
+struct global_options {
+    std::string url;  // empty: see url_of
+    std::string table_prefix = "leasehold_";
+    std::string schema;
+    bool is_json = false;
+    bool wants_version = false;
+};
+
+// --url, else LEASEHOLD_URL, else a file in the working directory.
+std::string url_of(const global_options& options);
+
+// "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. `what` names it in the failure.
+std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what);
+
+// The same, or "forever": nothing.
+std::optional<std::chrono::milliseconds> parse_patience(
+    std::string_view text, const std::string& what
+);
+
+// A command of the tool, known to the parser and ready to run.
+struct command {
+    CLI::App* parser = nullptr;
+    std::function<int()> run;
+};
+
+struct arguments;
+
+command add_lock(CLI::App& tool, const global_options& options, const arguments& given);
+command add_locks(CLI::App& tool, const global_options& options);
+command add_sessions(CLI::App& tool, const global_options& options);
+command add_unlock(CLI::App& tool, const global_options& options);
+command add_migrate(CLI::App& tool, const global_options& options);
+command add_reap(CLI::App& tool, const global_options& options);
+
+}  // namespace leasehold::cli

@@ -1,0 +1,54 @@
+#pragma once
+// What people and programs get to see. People: aligned tables, times as durations, one-line
+// failures on standard error. Programs (--json): one object per line, on either stream.
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::cli {
+
+// `text` on one line of a terminal: control characters, what is not UTF-8, and what turns the
+// direction of writing around are shown as escapes, so that no key can forge another's row.
+std::string printable(std::string_view text);
+
+// How many columns of a terminal `text` takes.
+std::size_t columns_of(std::string_view text);
+
+// "3m12s", "28s", "120ms"; the two largest units.
+std::string shown(std::chrono::microseconds length);
+
+// Seconds with three decimals.
+double seconds_of(std::chrono::microseconds length);
+
+// Colours only where they are wanted: a terminal, and no NO_COLOR (no-color.org).
+enum class style { plain, bold, red };
+bool is_colourful(int descriptor);
+
+struct cell {
+    std::string text;
+    style look = style::plain;
+};
+
+// Rows under a heading. An empty table is nothing, or its heading at a terminal.
+class table {
+public:
+    explicit table(std::vector<std::string> heading);
+    void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
+    void print() const;
+
+private:
+    std::vector<std::vector<cell>> rows_;  // the first is the heading
+};
+
+void print_json(const nlohmann::json& object);
+void print_line(std::string_view line);
+
+// One line on standard error; in JSON {"error": name, "message": …}.
+void report(bool is_json, const char* name, const std::string& message);
+
+// Throws where standard output did not take everything: a full disk, a closed pipe.
+void require_written();
+
+}  // namespace leasehold::cli

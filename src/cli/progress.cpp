@@ -1,0 +1,69 @@
+#include "cli/progress.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+
+#include "cli/output.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/inspect.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+constexpr std::chrono::seconds before_first{2};
+constexpr std::chrono::seconds between{5};
+
+// A line that wraps could not be taken back.
+std::string cut_to_terminal(std::string line) {
+    winsize size{};
+    const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    const std::size_t columns_max = (is_known ? size.ws_col : 80) - 1U;
+    while (columns_of(line) > columns_max) {
+        // Whole characters: the bytes that continue one are 10xxxxxx.
+        while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xc0U) == 0x80) {
+            line.pop_back();
+        }
+        if (!line.empty()) line.pop_back();
+    }
+    return line;
+}
+
+}  // namespace
+
+progress::progress(const database& db, const key& name, bool is_json)
+    : database_(db),
+      name_(name),
+      is_wanted_(!is_json && isatty(STDERR_FILENO) == 1),
+      next_(local_clock::now() + before_first) {}
+
+progress::~progress() {
+    if (is_shown_) std::cerr << "\r\033[K" << std::flush;
+}
+
+std::chrono::nanoseconds progress::tick() {
+    if (!is_wanted_) return std::chrono::hours{1};
+    if (local_clock::now() >= next_) {
+        show();
+        next_ = local_clock::now() + between;
+    }
+    return std::max<std::chrono::nanoseconds>(next_ - local_clock::now(), std::chrono::nanoseconds{0});
+}
+
+void progress::show() {
+    std::string line = "waiting for '" + printable(name_.name()) + "'";
+    try {
+        const auto holder = describe(database_, name_);
+        if (holder && holder->is_held) {
+            line += ", held by " + printable(holder->node_info) + " for " + shown(holder->held_for);
+        }
+    } catch (const error&) {
+        line += ", and for the database to answer";
+    }
+    std::cerr << '\r' << cut_to_terminal(std::move(line)) << "\033[K" << std::flush;
+    is_shown_ = true;
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,51 @@
+#pragma once
+// Watches the command while its lease lives, and ends it before the lease does.
+//
+// | what happens                    | what the supervisor does                                   |
+// |---------------------------------|------------------------------------------------------------|
+// | the tool is asked to end, …     | passes the signal on to the command's process group        |
+// | the lease is lost               | SIGTERM to the group; after half the margin SIGKILL        |
+// | it wakes up later than that     | SIGKILL at once                                            |
+// | the tool itself stands still    | nothing: the guard does all this                           |
+// | the command ends                | reports how                                                |
+//
+// Threads: used by the main thread only.
+#include <chrono>
+#include <optional>
+#include <stop_token>
+
+#include "cli/child.hpp"
+#include "cli/events.hpp"
+#include "cli/guard.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold::cli {
+
+class supervisor {
+public:
+    supervisor(const lease& held, const session_settings& timing, child& running, signal_inbox& signals);
+
+    // Until the command has ended. Its status as a shell would say it; nothing where it was stopped
+    // because the lease was lost.
+    std::optional<int> run();
+
+private:
+    using instant = local_clock::time_point;
+
+    void pass_signals_on();
+    void heed_loss();
+    void end_rest_of_group();
+    std::chrono::nanoseconds pause() const;
+
+    const lease& held_;
+    const session_settings& timing_;
+    child& running_;
+    signal_inbox& signals_;
+    bell loss_;
+    guard guard_;
+    std::optional<instant> kill_at_;  // set when the command was told to stop
+    bool is_killed_ = false;
+};
+
+}  // namespace leasehold::cli

@@ -1,0 +1,190 @@
+# What `cmake --install` puts where: per component its library, its headers, its targets for
+# find_package(leasehold COMPONENTS …) and its pkg-config file; the tool; the SQL and the documents.
+#
+# Both static and shared libraries are supported. Symbols are all visible for now: what is not in
+# include/ is not installed, and is no part of what a version promises.
+include(CMakePackageConfigHelpers)
+
+set(leasehold_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/leasehold")
+set(leasehold_data_dir "${CMAKE_INSTALL_DATADIR}/leasehold")
+set(leasehold_installed ${leasehold_components})
+if(TARGET leasehold_cli)
+    set_target_properties(leasehold_cli PROPERTIES EXPORT_NAME cli)
+    list(APPEND leasehold_installed cli)
+endif()
+
+# Shared libraries find each other, and the tool finds them, wherever the tree is put.
+if(NOT DEFINED CMAKE_INSTALL_RPATH AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    foreach(component IN LISTS leasehold_components)
+        set_target_properties(leasehold_${component} PROPERTIES INSTALL_RPATH "\$ORIGIN")
+    endforeach()
+    if(TARGET leasehold_cli)
+        set_target_properties(leasehold_cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
+    endif()
+endif()
+
+foreach(component IN LISTS leasehold_installed)
+    set(headers "")
+    if(NOT component STREQUAL "cli")
+        set(headers FILE_SET HEADERS)
+    endif()
+    # A set of its own for each, so that one can be packaged, and found, without the others.
+    install(TARGETS leasehold_${component} EXPORT leasehold_${component}_targets ${headers})
+    install(
+        EXPORT leasehold_${component}_targets
+        NAMESPACE leasehold::
+        FILE "leasehold-${component}-targets.cmake"
+        DESTINATION "${leasehold_config_dir}"
+    )
+endforeach()
+
+# ------------------------------------------------------------------------- for find_package
+
+# A static library hands on what it was linked with; a shared one has found it by itself.
+get_target_property(leasehold_kind leasehold_core TYPE)
+if(leasehold_kind STREQUAL "STATIC_LIBRARY")
+    set(leasehold_is_static TRUE)
+else()
+    set(leasehold_is_static FALSE)
+endif()
+set(leasehold_soci_needs ${leasehold_components})
+list(REMOVE_ITEM leasehold_soci_needs core soci)
+configure_package_config_file(
+    "${CMAKE_CURRENT_LIST_DIR}/leasehold-config.cmake.in"
+    "${CMAKE_CURRENT_BINARY_DIR}/leasehold-config.cmake"
+    INSTALL_DESTINATION "${leasehold_config_dir}"
+    NO_CHECK_REQUIRED_COMPONENTS_MACRO
+    NO_SET_AND_CHECK_MACRO
+)
+# While the version begins with 0 a minor one may break what was there.
+write_basic_package_version_file(
+    "${CMAKE_CURRENT_BINARY_DIR}/leasehold-config-version.cmake"
+    COMPATIBILITY SameMinorVersion
+)
+install(
+    FILES
+        "${CMAKE_CURRENT_BINARY_DIR}/leasehold-config.cmake"
+        "${CMAKE_CURRENT_BINARY_DIR}/leasehold-config-version.cmake"
+        "${CMAKE_CURRENT_LIST_DIR}/FindMySQLConnectorCpp.cmake"
+        "${CMAKE_CURRENT_LIST_DIR}/FindSOCI.cmake"
+    DESTINATION "${leasehold_config_dir}"
+)
+
+# --------------------------------------------------------------------------- for pkg-config
+
+# By the file's own place where that is possible, so that the tree can be moved.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+    set(pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set(pc_includedir "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+else()
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(pc_prefix "\${pcfiledir}/${up}")
+    set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+
+# leasehold_pc_words(VARIABLE LIBRARY…): the words a linker takes for found library files.
+function(leasehold_pc_words variable)
+    set(words "")
+    foreach(library IN LISTS ARGN)
+        if(IS_ABSOLUTE "${library}")
+            get_filename_component(folder "${library}" DIRECTORY)
+            get_filename_component(name "${library}" NAME_WE)
+            string(REGEX REPLACE "^lib" "" name "${name}")
+            if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+                string(APPEND words " -L${folder}")
+            endif()
+            string(APPEND words " -l${name}")
+        endif()
+    endforeach()
+    string(STRIP "${words}" words)
+    set(${variable} "${words}" PARENT_SCOPE)
+endfunction()
+
+# leasehold_pc(COMPONENT DESCRIPTION [REQUIRES …] [REQUIRES_PRIVATE …] [LIBS_PRIVATE …])
+function(leasehold_pc component description)
+    cmake_parse_arguments(PARSE_ARGV 2 pc "" "" "REQUIRES;REQUIRES_PRIVATE;LIBS_PRIVATE")
+    set(pc_name "leasehold-${component}")
+    if(component STREQUAL "core")
+        set(pc_name leasehold)
+    endif()
+    set(pc_description "${description}")
+    set(pc_component "${component}")
+    list(JOIN pc_REQUIRES ", " pc_requires)
+    list(JOIN pc_REQUIRES_PRIVATE ", " pc_requires_private)
+    list(JOIN pc_LIBS_PRIVATE " " pc_libs_private)
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/${pc_name}.pc")
+    configure_file("${PROJECT_SOURCE_DIR}/src/cmake/leasehold.pc.in" "${file}" @ONLY)
+    install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+set(this_version "leasehold = ${PROJECT_VERSION}")
+leasehold_pc(core "${PROJECT_DESCRIPTION}" LIBS_PRIVATE -pthread)
+if(LEASEHOLD_POSTGRES)
+    leasehold_pc(
+        postgres
+        "leasehold on PostgreSQL, through libpq"
+        REQUIRES "${this_version}"
+        REQUIRES_PRIVATE libpq
+    )
+endif()
+if(LEASEHOLD_MYSQL)
+    # Neither Connector/C++ nor SOCI has a file for pkg-config.
+    leasehold_pc_words(words "${MySQLConnectorCpp_LIBRARY}")
+    if(NOT words)
+        set(words -lmysqlcppconn)
+    endif()
+    leasehold_pc(
+        mysql
+        "leasehold on MySQL and MariaDB, through MySQL Connector/C++"
+        REQUIRES "${this_version}"
+        LIBS_PRIVATE ${words}
+    )
+endif()
+if(LEASEHOLD_SQLITE)
+    leasehold_pc(
+        sqlite
+        "leasehold on SQLite"
+        REQUIRES "${this_version}"
+        REQUIRES_PRIVATE sqlite3
+    )
+endif()
+if(LEASEHOLD_SOCI)
+    set(drivers ${leasehold_soci_needs})
+    list(TRANSFORM drivers REPLACE "(.+)" "leasehold-\\1 = ${PROJECT_VERSION}")
+    leasehold_pc_words(
+        words
+        "${SOCI_PostgreSQL_LIBRARY}"
+        "${SOCI_MySQL_LIBRARY}"
+        "${SOCI_SQLite3_LIBRARY}"
+        "${SOCI_LIBRARY}"
+        "${SOCI_MySQL_CLIENT_LIBRARY}"
+    )
+    if(NOT words)
+        set(words -lsoci_core)
+    endif()
+    leasehold_pc(
+        soci
+        "leasehold in the transactions of SOCI sessions"
+        REQUIRES "${this_version}"
+        REQUIRES_PRIVATE ${drivers}
+        LIBS_PRIVATE ${words}
+    )
+endif()
+
+# --------------------------------------------------------------- what people read, and the SQL
+
+install(
+    FILES
+        "${PROJECT_SOURCE_DIR}/README.md"
+        "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+        "${PROJECT_SOURCE_DIR}/LICENSE"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+)
+install(
+    DIRECTORY "${PROJECT_SOURCE_DIR}/migrations" "${PROJECT_SOURCE_DIR}/schema"
+    DESTINATION "${leasehold_data_dir}"
+)

@@ -1,0 +1,194 @@
+#include "driver/soci_mysql.hpp"
+
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/mysql_errors.hpp"
+#include "driver/mysql_text.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::mysql {
+namespace {
+
+constexpr unsigned binary_character_set = 63;
+
+struct result_closer {
+    void operator()(MYSQL_RES* open) const noexcept { mysql_free_result(open); }
+};
+using result_handle = std::unique_ptr<MYSQL_RES, result_closer>;
+
+template <class Number>
+value number_or_text(std::string text) {
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, number);
+    // Unsigned and beyond 63 bits: the digits, rather than another number.
+    if (failure != std::errc{} || stop != end) return {std::move(text)};
+    return {number};
+}
+
+value bits(const std::string& bytes) {
+    std::uint64_t number = 0;
+    for (const char each : bytes) number = (number << 8U) | static_cast<unsigned char>(each);
+    return {static_cast<std::int64_t>(number)};
+}
+
+// Everything travels as text; what it is, the column says. DECIMAL, dates and JSON stay text.
+value value_of(const MYSQL_FIELD& column, std::string text) {
+    switch (column.type) {
+        case MYSQL_TYPE_TINY:
+        case MYSQL_TYPE_SHORT:
+        case MYSQL_TYPE_INT24:
+        case MYSQL_TYPE_LONG:
+        case MYSQL_TYPE_LONGLONG:
+        case MYSQL_TYPE_YEAR:
+            return number_or_text<std::int64_t>(std::move(text));
+        case MYSQL_TYPE_FLOAT:
+        case MYSQL_TYPE_DOUBLE:
+            return number_or_text<double>(std::move(text));
+        case MYSQL_TYPE_BIT:
+            return bits(text);
+        case MYSQL_TYPE_GEOMETRY:
+            return {blob{std::move(text)}};
+        case MYSQL_TYPE_STRING:
+        case MYSQL_TYPE_VAR_STRING:
+        case MYSQL_TYPE_VARCHAR:
+        case MYSQL_TYPE_TINY_BLOB:
+        case MYSQL_TYPE_BLOB:
+        case MYSQL_TYPE_MEDIUM_BLOB:
+        case MYSQL_TYPE_LONG_BLOB:
+            if (column.charsetnr == binary_character_set) return {blob{std::move(text)}};
+            return {std::move(text)};
+        default:
+            return {std::move(text)};
+    }
+}
+
+std::vector<row> rows_of(MYSQL_RES* from) {
+    const unsigned count = mysql_num_fields(from);
+    const MYSQL_FIELD* const columns = mysql_fetch_fields(from);
+    std::vector<row> rows;
+    while (const MYSQL_ROW found = mysql_fetch_row(from)) {
+        const unsigned long* const lengths = mysql_fetch_lengths(from);
+        row& each = rows.emplace_back();
+        each.columns.reserve(count);
+        for (unsigned at = 0; at < count; ++at) {
+            if (found[at] == nullptr) {
+                each.columns.emplace_back();
+            } else {
+                each.columns.push_back(value_of(columns[at], {found[at], lengths[at]}));
+            }
+        }
+    }
+    return rows;
+}
+
+class client_connection final : public connection {
+public:
+    explicit client_connection(MYSQL* lent) : lent_(lent) {
+        const char* const said = mysql_get_server_info(lent_);  // of the greeting; sends nothing
+        server_.version_text = said == nullptr ? "" : said;
+        const bool is_mariadb = server_.version_text.find("MariaDB") != std::string::npos;
+        server_.engine = is_mariadb ? engine::mariadb : engine::mysql;
+        server_.version = static_cast<int>(mysql_get_server_version(lent_));
+        place_ = std::string{is_mariadb ? "MariaDB" : "MySQL"} + " on a borrowed SOCI session";
+    }
+
+    const server_info& server() const noexcept override { return server_; }
+
+    // By the status that came with the server's last answer. With autocommit off, whatever is sent
+    // next is inside a transaction.
+    connection_state state() noexcept override {
+        if (is_lost_) return connection_state::lost;
+        const bool begins_by_itself = (lent_->server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
+        const bool is_inside = (lent_->server_status & SERVER_STATUS_IN_TRANS) != 0;
+        return begins_by_itself || is_inside ? connection_state::in_transaction
+                                             : connection_state::idle;
+    }
+
+    result execute(std::string_view sql, const parameters& values) override {
+        return run(with_literals(sql, values));
+    }
+
+    // One after the other: the caller may have connected without CLIENT_MULTI_STATEMENTS.
+    result execute_script(std::string_view sql, const parameters& values) override {
+        const std::string text = with_literals(sql, values);
+        result found;
+        bool is_first = true;
+        for (const std::string_view each : split(text)) {
+            bool has_rows = false;
+            result said = run(std::string{each}, &has_rows);
+            if (has_rows) found.rows = std::move(said.rows);
+            if (std::exchange(is_first, false)) found.affected_rows = said.affected_rows;
+        }
+        return found;
+    }
+
+    void begin() override { refuse("begun"); }
+    void commit() override { refuse("committed"); }
+    // Cannot throw; what was lent is the caller's to roll back.
+    void rollback() noexcept override {}
+    // The caller's settings stay: how long a call may last is decided by them.
+    void set_statement_timeout(std::chrono::milliseconds) override {}
+
+private:
+    [[noreturn]] void refuse(const char* what) const {
+        throw error{
+            errc::unsupported, place_ + ": it is " + what + " only by its owner, through SOCI"};
+    }
+
+    result run(const std::string& text, bool* has_rows = nullptr) {
+        if (is_lost_) throw error{errc::connection_lost, place_ + ": it is lost"};
+        const bool is_at_stake =
+            state() == connection_state::idle || step_of(text) == transaction_step::commits;
+        if (mysql_real_query(lent_, text.data(), text.size()) != 0) fail(is_at_stake);
+        result found;
+        bool is_first = true;
+        while (true) {
+            take(found, std::exchange(is_first, false), has_rows, is_at_stake);
+            // More than one answer: a CALL. After the last, or a failure, nothing is left to read.
+            const int next = mysql_next_result(lent_);
+            if (next < 0) return found;
+            if (next > 0) fail(is_at_stake);
+        }
+    }
+
+    // The whole result at once, so that nothing is left undrained whatever happens.
+    void take(result& into, bool is_first, bool* has_rows, bool is_at_stake) {
+        const result_handle rows{mysql_store_result(lent_)};
+        if (rows != nullptr) {
+            into.rows = rows_of(rows.get());
+            if (has_rows != nullptr) *has_rows = true;
+        } else if (mysql_field_count(lent_) != 0) {
+            fail(is_at_stake);
+        } else if (is_first) {
+            into.affected_rows = static_cast<std::int64_t>(mysql_affected_rows(lent_));
+        }
+    }
+
+    [[noreturn]] void fail(bool is_at_stake) {
+        const failure what{
+            static_cast<int>(mysql_errno(lent_)), mysql_sqlstate(lent_), mysql_error(lent_)};
+        is_lost_ = breaks_connection(what.code);
+        throw statement_error(place_, what, is_at_stake);
+    }
+
+    MYSQL* const lent_;
+    server_info server_;
+    std::string place_;
+    bool is_lost_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<connection> adapt(MYSQL* lent) {
+    if (lent == nullptr) {
+        throw error{
+            errc::connection_lost, "the SOCI session to borrow is not connected; open it first"};
+    }
+    return std::make_unique<client_connection>(lent);
+}
+
+}  // namespace leasehold::mysql

@@ -1,0 +1,16 @@
+#pragma once
+// Private to the SOCI adapter: a MYSQL* of the caller's, as libmariadb and libmysqlclient have it.
+// (The MySQL driver itself stands on Connector/C++, which does not take one.)
+#include <mysql.h>
+
+#include <memory>
+
+#include "leasehold/connection.hpp"
+
+namespace leasehold::mysql {
+
+// Takes part in the caller's transaction, and changes nothing of the connection. It is valid while
+// `lent` is; throws connection_lost where that is null.
+std::unique_ptr<connection> adapt(MYSQL* lent);
+
+}  // namespace leasehold::mysql

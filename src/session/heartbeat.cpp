@@ -1,0 +1,161 @@
+// The heartbeat thread of a session: renews, asks what is still held when told of news, settles
+// what is in doubt, and cleans up after the dead.
+#include <algorithm>
+#include <utility>
+
+#include "core/jitter.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/reaper.hpp"
+#include "session/session.hpp"
+#include "upkeep/reaper.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+milliseconds until(local_clock::time_point deadline) {
+    return duration_cast<milliseconds>(deadline - local_clock::now());
+}
+
+}  // namespace
+
+void session::implementation::keep_alive(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        nap next{};
+        {
+            const auto alive = weak_from_this().lock();
+            if (!alive) return;
+            next = heartbeat_step();
+        }
+        if (!stop.stop_requested()) sleep(next, stop);
+    }
+}
+
+session::implementation::nap session::implementation::heartbeat_step() {
+    nap next{};
+    bool is_live = false;
+    bool may_say_goodbye = false;
+    {
+        const std::lock_guard guard{mutex_};
+        is_live = machine_->is_live();
+        next = {is_live ? machine_->next_heartbeat() : local_clock::now() + nap_max, changes_};
+        // Not before everybody was told: it lets others have the keys at once.
+        may_say_goodbye = !is_live && !has_ended_ && tellers_ == 0;
+    }
+    if (is_live && local_clock::now() >= next.until) {
+        beat();
+        settle_doubts();
+        clean_up_after_the_dead();
+    } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
+        end_in_database(false);  // what it held is free now, not only when the row expires
+        release_doubts_apart();
+    }
+    return next;
+}
+
+connection& session::implementation::own_connection(milliseconds patience) {
+    if (own_connection_ && own_connection_->state() != connection_state::idle) {
+        own_connection_.reset();
+    }
+    if (!own_connection_) own_connection_ = inner().connections().connect_apart(patience);
+    const auto limit = std::min(patience, inner().settings().statement_timeout);
+    own_connection_->set_statement_timeout(std::max(limit, milliseconds{50}));
+    return *own_connection_;
+}
+
+void session::implementation::beat() {
+    const auto sent = local_clock::now();
+    try {
+        connection& on = own_connection(std::max(until(deadline()), milliseconds{50}));
+        store& stores = inner().store_for(on);
+        if (std::lock_guard guard{mutex_}; must_ask_) notices_ = -1;  // any answer is news
+        const auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
+        const auto answered = local_clock::now();
+        if (answer.status == heartbeat_status::noticed) {
+            {
+                // Before asking: a grant that is watched while the question is under way sets it
+                // again.
+                const std::lock_guard guard{mutex_};
+                notices_ = answer.notices;
+                must_ask_ = false;
+            }
+            ask_what_is_held(stores, on);
+            return;  // beats again at once, since the next one is still due
+        }
+        {
+            const std::lock_guard guard{mutex_};
+            if (answer.status == heartbeat_status::renewed) {
+                machine_->renewed(sent, answered);
+            } else {
+                machine_->ended_by_server();
+            }
+        }
+        if (answered - sent > settings_.heartbeat_every) {
+            inner().tell(
+                {event_kind::late_heartbeat, "", 0, "a heartbeat took longer than its interval"}
+            );
+        }
+    } catch (const error& failure) {
+        own_connection_.reset();
+        {
+            const std::lock_guard guard{mutex_};
+            machine_->failed(local_clock::now());
+            must_ask_ = true;  // the question may have been the one that failed
+        }
+        inner().tell({event_kind::late_heartbeat, "", 0, failure.what()});
+    }
+    wake_all();  // the watch thread may have a later, or an earlier, deadline now
+    tell_losses();
+}
+
+void session::implementation::ask_what_is_held(store& stores, connection& on) {
+    const auto grants = watched();
+    std::vector<hold> holds;
+    holds.reserve(grants.size());
+    for (const auto& each : grants) holds.push_back(each->what());
+    const std::vector<bool> held = stores.locks->which_are_held(on, holds);
+    for (std::size_t at = 0; at < grants.size(); ++at) {
+        if (held[at]) continue;
+        forget(*grants[at]);
+        if (grants[at]->lose(loss_reason::taken_over)) {
+            const hold& what = grants[at]->what();
+            inner().tell({event_kind::lost, what.key.name(), what.token.number, "taken_over"});
+        }
+    }
+}
+
+void session::implementation::settle_doubts() {
+    std::vector<doubt> doubts;
+    {
+        const std::lock_guard guard{mutex_};
+        std::erase_if(doubts_, [](const doubt& each) { return local_clock::now() > each.until; });
+        doubts = doubts_;
+    }
+    try {
+        for (const doubt& each : doubts) {
+            connection& on = own_connection(settings_.heartbeat_every / 2);
+            inner().store_for(on).locks->release_owner(on, each.name, each.owner);
+        }
+    } catch (const error&) {
+        own_connection_.reset();  // tried again after the next heartbeat
+    }
+}
+
+void session::implementation::clean_up_after_the_dead() {
+    if (settings_.reap_every == milliseconds{0} || local_clock::now() < next_reap_) return;
+    next_reap_ = local_clock::now() + jittered(settings_.reap_every * 2);
+    try {
+        reap_settings limits;
+        limits.time_max = settings_.heartbeat_every / 2;
+        connection& on = own_connection(limits.time_max);
+        reap_on(on, *inner().store_for(on).upkeep, limits);
+    } catch (const error& failure) {
+        own_connection_.reset();
+        inner().tell({event_kind::warning, "", 0, std::string("clean-up failed: ") + failure.what()}
+        );
+    }
+}
+
+}  // namespace leasehold

@@ -1,0 +1,57 @@
+#pragma once
+// What the suite needs to know of one backend. Each on_<backend>.cpp defines make_backend(); the
+// suites know no engine, no SQL and no driver.
+//
+// A capability never excuses a safety property, only a feature or a tolerance.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "leasehold/leasehold.hpp"
+#include "support/gate.hpp"
+
+namespace leasehold::testing {
+
+struct backend {
+    std::string name;
+
+    // Another handle with a pool of its own, as another process would have it, on the same tables.
+    std::function<database(database_settings)> open;
+
+    // The same through a gate that can be shut.
+    std::function<database(std::shared_ptr<gate>)> open_through;
+
+    // Two write transactions can be open at once: everywhere but on SQLite.
+    bool has_concurrent_writers = true;
+
+    // As if the database's clock had gone on by so much, for one row alone. Live heartbeats of a
+    // session undo it, so suites use sessions whose next heartbeat is far away.
+    std::function<void(const session_id&, std::chrono::microseconds)> age_session;
+    std::function<void(const key&, std::chrono::microseconds)> age_lock;
+
+    // Removes a session's row behind everybody's back.
+    std::function<void(const session_id&)> remove_session_row;
+
+    // A row of the user's own, for writes under a lease: sets it, reads it, in a transaction or not.
+    // `increment` is read-modify-write in two statements, so that it can lose updates.
+    std::function<void()> make_counter;
+    std::function<void(connection&)> increment_counter;
+    std::function<std::int64_t()> read_counter;
+
+    // Something that changes with every write the database makes durable or visible: WAL position,
+    // transaction id, redo bytes. Nothing where it cannot be asked.
+    std::function<std::int64_t()> writes_so_far;
+    std::int64_t writes_tolerated_per_1000 = 0;  // what the server writes by itself meanwhile
+
+    // Drops the tables.
+    std::function<void()> destroy;
+};
+
+// Fails the run where the backend is required and absent; see tests/README.md.
+backend make_backend();
+
+// One per process, made on first use.
+backend& current();
+
+}  // namespace leasehold::testing

@@ -1,0 +1,40 @@
+// The suite on the model: what it asks of the engines, the specification itself must do.
+#include "conformance/backend.hpp"
+#include "support/memory_store.hpp"
+
+namespace leasehold::testing {
+
+backend make_backend() {
+    const auto model = std::make_shared<memory_database>();
+    const auto own = std::make_shared<database>(model->open());
+    backend made;
+    made.name = "memory";
+    made.open = [model](database_settings settings) { return model->open(std::move(settings)); };
+    made.open_through = [model, own](std::shared_ptr<gate> through) {
+        const auto by_gate = [&](const connector&) { return gated_connector(*own, through); };
+        return model->open({}, by_gate);
+    };
+    made.age_session = [model](const session_id& id, std::chrono::microseconds by) {
+        model->age_session(id, by);
+    };
+    made.age_lock = [model](const key& name, std::chrono::microseconds by) {
+        model->age_lock(name, by);
+    };
+    made.remove_session_row = [model](const session_id& id) { model->remove_session_row(id); };
+    made.make_counter = [] {};  // it is there, and 0
+    made.increment_counter = [model](connection& inside) {
+        memory_server& server = model->server();
+        server.write_counter(inside, server.read_counter(inside) + 1);
+    };
+    made.read_counter = [model] {
+        const auto on = model->connect();
+        return model->server().read_counter(*on);
+    };
+    made.writes_so_far = [model] {
+        return model->server().with_tables([](memory_tables& tables) { return tables.writes; });
+    };
+    made.destroy = [] {};
+    return made;
+}
+
+}  // namespace leasehold::testing

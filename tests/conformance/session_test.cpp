@@ -1,0 +1,152 @@
+// leasehold::session: one heartbeat for everything, told before lost, no resurrection.
+#include <thread>
+
+#include "conformance/suite.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using session_suite = suite;
+
+TEST_F(session_suite, a_session_shows_in_the_list_while_it_lives_and_is_gone_when_it_ends) {
+    const auto find = [&](const session_id& id) {
+        for (const auto& each : list_sessions(second_)) {
+            if (each.id == id) return std::optional(each);
+        }
+        return std::optional<session_info>{};
+    };
+    session one{first_, calm("visible")};
+    const auto info = find(one.id());
+    ASSERT_TRUE(info);
+    EXPECT_TRUE(info->is_live);
+    EXPECT_EQ(info->node_info.substr(0, 8), "visible@");
+    EXPECT_GT(info->remaining, 59min);
+    expire(one);
+    EXPECT_FALSE(find(one.id())->is_live);
+    session two{first_, calm("ending")};
+    two.end();
+    EXPECT_FALSE(find(two.id()));
+}
+
+TEST_F(session_suite, the_heartbeat_keeps_everything_it_holds_beyond_the_ttl) {
+    session one{first_, brisk("one")}, other{second_, calm("other")};
+    std::vector<key> names;
+    std::vector<acquisition> held;
+    for (int each = 0; each < 20; ++each) {
+        names.emplace_back(fresh("k"));
+        held.push_back(mutex{one, names.back()}.try_acquire());
+    }
+    const auto start = local_clock::now();
+    EXPECT_TRUE(eventually([&] { return local_clock::now() > start + 2500ms; }));
+    EXPECT_TRUE(one.is_live());
+    for (const key& name : names) EXPECT_FALSE(mutex(other, name).try_acquire());
+}
+
+// Promise 6. The row expires behind the session's back; the next heartbeat must not revive it.
+TEST_F(session_suite, an_expired_session_is_not_revived_by_its_heartbeat) {
+    session one{first_, brisk("one")};
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    current().age_session(one.id(), 1h);
+    EXPECT_TRUE(stopped(held->lost(), 20s));
+    EXPECT_TRUE(stopped(one.lost(), 20s));
+    EXPECT_EQ(one.why_lost(), loss_reason::ended_by_server);
+    EXPECT_EQ(held->why_lost(), loss_reason::ended_by_server);
+    for (const auto& each : list_sessions(second_)) {
+        EXPECT_FALSE(each.id == one.id() && each.is_live);
+    }
+    mutex next{one, fresh("k")};
+    const auto failure = thrown_by([&] { (void)next.try_acquire(); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::session_lost);
+}
+
+// Promise 5, measured at the database: when the holder is told, nobody else can have the key yet.
+TEST_F(session_suite, a_holder_cut_off_from_the_database_is_told_before_it_expires) {
+    auto way = std::make_shared<gate>();
+    session one{current().open_through(way), brisk("one")};
+    const key name = fresh("k");
+    auto held = mutex{one, name}.try_acquire();
+    ASSERT_TRUE(held);
+    way->close();
+    ASSERT_TRUE(stopped(held->lost(), 20s));
+    const auto seen = describe(second_, name);
+    EXPECT_EQ(held->why_lost(), loss_reason::expired);
+    EXPECT_FALSE(held->held_locally());
+    ASSERT_TRUE(seen);
+    EXPECT_TRUE(seen->is_held) << "told only after the database let go";
+    EXPECT_GT(seen->remaining, 0us);
+    way->open();
+}
+
+TEST_F(session_suite, a_session_rides_over_an_outage_shorter_than_its_ttl) {
+    auto way = std::make_shared<gate>();
+    auto settings = calm("one");
+    settings.ttl = 6000ms;
+    settings.heartbeat_every = 200ms;
+    session one{current().open_through(way), settings};
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    way->close();
+    EXPECT_TRUE(eventually([&] { return way->refused() >= 2; }));
+    way->open();
+    const auto deadline = one.deadline();
+    EXPECT_TRUE(eventually([&] { return one.deadline() > deadline; }));
+    EXPECT_TRUE(held->verify());
+}
+
+TEST_F(session_suite, ending_a_session_releases_everything_at_once) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key a = fresh("a"), b = fresh("b");
+    auto held_a = mutex{one, a}.try_acquire();
+    auto held_b = mutex{one, b}.try_acquire();
+    one.end();
+    EXPECT_TRUE(held_a->lost().stop_requested());
+    EXPECT_EQ(held_b->why_lost(), loss_reason::session_ended);
+    EXPECT_TRUE(mutex(two, a).try_acquire());
+    EXPECT_TRUE(mutex(two, b).try_acquire());
+    EXPECT_FALSE(one.lost().stop_requested()) << "ended by its owner is not lost";
+    EXPECT_EQ(held_a->release(), release_outcome::not_held);
+}
+
+TEST_F(session_suite, a_lease_freed_by_force_is_lost_with_the_next_heartbeat_and_others_are_not) {
+    session one{first_, brisk("one")};
+    const key name = fresh("k");
+    auto forced = mutex{one, name}.try_acquire();
+    auto kept = mutex{one, fresh("kept")}.try_acquire();
+    const auto freed = force_release(second_, name);
+    ASSERT_TRUE(freed);
+    EXPECT_EQ(freed->token, forced->token());
+    EXPECT_TRUE(stopped(forced->lost(), 20s));
+    EXPECT_EQ(forced->why_lost(), loss_reason::taken_over);
+    EXPECT_TRUE(one.is_live());
+    EXPECT_FALSE(kept->lost().stop_requested());
+    EXPECT_TRUE(kept->verify());
+}
+
+// Promise 4: whatever the client's clocks say, only durations travel; the row is dated by the server.
+TEST_F(session_suite, the_expiry_in_the_row_is_one_ttl_from_the_servers_own_now) {
+    auto settings = calm("one");
+    settings.ttl = 90s;
+    session one{first_, settings};
+    for (const auto& each : list_sessions(second_)) {
+        if (each.id != one.id()) continue;
+        EXPECT_LE(each.remaining, 90s);
+        EXPECT_GT(each.remaining, 60s);
+        EXPECT_LT(each.heartbeat_ago, 30s);
+        EXPECT_GE(each.heartbeat_ago, 0us);
+    }
+}
+
+TEST_F(session_suite, bad_settings_are_refused_before_anything_is_sent) {
+    const auto before = list_sessions(first_).size();
+    for (const auto ttl : {0ms, -1ms, 999ms, 86'400'001ms, std::chrono::milliseconds::max()}) {
+        auto settings = calm("bad");
+        settings.ttl = ttl;
+        const auto failure = thrown_by([&] { session{first_, settings}; });
+        ASSERT_TRUE(failure) << ttl.count();
+        EXPECT_EQ(failure->code(), errc::invalid_argument);
+    }
+    EXPECT_EQ(list_sessions(first_).size(), before);
+}
+
+}  // namespace
+}  // namespace leasehold::testing

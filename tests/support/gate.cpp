@@ -1,0 +1,16 @@
+#include "support/gate.hpp"
+
+#include "session/database.hpp"
+
+namespace leasehold::testing {
+
+connector gated_connector(const database& behind, std::shared_ptr<gate> through) {
+    return [behind, through](std::chrono::milliseconds patience) -> std::unique_ptr<connection> {
+        through->pass();
+        return std::make_unique<gated_connection>(
+            behind.inner()->connections().connect_apart(patience), through
+        );
+    };
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,65 @@
+#pragma once
+// A way to the database that can be shut: calls made while it is closed fail as if the connection
+// had broken before anything was sent.
+#include <atomic>
+#include <memory>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::testing {
+
+class gate {
+public:
+    void close() noexcept { is_closed_ = true; }
+    void open() noexcept { is_closed_ = false; }
+    int refused() const noexcept { return refused_; }
+    void pass() {
+        if (!is_closed_) return;
+        ++refused_;
+        throw error(errc::connection_lost, "the test closed the way to the database");
+    }
+
+private:
+    std::atomic<bool> is_closed_ = false;
+    std::atomic<int> refused_ = 0;
+};
+
+class gated_connection final : public connection {
+public:
+    gated_connection(std::unique_ptr<connection> behind, std::shared_ptr<gate> through)
+        : behind_(std::move(behind)), gate_(std::move(through)) {}
+
+    const server_info& server() const noexcept override { return behind_->server(); }
+    connection_state state() noexcept override { return behind_->state(); }
+    result execute(std::string_view sql, const parameters& values) override {
+        gate_->pass();
+        return behind_->execute(sql, values);
+    }
+    result execute_script(std::string_view sql, const parameters& values) override {
+        gate_->pass();
+        return behind_->execute_script(sql, values);
+    }
+    void begin() override {
+        gate_->pass();
+        behind_->begin();
+    }
+    void commit() override {
+        gate_->pass();
+        behind_->commit();
+    }
+    void rollback() noexcept override { behind_->rollback(); }
+    void set_statement_timeout(std::chrono::milliseconds limit) override {
+        behind_->set_statement_timeout(limit);
+    }
+
+private:
+    std::unique_ptr<connection> behind_;
+    std::shared_ptr<gate> gate_;
+};
+
+// Connects by way of `behind`, through the gate.
+connector gated_connector(const database& behind, std::shared_ptr<gate> through);
+
+}  // namespace leasehold::testing

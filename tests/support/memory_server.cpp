@@ -1,0 +1,139 @@
+#include "support/memory_server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "leasehold/clock.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::testing {
+
+memory_server::memory_server() {
+    tables_.migrations.emplace({migration_record{1, "model", "0", true}});
+}
+
+std::unique_ptr<connection> memory_server::connect() {
+    return std::make_unique<memory_connection>(shared_from_this());
+}
+
+instant memory_server::now() const {
+    const auto local = local_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<instant>(local) + advanced_;
+}
+
+void memory_server::advance(std::chrono::microseconds by) {
+    const std::lock_guard guard{mutex_};
+    advanced_ += by;
+    changed_.notify_all();
+}
+
+bool memory_server::wait_until(
+    const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds patience
+) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    std::unique_lock guard{mutex_};
+    while (true) {
+        tables_.now = now();
+        if (holds(tables_)) return true;
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        // Also without a change: time alone may make it true.
+        changed_.wait_for(guard, std::chrono::milliseconds{10});
+    }
+}
+
+std::int64_t memory_server::post(request what) {
+    const std::lock_guard guard{mutex_};
+    posted_.emplace(++last_posted_, std::move(what));
+    return last_posted_;
+}
+
+void memory_server::carry_out(
+    std::int64_t number, const connection& from, std::chrono::milliseconds limit
+) {
+    std::unique_lock guard{mutex_};
+    const auto found = posted_.extract(number);
+    if (found.empty()) throw error(errc::database_error, "the model has no such request");
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (true) {
+        tables_.now = now();
+        if (found.mapped()(tables_, from)) break;
+        if (changed_.wait_until(guard, deadline) == std::cv_status::timeout) {
+            throw error(errc::transient, "lock wait: another transaction holds the row; try again");
+        }
+    }
+    changed_.notify_all();
+}
+
+void memory_server::end_transaction(const connection& whose, bool commit) {
+    const std::lock_guard guard{mutex_};
+    for (auto& [name, row] : tables_.locks) row.provers.erase(&whose);
+    if (tables_.counter_writer == &whose) {
+        tables_.counter_writer = nullptr;
+        if (commit) {
+            tables_.counter = tables_.counter_written;
+            ++tables_.writes;
+        }
+    }
+    if (tables_.migrator == &whose) tables_.migrator = nullptr;
+    changed_.notify_all();
+}
+
+std::int64_t memory_server::read_counter(connection& on) {
+    return ask<std::int64_t>(on, "read_counter", [](memory_tables& tables, const connection& from) {
+        const bool is_own = tables.counter_writer == &from;
+        return std::optional{is_own ? tables.counter_written : tables.counter};
+    });
+}
+
+void memory_server::write_counter(connection& inside, std::int64_t number) {
+    using answer = std::optional<bool>;
+    ask<bool>(
+        inside,
+        "write_counter",
+        [number](memory_tables& tables, const connection& from) -> answer {
+            if (tables.counter_writer && tables.counter_writer != &from) return std::nullopt;
+            tables.counter_writer = &from;
+            tables.counter_written = number;
+            return true;
+        }
+    );
+}
+
+// ------------------------------------------------------------------------------ the connection
+
+result memory_connection::execute(std::string_view sql, const parameters& values) {
+    if (sql == "SELECT 1") return {{row{{1}}}, 0};
+    if (values.size() != 1) {
+        throw error(errc::unsupported, "the model takes no SQL: " + std::string(sql));
+    }
+    to_->carry_out(values[0].integer(), *this, limit_);
+    return {};
+}
+
+result memory_connection::execute_script(std::string_view sql, const parameters& values) {
+    return execute(sql, values);
+}
+
+void memory_connection::require(connection_state wanted, const char* what) const {
+    if (state_ == wanted) return;
+    throw error(errc::wrong_transaction, std::string(what) + ": not in the right state for it");
+}
+
+void memory_connection::begin() {
+    require(connection_state::idle, "begin");
+    state_ = connection_state::in_transaction;
+}
+
+void memory_connection::commit() {
+    require(connection_state::in_transaction, "commit");
+    state_ = connection_state::idle;
+    to_->end_transaction(*this, true);
+}
+
+void memory_connection::rollback() noexcept {
+    if (state_ != connection_state::in_transaction) return;
+    state_ = connection_state::idle;
+    to_->end_transaction(*this, false);
+}
+
+}  // namespace leasehold::testing

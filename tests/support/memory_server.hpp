@@ -1,0 +1,150 @@
+#pragma once
+// The model's tables, clock and connections: a database small enough to be seen right.
+//
+// One mutex guards everything, so each request happens at one instant. The only thing that outlasts
+// a request is a transaction's proof: it keeps a lock row from being changed until commit or
+// rollback, and whoever wants to change it waits, at most for the statement time-out.
+//
+// Requests travel as numbered statements through the `connection` they are given, so that a wrapper
+// can lose, delay or repeat them as it could any other engine's.
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/identity.hpp"
+#include "store/schema_store.hpp"
+
+namespace leasehold::testing {
+
+using instant = std::chrono::microseconds;  // on the model's own clock
+
+struct session_row {
+    std::string node_info;
+    instant started_at{};
+    instant heartbeat_at{};
+    instant expires_at{};  // dead from this instant on
+    std::int64_t notices = 0;
+};
+
+struct lock_row {
+    std::int64_t fence = 0;
+    std::optional<owner_id> owner;      // nothing: free
+    std::optional<session_id> session;  // nothing: free, or held for a fixed term
+    std::string node_info;              // of the last holder
+    std::int64_t reentrant_count = 0;
+    instant changed_at{};
+    std::optional<instant> expires_at;    // end of a fixed term
+    std::set<const connection*> provers;  // whose open transactions proved this hold
+};
+
+struct memory_tables {
+    instant now{};  // read when the request is carried out, and again after every wait
+    std::map<session_id, session_row> sessions;
+    std::map<std::string, lock_row> locks;  // by key, in byte order
+    std::int64_t fence_mark = 0;
+    std::optional<std::vector<migration_record>> migrations;
+    const connection* migrator = nullptr;
+    // The row of the user's own, see conformance/backend.hpp: committed, and written in a
+    // transaction that has not ended.
+    std::int64_t counter = 0;
+    std::int64_t counter_written = 0;
+    const connection* counter_writer = nullptr;
+    std::int64_t writes = 0;  // requests that changed anything
+};
+
+class memory_server : public std::enable_shared_from_this<memory_server> {
+public:
+    // Carries a request out and answers true, or false where it must wait for somebody's
+    // transaction to end and be asked again.
+    using request = std::function<bool(memory_tables&, const connection& from)>;
+
+    memory_server();
+
+    std::unique_ptr<connection> connect();
+
+    // Sends `attempt` as one statement over `on`, whatever wraps it. What it needs it must own:
+    // a statement whose client gave up may be carried out later.
+    template <class Answer>
+    Answer ask(
+        connection& on,
+        std::string_view name,
+        std::function<std::optional<Answer>(memory_tables&, const connection&)> attempt
+    ) {
+        const auto answer = std::make_shared<std::optional<Answer>>();
+        const auto number = post([answer, attempt](memory_tables& tables, const connection& from) {
+            *answer = attempt(tables, from);
+            return answer->has_value();
+        });
+        on.execute(name, {number});
+        return std::move(answer->value());
+    }
+
+    // "SELECT n" and "UPDATE n" of the user's own row, the second in a transaction: it waits for
+    // other writers of the row.
+    std::int64_t read_counter(connection& on);
+    void write_counter(connection& inside, std::int64_t number);
+
+    // Looks at, or changes, the tables behind everybody's back.
+    template <class Use>
+    auto with_tables(Use&& use) {
+        const std::lock_guard guard{mutex_};
+        tables_.now = now();
+        changed_.notify_all();
+        return std::forward<Use>(use)(tables_);
+    }
+    void advance(std::chrono::microseconds by);
+    // Waits, at most `patience`, until `holds` is true of the tables; it is asked after each
+    // change.
+    bool wait_until(
+        const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds patience
+    );
+
+private:
+    friend class memory_connection;
+
+    std::int64_t post(request what);
+    void carry_out(std::int64_t number, const connection& from, std::chrono::milliseconds limit);
+    void end_transaction(const connection& whose, bool commit);
+    instant now() const;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    memory_tables tables_;
+    std::chrono::microseconds advanced_{0};
+    std::map<std::int64_t, request> posted_;
+    std::int64_t last_posted_ = 0;
+};
+
+class memory_connection final : public connection {
+public:
+    explicit memory_connection(std::shared_ptr<memory_server> to) : to_(std::move(to)) {}
+    ~memory_connection() override { rollback(); }
+
+    const server_info& server() const noexcept override { return server_; }
+    connection_state state() noexcept override { return state_; }
+    result execute(std::string_view sql, const parameters& values) override;
+    result execute_script(std::string_view sql, const parameters& values) override;
+    void begin() override;
+    void commit() override;
+    void rollback() noexcept override;
+    void set_statement_timeout(std::chrono::milliseconds limit) override { limit_ = limit; }
+
+private:
+    void require(connection_state wanted, const char* what) const;
+
+    const std::shared_ptr<memory_server> to_;
+    const server_info server_{engine::memory, 10000, "the model"};
+    connection_state state_ = connection_state::idle;
+    std::chrono::milliseconds limit_{10'000};
+};
+
+}  // namespace leasehold::testing

@@ -1,0 +1,447 @@
+#include "support/memory_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "session/database.hpp"
+
+namespace leasehold::testing {
+
+using std::chrono::microseconds;
+
+namespace {
+
+bool is_live_session(const memory_tables& tables, const session_id& id) {
+    const auto found = tables.sessions.find(id);
+    return found != tables.sessions.end() && found->second.expires_at > tables.now;
+}
+
+bool is_dead_session(const memory_tables& tables, const session_id& id) {
+    const auto found = tables.sessions.find(id);
+    return found != tables.sessions.end() && found->second.expires_at <= tables.now;
+}
+
+}  // namespace
+
+bool is_live_hold(const memory_tables& tables, const lock_row& row) {
+    if (!row.owner) return false;
+    if (row.expires_at && *row.expires_at <= tables.now) return false;
+    return !row.session || !is_dead_session(tables, *row.session);
+}
+
+namespace {
+
+bool is_proved_by_another(const lock_row& row, const connection& than) {
+    return std::any_of(row.provers.begin(), row.provers.end(), [&](const connection* each) {
+        return each != &than;
+    });
+}
+
+lock_row* find_row(memory_tables& tables, const key& name) {
+    const auto found = tables.locks.find(name.name());
+    return found == tables.locks.end() ? nullptr : &found->second;
+}
+
+// The row of exactly this hold, or nothing.
+lock_row* find_hold(memory_tables& tables, const hold& held) {
+    lock_row* const row = find_row(tables, held.key);
+    return row && row->owner == held.owner && row->fence == held.token.number ? row : nullptr;
+}
+
+void make_free(memory_tables& tables, lock_row& row) {
+    row.owner.reset();
+    row.session.reset();
+    row.expires_at.reset();
+    row.reentrant_count = 0;
+    row.changed_at = tables.now;
+    ++tables.writes;
+}
+
+lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row) {
+    lock_info info;
+    info.key = name;
+    info.token = {row.fence};
+    info.node_info = row.node_info;
+    info.is_held = is_live_hold(tables, row);
+    if (!info.is_held) return info;
+    info.owner = row.owner;
+    info.session = row.session;
+    info.reentrant_count = row.reentrant_count;
+    info.held_for = tables.now - row.changed_at;
+    if (row.expires_at) {
+        info.remaining = *row.expires_at - tables.now;
+    } else if (const auto session = tables.sessions.find(*row.session);
+               session != tables.sessions.end()) {
+        info.remaining = session->second.expires_at - tables.now;
+    }
+    return info;
+}
+
+// --------------------------------------------------------------------------------------- locks
+
+class memory_lock_store final : public lock_store {
+public:
+    explicit memory_lock_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
+
+    acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
+        using answer = std::optional<acquire_result>;
+        const auto attempt = [wanted](memory_tables& tables, const connection& from) -> answer {
+            if (!is_live_session(tables, wanted.session)) {
+                return acquire_result{acquire_status::session_ended, {}, std::nullopt};
+            }
+            lock_row* row = find_row(tables, wanted.key);
+            if (row && is_live_hold(tables, *row)) {
+                const auto holder = info_of(tables, wanted.key.name(), *row);
+                return acquire_result{acquire_status::busy, {}, holder};
+            }
+            if (row && is_proved_by_another(*row, from)) return std::nullopt;
+            if (!row) {
+                row = &tables.locks[wanted.key.name()];
+                row->fence = tables.fence_mark;
+            }
+            ++row->fence;
+            row->owner = wanted.owner;
+            row->session.reset();
+            row->expires_at.reset();
+            if (wanted.hold_at_most) {
+                row->expires_at = tables.now + *wanted.hold_at_most;
+            } else {
+                row->session = wanted.session;
+            }
+            row->node_info = wanted.node_info;
+            row->reentrant_count = 1;
+            row->changed_at = tables.now;
+            ++tables.writes;
+            return acquire_result{acquire_status::granted, {row->fence}, std::nullopt};
+        };
+        return server_->ask<acquire_result>(on, "try_acquire", attempt);
+    }
+
+    std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
+        override {
+        using found = std::optional<fencing_token>;
+        const auto attempt = [name, owner](memory_tables& tables, const connection&) {
+            const lock_row* const row = find_row(tables, name);
+            const bool is_owner = row && row->owner == owner;
+            return std::optional<found>{is_owner ? found{{row->fence}} : found{}};
+        };
+        return server_->ask<found>(on, "find_grant", attempt);
+    }
+
+    std::optional<std::int64_t> reenter(connection& on, const hold& held) override {
+        using count = std::optional<std::int64_t>;
+        using answer = std::optional<count>;
+        const auto attempt = [held](memory_tables& tables, const connection& from) -> answer {
+            lock_row* const row = find_hold(tables, held);
+            if (!row || !is_live_hold(tables, *row)) return count{};
+            if (is_proved_by_another(*row, from)) return std::nullopt;
+            ++tables.writes;
+            return count{++row->reentrant_count};
+        };
+        return server_->ask<count>(on, "reenter", attempt);
+    }
+
+    release_outcome release(connection& on, const hold& held) override {
+        using answer = std::optional<release_outcome>;
+        const auto attempt = [held](memory_tables& tables, const connection& from) -> answer {
+            lock_row* const row = find_hold(tables, held);
+            if (!row) return release_outcome::not_held;
+            if (is_proved_by_another(*row, from)) return std::nullopt;
+            if (row->reentrant_count > 1) {
+                --row->reentrant_count;
+                ++tables.writes;
+                return release_outcome::still_held;
+            }
+            make_free(tables, *row);
+            return release_outcome::released;
+        };
+        return server_->ask<release_outcome>(on, "release", attempt);
+    }
+
+    release_outcome release_owner(connection& on, const key& name, const owner_id& owner) override {
+        using answer = std::optional<release_outcome>;
+        const auto attempt = [name,
+                              owner](memory_tables& tables, const connection& from) -> answer {
+            lock_row* const row = find_row(tables, name);
+            if (!row || row->owner != owner) return release_outcome::not_held;
+            if (is_proved_by_another(*row, from)) return std::nullopt;
+            make_free(tables, *row);
+            return release_outcome::released;
+        };
+        return server_->ask<release_outcome>(on, "release_owner", attempt);
+    }
+
+    bool prove(connection& inside, const hold& held) override {
+        const bool holds_it = inside.state() == connection_state::in_transaction;
+        const auto attempt = [held, holds_it](memory_tables& tables, const connection& from) {
+            lock_row* const row = find_hold(tables, held);
+            if (row && holds_it) row->provers.insert(&from);
+            return std::optional{row != nullptr};
+        };
+        return server_->ask<bool>(inside, "prove", attempt);
+    }
+
+    std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) override {
+        const auto attempt = [held](memory_tables& tables, const connection&) {
+            std::vector<bool> answers;
+            for (const hold& each : held) {
+                const lock_row* const row = find_hold(tables, each);
+                answers.push_back(row && is_live_hold(tables, *row));
+            }
+            return std::optional{answers};
+        };
+        return server_->ask<std::vector<bool>>(on, "which_are_held", attempt);
+    }
+
+    std::optional<lock_info> describe(connection& on, const key& name) override {
+        using found = std::optional<lock_info>;
+        const auto attempt = [name](memory_tables& tables, const connection&) {
+            const lock_row* const row = find_row(tables, name);
+            return std::optional<found>{row ? found{info_of(tables, name.name(), *row)} : found{}};
+        };
+        return server_->ask<found>(on, "describe", attempt);
+    }
+
+    std::vector<lock_info> list(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) override {
+        const auto attempt = [prefix = std::string(prefix),
+                              after = std::string(after),
+                              limit](memory_tables& tables, const connection&) {
+            std::vector<lock_info> found;
+            for (const auto& [name, row] : tables.locks) {
+                if (static_cast<int>(found.size()) == limit) break;
+                if (name <= after || !name.starts_with(prefix)) continue;
+                if (is_live_hold(tables, row)) found.push_back(info_of(tables, name, row));
+            }
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<lock_info>>(on, "list", attempt);
+    }
+
+    std::optional<lock_info> force_release(connection& on, const key& name) override {
+        using victim = std::optional<lock_info>;
+        using answer = std::optional<victim>;
+        const auto attempt = [name](memory_tables& tables, const connection& from) -> answer {
+            lock_row* const row = find_row(tables, name);
+            if (!row || !is_live_hold(tables, *row)) return victim{};
+            if (is_proved_by_another(*row, from)) return std::nullopt;
+            victim freed = info_of(tables, name.name(), *row);
+            if (row->session) {
+                const auto session = tables.sessions.find(*row->session);
+                if (session != tables.sessions.end()) ++session->second.notices;
+            }
+            ++row->fence;
+            make_free(tables, *row);
+            return freed;
+        };
+        return server_->ask<victim>(on, "force_release", attempt);
+    }
+
+private:
+    const std::shared_ptr<memory_server> server_;
+};
+
+// ------------------------------------------------------------------------------------ sessions
+
+class memory_session_store final : public session_store {
+public:
+    explicit memory_session_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
+
+    std::string environment_problem(connection&) override { return ""; }
+
+    void start(connection& on, const session_start& session) override {
+        server_->ask<bool>(on, "start", [session](memory_tables& tables, const connection&) {
+            const bool is_new = !tables.sessions.contains(session.id);
+            session_row& row = tables.sessions[session.id];
+            if (is_new) {
+                row.node_info = session.node_info;
+                row.started_at = tables.now;
+            }
+            row.heartbeat_at = tables.now;
+            row.expires_at = tables.now + session.ttl;
+            ++tables.writes;
+            return std::optional{true};
+        });
+    }
+
+    // Looks at no lock row, and so waits for no proof.
+    heartbeat_result heartbeat(
+        connection& on, const session_id& id, microseconds ttl, std::int64_t notices
+    ) override {
+        const auto attempt = [id, ttl, notices](memory_tables& tables, const connection&) {
+            using answer = std::optional<heartbeat_result>;
+            if (!is_live_session(tables, id)) return answer{{heartbeat_status::ended, 0}};
+            session_row& row = tables.sessions.at(id);
+            if (row.notices != notices) return answer{{heartbeat_status::noticed, row.notices}};
+            row.heartbeat_at = tables.now;
+            row.expires_at = tables.now + ttl;
+            ++tables.writes;
+            return answer{{heartbeat_status::renewed, notices}};
+        };
+        return server_->ask<heartbeat_result>(on, "heartbeat", attempt);
+    }
+
+    void end(connection& on, const session_id& id, bool remove) override {
+        server_->ask<bool>(on, "end", [id, remove](memory_tables& tables, const connection&) {
+            if (remove) {
+                tables.sessions.erase(id);
+            } else if (is_live_session(tables, id)) {
+                tables.sessions.at(id).expires_at = tables.now;
+            }
+            ++tables.writes;
+            return std::optional{true};
+        });
+    }
+
+    std::vector<session_info> list(connection& on) override {
+        const auto attempt = [](memory_tables& tables, const connection&) {
+            std::vector<session_info> found;
+            for (const auto& [id, row] : tables.sessions) {
+                session_info info;
+                info.id = id;
+                info.node_info = row.node_info;
+                info.started_ago = tables.now - row.started_at;
+                info.heartbeat_ago = tables.now - row.heartbeat_at;
+                info.remaining = row.expires_at - tables.now;
+                info.is_live = is_live_session(tables, id);
+                found.push_back(info);
+            }
+            // Oldest first; of the same age by id, as the map has them.
+            std::stable_sort(found.begin(), found.end(), [](const auto& left, const auto& right) {
+                return left.started_ago > right.started_ago;
+            });
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<session_info>>(on, "list_sessions", attempt);
+    }
+
+private:
+    const std::shared_ptr<memory_server> server_;
+};
+
+// ------------------------------------------------------------------------------------- upkeep
+
+class memory_upkeep_store final : public upkeep_store {
+public:
+    explicit memory_upkeep_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
+
+    std::int64_t free_locks_of_the_dead(connection& on, int limit) override {
+        const auto attempt = [limit](memory_tables& tables, const connection& from) {
+            std::int64_t freed = 0;
+            for (auto& [name, row] : tables.locks) {
+                if (freed == limit) break;
+                const bool session_is_gone = row.session && !tables.sessions.contains(*row.session);
+                const bool is_dead = !is_live_hold(tables, row) || session_is_gone;
+                if (!row.owner || !is_dead || is_proved_by_another(row, from)) continue;
+                make_free(tables, row);
+                ++freed;
+            }
+            return std::optional{freed};
+        };
+        return server_->ask<std::int64_t>(on, "free_locks_of_the_dead", attempt);
+    }
+
+    std::int64_t remove_sessions(connection& on, microseconds retention, int limit) override {
+        const auto attempt = [retention, limit](memory_tables& tables, const connection&) {
+            const auto holds_something = [&](const session_id& id) {
+                return std::any_of(tables.locks.begin(), tables.locks.end(), [&](const auto& each) {
+                    return each.second.session == id;
+                });
+            };
+            std::int64_t removed = 0;
+            std::erase_if(tables.sessions, [&](const auto& each) {
+                const auto& [id, row] = each;
+                const bool is_old = row.expires_at + retention <= tables.now;
+                if (removed == limit || !is_old || holds_something(id)) return false;
+                ++removed;
+                return true;
+            });
+            tables.writes += removed;
+            return std::optional{removed};
+        };
+        return server_->ask<std::int64_t>(on, "remove_sessions", attempt);
+    }
+
+    std::int64_t remove_idle_locks(connection& on, microseconds retention, int limit) override {
+        const auto attempt = [retention, limit](memory_tables& tables, const connection&) {
+            std::int64_t removed = 0;
+            std::erase_if(tables.locks, [&](const auto& each) {
+                const auto& [name, row] = each;
+                const bool is_idle = !row.owner && row.changed_at + retention <= tables.now;
+                if (removed == limit || !is_idle) return false;
+                tables.fence_mark = std::max(tables.fence_mark, row.fence);
+                ++removed;
+                return true;
+            });
+            tables.writes += removed;
+            return std::optional{removed};
+        };
+        return server_->ask<std::int64_t>(on, "remove_idle_locks", attempt);
+    }
+
+private:
+    const std::shared_ptr<memory_server> server_;
+};
+
+}  // namespace
+
+store make_memory_store(const std::shared_ptr<memory_server>& of) {
+    return {
+        std::make_unique<memory_lock_store>(of),
+        std::make_unique<memory_session_store>(of),
+        std::make_unique<memory_upkeep_store>(of),
+        make_memory_schema_store(of),
+    };
+}
+
+// ------------------------------------------------------------------------------ memory_database
+
+database memory_database::open(database_settings settings, const wrapper& wrap) const {
+    connector connect = [server = server_](std::chrono::milliseconds) { return server->connect(); };
+    if (wrap) connect = wrap(std::move(connect));
+    return database{std::make_shared<database::implementation>(
+        std::move(connect), stores(), std::move(settings)
+    )};
+}
+
+void memory_database::age_session(const session_id& id, microseconds by) {
+    server_->with_tables([&](memory_tables& tables) {
+        session_row& row = tables.sessions.at(id);
+        row.started_at -= by;
+        row.heartbeat_at -= by;
+        row.expires_at -= by;
+    });
+}
+
+void memory_database::age_lock(const key& name, microseconds by) {
+    server_->with_tables([&](memory_tables& tables) {
+        lock_row& row = tables.locks.at(name.name());
+        row.changed_at -= by;
+        if (row.expires_at) *row.expires_at -= by;
+    });
+}
+
+void memory_database::remove_session_row(const session_id& id) {
+    server_->with_tables([&](memory_tables& tables) { tables.sessions.erase(id); });
+}
+
+bool memory_database::is_held(const key& name) const {
+    return server_->with_tables([&](memory_tables& tables) {
+        const lock_row* const row = find_row(tables, name);
+        return row && is_live_hold(tables, *row);
+    });
+}
+
+bool memory_database::wait_until_free(const key& name, std::chrono::milliseconds patience) const {
+    return server_->wait_until(
+        [&](const memory_tables& tables) {
+            const auto found = tables.locks.find(name.name());
+            return found == tables.locks.end() || !is_live_hold(tables, found->second);
+        },
+        patience
+    );
+}
+
+}  // namespace leasehold::testing

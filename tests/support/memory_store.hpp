@@ -1,0 +1,63 @@
+#pragma once
+// The model: all four stores over memory, as plain as a specification. What the SQL of an engine
+// does is right where it does what this does; tests/conformance holds every engine to both.
+//
+//   memory_database model;
+//   leasehold::database db = model.open();
+//   model.age_session(session.id(), 1h);
+//
+// Threads: safe, all of it; every handle opened shares the tables.
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "leasehold/database.hpp"
+#include "leasehold/key.hpp"
+#include "store/store.hpp"
+#include "support/memory_server.hpp"
+
+namespace leasehold::testing {
+
+// The stores of the model, on connections of `of`, however wrapped.
+store make_memory_store(const std::shared_ptr<memory_server>& of);
+std::unique_ptr<schema_store> make_memory_schema_store(std::shared_ptr<memory_server> of);
+
+class memory_database {
+public:
+    // Puts something between the library and the model's connections.
+    using wrapper = std::function<connector(connector)>;
+
+    memory_database() : server_(std::make_shared<memory_server>()) {}
+
+    // A handle with a pool of its own, as another process would have it.
+    database open(database_settings settings = {}, const wrapper& wrap = nullptr) const;
+    memory_server& server() const noexcept { return *server_; }
+    store stores() const { return make_memory_store(server_); }
+    std::unique_ptr<connection> connect() const { return server_->connect(); }
+
+    // The database's clock goes on by so much; or as if it had, for one row alone.
+    void advance(std::chrono::microseconds by) { server_->advance(by); }
+    void age_session(const session_id& id, std::chrono::microseconds by);
+    void age_lock(const key& name, std::chrono::microseconds by);
+    void remove_session_row(const session_id& id);
+
+    // Whether anybody has a live hold on the key now, by the model's clock.
+    bool is_held(const key& name) const;
+    // Waits for the key to be free; false when `patience` ran out first.
+    bool wait_until_free(const key& name, std::chrono::milliseconds patience) const;
+
+private:
+    std::shared_ptr<memory_server> server_;
+};
+
+// A live hold: an owner whose session is not proved dead and whose term, if any, has not passed. A
+// session row that is missing counts as alive.
+bool is_live_hold(const memory_tables& tables, const lock_row& row);
+
+// The shortest way to one handle on a model of its own.
+inline database open_memory_database(database_settings settings = {}) {
+    return memory_database{}.open(std::move(settings));
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,44 @@
+#include "support/required.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string_view>
+
+#include "leasehold/identity.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+constexpr int skipped = 77;
+
+bool is_required(std::string_view name) {
+    const char* const list = std::getenv("LEASEHOLD_REQUIRED_BACKENDS");
+    const std::string padded = "," + std::string(list ? list : "") + ",";
+    return padded.find("," + std::string(name) + ",") != std::string::npos;
+}
+
+}  // namespace
+
+std::string require_url(const std::string& name) {
+    std::string variable = "LEASEHOLD_TEST_";
+    for (const char each : name) variable += static_cast<char>(each - 'a' + 'A');
+    variable += "_URL";
+    if (const char* const url = std::getenv(variable.c_str())) return url;
+    std::fprintf(stderr, "%s is not set: run by tests/run, or set it\n", variable.c_str());
+    std::exit(is_required(name) ? EXIT_FAILURE : skipped);
+}
+
+unsigned long seed() {
+    static const unsigned long chosen = [] {
+        const char* const given = std::getenv("LEASEHOLD_TEST_SEED");
+        const unsigned long made = given ? std::stoul(given) : std::random_device{}();
+        std::printf("LEASEHOLD_TEST_SEED=%lu\n", made);
+        return made;
+    }();
+    return chosen;
+}
+
+std::string fresh_prefix() { return "t" + identity::random().text().substr(0, 8) + "_"; }
+
+}  // namespace leasehold::testing

@@ -1,0 +1,67 @@
+// What SQLite's result codes mean to a caller: the whole table, so that a change of it is seen.
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "core/classify.hpp"
+
+namespace leasehold {
+
+struct classified {
+    int extended_code;
+    errc code;
+};
+
+void PrintTo(const classified& each, std::ostream* out) {
+    *out << each.extended_code << " is " << name_of(each.code);
+}
+
+namespace {
+
+class classify_sqlite_test : public testing::TestWithParam<classified> {};
+
+TEST_P(classify_sqlite_test, a_code_has_its_meaning) {
+    EXPECT_STREQ(name_of(classify_sqlite(GetParam().extended_code)), name_of(GetParam().code));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    codes,
+    classify_sqlite_test,
+    testing::Values(
+        // another writer was first
+        classified{5, errc::transient},           // SQLITE_BUSY
+        classified{5 | 1 << 8, errc::transient},  // SQLITE_BUSY_RECOVERY
+        classified{5 | 2 << 8, errc::transient},  // SQLITE_BUSY_SNAPSHOT
+        classified{5 | 3 << 8, errc::transient},  // SQLITE_BUSY_TIMEOUT
+        classified{6, errc::transient},           // SQLITE_LOCKED
+        classified{6 | 1 << 8, errc::transient},  // SQLITE_LOCKED_SHAREDCACHE
+        classified{15, errc::transient},          // SQLITE_PROTOCOL
+        classified{9, errc::timed_out},           // SQLITE_INTERRUPT
+        // files and permissions
+        classified{3, errc::permission_denied},            // SQLITE_PERM
+        classified{23, errc::permission_denied},           // SQLITE_AUTH
+        classified{8, errc::read_only},                    // SQLITE_READONLY
+        classified{8 | 4 << 8, errc::read_only},           // SQLITE_READONLY_DBMOVED
+        classified{8 | 6 << 8, errc::read_only},           // SQLITE_READONLY_DIRECTORY
+        classified{14, errc::connection_failed},           // SQLITE_CANTOPEN
+        classified{14 | 2 << 8, errc::connection_failed},  // SQLITE_CANTOPEN_ISDIR
+        // rows
+        classified{19, errc::constraint},           // SQLITE_CONSTRAINT
+        classified{19 | 1 << 8, errc::constraint},  // SQLITE_CONSTRAINT_CHECK
+        classified{19 | 6 << 8, errc::constraint},  // SQLITE_CONSTRAINT_PRIMARYKEY
+        classified{19 | 8 << 8, errc::constraint},  // SQLITE_CONSTRAINT_UNIQUE
+        // anything else
+        classified{1, errc::database_error},            // SQLITE_ERROR
+        classified{7, errc::database_error},            // SQLITE_NOMEM
+        classified{10, errc::database_error},           // SQLITE_IOERR
+        classified{10 | 4 << 8, errc::database_error},  // SQLITE_IOERR_FSYNC
+        classified{11, errc::database_error},           // SQLITE_CORRUPT
+        classified{13, errc::database_error},           // SQLITE_FULL
+        classified{17, errc::database_error},           // SQLITE_SCHEMA
+        classified{26, errc::database_error},           // SQLITE_NOTADB
+        classified{0, errc::database_error}
+    )
+);
+
+}  // namespace
+}  // namespace leasehold

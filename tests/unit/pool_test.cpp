@@ -1,0 +1,332 @@
+// The pool on connections that do nothing: its bound, its patience, and what it does with the
+// broken.
+#include "session/pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "leasehold/error.hpp"
+#include "support/eventually.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+// What happened to all connections of one test.
+struct record {
+    std::atomic<int> made = 0;
+    std::atomic<int> closed = 0;
+    std::atomic<int> asked = 0;
+    std::atomic<bool> answers = true;
+};
+
+class idle_connection final : public connection {
+public:
+    explicit idle_connection(record& of) : record_(of) { number = ++record_.made; }
+    ~idle_connection() override { ++record_.closed; }
+
+    const server_info& server() const noexcept override { return server_; }
+    connection_state state() noexcept override { return now; }
+    result execute(std::string_view, const parameters&) override {
+        ++record_.asked;
+        if (!record_.answers) throw error(errc::connection_lost, "it slept for too long");
+        return {{row{{1}}}, 0};
+    }
+    result execute_script(std::string_view, const parameters&) override { return {}; }
+    void begin() override {}
+    void commit() override {}
+    void rollback() noexcept override {}
+    void set_statement_timeout(milliseconds given) override { limit = given; }
+
+    int number = 0;
+    milliseconds limit{0};
+    connection_state now = connection_state::idle;
+
+private:
+    record& record_;
+    const server_info server_{engine::memory, 10000, "nothing"};
+};
+
+idle_connection& seen(const std::unique_ptr<connection>& lent) {
+    return static_cast<idle_connection&>(*lent);
+}
+
+class pool_test : public ::testing::Test {
+protected:
+    static database_settings settings(int connections_max, milliseconds acquire_timeout) {
+        database_settings made;
+        made.connections_max = connections_max;
+        made.acquire_timeout = acquire_timeout;
+        return made;
+    }
+    // Fails while `broken_`, after counting the attempt.
+    connector connect() {
+        return [this](milliseconds patience) {
+            ++attempts_;
+            patience_ = patience;
+            if (broken_) {
+                error_facts facts;
+                facts.is_passing = is_passing_;
+                throw error(errc::connection_failed, "refused", facts);
+            }
+            return std::make_unique<idle_connection>(record_);
+        };
+    }
+
+    record record_;
+    std::atomic<int> attempts_ = 0;
+    std::atomic<bool> broken_ = false;
+    std::atomic<bool> is_passing_ = true;
+    milliseconds patience_{0};
+};
+
+errc code_of_take(pool& from) {
+    try {
+        from.take();
+    } catch (const error& failure) {
+        return failure.code();
+    }
+    return errc{};
+}
+
+TEST_F(pool_test, nothing_is_opened_before_it_is_needed) {
+    pool lends{connect(), settings(4, 1s)};
+    EXPECT_EQ(attempts_, 0);
+}
+
+TEST_F(pool_test, a_connection_that_came_back_is_lent_again_the_latest_first) {
+    pool lends{connect(), settings(4, 1s)};
+    auto first = lends.take();
+    auto second = lends.take();
+    lends.give_back(std::move(first));
+    lends.give_back(std::move(second));
+    auto again = lends.take();
+    EXPECT_EQ(seen(again).number, 2);
+    EXPECT_EQ(record_.made, 2);
+    EXPECT_EQ(record_.asked, 0) << "a short nap is not worth a round trip";
+    lends.give_back(std::move(again));
+}
+
+TEST_F(pool_test, every_statement_of_a_lent_connection_is_bounded) {
+    auto bounded = settings(1, 1s);
+    bounded.statement_timeout = 1234ms;
+    pool lends{connect(), bounded};
+    auto lent = lends.take();
+    EXPECT_EQ(seen(lent).limit, 1234ms);
+    lends.give_back(std::move(lent));
+}
+
+TEST_F(pool_test, when_all_are_lent_a_take_times_out_and_says_what_to_do) {
+    pool lends{connect(), settings(2, 50ms)};
+    auto first = lends.take();
+    auto second = lends.take();
+    const auto start = local_clock::now();
+    try {
+        lends.take();
+        FAIL() << "a third connection";
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::timed_out);
+        EXPECT_NE(std::string(failure.what()).find("connections_max"), std::string::npos);
+    }
+    EXPECT_GE(local_clock::now() - start, 50ms);
+    EXPECT_EQ(attempts_, 2);
+    lends.give_back(std::move(first));
+    auto third = lends.take();
+    EXPECT_EQ(record_.made, 2);
+    lends.give_back(std::move(second));
+    lends.give_back(std::move(third));
+}
+
+TEST_F(pool_test, whoever_waits_gets_the_next_that_comes_back) {
+    pool lends{connect(), settings(1, 20s)};
+    auto lent = lends.take();
+    std::atomic<bool> got = false;
+    std::jthread waiter{[&] {
+        auto mine = lends.take();
+        got = true;
+        lends.give_back(std::move(mine));
+    }};
+    lends.give_back(std::move(lent));
+    EXPECT_TRUE(eventually([&] { return got.load(); }));
+}
+
+TEST_F(pool_test, the_bound_is_kept_by_many_threads) {
+    constexpr int bound = 3;
+    pool lends{connect(), settings(bound, 20s)};
+    std::atomic<int> lent = 0;
+    std::atomic<int> most = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int each = 0; each < 8; ++each) {
+            threads.emplace_back([&] {
+                for (int round = 0; round < 200; ++round) {
+                    auto mine = lends.take();
+                    const int now = ++lent;
+                    int before = most;
+                    while (before < now && !most.compare_exchange_weak(before, now)) {
+                    }
+                    std::this_thread::yield();
+                    --lent;
+                    lends.give_back(std::move(mine));
+                }
+            });
+        }
+    }
+    EXPECT_LE(most, bound);
+    EXPECT_LE(record_.made, bound);
+}
+
+class unfit : public pool_test, public ::testing::WithParamInterface<connection_state> {};
+TEST_P(unfit, connections_are_replaced_and_not_lent_again) {
+    pool lends{connect(), settings(1, 1s)};
+    auto lent = lends.take();
+    seen(lent).now = GetParam();
+    lends.give_back(std::move(lent));
+    EXPECT_EQ(record_.closed, 1);
+    auto next = lends.take();
+    EXPECT_EQ(seen(next).number, 2);
+    lends.give_back(std::move(next));
+}
+INSTANTIATE_TEST_SUITE_P(
+    pool_test,
+    unfit,
+    ::testing::Values(
+        connection_state::lost, connection_state::failed, connection_state::in_transaction
+    )
+);
+
+TEST_F(pool_test, one_that_broke_while_it_was_idle_is_replaced) {
+    pool lends{connect(), settings(1, 1s)};
+    auto lent = lends.take();
+    auto& known = seen(lent);
+    lends.give_back(std::move(lent));
+    known.now = connection_state::lost;
+    auto next = lends.take();
+    EXPECT_EQ(seen(next).number, 2);
+    EXPECT_EQ(record_.closed, 1);
+    lends.give_back(std::move(next));
+}
+
+TEST_F(pool_test, one_that_slept_is_asked_before_it_is_lent) {
+    pool lends{connect(), settings(2, 1s), 0ns};  // any nap is a long one
+    auto first = lends.take();
+    auto second = lends.take();
+    lends.give_back(std::move(first));
+    lends.give_back(std::move(second));
+    auto awake = lends.take();
+    EXPECT_EQ(record_.asked, 1);
+    EXPECT_EQ(seen(awake).number, 2);
+    lends.give_back(std::move(awake));
+    record_.answers = false;
+    auto fresh = lends.take();
+    EXPECT_EQ(record_.asked, 3) << "both were asked, neither answered";
+    EXPECT_EQ(record_.closed, 2);
+    EXPECT_EQ(seen(fresh).number, 3);
+    lends.give_back(std::move(fresh));
+}
+
+// A wrong address should not take ten seconds to say so.
+TEST_F(pool_test, the_first_failure_of_all_is_immediate) {
+    broken_ = true;
+    pool lends{connect(), settings(1, 1h)};
+    EXPECT_EQ(code_of_take(lends), errc::connection_failed);
+    EXPECT_EQ(attempts_, 1);
+}
+
+TEST_F(pool_test, a_failed_connect_does_not_count_as_lent) {
+    broken_ = true;
+    pool lends{connect(), settings(1, 1s)};
+    for (int each = 0; each < 3; ++each) EXPECT_EQ(code_of_take(lends), errc::connection_failed);
+    broken_ = false;
+    auto lent = lends.take();
+    EXPECT_TRUE(lent);
+    lends.give_back(std::move(lent));
+}
+
+TEST_F(pool_test, a_refusal_that_will_not_pass_is_not_tried_again) {
+    pool lends{connect(), settings(2, 1h)};
+    auto lent = lends.take();
+    broken_ = true;
+    is_passing_ = false;
+    EXPECT_EQ(code_of_take(lends), errc::connection_failed);
+    EXPECT_EQ(attempts_, 2);
+    lends.give_back(std::move(lent));
+}
+
+// The pauses after failures 1, 2, 3, 4 … last 25-50, 50-100, 100-200, 200-400 ms …: 600 ms hold
+// three to five attempts. Without the back-off they would hold thousands.
+TEST_F(pool_test, after_a_connection_once_worked_attempts_are_spaced_by_the_back_off) {
+    pool lends{connect(), settings(2, 600ms)};
+    auto lent = lends.take();
+    broken_ = true;
+    attempts_ = 0;
+    EXPECT_EQ(code_of_take(lends), errc::connection_failed);
+    EXPECT_GE(attempts_, 2);
+    EXPECT_LE(attempts_, 5);
+    lends.give_back(std::move(lent));
+}
+
+TEST_F(pool_test, a_server_that_comes_back_is_found_and_reported) {
+    struct counter final : observer {
+        void on_event(const event& what) noexcept override {
+            if (what.kind == event_kind::reconnected) ++reconnected;
+        }
+        std::atomic<int> reconnected = 0;
+    };
+    const auto events = std::make_shared<counter>();
+    auto watched = settings(2, 20s);
+    watched.observer = events;
+    pool lends{connect(), watched};
+    auto lent = lends.take();
+    broken_ = true;
+    std::jthread server{[&] {
+        EXPECT_TRUE(eventually([&] { return attempts_ >= 3; }));
+        broken_ = false;
+    }};
+    auto next = lends.take();
+    EXPECT_TRUE(next);
+    EXPECT_EQ(events->reconnected, 1);
+    lends.give_back(std::move(lent));
+    lends.give_back(std::move(next));
+}
+
+// One thread backs off, another waits for a connection to come back; the first must not swallow
+// the second's wake-up.
+TEST_F(pool_test, a_connection_that_comes_back_reaches_who_waits_for_one) {
+    auto patient = settings(2, 3s);
+    pool lends{connect(), patient};
+    auto lent = lends.take();
+    broken_ = true;
+    attempts_ = 0;
+    std::jthread backing_off{[&] { code_of_take(lends); }};
+    ASSERT_TRUE(eventually([&] { return attempts_ >= 4; }));  // pauses of 200 ms and more from here
+    std::atomic<bool> got = false;
+    std::jthread waiting{[&] {
+        auto mine = lends.take();  // the bound is reached: it waits
+        got = true;
+        lends.give_back(std::move(mine));
+    }};
+    lends.give_back(std::move(lent));
+    EXPECT_TRUE(eventually([&] { return got.load(); }, 1500ms));
+}
+
+TEST_F(pool_test, one_apart_is_outside_the_bound_and_shares_the_back_off) {
+    pool lends{connect(), settings(1, 1s)};
+    auto lent = lends.take();
+    auto apart = lends.connect_apart(500ms);
+    EXPECT_EQ(seen(apart).number, 2);
+    EXPECT_EQ(patience_, 500ms);
+    broken_ = true;
+    EXPECT_THROW(lends.connect_apart(1s), error);
+    const auto start = local_clock::now();
+    EXPECT_THROW(lends.connect_apart(1s), error);
+    EXPECT_GE(local_clock::now() - start, 25ms - 1ms);
+    lends.give_back(std::move(lent));
+}
+
+}  // namespace
+}  // namespace leasehold::testing

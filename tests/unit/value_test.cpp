@@ -1,0 +1,110 @@
+// leasehold::value: what each type reads as, and what it refuses to be read as.
+#include "leasehold/value.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <type_traits>
+
+#include "leasehold/engine.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using namespace std::string_literals;
+using namespace std::string_view_literals;
+
+constexpr auto most = std::numeric_limits<std::int64_t>::max();
+constexpr auto least = std::numeric_limits<std::int64_t>::min();
+
+std::string refusal_of(const std::function<void()>& read) {
+    try {
+        read();
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::database_error);
+        return failure.what();
+    }
+    ADD_FAILURE() << "was read";
+    return "";
+}
+
+TEST(value_test, each_type_reads_back_as_it_was_given) {
+    EXPECT_TRUE(value{}.is_null());
+    EXPECT_TRUE(value{nullptr}.is_null());
+    EXPECT_FALSE(value{0}.is_null());
+    EXPECT_FALSE(value{""}.is_null());
+    EXPECT_FALSE(value{blob{}}.is_null());
+    EXPECT_EQ(value{7}.integer(), 7);
+    EXPECT_EQ(value{most}.integer(), most);
+    EXPECT_EQ(value{least}.integer(), least);
+    EXPECT_DOUBLE_EQ(value{0.5}.real(), 0.5);
+    EXPECT_EQ(value{"a"}.text(), "a");
+    EXPECT_EQ(value{"a\0b"s}.text(), "a\0b"s);
+    EXPECT_EQ(value{"view"sv}.text(), "view");
+    EXPECT_EQ(value{blob{"\0\xff"s}}.bytes(), "\0\xff"s);
+}
+
+// Engines disagree on what a truth value is.
+TEST(value_test, a_truth_value_cannot_be_made_into_one) {
+    EXPECT_FALSE((std::is_constructible_v<value, bool>));
+}
+
+TEST(value_test, integers_are_also_read_from_text_that_is_one) {
+    EXPECT_EQ(value{"0"}.integer(), 0);
+    EXPECT_EQ(value{"-17"}.integer(), -17);
+    EXPECT_EQ(value{"9223372036854775807"}.integer(), most);
+    EXPECT_EQ(value{"-9223372036854775808"}.integer(), least);
+    for (const char* text :
+         {"", " 1", "1 ", "+1", "1.0", "1e3", "0x1", "9223372036854775808", "-", "one", "1\n"}) {
+        refusal_of([&] { value{text}.integer(); });
+    }
+}
+
+TEST(value_test, reals_are_also_read_from_integers_and_bytes_from_text) {
+    EXPECT_DOUBLE_EQ(value{3}.real(), 3.0);
+    EXPECT_EQ(value{"abc"}.bytes(), "abc");
+}
+
+TEST(value_test, a_wrong_type_is_refused_with_both_types_and_what_to_do) {
+    EXPECT_NE(refusal_of([] { value{}.integer(); }).find("null"), std::string::npos);
+    EXPECT_NE(refusal_of([] { value{0.5}.integer(); }).find("a real number"), std::string::npos);
+    EXPECT_NE(refusal_of([] { value{blob{"1"}}.integer(); }).find("bytes"), std::string::npos);
+    EXPECT_NE(refusal_of([] { value{1}.text(); }).find("an integer"), std::string::npos);
+    EXPECT_NE(refusal_of([] { value{"1.5"}.real(); }).find("text"), std::string::npos);
+    const auto refusal = refusal_of([] { value{1}.bytes(); });
+    EXPECT_NE(refusal.find("bytes was expected"), std::string::npos) << refusal;
+    EXPECT_NE(refusal.find("leasehold migrate"), std::string::npos) << refusal;
+    refusal_of([] { value{blob{"a"}}.text(); });
+    refusal_of([] { value{}.bytes(); });
+    refusal_of([] { value{}.text(); });
+    refusal_of([] { value{}.real(); });
+}
+
+TEST(value_test, values_of_different_types_are_different) {
+    EXPECT_EQ(value{1}, value{std::int64_t{1}});
+    EXPECT_NE(value{1}, value{"1"});
+    EXPECT_NE(value{"1"}, value{blob{"1"}});
+    EXPECT_NE(value{}, value{0});
+}
+
+TEST(value_test, a_row_reads_by_column_and_knows_its_width) {
+    const row found{{1, "two", blob{"three"}, nullptr}};
+    EXPECT_EQ(found.integer(0), 1);
+    EXPECT_EQ(found.text(1), "two");
+    EXPECT_EQ(found.bytes(2), "three");
+    EXPECT_TRUE(found.is_null(3));
+    EXPECT_THROW(found.at(4), std::out_of_range);
+}
+
+TEST(value_test, engines_have_names) {
+    EXPECT_EQ(name_of(engine::postgres), "postgres");
+    EXPECT_EQ(name_of(engine::mysql), "mysql");
+    EXPECT_EQ(name_of(engine::mariadb), "mariadb");
+    EXPECT_EQ(name_of(engine::sqlite), "sqlite");
+    EXPECT_EQ(name_of(engine::memory), "memory");
+}
+
+}  // namespace
+}  // namespace leasehold
