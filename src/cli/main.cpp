@@ -69,7 +69,8 @@ void print_version(bool is_json) {
 
 // CLI11 collects what it does not know; this says why it is not known.
 void refuse_unknown(const CLI::App& tool) {
-    const auto rest = tool.remaining(true);
+    auto rest = tool.remaining(true);
+    std::erase(rest, "--");  // it is listed, too
     if (rest.empty()) return;
     const bool is_lock = tool.got_subcommand("lock");
     const std::string& first = rest.front();
@@ -130,6 +131,11 @@ int guarded(const arguments& given) {
         return status;
     } catch (const CLI::CallForHelp& wanted) {
         return tool.exit(wanted);
+    } catch (const CLI::ArgumentMismatch& wrong) {
+        const std::string_view words = wrong.what();
+        const auto usage =
+            usage_failure(std::string(words.substr(0, words.find(':'))) + " needs exactly one value");
+        return fail(usage.status(), usage.name(), usage.what());
     } catch (const CLI::ParseError& wrong) {
         const failure usage = usage_failure(wrong.what());
         return fail(usage.status(), usage.name(), usage.what());
@@ -139,7 +145,7 @@ int guarded(const arguments& given) {
         std::string message = failed.what();
         // Where the library has no better words than the server's.
         const bool is_opaque = failed.code() == errc::database_error;
-        if (is_opaque && !failed.server_message().empty()) {
+        if (is_opaque && message.find(failed.server_message()) == std::string::npos) {
             message += "; the server says: " + failed.server_message();
         }
         return fail(exit_status_of(failed.code()), name_of(failed.code()), message);

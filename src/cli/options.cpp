@@ -23,18 +23,11 @@ constexpr std::array<unit, 6> units{{
 // Longer than anybody waits, and far from where nanoseconds overflow.
 constexpr std::int64_t milliseconds_max = std::int64_t{100} * 366 * 86'400'000;
 
-}  // namespace
-
-std::string url_of(const global_options& options) {
-    if (!options.url.empty()) return options.url;
-    const char* const from_environment = std::getenv("LEASEHOLD_URL");
-    if (from_environment && *from_environment) return from_environment;
-    return "sqlite:leasehold.db";
-}
-
-std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what) {
+std::chrono::milliseconds parse(
+    std::string_view text, const std::string& what, const std::string& advice
+) {
     const auto refuse = [&](const std::string& why) {
-        return usage_failure(what + " " + why + "; write it as 500ms, 5s, 2m, 1h or 1d");
+        return usage_failure(what + " " + why + "; " + advice);
     };
     if (text.empty()) throw refuse("is empty");
     if (text[0] == '-') throw refuse("must not be negative");
@@ -55,11 +48,24 @@ std::chrono::milliseconds parse_duration(std::string_view text, const std::strin
     throw refuse("is no duration: '" + printable(text) + "'");
 }
 
+}  // namespace
+
+std::string url_of(const global_options& options) {
+    if (!options.url.empty()) return options.url;
+    const char* const from_environment = std::getenv("LEASEHOLD_URL");
+    if (from_environment && *from_environment) return from_environment;
+    return "sqlite:leasehold.db";
+}
+
+std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what) {
+    return parse(text, what, "write it as 500ms, 5s, 2m, 1h or 1d");
+}
+
 std::optional<std::chrono::milliseconds> parse_patience(
     std::string_view text, const std::string& what
 ) {
     if (text == "forever") return std::nullopt;
-    return parse_duration(text, what);
+    return parse(text, what, "write it as 500ms, 5s, 2m, 1h, 1d or forever");
 }
 
 }  // namespace leasehold::cli

@@ -148,6 +148,7 @@ void table::print() const {
             const bool is_last = at + 1 == row.size();
             if (!is_last) line.append(widths[at] - columns_of(row[at].text) + 2, ' ');
         }
+        line.erase(line.find_last_not_of(' ') + 1);
         print_line(line);
     }
 }

@@ -1,7 +1,7 @@
 // `leasehold migrate`: brings leasehold's tables to a version, shows where they stand, prints SQL.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
+#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,12 +17,23 @@ namespace leasehold::cli {
 namespace {
 
 struct migrate_options {
-    std::optional<int> to;
-    std::optional<int> from;
+    std::string to;  // empty: not given
+    std::string from;
     bool resume = false;
     bool down = false;
     std::string engine;
 };
+
+std::optional<int> parse_version(const std::string& text, const char* option) {
+    if (text.empty()) return std::nullopt;
+    int number = -1;
+    const char* const end = text.data() + text.size();
+    const auto [rest, problem] = std::from_chars(text.data(), end, number);
+    if (problem == std::errc{} && rest == end && number >= 0) return number;
+    throw usage_failure(
+        std::string(option) + " must be the number of a migration, not '" + printable(text) + "'"
+    );
+}
 
 void print_done(const std::vector<migration_step>& done, const char* action, bool is_json) {
     for (const migration_step& each : done) {
@@ -37,19 +48,20 @@ void print_done(const std::vector<migration_step>& done, const char* action, boo
 
 int run_up(const migrate_options& chosen, const global_options& options) {
     migrate_settings settings;
-    settings.to_version = chosen.to.value_or(-1);
+    settings.to_version = parse_version(chosen.to, "--to").value_or(-1);
     settings.resume = chosen.resume;
     print_done(migrate(open_database(options), settings), "applied", options.is_json);
     return exit_status::done;
 }
 
 int run_down(const migrate_options& chosen, const global_options& options) {
-    if (!chosen.to) {
+    const auto to = parse_version(chosen.to, "--to");
+    if (!to) {
         throw usage_failure(
             "migrate down deletes what the tables hold: say how far with --to N (0: all of them)"
         );
     }
-    print_done(migrate_down(open_database(options), *chosen.to), "took back", options.is_json);
+    print_done(migrate_down(open_database(options), *to), "took back", options.is_json);
     return exit_status::done;
 }
 
@@ -124,15 +136,16 @@ int run_sql(const migrate_options& chosen, const global_options& options) {
         throw usage_failure("--schema is for PostgreSQL; elsewhere set a --table-prefix");
     }
     const int newest = newest_version(which, names);
-    const int from = chosen.from.value_or(chosen.down ? newest : 0);
-    const int to = chosen.to.value_or(chosen.down ? 0 : newest);
+    const int from = parse_version(chosen.from, "--from").value_or(chosen.down ? newest : 0);
+    const int to = parse_version(chosen.to, "--to").value_or(chosen.down ? 0 : newest);
     if (chosen.down ? to > from : to < from) {
         throw usage_failure(
             "--from " + std::to_string(from) + " --to " + std::to_string(to) +
             (chosen.down ? " goes up: leave --down out" : " goes down: add --down")
         );
     }
-    const std::string sql = migration_sql(which, names, from, to);
+    std::string sql = migration_sql(which, names, from, to);
+    sql.erase(sql.find_last_not_of('\n') + 1);
     if (options.is_json) {
         print_json({{"engine", name_of(which)}, {"from", from}, {"to", to}, {"sql", sql}});
     } else {
@@ -142,7 +155,7 @@ int run_sql(const migrate_options& chosen, const global_options& options) {
 }
 
 void add_to(CLI::App& parser, migrate_options& chosen, const char* meaning) {
-    parser.add_option("--to", chosen.to, meaning)->option_text("N")->check(CLI::NonNegativeNumber);
+    parser.add_option("--to", chosen.to, meaning)->option_text("N");
 }
 
 constexpr const char* examples =
@@ -180,8 +193,7 @@ command add_migrate(CLI::App& tool, const global_options& options) {
     sql->add_option("--engine", chosen->engine, "postgres, mysql, mariadb or sqlite; else the URL's")
         ->option_text("E");
     sql->add_option("--from", chosen->from, "From version N; default 0, with --down the newest")
-        ->option_text("N")
-        ->check(CLI::NonNegativeNumber);
+        ->option_text("N");
     add_to(*sql, *chosen, "To version N; default the newest, with --down 0");
     sql->add_flag("--down", chosen->down, "The way back");
     for (CLI::App* const each : {up, down, status, sql}) each->fallthrough()->footer(examples);

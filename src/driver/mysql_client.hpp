@@ -20,12 +20,26 @@
 
 namespace leasehold::mysql {
 
-// Whether OPT_SSL_MODE is heeded. 1.1 takes it and does nothing with it; there only sslEnforce and
-// sslVerify count, and what they do is said where they are set (mysql_connect.cpp).
+// Whether the option for ssl-mode is heeded. 1.1 takes it and does nothing with it; there only
+// sslEnforce and sslVerify count, and what they do is said where they are set (mysql_connect.cpp).
 #if __has_include(<mysql/jdbc.h>)
 inline constexpr bool has_ssl_mode = true;
 #else
 inline constexpr bool has_ssl_mode = false;
+#endif
+
+// The names of options were changed within version 8, together with macros for them. A name that is
+// not known is ignored without a word.
+#ifdef OPT_SSL_MODE
+inline constexpr const char* ssl_mode_option = OPT_SSL_MODE;
+inline constexpr const char* ssl_ca_option = OPT_SSL_CA;
+inline constexpr const char* ssl_cert_option = OPT_SSL_CERT;
+inline constexpr const char* ssl_key_option = OPT_SSL_KEY;
+#else
+inline constexpr const char* ssl_mode_option = "OPT_SSL_MODE";
+inline constexpr const char* ssl_ca_option = "sslCA";
+inline constexpr const char* ssl_cert_option = "sslCert";
+inline constexpr const char* ssl_key_option = "sslKey";
 #endif
 
 }  // namespace leasehold::mysql

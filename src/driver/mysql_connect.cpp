@@ -37,7 +37,7 @@ private:
 // a way that an attacker could not switch off.
 void set_tls(sql::ConnectOptionsMap& options, const address& to) {
     if constexpr (has_ssl_mode) {
-        options["OPT_SSL_MODE"] = static_cast<int>(to.tls);  // sql::ssl_mode has these numbers
+        options[ssl_mode_option] = static_cast<int>(to.tls);  // sql::ssl_mode has these numbers
     } else {
         if (to.tls == tls_mode::verify_authority) {
             throw error{
@@ -51,9 +51,9 @@ void set_tls(sql::ConnectOptionsMap& options, const address& to) {
     const auto set_file = [&options](const char* name, const std::string& path) {
         if (!path.empty()) options[name] = sql::SQLString{path};
     };
-    set_file("sslCA", to.authority_file);
-    set_file("sslCert", to.certificate_file);
-    set_file("sslKey", to.key_file);
+    set_file(ssl_ca_option, to.authority_file);
+    set_file(ssl_cert_option, to.certificate_file);
+    set_file(ssl_key_option, to.key_file);
 }
 
 int whole_seconds(milliseconds duration) {

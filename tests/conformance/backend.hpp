@@ -6,12 +6,27 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "leasehold/leasehold.hpp"
 #include "support/gate.hpp"
 
 namespace leasehold::testing {
+
+// Where migrating must fail, and leave nothing behind.
+struct forbidden_place {
+    struct outcome {
+        std::optional<error> thrown;
+        std::vector<std::string> left;  // names that begin with the prefix
+    };
+    using attempt = std::function<void(const database&)>;
+
+    std::string why;
+    errc expected;
+    std::function<outcome(const std::string& prefix, const attempt&)> run;
+};
 
 struct backend {
     std::string name;
@@ -21,6 +36,16 @@ struct backend {
 
     // The same through a gate that can be shut.
     std::function<database(std::shared_ptr<gate>)> open_through;
+
+    // Tables of another prefix, of which there are none at first (on the model: all of them), with
+    // something between the library and its connections, or nothing.
+    using wrapper = std::function<connector(connector)>;
+    std::function<database(const std::string& prefix, const wrapper&)> open_with_prefix;
+
+    // What is in the database under names that begin with the prefix: tables, indexes, constraints.
+    // Not set on the model, which has no SQL; nor has it places.
+    std::function<std::vector<std::string>(const std::string& prefix)> names_with_prefix;
+    std::vector<forbidden_place> forbidden_places;
 
     // Two write transactions can be open at once: everywhere but on SQLite.
     bool has_concurrent_writers = true;
@@ -33,8 +58,8 @@ struct backend {
     // Removes a session's row behind everybody's back.
     std::function<void(const session_id&)> remove_session_row;
 
-    // A row of the user's own, for writes under a lease: sets it, reads it, in a transaction or not.
-    // `increment` is read-modify-write in two statements, so that it can lose updates.
+    // A row of the user's own, for writes under a lease: sets it, reads it, in a transaction or
+    // not. `increment` is read-modify-write in two statements, so that it can lose updates.
     std::function<void()> make_counter;
     std::function<void(connection&)> increment_counter;
     std::function<std::int64_t()> read_counter;

@@ -1,26 +1,10 @@
 // The suite on MariaDB, at LEASEHOLD_TEST_MARIADB_URL.
-#include "conformance/sql_backend.hpp"
-#include "leasehold/driver/mysql.hpp"
-#include "support/required.hpp"
+#include "conformance/mysql_backend.hpp"
 
 namespace leasehold::testing {
 
 backend make_backend() {
-    const std::string url = require_url("mariadb");
-    const auto open = [url](database_settings settings) {
-        return mysql::open(url, std::move(settings));
-    };
-    backend made = make_sql_backend("mariadb", {"MICROS", "?", "BIGINT"}, open, fresh_prefix());
-    const auto own = std::make_shared<database>(open({}));
-    made.writes_so_far = [own] {
-        transaction tx = own->begin();
-        const auto found = tx.execute("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'");
-        return std::stoll(found.rows.at(0).text(1));
-    };
-    made.writes_tolerated_per_1000 = 20'000;  // the server's own background writes
-    // The wrong server must not pass for the right one.
-    if (name_of(own->server().engine) != made.name) throw std::runtime_error("not mariadb: " + url);
-    return made;
+    return make_mysql_backend("mariadb");
 }
 
 }  // namespace leasehold::testing

@@ -1,8 +1,27 @@
 // The suite on the model: what it asks of the engines, the specification itself must do.
+#include <map>
+#include <mutex>
+
 #include "conformance/backend.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {
+namespace {
+
+// A model of its own for each prefix.
+class models {
+public:
+    memory_database of(const std::string& prefix) {
+        const std::lock_guard guard{mutex_};
+        return made_[prefix];
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::string, memory_database> made_;
+};
+
+}  // namespace
 
 backend make_backend() {
     const auto model = std::make_shared<memory_database>();
@@ -13,6 +32,10 @@ backend make_backend() {
     made.open_through = [model, own](std::shared_ptr<gate> through) {
         const auto by_gate = [&](const connector&) { return gated_connector(*own, through); };
         return model->open({}, by_gate);
+    };
+    const auto others = std::make_shared<models>();
+    made.open_with_prefix = [others](const std::string& prefix, const backend::wrapper& wrap) {
+        return others->of(prefix).open({}, wrap);
     };
     made.age_session = [model](const session_id& id, std::chrono::microseconds by) {
         model->age_session(id, by);

@@ -2,17 +2,75 @@
 #include "conformance/sql_backend.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "support/required.hpp"
+#include "support/url.hpp"
 
 namespace leasehold::testing {
+namespace {
+
+// Of every schema.
+constexpr const char* names_sql =
+    "SELECT relname::text FROM pg_class WHERE starts_with(relname::text, $1) "
+    "UNION SELECT conname::text FROM pg_constraint WHERE starts_with(conname::text, $1)";
+
+database open_at(const std::string& url, const std::string& prefix) {
+    database_settings settings;
+    settings.names.prefix = prefix;
+    return postgres::open(url, settings);
+}
+
+// A schema in which nobody may make anything, its owner included.
+forbidden_place closed_schema(const std::string& url, const sql_words& words) {
+    const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
+        const std::string schema = prefix + "closed";
+        const database own = postgres::open(url);
+        run_alone(
+            own,
+            {"CREATE SCHEMA " + schema,
+             "REVOKE CREATE ON SCHEMA " + schema + " FROM PUBLIC",
+             "REVOKE CREATE ON SCHEMA " + schema + " FROM CURRENT_USER"}
+        );
+        const auto found = try_there(
+            open_at(with_option(url, "options=-csearch_path%3D" + schema), prefix),
+            attempt,
+            own,
+            words,
+            prefix
+        );
+        run_alone(own, {"DROP SCHEMA " + schema + " CASCADE"});
+        return found;
+    };
+    return {"no right to make tables", errc::permission_denied, run};
+}
+
+forbidden_place read_only_database(const std::string& url, const sql_words& words) {
+    const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
+        const std::string name = prefix + "readonly";
+        const database own = postgres::open(url);
+        run_alone(
+            own,
+            {"CREATE DATABASE " + name,
+             "ALTER DATABASE " + name + " SET default_transaction_read_only = on"}
+        );
+        const auto found = [&] {
+            const database there = open_at(with_database(url, name), prefix);
+            return try_there(there, attempt, there, words, prefix);
+        }();
+        run_alone(own, {"DROP DATABASE " + name});
+        return found;
+    };
+    return {"default_transaction_read_only", errc::read_only, run};
+}
+
+}  // namespace
 
 backend make_backend() {
     const std::string url = require_url("postgres");
     const auto open = [url](database_settings settings) {
         return postgres::open(url, std::move(settings));
     };
-    backend made = make_sql_backend(
-        "postgres", {"make_interval(secs => MICROS / 1e6)", "$1", "bigint"}, open, fresh_prefix()
-    );
+    const sql_words words{"make_interval(secs => MICROS / 1e6)", "$1", "bigint", names_sql};
+    backend made = make_sql_backend("postgres", words, open, fresh_prefix());
+    made.forbidden_places = {closed_schema(url, words), read_only_database(url, words)};
     const auto own = std::make_shared<database>(open({}));
     made.writes_so_far = [own] {
         transaction tx = own->begin();

@@ -1,12 +1,18 @@
 #include "conformance/sql_backend.hpp"
 
+#include "session/database.hpp"
+
 namespace leasehold::testing {
 namespace {
 
 // Shifts the times of one row into the past.
 void age(
-    const database& db, const sql_words& words, const std::string& table,
-    std::initializer_list<const char*> columns, const char* id_column, const blob& id,
+    const database& db,
+    const sql_words& words,
+    const std::string& table,
+    std::initializer_list<const char*> columns,
+    const char* id_column,
+    const blob& id,
     std::chrono::microseconds by
 ) {
     std::string sql = "UPDATE " + table + " SET ";
@@ -27,7 +33,9 @@ void age(
 }  // namespace
 
 backend make_sql_backend(
-    std::string name, const sql_words& words, std::function<database(database_settings)> open,
+    std::string name,
+    const sql_words& words,
+    std::function<database(database_settings)> open,
     std::string prefix
 ) {
     const auto open_ours = [open, prefix](database_settings settings) {
@@ -48,13 +56,34 @@ backend make_sql_backend(
         settings.names.prefix = prefix;
         return database{gated_connector(*own, std::move(through)), settings};
     };
+    made.open_with_prefix = [=](const std::string& other, const backend::wrapper& wrap) {
+        database_settings settings;
+        settings.names.prefix = other;
+        const database plain = open(settings);
+        if (!wrap) return plain;
+        const auto connect = [plain](std::chrono::milliseconds patience) {
+            return plain.inner()->connections().connect_apart(patience);
+        };
+        return database{wrap(connect), settings};
+    };
+    made.names_with_prefix = [=](const std::string& other) { return names_in(*own, words, other); };
     made.age_session = [=](const session_id& id, std::chrono::microseconds by) {
-        age(*own, words, prefix + "session", {"started_at", "heartbeat_at", "expires_at"}, "id",
-            blob{id.bytes()}, by);
+        age(*own,
+            words,
+            prefix + "session",
+            {"started_at", "heartbeat_at", "expires_at"},
+            "id",
+            blob{id.bytes()},
+            by);
     };
     made.age_lock = [=](const key& locked, std::chrono::microseconds by) {
-        age(*own, words, prefix + "lock", {"changed_at", "expires_at"}, "lock_key",
-            blob{locked.name()}, by);
+        age(*own,
+            words,
+            prefix + "lock",
+            {"changed_at", "expires_at"},
+            "lock_key",
+            blob{locked.name()},
+            by);
     };
     made.remove_session_row = [=](const session_id& id) {
         transaction tx = own->begin();
@@ -81,6 +110,40 @@ backend make_sql_backend(
         migrate_down(*own, 0);
     };
     return made;
+}
+
+std::vector<std::string> names_in(
+    const database& db, const sql_words& words, const std::string& prefix
+) {
+    transaction tx = db.begin();
+    std::vector<std::string> names;
+    for (const row& each : tx.execute(words.names_with_prefix, {prefix}).rows) {
+        names.push_back(each.text(0));
+    }
+    return names;
+}
+
+forbidden_place::outcome try_there(
+    const database& db,
+    const forbidden_place::attempt& attempt,
+    const database& afterwards,
+    const sql_words& words,
+    const std::string& prefix
+) {
+    forbidden_place::outcome found;
+    try {
+        attempt(db);
+    } catch (const error& failure) {
+        found.thrown = failure;
+    }
+    found.left = names_in(afterwards, words, prefix);
+    return found;
+}
+
+void run_alone(const database& db, std::initializer_list<std::string> statements) {
+    db.inner()->use_unchecked([&](connection& on, store&) {
+        for (const std::string& each : statements) on.execute(each);
+    });
 }
 
 }  // namespace leasehold::testing

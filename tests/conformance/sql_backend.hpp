@@ -5,15 +5,36 @@
 namespace leasehold::testing {
 
 struct sql_words {
-    std::string micros_ago;   // turns a number of microseconds, placeholder 1, into what is subtracted
-    std::string placeholder;  // of parameter 2
-    std::string counter_type; // of the counter's column
+    std::string
+        micros_ago;  // turns a number of microseconds, placeholder 1, into what is subtracted
+    std::string placeholder;        // of parameter 2
+    std::string counter_type;       // of the counter's column
+    std::string names_with_prefix;  // a query for backend::names_with_prefix, by one parameter
 };
 
 // `open` gets settings whose table prefix is already this process's own.
 backend make_sql_backend(
-    std::string name, const sql_words& words, std::function<database(database_settings)> open,
+    std::string name,
+    const sql_words& words,
+    std::function<database(database_settings)> open,
     std::string prefix
 );
+
+// What the names of a database are that begin with the prefix.
+std::vector<std::string> names_in(
+    const database& db, const sql_words& words, const std::string& prefix
+);
+
+// Tries it on `db`, and looks at what is left of the prefix in `afterwards`.
+forbidden_place::outcome try_there(
+    const database& db,
+    const forbidden_place::attempt& attempt,
+    const database& afterwards,
+    const sql_words& words,
+    const std::string& prefix
+);
+
+// Statements that cannot be in a transaction, each on its own.
+void run_alone(const database& db, std::initializer_list<std::string> statements);
 
 }  // namespace leasehold::testing

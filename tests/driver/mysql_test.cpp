@@ -272,15 +272,25 @@ TEST_F(mysql_test, a_session_is_set_up) {
     const auto on = open();
     const std::string isolation =
         is_mariadb() ? "@@SESSION.tx_isolation" : "@@SESSION.transaction_isolation";
-    const row got = on->execute(
-                          "SELECT " + isolation +
-                          ", @@SESSION.time_zone, @@SESSION.autocommit, "
-                          "@@SESSION.character_set_client, @@SESSION.character_set_results, "
-                          "@@SESSION.innodb_lock_wait_timeout, @@SESSION.lock_wait_timeout"
-    )
-                        .rows.at(0);
+    const row got =
+        on->execute(
+              "SELECT " + isolation +
+              ", @@SESSION.time_zone, @@SESSION.autocommit, "
+              "@@SESSION.character_set_client, @@SESSION.character_set_results, "
+              "@@SESSION.innodb_lock_wait_timeout, @@SESSION.lock_wait_timeout, @@SESSION.sql_mode"
+        )
+            .rows.at(0);
     EXPECT_EQ(
-        got.columns, (parameters{"READ-COMMITTED", "+00:00", 1, "utf8mb4", "utf8mb4", 10, 10})
+        got.columns,
+        (parameters{
+            "READ-COMMITTED",
+            "+00:00",
+            1,
+            "utf8mb4",
+            "utf8mb4",
+            10,
+            10,
+            "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"})
     );
     on->execute(named("CREATE TABLE {t} (words VARCHAR(3), n TINYINT)"));
     EXPECT_EQ(

@@ -19,6 +19,8 @@ const char* name_of(fault how) noexcept {
             return "lost_after_it";
         case fault::carried_out_late:
             return "carried_out_late";
+        case fault::answered_late:
+            return "answered_late";
         case fault::refused:
             return "refused";
         case fault::hangs:
@@ -88,6 +90,11 @@ private:
                 const auto kept = std::shared_ptr<connection>(std::move(inside_));
                 plan_->keep_for_later([kept, carry_out] { carry_out(*kept); });
                 throw unknown(statement, errc::timed_out, kept->state());
+            }
+            case fault::answered_late: {
+                result answer = carry_out(*inside_);
+                if (plan_->hang(limit_)) return answer;
+                lose(statement, errc::timed_out);
             }
             case fault::refused:
                 throw error(errc::transient, "deadlock found; the statement was rolled back");

@@ -28,12 +28,13 @@ enum class fault {
     lost_on_the_way,      // nothing was done, but nobody here can know that
     lost_after_it,        // it was carried out, and the answer was lost
     carried_out_late,     // timed out here; the server carries it out at carry_out_the_late()
+    answered_late,        // carried out, and answered at let_go(); bounded as `hangs` is
     refused,              // a deadlock: proved not done, and the connection goes on
     hangs,                // no answer before let_go(); at the latest a second after the time-out,
                           // as connection.hpp allows, it is given up as lost on the way
 };
 
-// Every kind, for tests that go through all of them.
+// Every kind that comes to an end by itself, for tests that go through all of them.
 inline constexpr fault all_faults[] = {
     fault::lost_before_sending,
     fault::lost_on_the_way,

@@ -6,6 +6,7 @@
 #include "core/classify.hpp"
 
 namespace leasehold {
+namespace {
 
 struct classified {
     int extended_code;
@@ -15,8 +16,6 @@ struct classified {
 void PrintTo(const classified& each, std::ostream* out) {
     *out << each.extended_code << " is " << name_of(each.code);
 }
-
-namespace {
 
 class classify_sqlite_test : public testing::TestWithParam<classified> {};
 

@@ -10,6 +10,7 @@
 #include "core/classify.hpp"
 
 namespace leasehold {
+namespace {
 
 struct conclusions {
     errc code;
@@ -22,8 +23,6 @@ struct conclusions {
 void PrintTo(const conclusions& each, std::ostream* out) {
     *out << each.name;
 }
-
-namespace {
 
 constexpr conclusions all[] = {
     {errc::invalid_argument, "invalid_argument", false, false, true},

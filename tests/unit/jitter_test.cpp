@@ -26,7 +26,8 @@ TEST(jitter_test, it_lies_between_half_of_the_limit_and_the_limit) {
 }
 
 TEST(jitter_test, it_never_comes_down_to_nothing) {
-    for (const nanoseconds upper : {nanoseconds{0}, nanoseconds{1}, nanoseconds{-1h}, 1us}) {
+    for (const nanoseconds upper :
+         {nanoseconds{0}, nanoseconds{1}, nanoseconds{-1h}, nanoseconds{1us}}) {
         EXPECT_GE(jittered(upper), 1us) << upper.count();
         EXPECT_LE(jittered(upper), 2us) << upper.count();
     }

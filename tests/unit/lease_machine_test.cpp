@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
     lease_machine,
     from_live,
     testing::ValuesIn(transitions),
-    [](const auto& info) { return info.param.name; }
+    [](const auto& each) { return each.param.name; }
 );
 
 // ------------------------------------------------------------------------------------ the start

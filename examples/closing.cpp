@@ -1,0 +1,37 @@
+// The README's example as a whole program: close the books of a month, one process at a time, and
+// never after another took over. Run it twice at once: closing sqlite:demo.db 2026-10
+#include <iostream>
+
+#include "leasehold/driver/sqlite.hpp"
+#include "leasehold/leasehold.hpp"
+
+int main(int count, char** arguments) {
+    using namespace std::chrono_literals;
+    if (count != 3) {
+        std::cerr << "usage: closing sqlite:PATH MONTH\n";
+        return 64;
+    }
+    const char* const url = arguments[1];
+    const char* const month = arguments[2];
+    try {
+        // README: begin
+        leasehold::database db = leasehold::sqlite::open(url);
+        leasehold::migrate(db);  // or: leasehold migrate
+        leasehold::session session{db, {.name = "billing"}};  // one heartbeat for all it holds
+
+        leasehold::mutex closing{session, "invoices/closing"};
+        if (auto lease = closing.acquire_for(5s)) {
+            leasehold::transaction tx = db.begin();
+            tx.execute("CREATE TABLE IF NOT EXISTS closed (month TEXT, token INTEGER)");
+            tx.execute("INSERT INTO closed VALUES (?, ?)", {month, lease->token().number});
+            lease->verify_in(tx);  // throws lease_lost: nothing was written
+            tx.commit();
+        } else {
+            std::cout << "busy: " << lease.holder()->node_info << '\n';
+        }  // the lease is released
+        // README: end
+    } catch (const leasehold::error& failure) {
+        std::cerr << "closing: " << failure.what() << '\n';
+        return 1;
+    }
+}

@@ -1,0 +1,67 @@
+-- The shape of leasehold's tables on MySQL and MariaDB today, in one file, with the default names.
+--
+-- For reading, and for loading into an empty database with mysql or mariadb. It leaves what
+-- `leasehold migrate` leaves, down to the records of what is applied, so later versions migrate on
+-- from here. Bring another prefix in with `leasehold --table-prefix P migrate sql`, which prints
+-- the same. What the columns mean: README.md in this folder. A test proves, on both servers, that
+-- this file and the migrations make the same tables.
+--
+-- Times are microseconds since 1970 in UTC, by the server's clock.
+
+-- One row per live process: its heartbeat is one update of one row, however much it holds.
+CREATE TABLE leasehold_session (
+    id           BINARY(16)     NOT NULL COMMENT '16 random bytes',
+    node_info    VARBINARY(255) NOT NULL COMMENT 'name@host:pid, UTF-8, for people',
+    started_at   BIGINT         NOT NULL,
+    heartbeat_at BIGINT         NOT NULL,
+    expires_at   BIGINT         NOT NULL COMMENT 'dead from this instant on',
+    notices      BIGINT         NOT NULL COMMENT 'grows when somebody else changed what it holds',
+    PRIMARY KEY (id)
+) ENGINE = InnoDB;
+
+-- One row per key ever locked, kept after release so that the fence goes on. Keys are VARBINARY:
+-- the default collations make 'Job', 'JOB' and 'Job ' one key. No foreign key to the session: its
+-- check would make heartbeats and grants wait for each other.
+CREATE TABLE leasehold_lock (
+    lock_key        VARBINARY(255) NOT NULL COMMENT 'UTF-8, compared byte by byte',
+    fence           BIGINT         NOT NULL COMMENT 'the token of the last grant; only grows',
+    owner           BINARY(16)         NULL COMMENT '16 random bytes of this grant; null: free',
+    session_id      BINARY(16)         NULL COMMENT 'null: free or held for a fixed term',
+    node_info       VARBINARY(255) NOT NULL COMMENT 'of the last holder, for people',
+    reentrant_count BIGINT         NOT NULL COMMENT '0: free',
+    changed_at      BIGINT         NOT NULL COMMENT 'of the last grant or, where free, release',
+    expires_at      BIGINT             NULL COMMENT 'end of a fixed term',
+    PRIMARY KEY (lock_key),
+    CONSTRAINT leasehold_lock_key_size CHECK (LENGTH(lock_key) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_lock_fence_not_negative CHECK (fence >= 0),
+    CONSTRAINT leasehold_lock_free_or_held CHECK (
+        (owner IS NULL AND session_id IS NULL AND expires_at IS NULL AND reentrant_count = 0)
+        OR (owner IS NOT NULL AND (session_id IS NULL) <> (expires_at IS NULL)
+            AND reentrant_count > 0))
+) ENGINE = InnoDB;
+
+-- One row: no removed lock row had a fence above this, so new rows start there.
+CREATE TABLE leasehold_fence_mark (
+    id    TINYINT NOT NULL,
+    fence BIGINT  NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT leasehold_fence_mark_single CHECK (id = 1)
+) ENGINE = InnoDB;
+
+INSERT INTO leasehold_fence_mark (id, fence) VALUES (1, 0);
+
+-- Which migrations were applied, one row each.
+CREATE TABLE leasehold_migration (
+    version    INT          NOT NULL,
+    name       VARCHAR(100) CHARACTER SET ascii NOT NULL,
+    checksum   CHAR(64)     CHARACTER SET ascii NOT NULL COMMENT 'SHA-256 of the up file',
+    applied_at BIGINT       NOT NULL COMMENT 'microseconds since 1970, UTC',
+    finished   TINYINT      NOT NULL COMMENT '0: begun, its statements must be run again',
+    PRIMARY KEY (version)
+) ENGINE = InnoDB;
+
+INSERT INTO leasehold_migration (version, name, checksum, applied_at, finished)
+VALUES (
+    1, 'locks', 'b5f1facc4c19b37cd55de87d14ee107cd26e2ff5bdf48f14ee790eaf4166c0f9',
+    UNIX_TIMESTAMP() * 1000000, 1
+);

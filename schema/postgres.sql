@@ -1,0 +1,63 @@
+-- The shape of leasehold's tables on PostgreSQL today, in one file, with the default names.
+--
+-- For reading, and for loading into an empty schema with psql. It leaves what `leasehold migrate`
+-- leaves, down to the records of what is applied, so later versions migrate on from here. Bring
+-- other names in with `leasehold --table-prefix P --schema S migrate sql`, which prints the same.
+-- What the columns mean: README.md in this folder. A test proves that this file and the migrations
+-- make the same tables.
+
+-- One row per live process: its heartbeat is one update of one row, however much it holds.
+-- fillfactor: every heartbeat is a HOT update while the page has room, so expires_at has no index.
+CREATE TABLE leasehold_session (
+    id           bytea       NOT NULL,  -- 16 random bytes
+    node_info    text        NOT NULL,  -- name@host:pid, for people
+    started_at   timestamptz NOT NULL,
+    heartbeat_at timestamptz NOT NULL,
+    expires_at   timestamptz NOT NULL,  -- dead from this instant on, by this server's clock
+    notices      bigint      NOT NULL,  -- grows when somebody else changed what it holds
+    CONSTRAINT leasehold_session_pkey PRIMARY KEY (id),
+    CONSTRAINT leasehold_session_id_size CHECK (octet_length(id) = 16)
+) WITH (fillfactor = 60);
+
+-- One row per key ever locked, kept after release so that the fence goes on.
+-- No foreign key to the session: its check would make heartbeats and grants wait for each other.
+CREATE TABLE leasehold_lock (
+    lock_key        bytea       NOT NULL,  -- UTF-8, compared byte by byte
+    fence           bigint      NOT NULL,  -- the token of the last grant; only grows
+    owner           bytea,                 -- 16 random bytes of this grant; null: free
+    session_id      bytea,                 -- lives with this session; null: free or a fixed term
+    node_info       text        NOT NULL,  -- of the last holder, for people
+    reentrant_count bigint      NOT NULL,  -- 0: free
+    changed_at      timestamptz NOT NULL,  -- of the last grant or, where free, release
+    expires_at      timestamptz,           -- end of a fixed term; null: lives with its session
+    CONSTRAINT leasehold_lock_pkey PRIMARY KEY (lock_key),
+    CONSTRAINT leasehold_lock_key_size CHECK (octet_length(lock_key) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_lock_fence_positive CHECK (fence > 0),
+    CONSTRAINT leasehold_lock_free_or_held CHECK (
+        (owner IS NULL AND session_id IS NULL AND expires_at IS NULL AND reentrant_count = 0)
+        OR (owner IS NOT NULL AND (session_id IS NULL) <> (expires_at IS NULL)
+            AND reentrant_count > 0))
+) WITH (fillfactor = 60);
+
+-- One row: no removed lock row had a fence above this, so new rows start one higher.
+CREATE TABLE leasehold_fence_mark (
+    id    smallint NOT NULL,
+    fence bigint   NOT NULL,
+    CONSTRAINT leasehold_fence_mark_pkey PRIMARY KEY (id),
+    CONSTRAINT leasehold_fence_mark_single CHECK (id = 1)
+);
+
+INSERT INTO leasehold_fence_mark (id, fence) VALUES (1, 0);
+
+-- Which migrations were applied, one row each.
+CREATE TABLE leasehold_migration (
+    version    integer     NOT NULL,
+    name       text        NOT NULL,
+    checksum   text        NOT NULL,  -- SHA-256 of the up file
+    applied_at timestamptz NOT NULL DEFAULT now(),
+    finished   boolean     NOT NULL,
+    CONSTRAINT leasehold_migration_pkey PRIMARY KEY (version)
+);
+
+INSERT INTO leasehold_migration (version, name, checksum, finished)
+VALUES (1, 'locks', '6cbf699f7772aad240332eb738b9aeb73488bf0fa9bb3a8e12ba7516736b77d0', true);

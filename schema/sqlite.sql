@@ -1,0 +1,62 @@
+-- The shape of leasehold's tables on SQLite today, in one file, with the default names.
+--
+-- For reading, and for loading into an empty file with sqlite3. It leaves what `leasehold migrate`
+-- leaves, down to the records of what is applied, so later versions migrate on from here; only the
+-- mode of the log is a property of the file, and set by `PRAGMA journal_mode = WAL`. Bring another
+-- prefix in with `leasehold --table-prefix P migrate sql`, which prints the same. What the columns
+-- mean: README.md in this folder. A test proves that this file and the migrations make the same
+-- tables.
+--
+-- Times are microseconds of the machine's CLOCK_BOOTTIME, bound by the program.
+
+-- One row per live process: its heartbeat is one update of one row, however much it holds.
+CREATE TABLE leasehold_session (
+    id           BLOB    NOT NULL PRIMARY KEY,  -- 16 random bytes
+    node_info    TEXT    NOT NULL,              -- name@host:pid, for people
+    started_at   INTEGER NOT NULL,
+    heartbeat_at INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL,              -- dead from this instant on
+    notices      INTEGER NOT NULL,              -- grows when somebody else changed what it holds
+    CHECK (length(id) = 16)
+) WITHOUT ROWID;
+
+-- One row per key ever locked, kept after release so that the fence goes on.
+CREATE TABLE leasehold_lock (
+    lock_key        BLOB    NOT NULL PRIMARY KEY,  -- UTF-8, compared byte by byte
+    fence           INTEGER NOT NULL,              -- the token of the last grant; only grows
+    owner           BLOB,                          -- 16 random bytes of this grant; null: free
+    session_id      BLOB,                          -- lives with this session; null: free, or a term
+    node_info       TEXT    NOT NULL,              -- of the last holder, for people
+    reentrant_count INTEGER NOT NULL,              -- 0: free
+    changed_at      INTEGER NOT NULL,              -- of the last grant or, where free, release
+    expires_at      INTEGER,                       -- end of a fixed term; null: see session_id
+    CHECK (length(lock_key) BETWEEN 1 AND 255),
+    CHECK (fence > 0),
+    CHECK (
+        (owner IS NULL AND session_id IS NULL AND expires_at IS NULL AND reentrant_count = 0)
+        OR (owner IS NOT NULL AND (session_id IS NULL) <> (expires_at IS NULL)
+            AND reentrant_count > 0))
+) WITHOUT ROWID;
+
+-- One row: no removed lock row had a fence above this, so new rows start one higher.
+-- boot_id: the kernel's random id of the boot whose clock the times above belong to. The first
+-- process of another boot frees everything, since whoever held it is gone.
+CREATE TABLE leasehold_fence_mark (
+    id      INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    fence   INTEGER NOT NULL,
+    boot_id TEXT    NOT NULL
+);
+
+INSERT INTO leasehold_fence_mark (id, fence, boot_id) VALUES (1, 0, '');
+
+-- Which migrations were applied, one row each.
+CREATE TABLE leasehold_migration (
+    version    INTEGER NOT NULL PRIMARY KEY,
+    name       TEXT    NOT NULL,
+    checksum   TEXT    NOT NULL,  -- SHA-256 of the file
+    applied_at TEXT    NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+    finished   INTEGER NOT NULL   -- 0: begun, and its end is not known
+);
+
+INSERT INTO leasehold_migration (version, name, checksum, finished)
+VALUES (1, 'locks', 'c3499f9f601cd1bd087a2f3478c6ae018c54f1b1c1826a655c401c6f63d58bf8', 1);

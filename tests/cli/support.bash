@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# What every test of the tool begins with:  source support.bash BACKEND
+# Makes a folder to work in and tables of its own, and removes both at the end.
+set -uo pipefail
+
+backend=$1
+cli=$(realpath "${LEASEHOLD_CLI:?is not set: the path of the leasehold program}")
+folder=$(mktemp --directory)
+cd "$folder" || exit 1
+
+unset LEASEHOLD_KEY LEASEHOLD_TOKEN LEASEHOLD_OWNER NO_COLOR
+if [[ $backend == sqlite ]]; then
+    LEASEHOLD_URL=sqlite:$folder/test.db
+else
+    variable=LEASEHOLD_TEST_${backend^^}_URL
+    LEASEHOLD_URL=${!variable-}
+    if [[ -z $LEASEHOLD_URL ]]; then
+        echo "$variable is not set: run by tests/run, or set it" >&2
+        [[ ,${LEASEHOLD_REQUIRED_BACKENDS-}, == *,$backend,* ]] && exit 1
+        exit 77
+    fi
+fi
+export LEASEHOLD_URL
+
+prefix=t$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')_
+# To be run by the shell itself where the number of its process matters: "${tool[@]}" ... &
+tool=("$cli" --table-prefix "$prefix")
+leasehold() { "${tool[@]}" "$@"; }
+
+failures=0
+fail() {
+    echo "FAILED (line ${BASH_LINENO[-2]}): $*" >&2
+    failures=$((failures + 1))
+}
+
+finish() {
+    local process
+    for process in $(jobs -p); do
+        kill -CONT "$process"
+        kill -KILL "$process"
+        wait "$process"
+    done 2>/dev/null
+    # What was killed lives in the database until its ttl has passed.
+    until_true 20 no_tables || fail "the tables could not be removed: $(cat err)"
+    cd / && rm -rf "$folder"
+    ((failures == 0)) || exit 1
+}
+no_tables() {
+    leasehold migrate status >/dev/null 2>err || return 0
+    leasehold migrate down --to 0 >/dev/null 2>err
+}
+trap finish EXIT
+
+# until_true SECONDS COMMAND...: asks again and again, at most so long.
+until_true() {
+    local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+    shift
+    until "$@"; do
+        ((${EPOCHREALTIME/[.,]/} < deadline)) || return 1
+        sleep 0.02
+    done
+}
+gone() { ! kill -0 "$1" 2>/dev/null || [[ $(ps -o stat= -p "$1") == Z* ]]; }
+is_held() { [[ -n $(leasehold --json locks) ]]; }
+
+# expect STATUS STDERR COMMAND...: its exit status, and what the pattern says of standard error,
+# which must be a single line or nothing. Standard output is kept in `out`.
+expect() {
+    local status=0 wanted=$1 pattern=$2
+    shift 2
+    "$@" >out 2>err || status=$?
+    ((status == wanted)) || fail "status $status, not $wanted, of: $* ($(cat err))"
+    # shellcheck disable=SC2053 # a pattern
+    [[ $(cat err) == $pattern ]] || fail "standard error of: $* is not '$pattern' but: $(cat err)"
+    (($(wc -l <err) <= 1)) || fail "more than one line of standard error of: $*"
+}
+# expect_out PATTERN: of the last `expect`.
+expect_out() {
+    # shellcheck disable=SC2053
+    [[ $(cat out) == $1 ]] || fail "standard output is not '$1' but: $(cat out)"
+}
+equal() { [[ $1 == "$2" ]] || fail "${3-}: '$1' is not '$2'"; }
+
+# ended PROCESS STATUS: waits for a process of ours.
+ended() {
+    local status=0
+    until_true 20 gone "$1" || fail "process $1 does not end"
+    wait "$1" || status=$?
+    equal "$status" "$2" "status of process $1"
+}

@@ -1,0 +1,364 @@
+// Making, checking and removing leasehold's own tables, each test on tables of its own; none leaves
+// anything behind.
+#include <algorithm>
+#include <barrier>
+#include <thread>
+
+#include "conformance/suite.hpp"
+#include "dialect/sql_text.hpp"
+#include "session/database.hpp"
+#include "support/faulty_connection.hpp"
+#include "support/required.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using records = std::optional<std::vector<migration_record>>;
+
+class migrate_suite : public ::testing::Test {
+protected:
+    // On the model the tables are there from the start; elsewhere this does nothing.
+    void SetUp() override { migrate_down(db_, 0); }
+
+    void TearDown() override {
+        if (!HasFailure()) EXPECT_EQ(names(), std::vector<std::string>{});
+        clear();
+    }
+
+    database another(const backend::wrapper& wrap = nullptr) const {
+        return current().open_with_prefix(prefix_, wrap);
+    }
+
+    // Of the prefix; nothing on the model, which has no names.
+    std::vector<std::string> names() const {
+        return has_sql() ? current().names_with_prefix(prefix_) : std::vector<std::string>{};
+    }
+    static bool has_sql() { return static_cast<bool>(current().names_with_prefix); }
+
+    template <class Use>
+    auto on_schema(Use&& use) const {
+        return db_.inner()->use_unchecked([&](connection& on, store& stores) {
+            return use(on, *stores.schema);
+        });
+    }
+    records recorded() const {
+        return on_schema([](connection& on, schema_store& schema) { return schema.recorded(on); });
+    }
+    void record(const migration_record& what) const {
+        on_schema([&](connection& on, schema_store& schema) { schema.record(on, what); });
+    }
+    void forget(int version) const {
+        on_schema([&](connection& on, schema_store& schema) { schema.forget(on, version); });
+    }
+    std::vector<migration> known() const {
+        return on_schema([](connection&, schema_store& schema) {
+            return std::vector<migration>(schema.known().begin(), schema.known().end());
+        });
+    }
+    int newest() const { return known().back().version; }
+    bool migrates_in_transactions() const {
+        return on_schema([](connection&, schema_store& schema) {
+            return schema.migrates_in_transactions();
+        });
+    }
+    migration_record first_as_known(bool is_finished) const {
+        const migration first = known().front();
+        return {first.version, std::string(first.name), std::string(first.checksum), is_finished};
+    }
+
+    void expect_whole() const {
+        EXPECT_NO_THROW(require_schema(another()));
+        for (const migration_step& step : migration_status(db_)) {
+            EXPECT_TRUE(step.is_applied) << step.version;
+            EXPECT_FALSE(step.is_half_applied) << step.version;
+            EXPECT_EQ(step.problem, "");
+        }
+        session one{another(), {.name = "probe", .reap_every = 0ms}};
+        auto held = mutex{one, "probe"}.try_acquire();
+        EXPECT_EQ(token_of(held), 1) << "new tables start at 1";
+    }
+
+    // That `run` is refused with these words, and changes nothing.
+    template <class Run>
+    void expect_refused(Run&& run, errc code, std::initializer_list<const char*> words) const {
+        const auto before = recorded();
+        const auto names_before = names();
+        const auto failure = thrown_by(run);
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), code) << failure->what();
+        for (const char* word : words) {
+            EXPECT_NE(std::string(failure->what()).find(word), std::string::npos)
+                << failure->what();
+        }
+        EXPECT_EQ(names(), names_before);
+        const auto after = recorded();
+        ASSERT_EQ(before.has_value(), after.has_value());
+        if (!before) return;
+        ASSERT_EQ(before->size(), after->size());
+        for (std::size_t at = 0; at < before->size(); ++at) {
+            EXPECT_EQ((*before)[at].checksum, (*after)[at].checksum);
+            EXPECT_EQ((*before)[at].is_finished, (*after)[at].is_finished);
+        }
+    }
+
+    const std::string prefix_ = fresh_prefix();
+    const database db_ = another();
+
+private:
+    // Whatever state a failed test has left.
+    void clear() const {
+        const auto quietly = [&](const std::string& sql) {
+            db_.inner()->use_unchecked([&](connection& on, store&) {
+                thrown_by([&] { on.execute(sql); });
+            });
+        };
+        if (!has_sql() || names().empty()) return;
+        for (const migration& each : known()) {
+            const std::string down = on_schema([&](connection&, schema_store& schema) {
+                return schema.with_names(each.down);
+            });
+            for (const std::string& statement : split_statements(down)) quietly(statement);
+        }
+        quietly("DROP TABLE " + prefix_ + "migration");
+    }
+};
+
+TEST_F(migrate_suite, everything_is_applied_once_and_in_order) {
+    const auto first = migrate(db_);
+    ASSERT_EQ(first.size(), known().size());
+    for (std::size_t at = 0; at < first.size(); ++at) {
+        EXPECT_EQ(first[at].version, known()[at].version);
+        EXPECT_EQ(first[at].name, known()[at].name);
+        EXPECT_EQ(first[at].checksum, known()[at].checksum);
+        EXPECT_TRUE(first[at].is_applied);
+    }
+    EXPECT_TRUE(migrate(db_).empty());
+    EXPECT_TRUE(migrate(another()).empty());
+    expect_whole();
+    migrate_down(db_, 0);
+}
+
+TEST_F(migrate_suite, the_status_tells_what_is_missing_and_what_is_there) {
+    for (const migration_step& step : migration_status(db_)) {
+        EXPECT_FALSE(step.is_applied);
+        EXPECT_EQ(step.problem, "");
+    }
+    EXPECT_EQ(migration_status(db_).size(), known().size());
+    EXPECT_EQ(names(), std::vector<std::string>{}) << "looking changes nothing";
+    migrate(db_);
+    for (const migration_step& step : migration_status(db_)) EXPECT_TRUE(step.is_applied);
+    migrate_down(db_, 0);
+    for (const migration_step& step : migration_status(db_)) EXPECT_FALSE(step.is_applied);
+}
+
+TEST_F(migrate_suite, without_tables_everything_says_what_to_run) {
+    const auto open_session = [&] { session{db_, {.name = "early"}}; };
+    expect_refused([&] { require_schema(db_); }, errc::schema_missing, {"leasehold migrate"});
+    expect_refused(open_session, errc::schema_missing, {"leasehold migrate"});
+    migrate(another());
+    EXPECT_NO_THROW(require_schema(db_));
+    EXPECT_NO_THROW(open_session()) << "the same handle looks again";
+    migrate_down(db_, 0);
+    expect_refused([&] { require_schema(db_); }, errc::schema_missing, {"leasehold migrate"});
+}
+
+TEST_F(migrate_suite, only_the_versions_asked_for_are_applied) {
+    EXPECT_TRUE(migrate(db_, {.to_version = 0}).empty());
+    EXPECT_EQ(names(), std::vector<std::string>{});
+    for (const int version : {newest() + 1, -2}) {
+        expect_refused(
+            [&] { migrate(db_, {.to_version = version}); }, errc::invalid_argument, {"migration"}
+        );
+        expect_refused([&] { migrate_down(db_, version); }, errc::invalid_argument, {"migration"});
+    }
+    for (int version = 1; version <= newest(); ++version) {
+        EXPECT_EQ(migrate(db_, {.to_version = version}).size(), 1u);
+    }
+    EXPECT_TRUE(migrate(db_, {.to_version = 0}).empty()) << "up never goes down";
+    expect_whole();
+    for (int version = newest(); version-- > 0;) EXPECT_EQ(migrate_down(db_, version).size(), 1u);
+    EXPECT_TRUE(migrate_down(db_, 0).empty());
+}
+
+TEST_F(migrate_suite, ten_threads_at_once_apply_each_migration_once_and_take_it_back_once) {
+    constexpr int count = 10;
+    const auto all_at_once = [&](auto run) {
+        std::barrier start{count};
+        std::atomic<std::size_t> done = 0;
+        std::vector<std::jthread> threads;
+        for (int each = 0; each < count; ++each) {
+            threads.emplace_back([&] {
+                const database own = another();
+                start.arrive_and_wait();
+                EXPECT_NO_THROW(done += run(own).size());
+            });
+        }
+        threads.clear();
+        return done.load();
+    };
+    EXPECT_EQ(all_at_once([](const database& own) { return migrate(own); }), known().size());
+    expect_whole();
+    EXPECT_EQ(
+        all_at_once([](const database& own) { return migrate_down(own, 0); }), known().size()
+    );
+}
+
+TEST_F(migrate_suite, down_waits_for_nobody_alive_and_is_not_kept_by_the_dead) {
+    migrate(db_);
+    {
+        session one{another(), {.name = "still-here", .reap_every = 0ms}};
+        auto held = mutex{one, "kept"}.try_acquire();
+        expect_refused(
+            [&] { migrate_down(db_, 0); }, errc::schema_mismatch, {"still-here", "stop"}
+        );
+        EXPECT_TRUE(held->verify());
+    }
+    db_.inner()->use_unchecked([](connection& on, store& stores) {
+        const auto id = session_id::random();
+        stores.sessions->start(on, {id, "dead", 1h});
+        stores.sessions->end(on, id, false);
+    });
+    EXPECT_EQ(list_sessions(db_).size(), 1u);
+    EXPECT_EQ(migrate_down(db_, 0).size(), known().size());
+}
+
+TEST_F(migrate_suite, a_released_file_that_was_edited_is_named_and_nothing_is_changed) {
+    migrate(db_);
+    const migration_record right = first_as_known(true);
+    migration_record edited = right;
+    edited.checksum = std::string(64, 'e');
+    record(edited);
+    const std::string name = "migration 1 (" + right.name + ")";
+    const auto words = {name.c_str(), "edited", "restore the file"};
+    expect_refused([&] { migrate(another()); }, errc::schema_mismatch, words);
+    expect_refused([&] { migrate(another(), {.resume = true}); }, errc::schema_mismatch, words);
+    expect_refused([&] { migrate_down(another(), 0); }, errc::schema_mismatch, words);
+    expect_refused([&] { require_schema(another()); }, errc::schema_mismatch, words);
+    expect_refused([&] { session{another()}; }, errc::schema_mismatch, words);
+    EXPECT_NE(migration_status(db_).at(0).problem.find("edited"), std::string::npos);
+    record(right);
+    expect_whole();
+    migrate_down(db_, 0);
+}
+
+TEST_F(migrate_suite, a_schema_newer_than_the_program_is_left_alone) {
+    migrate(db_);
+    const int version = newest() + 1;
+    record({version, "of_tomorrow", std::string(64, 'f'), true});
+    const auto words = {"of_tomorrow", "newer than this program", "upgrade this program"};
+    expect_refused([&] { migrate(another()); }, errc::schema_mismatch, words);
+    expect_refused([&] { migrate_down(another(), 0); }, errc::schema_mismatch, words);
+    expect_refused([&] { require_schema(another()); }, errc::schema_mismatch, words);
+    const auto steps = migration_status(db_);
+    ASSERT_EQ(steps.size(), known().size() + 1);
+    EXPECT_NE(steps.back().problem.find("newer"), std::string::npos);
+    forget(version);
+    expect_whole();
+    migrate_down(db_, 0);
+}
+
+TEST_F(migrate_suite, a_half_applied_migration_is_named_and_resumed_on_request) {
+    record(first_as_known(false));
+    const auto words = {"migration 1", "not finished", "--resume"};
+    expect_refused([&] { migrate(another()); }, errc::schema_mismatch, words);
+    expect_refused([&] { require_schema(another()); }, errc::schema_mismatch, words);
+    EXPECT_TRUE(migration_status(db_).at(0).is_half_applied);
+    EXPECT_FALSE(migration_status(db_).at(0).is_applied);
+    EXPECT_EQ(migrate(db_, {.resume = true}).size(), known().size());
+    expect_whole();
+    migrate_down(db_, 0);
+}
+
+TEST_F(migrate_suite, a_half_applied_migration_can_be_taken_back_instead) {
+    if (migrates_in_transactions()) return;  // there is no such state
+    const migration first = known().front();
+    record(first_as_known(false));
+    on_schema([&](connection& on, schema_store& schema) {
+        schema.apply(on, split_statements(schema.with_names(first.up)).front() + ";\n");
+    });
+    EXPECT_EQ(migrate_down(db_, 0).size(), 1u);
+}
+
+// Where each statement of DDL commits by itself: after any number of them, all of them can be run
+// again.
+TEST_F(migrate_suite, every_statement_can_be_the_last_before_an_interruption) {
+    if (migrates_in_transactions() || !has_sql()) return;  // see the test below
+    const migration first = known().front();
+    const auto statements = on_schema([&](connection&, schema_store& schema) {
+        return split_statements(schema.with_names(first.up));
+    });
+    for (std::size_t count = 0; count <= statements.size(); ++count) {
+        SCOPED_TRACE(count);
+        record(first_as_known(false));
+        db_.inner()->use_unchecked([&](connection& on, store&) {
+            for (std::size_t at = 0; at < count; ++at) on.execute(statements[at]);
+        });
+        expect_refused([&] { migrate(another()); }, errc::schema_mismatch, {"--resume"});
+        EXPECT_EQ(migrate(another(), {.resume = true}).size(), known().size());
+        expect_whole();
+        migrate_down(db_, 0);
+        EXPECT_EQ(names(), std::vector<std::string>{});
+    }
+}
+
+// A process that dies, or loses the database, at any point of the way up or down.
+TEST_F(migrate_suite, whatever_request_is_lost_the_next_run_finishes) {
+    const auto plan = std::make_shared<fault_plan>();
+    const auto resume = [&] {
+        const bool is_half = migration_status(db_).front().is_half_applied;
+        if (migrates_in_transactions()) EXPECT_FALSE(is_half);
+        if (is_half) {
+            expect_refused([&] { migrate(another()); }, errc::schema_mismatch, {"--resume"});
+        }
+        migrate(another(), {.resume = is_half});
+    };
+    for (const fault how : {fault::lost_before_sending, fault::lost_after_it}) {
+        bool was_hit = true;
+        for (int call = 1; was_hit; ++call) {
+            SCOPED_TRACE(std::string(name_of(how)) + " at call " + std::to_string(call));
+            plan->fail_call(call, how);
+            thrown_by([&] { migrate(another(plan->wrapper())); });
+            was_hit = plan->strikes() > 0;
+            resume();
+            expect_whole();
+            plan->fail_call(call, how);
+            thrown_by([&] { migrate_down(another(plan->wrapper()), 0); });
+            was_hit = was_hit || plan->strikes() > 0;
+            migrate_down(another(), 0);
+            ASSERT_EQ(names(), std::vector<std::string>{});
+        }
+    }
+}
+
+TEST_F(migrate_suite, where_tables_may_not_be_made_it_says_so_and_writes_nothing) {
+    EXPECT_EQ(current().forbidden_places.empty(), !has_sql());
+    for (const forbidden_place& place : current().forbidden_places) {
+        SCOPED_TRACE(place.why);
+        const auto found = place.run(prefix_, [](const database& there) { migrate(there); });
+        ASSERT_TRUE(found.thrown) << "it was allowed";
+        EXPECT_EQ(found.thrown->code(), place.expected) << found.thrown->what();
+        EXPECT_EQ(found.left, std::vector<std::string>{});
+    }
+}
+
+TEST_F(migrate_suite, the_sql_for_review_does_by_hand_what_migrate_does) {
+    if (!has_sql()) return;  // the model has none
+    migrate(db_);
+    const auto made_by_migrate = names();
+    migrate_down(db_, 0);
+    const engine which = db_.server().engine;
+    const table_names table_names{prefix_, ""};
+    const auto by_hand = [&](const std::string& sql) {
+        db_.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(sql); });
+    };
+    by_hand(migration_sql(which, table_names));
+    EXPECT_EQ(names(), made_by_migrate);
+    expect_whole();
+    EXPECT_TRUE(migrate(db_).empty());
+    by_hand(migration_sql(which, table_names, newest(), 0));
+    expect_refused([&] { require_schema(another()); }, errc::schema_missing, {"migrate"});
+    EXPECT_TRUE(migrate_down(db_, 0).empty()) << "but the table of records, which it removes";
+}
+
+}  // namespace
+}  // namespace leasehold::testing

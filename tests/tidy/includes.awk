@@ -1,0 +1,73 @@
+# Who may include whom. Reads `path:line:#include "…"`; see check_include_direction in check.
+BEGIN {
+    FS = ":"
+    # Left may include right. What is not named here is not allowed; a folder may include itself.
+    may["core"] = "public"
+    may["store"] = "public core"
+    may["dialect"] = "public core store"
+    may["driver"] = "public core public_driver"
+    may["session"] = "public core store"
+    may["lock"] = "public core store session"
+    may["upkeep"] = "public core store session"
+    may["cli"] = "public public_driver"
+    may["public"] = ""
+    may["public_driver"] = "public"
+    # Single files that may do more, each for a reason.
+    also["src/session/database.cpp dialect/dialects.hpp"] = "the one place that chooses a dialect"
+    also["src/session/database.cpp dialect/sql_text.hpp"] = "checks table names before any dialect"
+    also["src/session/database.cpp upkeep/schema_check.hpp"] = "looks at the schema on first use"
+    also["src/session/heartbeat.cpp upkeep/reaper.hpp"] = "every session cleans up now and then"
+    also["src/session/session.hpp lock/grant.hpp"] = "a session knows what it holds"
+}
+
+function layer_of(path,    parts) {
+    sub(/^(src|include)\//, "", path)
+    if (path ~ /^leasehold\/driver\//) return "public_driver"
+    if (path ~ /^leasehold\//) return "public"
+    if (path !~ /\//) return ""
+    split(path, parts, "/")
+    return parts[1]
+}
+
+# Of src/dialect/mysql/x.cpp and dialect/mysql/x.hpp: mysql. Of src/driver/mysql_x.cpp: mysql.
+function engine_of(path,    name) {
+    sub(/^src\//, "", path)
+    if (path ~ /^dialect\/[^\/]+\//) {
+        name = path
+        sub(/^dialect\//, "", name)
+        sub(/\/.*/, "", name)
+        return name
+    }
+    if (path ~ /^driver\//) {
+        name = path
+        sub(/^driver\//, "", name)
+        sub(/[_.].*/, "", name)
+        return name
+    }
+    return ""
+}
+
+{
+    file = $1
+    line = $2
+    what = $3
+    sub(/^#include "/, "", what)
+    sub(/".*/, "", what)
+    if (what ~ /^migrations_[a-z]+\.inc$/ && file ~ /^src\/dialect\/[a-z]+\/schema_store\.cpp$/) next
+    from = layer_of(file)
+    to = layer_of(what)
+    if (to == "") {
+        printf "%s:%d: \"%s\" is not a path from include/ or src/\n", file, line, what
+        next
+    }
+    if ((file " " what) in also) next
+    is_allowed = from == to || index(" " may[from] " ", " " to " ")
+    if (is_allowed && from == to && engine_of(file) != "" && engine_of(what) != "") {
+        # A dialect, or a driver, does not know another; SOCI's stands on MySQL's text and errors.
+        is_allowed = engine_of(file) == engine_of(what) || engine_of(file) == "soci"
+        if (file ~ /^src\/driver\/mysql/ && engine_of(what) == "soci") is_allowed = 0
+    }
+    if (!is_allowed) {
+        printf "%s:%d: %s may not include %s (%s)\n", file, line, from, to, what
+    }
+}

@@ -1,0 +1,111 @@
+#pragma once
+// What the tests of sessions and locks on the model share: the model, a way to break its
+// connections, what the observer was told, and sessions that live long or short.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leasehold/leasehold.hpp"
+#include "support/eventually.hpp"
+#include "support/faulty_connection.hpp"
+#include "support/memory_store.hpp"
+
+namespace leasehold::testing {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+class event_log final : public observer {
+public:
+    void on_event(const event& what) noexcept override {
+        const std::lock_guard guard{mutex_};
+        kinds_.push_back(what.kind);
+    }
+    int count(event_kind kind) const {
+        const std::lock_guard guard{mutex_};
+        return static_cast<int>(std::count(kinds_.begin(), kinds_.end(), kind));
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<event_kind> kinds_;
+};
+
+class model_test : public ::testing::Test {
+protected:
+    // Far from its next heartbeat: whatever is sent, a test has asked for.
+    static session_settings calm(const char* name = "calm") {
+        session_settings settings;
+        settings.name = name;
+        settings.ttl = 1h;
+        settings.reap_every = 0ms;
+        return settings;
+    }
+    // The shortest life there is, told 0.6 s after its last heartbeat; 0.4 s are left for a test
+    // machine that is late.
+    static session_settings brief(const char* name = "brief") {
+        session_settings settings = calm(name);
+        settings.ttl = 1s;
+        settings.margin = 400ms;
+        settings.heartbeat_every = 200ms;
+        return settings;
+    }
+    // Asks often and lives long.
+    static session_settings eager(const char* name = "eager") {
+        session_settings settings = calm(name);
+        settings.ttl = 60s;
+        settings.heartbeat_every = 20ms;
+        return settings;
+    }
+
+    // Through the plan, as a process with a bad network; and without, as all others.
+    database faulty() {
+        database_settings settings;
+        settings.observer = events_;
+        return model_.open(settings, plan_->wrapper());
+    }
+    database sound() { return model_.open(); }
+
+    std::optional<lock_row> row(const key& name) {
+        return model_.server().with_tables([&](memory_tables& tables) {
+            const auto found = tables.locks.find(name.name());
+            return found == tables.locks.end() ? std::nullopt : std::optional{found->second};
+        });
+    }
+    std::optional<session_row> row(const session_id& id) {
+        return model_.server().with_tables([&](memory_tables& tables) {
+            const auto found = tables.sessions.find(id);
+            return found == tables.sessions.end() ? std::nullopt : std::optional{found->second};
+        });
+    }
+    // How long the model would still refuse the key to others, asked past every plan.
+    std::chrono::microseconds remaining(const key& name) {
+        const auto on = model_.connect();
+        const auto found = model_.stores().locks->describe(*on, name);
+        return found && found->is_held ? found->remaining : 0us;
+    }
+
+    memory_database model_;
+    std::shared_ptr<fault_plan> plan_ = std::make_shared<fault_plan>();
+    std::shared_ptr<event_log> events_ = std::make_shared<event_log>();
+    const key name_{"k"};
+};
+
+// What an operation threw, or nothing.
+inline std::optional<error> thrown_by(const std::function<void()>& run) {
+    try {
+        run();
+    } catch (const error& failure) {
+        return failure;
+    }
+    return std::nullopt;
+}
+
+}  // namespace leasehold::testing

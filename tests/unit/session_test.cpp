@@ -1,0 +1,449 @@
+// leasehold::session on the model: told before lost, never revived, and what its end leaves behind.
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "unit/model_fixture.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using session_test = model_test;
+
+// ---------------------------------------------------------------------------- told before lost
+
+class cut_off : public model_test, public ::testing::WithParamInterface<fault> {};
+
+// Promise 5: at the moment the holder is told, the database still refuses everybody else.
+TEST_P(cut_off, a_holder_is_told_before_the_database_lets_go) {
+    session mine{faulty(), brief()};
+    session other{sound(), calm("other")};
+    mutex closing{mine, name_};
+    auto held = closing.try_acquire();
+    ASSERT_TRUE(held);
+    std::atomic<std::int64_t> left = -1;
+    std::atomic<bool> others_got_it = true;
+    const std::stop_callback on_loss{held->lost(), [&] {
+                                         others_got_it =
+                                             static_cast<bool>(mutex(other, name_).try_acquire());
+                                         left = remaining(name_).count();
+                                     }};
+    plan_->fail_every("heartbeat", GetParam());
+    ASSERT_TRUE(stopped(held->lost(), 20s));
+    ASSERT_TRUE(eventually([&] { return left != -1; }));
+    EXPECT_FALSE(others_got_it);
+    EXPECT_GT(left, 0) << "told only when the lease was over";
+    EXPECT_EQ(held->why_lost(), loss_reason::expired);
+    EXPECT_FALSE(held->held_locally());
+    EXPECT_FALSE(mine.is_live());
+    EXPECT_TRUE(stopped(mine.lost(), 20s));
+    EXPECT_GE(plan_->strikes(), 1);
+    plan_->let_go();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    session_test,
+    cut_off,
+    ::testing::Values(
+        fault::lost_before_sending, fault::lost_on_the_way, fault::refused, fault::hangs
+    ),
+    [](const auto& each) { return name_of(each.param); }
+);
+
+// The database goes on renewing for a holder that hears nothing; it must stop all the same.
+TEST_F(session_test, renewals_whose_answers_are_lost_do_not_count) {
+    session mine{faulty(), brief()};
+    auto held = mutex{mine, name_}.try_acquire();
+    ASSERT_TRUE(held);
+    const auto deadline = mine.deadline();
+    plan_->fail_every("heartbeat", fault::lost_after_it);
+    ASSERT_TRUE(stopped(held->lost(), 20s));
+    EXPECT_EQ(held->why_lost(), loss_reason::expired);
+    EXPECT_LE(mine.deadline(), deadline + 200ms) << "only what was answered before may count";
+}
+
+// Promise 6. The heartbeat was sent in time and is carried out, but its answer comes too late.
+TEST_F(session_test, a_late_success_does_not_revive) {
+    session mine{faulty(), brief()};
+    mutex closing{mine, name_};
+    auto held = closing.try_acquire();
+    plan_->fail_every("heartbeat", fault::answered_late);
+    ASSERT_TRUE(stopped(mine.lost(), 20s));
+    const auto deadline = mine.deadline();
+    plan_->heal();
+    plan_->let_go();
+    // The answer arrives; what follows it is the session's goodbye, and no heartbeat.
+    ASSERT_TRUE(model_.wait_until_free(name_, 20s));
+    EXPECT_FALSE(mine.is_live());
+    EXPECT_EQ(mine.why_lost(), loss_reason::expired);
+    EXPECT_EQ(mine.deadline(), deadline);
+    EXPECT_FALSE(held->held_locally());
+    EXPECT_FALSE(held->verify());
+    const auto failure = thrown_by([&] { (void)closing.try_acquire(); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::session_lost);
+}
+
+TEST_F(session_test, an_outage_shorter_than_the_lease_is_ridden_over) {
+    session mine{faulty(), eager()};
+    auto held = mutex{mine, name_}.try_acquire();
+    plan_->fail_every("", fault::lost_before_sending);  // also every attempt to connect
+    ASSERT_TRUE(plan_->wait_for_strikes(4, 20s));
+    const auto deadline = mine.deadline();
+    plan_->heal();
+    EXPECT_TRUE(eventually([&] { return mine.deadline() > deadline; }));
+    EXPECT_TRUE(held->verify());
+    EXPECT_GE(events_->count(event_kind::late_heartbeat), 3);
+}
+
+TEST_F(session_test, the_row_is_let_go_only_when_everybody_was_told) {
+    auto settings = brief();
+    settings.ttl = 2s;
+    settings.margin = 900ms;
+    session mine{faulty(), settings};
+    auto held = mutex{mine, name_}.try_acquire();
+    std::atomic<bool> was_told = false;
+    std::atomic<bool> was_free_meanwhile = true;
+    const std::stop_callback slow_to_stop{held->lost(), [&] {
+                                              was_free_meanwhile =
+                                                  model_.wait_until_free(name_, 300ms);
+                                              was_told = true;
+                                          }};
+    plan_->fail_every("heartbeat", fault::refused);
+    EXPECT_TRUE(eventually([&] { return was_told.load(); }));
+    EXPECT_FALSE(was_free_meanwhile) << "others could have it before the holder had stopped";
+    // And then at once, rather than at its expiry.
+    EXPECT_TRUE(model_.wait_until_free(name_, 20s));
+}
+
+TEST_F(session_test, what_a_lost_session_held_is_free_at_once_when_it_can_still_say_so) {
+    session mine{faulty(), calm()};
+    auto held = mutex{mine, name_}.try_acquire();
+    plan_->fail_every("heartbeat", fault::refused);
+    model_.age_session(mine.id(), 2h);  // as far as the database knows it is dead
+    EXPECT_FALSE(model_.is_held(name_));
+    EXPECT_TRUE(mine.is_live()) << "its own deadline is an hour away";
+    EXPECT_FALSE(held->verify()) << "but who asks is told";
+    EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
+}
+
+TEST_F(session_test, a_session_ended_by_the_database_is_noticed_by_the_next_heartbeat) {
+    session mine{faulty(), eager()};
+    auto held = mutex{mine, name_}.try_acquire();
+    model_.age_session(mine.id(), 1h);
+    EXPECT_TRUE(stopped(held->lost(), 20s));
+    EXPECT_TRUE(stopped(mine.lost(), 20s));
+    EXPECT_EQ(mine.why_lost(), loss_reason::ended_by_server);
+    EXPECT_EQ(held->why_lost(), loss_reason::ended_by_server);
+    EXPECT_FALSE(mine.is_live());
+}
+
+TEST_F(session_test, a_session_whose_row_is_gone_is_ended) {
+    session mine{faulty(), eager()};
+    model_.remove_session_row(mine.id());
+    EXPECT_TRUE(stopped(mine.lost(), 20s));
+    EXPECT_EQ(mine.why_lost(), loss_reason::ended_by_server);
+}
+
+TEST_F(session_test, a_lease_freed_by_force_is_noticed_and_the_others_are_kept) {
+    session mine{faulty(), eager()};
+    auto forced = mutex{mine, name_}.try_acquire();
+    auto kept = mutex{mine, "kept"}.try_acquire();
+    ASSERT_TRUE(force_release(sound(), name_));
+    EXPECT_TRUE(stopped(forced->lost(), 20s));
+    EXPECT_EQ(forced->why_lost(), loss_reason::taken_over);
+    EXPECT_FALSE(kept->lost().stop_requested());
+    EXPECT_TRUE(kept->verify());
+    EXPECT_TRUE(mine.is_live());
+    EXPECT_EQ(forced->release(), release_outcome::not_held);
+}
+
+// The question "which are held" may be the call that fails: it is asked again.
+TEST_F(session_test, force_is_noticed_although_any_one_call_on_the_way_fails) {
+    for (int number = 1;; ++number) {
+        session mine{faulty(), eager()};
+        const key name = "k" + std::to_string(number);
+        auto forced = mutex{mine, name}.try_acquire();
+        auto kept = mutex{mine, "kept"}.try_acquire();
+        plan_->fail_call(number, fault::lost_after_it);
+        ASSERT_TRUE(force_release(sound(), name));
+        EXPECT_TRUE(stopped(forced->lost(), 20s)) << number;
+        EXPECT_TRUE(mine.is_live());
+        EXPECT_TRUE(kept->verify());
+        if (plan_->strikes() == 0) break;  // it was noticed before so many calls
+        plan_->heal();
+    }
+}
+
+TEST_F(session_test, every_one_of_many_leases_is_told) {
+    session mine{faulty(), eager()};
+    constexpr int count = 500;
+    std::vector<acquisition> held;
+    std::atomic<int> told = 0;
+    std::vector<std::unique_ptr<std::stop_callback<std::function<void()>>>> callbacks;
+    for (int each = 0; each < count; ++each) {
+        held.push_back(mutex{mine, "k" + std::to_string(each)}.try_acquire());
+        ASSERT_TRUE(held.back());
+        callbacks.push_back(std::make_unique<std::stop_callback<std::function<void()>>>(
+            held.back()->lost(), [&] { ++told; }
+        ));
+    }
+    model_.age_session(mine.id(), 1h);
+    EXPECT_TRUE(eventually([&] { return told == count; }));
+    for (auto& each : held) EXPECT_EQ(each->why_lost(), loss_reason::ended_by_server);
+}
+
+// --------------------------------------------------------------------------------- fixed terms
+
+TEST_F(session_test, a_fixed_term_is_told_at_its_own_end_and_not_with_the_session) {
+    session mine{faulty(), calm()};
+    auto brief_one = mutex{mine, name_, {.hold_at_most = 1s}}.try_acquire();
+    auto long_one = mutex{mine, "long", {.hold_at_most = 1h}}.try_acquire();
+    ASSERT_TRUE(stopped(brief_one->lost(), 20s));
+    EXPECT_GT(remaining(name_), 0us) << "a sixth of the term before the database lets go";
+    EXPECT_EQ(brief_one->why_lost(), loss_reason::expired);
+    EXPECT_FALSE(long_one->lost().stop_requested());
+    EXPECT_TRUE(mine.is_live());
+}
+
+// The watching thread sleeps when the grant comes: its nap must not be what decides.
+TEST_F(session_test, a_short_term_does_not_wait_for_the_end_of_a_nap) {
+    session mine{faulty(), calm()};
+    std::vector<std::chrono::nanoseconds> late;
+    for (int round = 0; round < 15; ++round) {
+        auto held = mutex{mine, "k" + std::to_string(round), {.hold_at_most = 50ms}}.try_acquire();
+        ASSERT_TRUE(stopped(held->lost(), 20s));
+        late.push_back(local_clock::now() - held->deadline());
+    }
+    std::nth_element(late.begin(), late.begin() + 7, late.end());
+    EXPECT_LT(late[7], 25ms) << "the usual round was late by " << late[7].count() << " ns";
+}
+
+TEST_F(session_test, a_fixed_term_outlives_its_session_and_is_told_all_the_same) {
+    std::optional<session> mine{std::in_place, faulty(), calm()};
+    auto held = mutex{*mine, name_, {.hold_at_most = 1s}}.try_acquire();
+    mine.reset();
+    EXPECT_TRUE(model_.is_held(name_));
+    EXPECT_TRUE(held->held_locally());
+    EXPECT_FALSE(held->lost().stop_requested());
+    ASSERT_TRUE(stopped(held->lost(), 20s));
+    EXPECT_GT(remaining(name_), 0us);
+    EXPECT_EQ(held->why_lost(), loss_reason::expired);
+    EXPECT_EQ(held->release(), release_outcome::released) << "its row was still there";
+}
+
+// ------------------------------------------------------------------------------------- the end
+
+TEST_F(session_test, ending_releases_everything_and_removes_the_row) {
+    session mine{faulty(), calm()};
+    std::vector<acquisition> held;
+    for (int each = 0; each < 20; ++each) {
+        held.push_back(mutex{mine, "k" + std::to_string(each)}.try_acquire());
+    }
+    mine.end();
+    EXPECT_FALSE(row(mine.id()));
+    for (int each = 0; each < 20; ++each) {
+        EXPECT_FALSE(row(key{"k" + std::to_string(each)})->owner);
+        const auto at = static_cast<std::size_t>(each);
+        EXPECT_TRUE(held[at]->lost().stop_requested());
+        EXPECT_EQ(held[at]->why_lost(), loss_reason::session_ended);
+        EXPECT_EQ(held[at]->release(), release_outcome::not_held);
+    }
+    EXPECT_FALSE(mine.lost().stop_requested()) << "ended by its owner is not lost";
+    EXPECT_EQ(mine.why_lost(), loss_reason::session_ended);
+    mine.end();  // again, without effect
+}
+
+TEST_F(session_test, ending_tells_before_it_frees) {
+    session mine{faulty(), calm()};
+    auto held = mutex{mine, name_}.try_acquire();
+    std::atomic<bool> was_held_when_told = false;
+    const std::stop_callback on_loss{
+        held->lost(), [&] { was_held_when_told = model_.is_held(name_); }};
+    mine.end();
+    EXPECT_TRUE(was_held_when_told);
+    EXPECT_FALSE(model_.is_held(name_));
+}
+
+// A hold whose session row is missing counts as alive, so the row must stay where a hold may.
+TEST_F(session_test, a_row_whose_holds_could_not_be_released_expires_instead_of_going) {
+    session mine{faulty(), calm()};
+    auto held = mutex{mine, name_}.try_acquire();
+    plan_->fail_every("release_owner", fault::refused);
+    mine.end();
+    EXPECT_GE(events_->count(event_kind::release_failed), 1);
+    EXPECT_TRUE(row(name_)->owner) << "the test is about a row that could not be freed";
+    EXPECT_FALSE(model_.is_held(name_));
+    EXPECT_TRUE(row(mine.id()));
+}
+
+TEST_F(session_test, ending_while_an_acquire_is_under_way_leaves_no_key_stuck) {
+    session mine{faulty(), calm()};
+    plan_->fail_in_turn("try_acquire", {fault::answered_late});
+    std::jthread acquiring{[&] {
+        auto got = mutex{mine, name_}.try_acquire();
+        EXPECT_TRUE(got);
+        EXPECT_EQ(got->why_lost(), loss_reason::session_ended);
+        EXPECT_TRUE(got->lost().stop_requested());
+        EXPECT_FALSE(got->held_locally());
+    }};
+    ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+    ASSERT_TRUE(eventually([&] { return model_.is_held(name_); }));
+    mine.end();
+    EXPECT_FALSE(model_.is_held(name_));
+    plan_->let_go();
+}
+
+TEST_F(session_test, ending_while_a_release_is_under_way_leaves_no_key_stuck) {
+    session mine{faulty(), calm()};
+    auto held = mutex{mine, name_}.try_acquire();
+    plan_->fail_every("release", fault::hangs);
+    std::jthread releasing{[&] { held->release(); }};
+    ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+    mine.end();
+    EXPECT_FALSE(model_.is_held(name_));
+    plan_->let_go();
+}
+
+// Ghosts with a fixed term do not die with their session.
+TEST_F(session_test, ending_settles_what_is_in_doubt) {
+    std::atomic<bool> is_ending = false;
+    session mine{faulty(), calm()};
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement == "try_acquire") return fault::lost_after_it;
+        if (is_ending) return std::nullopt;
+        return fault::lost_on_the_way;
+    });
+    mutex closing{mine, name_, {.hold_at_most = 1h}};
+    const auto failure = thrown_by([&] { (void)closing.try_acquire(); });
+    ASSERT_TRUE(failure);
+    EXPECT_TRUE(failure->outcome_is_unknown());
+    EXPECT_TRUE(model_.is_held(name_));
+    is_ending = true;
+    mine.end();
+    EXPECT_FALSE(model_.is_held(name_));
+    plan_->heal();
+}
+
+TEST_F(session_test, moving_over_a_session_ends_it) {
+    session one{faulty(), calm("one")};
+    session two{faulty(), calm("two")};
+    const auto first = one.id();
+    const auto second = two.id();
+    one = std::move(two);
+    EXPECT_FALSE(row(first));
+    EXPECT_TRUE(row(second));
+    EXPECT_EQ(one.id(), second);
+    EXPECT_TRUE(one.is_live());
+}
+
+// ----------------------------------------------------------------------------------- callbacks
+
+TEST_F(session_test, a_callback_may_release_and_destroy_leases) {
+    session mine{faulty(), eager()};
+    std::optional<acquisition> one = mutex{mine, "one"}.try_acquire();
+    std::optional<acquisition> two = mutex{mine, "two"}.try_acquire();
+    std::atomic<int> told = 0;
+    const std::stop_token first = (*one)->lost();
+    const std::stop_token second = (*two)->lost();
+    const auto drop_both = [&] {
+        (*one)->release();
+        (*two)->release();
+        ++told;
+    };
+    {
+        const std::stop_callback on_first{first, drop_both};
+        const std::stop_callback on_second{second, drop_both};
+        model_.age_session(mine.id(), 1h);
+        EXPECT_TRUE(eventually([&] { return told == 2; }));
+    }
+    std::optional<acquisition> three = mutex{mine, "three"}.try_acquire();
+}
+
+TEST_F(session_test, a_callback_may_destroy_its_own_lease) {
+    session mine{faulty(), eager()};
+    std::optional<acquisition> held = mutex{mine, name_}.try_acquire();
+    std::atomic<bool> told = false;
+    const std::stop_callback on_loss{(*held)->lost(), [&] {
+                                         held.reset();
+                                         told = true;
+                                     }};
+    ASSERT_TRUE(force_release(sound(), name_));
+    EXPECT_TRUE(eventually([&] { return told.load(); }));
+}
+
+TEST_F(session_test, a_callback_may_end_its_session) {
+    session mine{faulty(), eager()};
+    auto held = mutex{mine, name_}.try_acquire();
+    std::atomic<bool> told = false;
+    const std::stop_callback on_loss{mine.lost(), [&] {
+                                         mine.end();
+                                         told = true;
+                                     }};
+    model_.age_session(mine.id(), 1h);
+    EXPECT_TRUE(eventually([&] { return told.load(); }));
+}
+
+// Both threads of a session can be the one that tells; either may find itself giving up the last
+// reference.
+class last_reference : public model_test, public ::testing::WithParamInterface<bool> {};
+TEST_P(last_reference, may_be_given_up_by_a_callback) {
+    const bool by_heartbeat = GetParam();
+    auto mine = std::make_unique<session>(faulty(), by_heartbeat ? eager() : brief());
+    const auto id = mine->id();
+    std::atomic<bool> told = false;
+    const std::stop_token lost = mine->lost();
+    const std::stop_callback on_loss{lost, [&] {
+                                         mine.reset();
+                                         told = true;
+                                     }};
+    if (by_heartbeat) {
+        model_.age_session(id, 1h);
+    } else {
+        plan_->fail_every("heartbeat", fault::hangs);
+    }
+    EXPECT_TRUE(eventually([&] { return told.load() || plan_->strikes() > 0; }));
+    if (!by_heartbeat) {
+        EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+        plan_->let_go();  // ending waits for the heartbeat under way
+    }
+    EXPECT_TRUE(eventually([&] { return told.load(); }));
+}
+INSTANTIATE_TEST_SUITE_P(session_test, last_reference, ::testing::Bool());
+
+// A level found lost by one call is told to all, who may release theirs while that call goes on.
+TEST_F(session_test, a_callback_may_release_other_levels_of_a_recursive_hold) {
+    session mine{faulty(), calm()};
+    mutex closing{mine, name_, {.recursive = true}};
+    auto outer = closing.try_acquire();
+    auto inner = closing.try_acquire();
+    ASSERT_TRUE(outer && inner);
+    std::atomic<int> told = 0;
+    const std::stop_callback on_loss{outer->lost(), [&] {
+                                         outer->release();
+                                         (void)closing.try_acquire();
+                                         ++told;
+                                     }};
+    ASSERT_TRUE(force_release(sound(), name_));
+    (void)closing.try_acquire();  // finds out by re-entering
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(inner->why_lost(), loss_reason::taken_over);
+}
+
+TEST_F(session_test, releasing_one_level_that_is_lost_tells_the_others) {
+    session mine{faulty(), calm()};
+    mutex closing{mine, name_, {.recursive = true}};
+    auto outer = closing.try_acquire();
+    auto inner = closing.try_acquire();
+    std::atomic<int> told = 0;
+    const std::stop_callback on_loss{outer->lost(), [&] {
+                                         outer->release();
+                                         ++told;
+                                     }};
+    ASSERT_TRUE(force_release(sound(), name_));
+    EXPECT_EQ(inner->release(), release_outcome::not_held);
+    EXPECT_EQ(told, 1);
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,54 @@
+#pragma once
+// An empty database, schema or file to make tables in, for each engine; and what is in it, in
+// words that can be compared. Each <engine>_place.cpp defines make_place().
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "leasehold/leasehold.hpp"
+#include "session/database.hpp"
+
+namespace leasehold::testing {
+
+class place {
+public:
+    // Fails the run where the backend is required and absent; see tests/README.md.
+    place();
+    ~place();  // removes it with all that is in it
+    place(const place&) = delete;
+    place& operator=(const place&) = delete;
+
+    // What a new process needs to open it.
+    const std::string& url() const noexcept { return url_; }
+    // A handle with a pool of its own.
+    database open() const { return open_url(url_); }
+
+    // Runs a file as a person would with the engine's own tool.
+    void load(const std::string& script) const;
+
+    // Everything the engine says of what is here: tables, columns, types, nullability, defaults,
+    // keys, indexes, checks, storage options; one line for each, sorted.
+    std::vector<std::string> shape() const;
+
+    // The file of schema/ that should make the same.
+    static const char* schema_file();
+    // Statements that change the shape, one way each.
+    static std::vector<std::string> alterations();
+    static database open_url(const std::string& url);
+
+private:
+    std::string url_;
+    std::string name_;
+};
+
+// Each statement on its own, on one connection.
+inline void run_in(const database& db, const std::vector<std::string>& statements) {
+    db.inner()->use_unchecked([&](connection& on, store&) {
+        for (const std::string& each : statements) on.execute(each);
+    });
+}
+
+// The rows of a query, a line for each, columns separated by " | ".
+std::vector<std::string> lines_of(connection& on, const std::string& sql);
+
+}  // namespace leasehold::testing

@@ -1,0 +1,93 @@
+// PostgreSQL: a schema of its own, which the search path of its URL names.
+#include <algorithm>
+
+#include "leasehold/driver/postgres.hpp"
+#include "support/required.hpp"
+#include "support/url.hpp"
+#include "upkeep/place.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+std::string server() { return require_url("postgres"); }
+
+// What pg_dump would have to say of a schema. Names of the schema itself are left out.
+constexpr const char* shape_queries[] = {
+    // Tables, indexes, sequences, views.
+    R"sql(SELECT 'relation', relname, relkind::text, relpersistence::text,
+                 array_to_string(reloptions, ','), relrowsecurity::text, relacl::text
+            FROM pg_class WHERE relnamespace = current_schema()::regnamespace)sql",
+    R"sql(SELECT 'column', c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
+                 CASE WHEN a.attnotnull THEN 'not null' ELSE 'nullable' END,
+                 pg_get_expr(d.adbin, d.adrelid), a.attidentity::text, a.attgenerated::text,
+                 a.attstorage::text, l.collname, col_description(c.oid, a.attnum)
+            FROM pg_class c
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+            LEFT JOIN pg_collation l ON l.oid = a.attcollation
+           WHERE c.relnamespace = current_schema()::regnamespace)sql",
+    R"sql(SELECT 'constraint', conrelid::regclass::text, conname, contype::text,
+                 pg_get_constraintdef(oid), condeferrable::text, convalidated::text
+            FROM pg_constraint WHERE connamespace = current_schema()::regnamespace)sql",
+    R"sql(SELECT 'index', replace(pg_get_indexdef(i.indexrelid), current_schema() || '.', ''),
+                 i.indisvalid::text, i.indisprimary::text, i.indisunique::text
+            FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+           WHERE c.relnamespace = current_schema()::regnamespace)sql",
+    R"sql(SELECT 'function', proname FROM pg_proc
+           WHERE pronamespace = current_schema()::regnamespace)sql",
+    R"sql(SELECT 'trigger', tgname, tgrelid::regclass::text
+            FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+           WHERE c.relnamespace = current_schema()::regnamespace)sql",
+    R"sql(SELECT 'type', typname FROM pg_type
+           WHERE typnamespace = current_schema()::regnamespace)sql",
+};
+
+}  // namespace
+
+place::place() : name_(fresh_prefix() + "place") {
+    run_in(postgres::open(server()), {"CREATE SCHEMA " + name_});
+    url_ = with_option(server(), "options=-csearch_path%3D" + name_);
+}
+
+place::~place() { run_in(postgres::open(server()), {"DROP SCHEMA " + name_ + " CASCADE"}); }
+
+database place::open_url(const std::string& url) { return postgres::open(url); }
+
+void place::load(const std::string& script) const {
+    open().inner()->use_unchecked([&](connection& on, store&) { on.execute_script(script); });
+}
+
+std::vector<std::string> place::shape() const {
+    std::vector<std::string> lines;
+    open().inner()->use_unchecked([&](connection& on, store&) {
+        for (const char* each : shape_queries) {
+            const auto found = lines_of(on, each);
+            lines.insert(lines.end(), found.begin(), found.end());
+        }
+    });
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+const char* place::schema_file() { return "postgres.sql"; }
+
+std::vector<std::string> place::alterations() {
+    return {
+        "ALTER TABLE leasehold_lock SET (fillfactor = 70)",
+        "ALTER TABLE leasehold_session ALTER COLUMN node_info DROP NOT NULL",
+        "ALTER TABLE leasehold_fence_mark ALTER COLUMN fence TYPE integer",
+        "ALTER TABLE leasehold_fence_mark ALTER COLUMN fence SET DEFAULT 0",
+        "ALTER TABLE leasehold_fence_mark ALTER COLUMN fence SET DEFAULT 1",
+        "ALTER TABLE leasehold_migration ALTER COLUMN applied_at DROP DEFAULT",
+        "ALTER TABLE leasehold_lock DROP CONSTRAINT leasehold_lock_fence_positive",
+        "ALTER TABLE leasehold_lock ADD CONSTRAINT leasehold_lock_fence_positive CHECK (fence > 1)",
+        "CREATE INDEX leasehold_lock_by_session ON leasehold_lock (session_id)",
+        "ALTER TABLE leasehold_lock ADD COLUMN note text",
+        "ALTER TABLE leasehold_session DROP CONSTRAINT leasehold_session_pkey",
+        "ALTER TABLE leasehold_session RENAME COLUMN notices TO news",
+        "CREATE SEQUENCE leasehold_token",
+        "DROP TABLE leasehold_migration",
+    };
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,94 @@
+// SQLite: a file in a folder of its own.
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "leasehold/driver/sqlite.hpp"
+#include "upkeep/place.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+// The text of a CREATE statement without comments, and with one space where there was any white
+// space: CHECKs are nowhere else.
+std::string plain(const std::string& sql) {
+    std::string text;
+    for (std::size_t at = 0; at < sql.size(); ++at) {
+        if (sql.compare(at, 2, "--") == 0) at = std::min(sql.find('\n', at), sql.size() - 1);
+        const bool is_space = sql[at] == ' ' || sql[at] == '\n' || sql[at] == '\t';
+        if (!is_space) {
+            text += sql[at];
+        } else if (!text.empty() && text.back() != ' ') {
+            text += ' ';
+        }
+    }
+    return text;
+}
+
+void add(std::vector<std::string>& lines, const std::string& what, std::vector<std::string> more) {
+    for (const std::string& each : more) lines.push_back(what + " " + plain(each));
+}
+
+}  // namespace
+
+place::place() {
+    name_ = (std::filesystem::temp_directory_path() / "leasehold-XXXXXX").string();
+    if (!mkdtemp(name_.data())) throw std::runtime_error("no temporary folder");
+    url_ = "sqlite:" + name_ + "/leasehold.db";
+}
+
+place::~place() { std::filesystem::remove_all(name_); }
+
+database place::open_url(const std::string& url) { return sqlite::open(url); }
+
+void place::load(const std::string& script) const {
+    const database db = open();
+    db.inner()->create();  // as sqlite3 makes the file it is given
+    db.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(script); });
+}
+
+std::vector<std::string> place::shape() const {
+    std::vector<std::string> lines;
+    open().inner()->use_unchecked([&](connection& on, store&) {
+        const auto tables = lines_of(on, "SELECT name FROM sqlite_master WHERE type = 'table'");
+        add(lines, "object", lines_of(on, "SELECT type, name, tbl_name, sql FROM sqlite_master"));
+        for (const std::string& table : tables) {
+            const std::string of = "('" + table + "')";
+            const auto ask = [&](const std::string& pragma) {
+                add(lines, pragma + " " + table, lines_of(on, "PRAGMA " + pragma + of));
+            };
+            add(lines,
+                "table",
+                lines_of(
+                    on, "SELECT name, type, ncol, wr, strict FROM pragma_table_list" + of
+                ));
+            ask("table_xinfo");
+            ask("foreign_key_list");
+            for (const std::string& index :
+                 lines_of(on, "SELECT name FROM pragma_index_list" + of)) {
+                add(lines, "index " + index, lines_of(on, "PRAGMA index_xinfo('" + index + "')"));
+            }
+            ask("index_list");
+        }
+    });
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+const char* place::schema_file() { return "sqlite.sql"; }
+
+std::vector<std::string> place::alterations() {
+    return {
+        "ALTER TABLE leasehold_session ADD COLUMN note TEXT",
+        "ALTER TABLE leasehold_session RENAME COLUMN notices TO news",
+        "CREATE INDEX leasehold_lock_by_session ON leasehold_lock (session_id)",
+        "DROP TABLE leasehold_fence_mark",
+        "CREATE TABLE leasehold_fence_mark (id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1), "
+        "fence INTEGER NOT NULL, boot_id TEXT)",
+        "DROP TABLE leasehold_migration",
+        "CREATE TABLE leasehold_migration (version INTEGER NOT NULL PRIMARY KEY) WITHOUT ROWID",
+    };
+}
+
+}  // namespace leasehold::testing
