@@ -49,9 +49,13 @@ place::place() : name_(fresh_prefix() + "place") {
     url_ = with_database(server(), name_);
 }
 
-place::~place() { run_in(mysql::open(server()), {"DROP DATABASE " + name_}); }
+place::~place() {
+    run_in(mysql::open(server()), {"DROP DATABASE " + name_});
+}
 
-database place::open_url(const std::string& url) { return mysql::open(url); }
+database place::open_url(const std::string& url) {
+    return mysql::open(url);
+}
 
 void place::load(const std::string& script) const {
     open().inner()->use_unchecked([&](connection& on, store&) { on.execute_script(script); });
@@ -62,8 +66,9 @@ std::vector<std::string> place::shape() const {
     open().inner()->use_unchecked([&](connection& on, store&) {
         for (const char* each : shape_queries) add(lines, lines_of(on, each));
         for (const std::string& table : lines_of(
-                 on, "SELECT table_name FROM information_schema.tables "
-                     "WHERE table_schema = DATABASE()"
+                 on,
+                 "SELECT table_name FROM information_schema.tables "
+                 "WHERE table_schema = DATABASE()"
              )) {
             add(lines, lines_of(on, "SHOW CREATE TABLE " + table));
         }
@@ -72,7 +77,19 @@ std::vector<std::string> place::shape() const {
     return lines;
 }
 
-const char* place::schema_file() { return "mysql.sql"; }
+std::vector<std::string> place::columns() const {
+    return open().inner()->use_unchecked([](connection& on, store&) {
+        return lines_of(
+            on,
+            "SELECT CONCAT(table_name, '.', column_name) FROM information_schema.columns "
+            "WHERE table_schema = DATABASE()"
+        );
+    });
+}
+
+const char* place::schema_file() {
+    return "mysql.sql";
+}
 
 std::vector<std::string> place::alterations() {
     return {

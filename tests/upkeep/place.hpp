@@ -1,7 +1,6 @@
 #pragma once
 // An empty database, schema or file to make tables in, for each engine; and what is in it, in
 // words that can be compared. Each <engine>_place.cpp defines make_place().
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -29,6 +28,9 @@ public:
     // Everything the engine says of what is here: tables, columns, types, nullability, defaults,
     // keys, indexes, checks, storage options; one line for each, sorted.
     std::vector<std::string> shape() const;
+
+    // "table.column" of every table.
+    std::vector<std::string> columns() const;
 
     // The file of schema/ that should make the same.
     static const char* schema_file();

@@ -9,7 +9,9 @@
 namespace leasehold::testing {
 namespace {
 
-std::string server() { return require_url("postgres"); }
+std::string server() {
+    return require_url("postgres");
+}
 
 // What pg_dump would have to say of a schema. Names of the schema itself are left out.
 constexpr const char* shape_queries[] = {
@@ -49,9 +51,13 @@ place::place() : name_(fresh_prefix() + "place") {
     url_ = with_option(server(), "options=-csearch_path%3D" + name_);
 }
 
-place::~place() { run_in(postgres::open(server()), {"DROP SCHEMA " + name_ + " CASCADE"}); }
+place::~place() {
+    run_in(postgres::open(server()), {"DROP SCHEMA " + name_ + " CASCADE"});
+}
 
-database place::open_url(const std::string& url) { return postgres::open(url); }
+database place::open_url(const std::string& url) {
+    return postgres::open(url);
+}
 
 void place::load(const std::string& script) const {
     open().inner()->use_unchecked([&](connection& on, store&) { on.execute_script(script); });
@@ -69,7 +75,19 @@ std::vector<std::string> place::shape() const {
     return lines;
 }
 
-const char* place::schema_file() { return "postgres.sql"; }
+std::vector<std::string> place::columns() const {
+    return open().inner()->use_unchecked([](connection& on, store&) {
+        return lines_of(
+            on,
+            "SELECT table_name || '.' || column_name FROM information_schema.columns "
+            "WHERE table_schema = current_schema()"
+        );
+    });
+}
+
+const char* place::schema_file() {
+    return "postgres.sql";
+}
 
 std::vector<std::string> place::alterations() {
     return {

@@ -38,9 +38,13 @@ place::place() {
     url_ = "sqlite:" + name_ + "/leasehold.db";
 }
 
-place::~place() { std::filesystem::remove_all(name_); }
+place::~place() {
+    std::filesystem::remove_all(name_);
+}
 
-database place::open_url(const std::string& url) { return sqlite::open(url); }
+database place::open_url(const std::string& url) {
+    return sqlite::open(url);
+}
 
 void place::load(const std::string& script) const {
     const database db = open();
@@ -60,9 +64,7 @@ std::vector<std::string> place::shape() const {
             };
             add(lines,
                 "table",
-                lines_of(
-                    on, "SELECT name, type, ncol, wr, strict FROM pragma_table_list" + of
-                ));
+                lines_of(on, "SELECT name, type, ncol, wr, strict FROM pragma_table_list" + of));
             ask("table_xinfo");
             ask("foreign_key_list");
             for (const std::string& index :
@@ -76,7 +78,19 @@ std::vector<std::string> place::shape() const {
     return lines;
 }
 
-const char* place::schema_file() { return "sqlite.sql"; }
+std::vector<std::string> place::columns() const {
+    return open().inner()->use_unchecked([](connection& on, store&) {
+        return lines_of(
+            on,
+            "SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c "
+            "WHERE m.type = 'table'"
+        );
+    });
+}
+
+const char* place::schema_file() {
+    return "sqlite.sql";
+}
 
 std::vector<std::string> place::alterations() {
     return {

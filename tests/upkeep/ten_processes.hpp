@@ -1,0 +1,11 @@
+#pragma once
+// Processes that migrate, for the test of many starting at once.
+#include <string>
+
+namespace leasehold::testing {
+
+// What a child does: waits until its standard input ends, migrates, and says on standard output how
+// many migrations it applied. Answers with its exit status.
+int migrate_as_child(const std::string& url);
+
+}  // namespace leasehold::testing
