@@ -31,7 +31,8 @@ struct job {
 std::string next_file(leasehold::database& db, const job& mine) {
     leasehold::transaction tx = db.begin();
     std::set<std::string> done;
-    for (const auto& each : tx.execute("SELECT file FROM catalogue").rows) done.insert(each.text(0));
+    for (const auto& each : tx.execute("SELECT file FROM catalogue").rows)
+        done.insert(each.text(0));
     for (const auto& file : mine.files) {
         if (!done.contains(file)) return file;
     }

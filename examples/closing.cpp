@@ -16,7 +16,7 @@ int main(int count, char** arguments) {
     try {
         // README: begin
         leasehold::database db = leasehold::sqlite::open(url);
-        leasehold::migrate(db);  // or: leasehold migrate
+        leasehold::migrate(db);
         leasehold::session session{db, {.name = "billing"}};  // one heartbeat for all it holds
 
         leasehold::mutex closing{session, "invoices/closing"};

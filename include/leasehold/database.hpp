@@ -38,10 +38,10 @@ struct table_names {
 struct database_settings {
     table_names names;
     int connections_max = 8;  // 1 to 1000; each session keeps one more for its heartbeat
-    std::chrono::milliseconds connect_timeout{5000};    // to get one connection open; 100 ms to 1 h
-    std::chrono::milliseconds acquire_timeout{10000};   // to get a pooled one; 1 ms to 1 h
-    std::chrono::milliseconds statement_timeout{10000}; // per statement; 100 ms to 1 h
-    std::shared_ptr<leasehold::observer> observer;      // nothing: nobody is told
+    std::chrono::milliseconds connect_timeout{5000};   // to get one connection open; 100 ms to 1 h
+    std::chrono::milliseconds acquire_timeout{10000};  // to get a pooled one; 1 ms to 1 h
+    std::chrono::milliseconds statement_timeout{10000};  // per statement; 100 ms to 1 h
+    std::shared_ptr<leasehold::observer> observer;       // nothing: nobody is told
 };
 
 // Makes one connection, within the time given. Drivers provide it; so may you.

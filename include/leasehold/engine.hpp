@@ -19,7 +19,7 @@ std::string_view name_of(engine which) noexcept;
 
 struct server_info {
     leasehold::engine engine = engine::sqlite;
-    int version = 0;           // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
+    int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
     std::string version_text;  // as the server says it
 };
 

@@ -24,29 +24,30 @@ namespace leasehold {
 
 // What went wrong, in the words a caller can act on.
 enum class errc {
-    invalid_argument = 1,   // a key, duration, URL or setting that can never be accepted
-    connection_failed = 2,  // could not connect: host, port, file, password, or too many connections
-    connection_lost = 3,    // a connection that worked has gone
-    timed_out = 4,          // the database did not answer within the time allowed
-    transient = 5,          // deadlock, serialization or lock wait: the same call may succeed next time
-    constraint = 6,         // the database refused a row by one of its constraints
-    schema_missing = 7,     // leasehold's tables are not there: run `leasehold migrate`
-    schema_mismatch = 8,    // the tables are of another version, edited, or half migrated
-    permission_denied = 9,  // the database user may not do this
-    read_only = 10,         // a replica, a read-only file or a read-only transaction
-    lease_lost = 11,        // the lease is not held any more; nothing may be written under it
-    session_lost = 12,      // the session has ended; open a new one
-    wrong_transaction = 13, // not in a transaction, in a failed one, or in one of another engine
-    unsupported = 14,       // this engine, version or build cannot do it
-    busy = 15,              // only from the Lockable adapters: the key is held and waiting was refused
-    database_error = 16,    // anything else the database said
+    invalid_argument = 1,  // a key, duration, URL or setting that can never be accepted
+    connection_failed =
+        2,                // could not connect: host, port, file, password, or too many connections
+    connection_lost = 3,  // a connection that worked has gone
+    timed_out = 4,        // the database did not answer within the time allowed
+    transient = 5,   // deadlock, serialization or lock wait: the same call may succeed next time
+    constraint = 6,  // the database refused a row by one of its constraints
+    schema_missing = 7,      // leasehold's tables are not there: run `leasehold migrate`
+    schema_mismatch = 8,     // the tables are of another version, edited, or half migrated
+    permission_denied = 9,   // the database user may not do this
+    read_only = 10,          // a replica, a read-only file or a read-only transaction
+    lease_lost = 11,         // the lease is not held any more; nothing may be written under it
+    session_lost = 12,       // the session has ended; open a new one
+    wrong_transaction = 13,  // not in a transaction, in a failed one, or in one of another engine
+    unsupported = 14,        // this engine, version or build cannot do it
+    busy = 15,  // only from the Lockable adapters: the key is held and waiting was refused
+    database_error = 16,  // anything else the database said
 };
 
 // What the database said, for logs and for programs that know their engine.
 struct error_facts {
-    std::string sqlstate;        // five characters, or empty where the engine has none
-    int native_code = 0;         // the engine's own number, or 0
-    std::string server_message;  // may contain user data: not part of what()
+    std::string sqlstate;          // five characters, or empty where the engine has none
+    int native_code = 0;           // the engine's own number, or 0
+    std::string server_message;    // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
     bool is_passing = false;  // of connection_failed: the server may take us later (starting, full)
 };

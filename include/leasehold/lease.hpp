@@ -53,7 +53,7 @@ enum class release_outcome {
     released = 1,    // the key is free
     still_held = 2,  // a recursive hold: one level less
     not_held = 3,    // it was not ours any more; nothing was changed
-    unknown = 4,     // the answer was lost; it is settled in the background, at the latest by the TTL
+    unknown = 4,  // the answer was lost; it is settled in the background, at the latest by the TTL
 };
 
 class lease {

@@ -18,17 +18,17 @@
 namespace leasehold {
 
 enum class event_kind {
-    granted = 1,             // a lease was granted
-    refused = 2,             // a try met a live holder
-    released = 3,            // a lease was released by its owner
-    lost = 4,                // a lease or session ended without its owner's wish; see detail
-    late_heartbeat = 5,      // a heartbeat failed or took long; the session still lives
-    stale_token_refused = 6, // a proof or release came after the lease had gone
-    outcome_unknown = 7,     // a request was sent and its answer lost; it is being settled
-    release_failed = 8,      // a destructor could not release; the lease ends with its TTL
-    reconnected = 9,         // a lost connection was replaced
-    reaped = 10,             // rows of the dead were cleaned; number says how many
-    warning = 11,            // a setting or server that weakens a promise; see detail
+    granted = 1,              // a lease was granted
+    refused = 2,              // a try met a live holder
+    released = 3,             // a lease was released by its owner
+    lost = 4,                 // a lease or session ended without its owner's wish; see detail
+    late_heartbeat = 5,       // a heartbeat failed or took long; the session still lives
+    stale_token_refused = 6,  // a proof or release came after the lease had gone
+    outcome_unknown = 7,      // a request was sent and its answer lost; it is being settled
+    release_failed = 8,       // a destructor could not release; the lease ends with its TTL
+    reconnected = 9,          // a lost connection was replaced
+    reaped = 10,              // rows of the dead were cleaned; number says how many
+    warning = 11,             // a setting or server that weakens a promise; see detail
 };
 
 struct event {

@@ -52,12 +52,12 @@ struct session_settings {
 };
 
 enum class loss_reason {
-    none = 0,          // not lost
-    expired = 1,       // the deadline passed without a successful heartbeat
+    none = 0,             // not lost
+    expired = 1,          // the deadline passed without a successful heartbeat
     ended_by_server = 2,  // the database says the session has ended
-    taken_over = 3,    // the lease is held by somebody else, or was freed by force
-    released = 4,      // released by its owner
-    session_ended = 5, // the session was ended by its owner
+    taken_over = 3,       // the lease is held by somebody else, or was freed by force
+    released = 4,         // released by its owner
+    session_ended = 5,    // the session was ended by its owner
 };
 
 const char* name_of(loss_reason reason) noexcept;

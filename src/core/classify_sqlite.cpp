@@ -18,10 +18,12 @@ errc classify_sqlite(int extended_code) noexcept {
             return errc::read_only;
         case 9:  // SQLITE_INTERRUPT: our own progress handler, at the statement's deadline
             return errc::timed_out;
-        case cannotopen: return errc::connection_failed;
+        case cannotopen:
+            return errc::connection_failed;
         case 19:  // SQLITE_CONSTRAINT
             return errc::constraint;
-        default: return errc::database_error;
+        default:
+            return errc::database_error;
     }
 }
 

@@ -8,7 +8,8 @@ local_clock::time_point local_clock::now() noexcept {
 #ifdef CLOCK_BOOTTIME
     timespec read{};
     if (clock_gettime(CLOCK_BOOTTIME, &read) == 0) {
-        return time_point{std::chrono::seconds{read.tv_sec} + std::chrono::nanoseconds{read.tv_nsec}};
+        return time_point{
+            std::chrono::seconds{read.tv_sec} + std::chrono::nanoseconds{read.tv_nsec}};
     }
 #endif
     return time_point{std::chrono::steady_clock::now().time_since_epoch()};

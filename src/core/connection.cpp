@@ -23,7 +23,9 @@ bool connection::answers() noexcept {
     }
 }
 
-void connection::listen(std::string_view) { no_notifications(server()); }
+void connection::listen(std::string_view) {
+    no_notifications(server());
+}
 
 std::optional<notification> connection::wait_for_notification(std::chrono::milliseconds) {
     no_notifications(server());
@@ -31,17 +33,28 @@ std::optional<notification> connection::wait_for_notification(std::chrono::milli
 
 const char* name_of(event_kind kind) noexcept {
     switch (kind) {
-        case event_kind::granted: return "granted";
-        case event_kind::refused: return "refused";
-        case event_kind::released: return "released";
-        case event_kind::lost: return "lost";
-        case event_kind::late_heartbeat: return "late_heartbeat";
-        case event_kind::stale_token_refused: return "stale_token_refused";
-        case event_kind::outcome_unknown: return "outcome_unknown";
-        case event_kind::release_failed: return "release_failed";
-        case event_kind::reconnected: return "reconnected";
-        case event_kind::reaped: return "reaped";
-        case event_kind::warning: return "warning";
+        case event_kind::granted:
+            return "granted";
+        case event_kind::refused:
+            return "refused";
+        case event_kind::released:
+            return "released";
+        case event_kind::lost:
+            return "lost";
+        case event_kind::late_heartbeat:
+            return "late_heartbeat";
+        case event_kind::stale_token_refused:
+            return "stale_token_refused";
+        case event_kind::outcome_unknown:
+            return "outcome_unknown";
+        case event_kind::release_failed:
+            return "release_failed";
+        case event_kind::reconnected:
+            return "reconnected";
+        case event_kind::reaped:
+            return "reaped";
+        case event_kind::warning:
+            return "warning";
     }
     return "unknown";
 }

@@ -31,22 +31,38 @@ bool error::connection_is_lost() const noexcept {
 
 const char* name_of(errc code) noexcept {
     switch (code) {
-        case errc::invalid_argument: return "invalid_argument";
-        case errc::connection_failed: return "connection_failed";
-        case errc::connection_lost: return "connection_lost";
-        case errc::timed_out: return "timed_out";
-        case errc::transient: return "transient";
-        case errc::constraint: return "constraint";
-        case errc::schema_missing: return "schema_missing";
-        case errc::schema_mismatch: return "schema_mismatch";
-        case errc::permission_denied: return "permission_denied";
-        case errc::read_only: return "read_only";
-        case errc::lease_lost: return "lease_lost";
-        case errc::session_lost: return "session_lost";
-        case errc::wrong_transaction: return "wrong_transaction";
-        case errc::unsupported: return "unsupported";
-        case errc::busy: return "busy";
-        case errc::database_error: return "database_error";
+        case errc::invalid_argument:
+            return "invalid_argument";
+        case errc::connection_failed:
+            return "connection_failed";
+        case errc::connection_lost:
+            return "connection_lost";
+        case errc::timed_out:
+            return "timed_out";
+        case errc::transient:
+            return "transient";
+        case errc::constraint:
+            return "constraint";
+        case errc::schema_missing:
+            return "schema_missing";
+        case errc::schema_mismatch:
+            return "schema_mismatch";
+        case errc::permission_denied:
+            return "permission_denied";
+        case errc::read_only:
+            return "read_only";
+        case errc::lease_lost:
+            return "lease_lost";
+        case errc::session_lost:
+            return "session_lost";
+        case errc::wrong_transaction:
+            return "wrong_transaction";
+        case errc::unsupported:
+            return "unsupported";
+        case errc::busy:
+            return "busy";
+        case errc::database_error:
+            return "database_error";
     }
     return "unknown";
 }

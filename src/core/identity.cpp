@@ -25,7 +25,9 @@ identity identity::random() {
         if (got > 0) {
             filled += static_cast<std::size_t>(got);
         } else if (errno != EINTR) {
-            throw error(errc::unsupported, "the operating system gives no random bytes (getrandom)");
+            throw error(
+                errc::unsupported, "the operating system gives no random bytes (getrandom)"
+            );
         }
     }
     return made;

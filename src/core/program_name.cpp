@@ -4,6 +4,8 @@
 
 namespace leasehold {
 
-std::string program_name() { return program_invocation_short_name; }
+std::string program_name() {
+    return program_invocation_short_name;
+}
 
 }  // namespace leasehold

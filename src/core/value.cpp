@@ -49,11 +49,16 @@ const std::string& value::bytes() const {
 
 std::string_view name_of(engine which) noexcept {
     switch (which) {
-        case engine::postgres: return "postgres";
-        case engine::mysql: return "mysql";
-        case engine::mariadb: return "mariadb";
-        case engine::sqlite: return "sqlite";
-        case engine::memory: return "memory";
+        case engine::postgres:
+            return "postgres";
+        case engine::mysql:
+            return "mysql";
+        case engine::mariadb:
+            return "mariadb";
+        case engine::sqlite:
+            return "sqlite";
+        case engine::memory:
+            return "memory";
     }
     return "unknown";
 }

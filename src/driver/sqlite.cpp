@@ -44,7 +44,8 @@ std::string explain(int code, const std::string& path, errc meaning) {
             return where + " cannot be opened; check that its folder exists and may be written";
         case errc::permission_denied:
             return where + " refuses access; check the permissions of the file and its folder";
-        case errc::constraint: return where + " refused a row by one of its constraints";
+        case errc::constraint:
+            return where + " refused a row by one of its constraints";
         default:
             return where + " failed: " + sqlite3_errstr(code) +
                    "; check the disk, and the file with `PRAGMA integrity_check`";
@@ -57,7 +58,8 @@ public:
         : handle_(handle), is_owned_(is_owned), path_(std::move(path)) {
         server_.engine = engine::sqlite;
         const int number = sqlite3_libversion_number();  // 3040001 is 3.40.1
-        server_.version = number / 1'000'000 * 10'000 + number / 1'000 % 1'000 * 100 + number % 1'000;
+        server_.version =
+            number / 1'000'000 * 10'000 + number / 1'000 % 1'000 * 100 + number % 1'000;
         server_.version_text = sqlite3_libversion();
         if (is_owned_) {
             sqlite3_extended_result_codes(handle_, 1);
@@ -197,9 +199,9 @@ private:
         }
         sqlite3_stmt* made = nullptr;
         const int size = static_cast<int>(sql.size());
-        check(sqlite3_prepare_v3(
-            handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, nullptr
-        ));
+        check(
+            sqlite3_prepare_v3(handle_, sql.data(), size, SQLITE_PREPARE_PERSISTENT, &made, nullptr)
+        );
         if (!made) throw error(errc::invalid_argument, "an empty statement cannot be executed");
         if (prepared_.size() == prepared_max) {
             by_text_.erase(prepared_.back().first);
@@ -233,9 +235,7 @@ private:
         if (const auto* bytes = std::get_if<blob>(&held)) {
             // A null pointer would bind NULL, which an empty string's data() need not avoid.
             const char* const first = bytes->bytes.empty() ? "" : bytes->bytes.data();
-            return sqlite3_bind_blob64(
-                statement, at, first, bytes->bytes.size(), SQLITE_TRANSIENT
-            );
+            return sqlite3_bind_blob64(statement, at, first, bytes->bytes.size(), SQLITE_TRANSIENT);
         }
         return sqlite3_bind_null(statement, at);
     }
@@ -243,8 +243,10 @@ private:
     static value column(sqlite3_stmt* statement, int at) {
         const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, at));
         switch (sqlite3_column_type(statement, at)) {
-            case SQLITE_INTEGER: return {std::int64_t{sqlite3_column_int64(statement, at)}};
-            case SQLITE_FLOAT: return {sqlite3_column_double(statement, at)};
+            case SQLITE_INTEGER:
+                return {std::int64_t{sqlite3_column_int64(statement, at)}};
+            case SQLITE_FLOAT:
+                return {sqlite3_column_double(statement, at)};
             case SQLITE_TEXT: {
                 const auto* text = sqlite3_column_text(statement, at);
                 return {std::string(reinterpret_cast<const char*>(text), size)};
@@ -253,7 +255,8 @@ private:
                 const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, at));
                 return {blob{bytes ? std::string(bytes, size) : std::string()}};
             }
-            default: return {};
+            default:
+                return {};
         }
     }
 
@@ -346,12 +349,15 @@ void explain_missing(const std::string& path, bool may_create) {
     if (access(folder.c_str(), W_OK) != 0) {
         throw error(
             errc::read_only,
-            "the folder " + folder + " may not be written; check its permissions, or name another file"
+            "the folder " + folder +
+                " may not be written; check its permissions, or name another file"
         );
     }
 }
 
-std::unique_ptr<connection> connect(const std::string& path, milliseconds patience, bool may_create) {
+std::unique_ptr<connection> connect(
+    const std::string& path, milliseconds patience, bool may_create
+) {
     explain_missing(path, may_create);
     sqlite3* handle = nullptr;
     // FULLMUTEX costs little here and keeps a mistake of threading from corrupting memory.
@@ -361,7 +367,9 @@ std::unique_ptr<connection> connect(const std::string& path, milliseconds patien
     auto made = std::make_unique<sqlite_connection>(handle, true, path);
     if (code != SQLITE_OK) {
         const errc meaning = classify_sqlite(code);
-        throw error(meaning, explain(code, path, meaning), {"", code, sqlite3_errmsg(handle), false});
+        throw error(
+            meaning, explain(code, path, meaning), {"", code, sqlite3_errmsg(handle), false}
+        );
     }
     made->set_statement_timeout(patience);
     // WAL lets readers and the writer pass each other and is kept in the file; FULL makes a commit
@@ -394,8 +402,7 @@ borrowed_connection borrow(sqlite3* handle) {
     if (!handle) throw error(errc::invalid_argument, "borrow() got no SQLite handle");
     const char* const path = sqlite3_db_filename(handle, "main");
     return borrowed_connection{
-        std::make_unique<sqlite_connection>(handle, false, path && *path ? path : "in memory")
-    };
+        std::make_unique<sqlite_connection>(handle, false, path && *path ? path : "in memory")};
 }
 
 }  // namespace leasehold

@@ -17,7 +17,8 @@ struct try_outcome {
 // Throws session_lost where the session is not live, and an error whose outcome_is_unknown() where
 // the answer was lost and could not be asked for; the session then settles it in the background.
 try_outcome try_once(
-    session::implementation& within, const key& name,
+    session::implementation& within,
+    const key& name,
     std::optional<std::chrono::microseconds> hold_at_most
 );
 

@@ -7,9 +7,13 @@ namespace leasehold {
 lockable_mutex::lockable_mutex(session& within, key name, mutex_settings settings)
     : mutex_(within, std::move(name), settings) {}
 
-void lockable_mutex::lock() { keep(mutex_.acquire()); }
+void lockable_mutex::lock() {
+    keep(mutex_.acquire());
+}
 
-bool lockable_mutex::try_lock() { return keep(mutex_.try_acquire()); }
+bool lockable_mutex::try_lock() {
+    return keep(mutex_.try_acquire());
+}
 
 bool lockable_mutex::keep(acquisition got) {
     if (!got) return false;

@@ -12,9 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-void require_between(
-    const char* name, milliseconds given, milliseconds least, milliseconds most
-) {
+void require_between(const char* name, milliseconds given, milliseconds least, milliseconds most) {
     if (given >= least && given <= most) return;
     throw error(
         errc::invalid_argument,
@@ -39,11 +37,15 @@ database_settings checked(database_settings settings) {
 
 store make_store(engine which, const table_names& names) {
     switch (which) {
-        case engine::postgres: return make_postgres_store(names);
+        case engine::postgres:
+            return make_postgres_store(names);
         case engine::mysql:
-        case engine::mariadb: return make_mysql_store(names, which);
-        case engine::sqlite: return make_sqlite_store(names);
-        case engine::memory: break;
+        case engine::mariadb:
+            return make_mysql_store(names, which);
+        case engine::sqlite:
+            return make_sqlite_store(names);
+        case engine::memory:
+            break;
     }
     throw error(errc::unsupported, "the model database has no store of its own");
 }
@@ -55,9 +57,7 @@ database::implementation::implementation(
       create_(std::move(create)),
       pool_(std::move(connect), settings_) {}
 
-database::implementation::implementation(
-    connector connect, store given, database_settings settings
-)
+database::implementation::implementation(connector connect, store given, database_settings settings)
     : settings_(checked(std::move(settings))),
       pool_(std::move(connect), settings_),
       has_store_(true),
@@ -108,14 +108,15 @@ server_info database::server() const {
     return inner_->use_unchecked([](connection& on, store&) { return on.server(); });
 }
 
-const database_settings& database::settings() const noexcept { return inner_->settings(); }
+const database_settings& database::settings() const noexcept {
+    return inner_->settings();
+}
 
 // ---------------------------------------------------------------------------------------------
 
 class transaction::state {
 public:
-    explicit state(std::shared_ptr<database::implementation> from)
-        : from_(std::move(from)) {
+    explicit state(std::shared_ptr<database::implementation> from) : from_(std::move(from)) {
         on_.emplace(from_->connections());
         (*on_)->begin();
     }
@@ -161,8 +162,14 @@ transaction database::begin() const {
 result transaction::execute(std::string_view sql, const parameters& values) {
     return held_->inside().execute(sql, values);
 }
-void transaction::commit() { held_->commit(); }
-void transaction::rollback() noexcept { held_->rollback(); }
-transaction::operator transaction_ref() { return {held_->inside()}; }
+void transaction::commit() {
+    held_->commit();
+}
+void transaction::rollback() noexcept {
+    held_->rollback();
+}
+transaction::operator transaction_ref() {
+    return {held_->inside()};
+}
 
 }  // namespace leasehold

@@ -23,7 +23,9 @@ auto read(const database& db, Use&& with) {
 }  // namespace
 
 std::optional<lock_info> describe(const database& db, const key& name) {
-    return read(db, [&](connection& on, store& stores) { return stores.locks->describe(on, name); });
+    return read(db, [&](connection& on, store& stores) {
+        return stores.locks->describe(on, name);
+    });
 }
 
 std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
@@ -52,7 +54,8 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
         return stores.locks->force_release(on, name);
     });
     if (freed) {
-        db.inner()->tell({event_kind::released, name.name(), freed->token.number, "freed by force"});
+        db.inner()->tell({event_kind::released, name.name(), freed->token.number, "freed by force"}
+        );
     }
     return freed;
 }

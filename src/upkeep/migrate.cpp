@@ -86,9 +86,7 @@ std::optional<migration_step> up_once(
     return done;
 }
 
-std::optional<migration_step> down_once(
-    connection& on, store& stores, int to_version
-) {
+std::optional<migration_step> down_once(connection& on, store& stores, int to_version) {
     schema_store& schema = *stores.schema;
     migration_lock lock{on, schema};
     auto steps = sound_steps(on, schema, true);

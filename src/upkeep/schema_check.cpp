@@ -13,7 +13,9 @@ std::string label(const migration_step& step) {
 }
 
 std::string problem_of(
-    const migration_step& step, const migration* known, const migration_record* record,
+    const migration_step& step,
+    const migration* known,
+    const migration_record* record,
     int newest_known
 ) {
     if (!record) return "";
@@ -79,7 +81,8 @@ void require_schema(connection& on, schema_store& schema) {
     };
     if (std::all_of(steps.begin(), steps.end(), is_missing)) {
         throw error(
-            errc::schema_missing, "leasehold's tables are not in this database: run `leasehold migrate`"
+            errc::schema_missing,
+            "leasehold's tables are not in this database: run `leasehold migrate`"
         );
     }
     require_sound(steps);

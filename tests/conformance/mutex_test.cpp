@@ -97,8 +97,9 @@ TEST_F(mutex_suite, an_expired_session_is_granted_nothing) {
     const auto failure = thrown_by([&] { (void)closing.try_acquire(); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::session_lost);
-    EXPECT_FALSE(describe(first_, closing.key()).has_value() &&
-                 describe(first_, closing.key())->is_held);
+    EXPECT_FALSE(
+        describe(first_, closing.key()).has_value() && describe(first_, closing.key())->is_held
+    );
 }
 
 // A missing row is no proof of death: the reaper frees what a session held before it removes it.
@@ -156,8 +157,9 @@ TEST_F(mutex_suite, keys_that_differ_in_case_accent_or_trailing_space_are_differ
     session one{first_, calm("one")};
     const std::string stem = fresh("Job");
     std::vector<acquisition> held;
-    for (const char* tail : {"", " ", "  ", "\t", "a", "A", "\xc3\xa4", "\xc3\x84", "a ", "ss",
-                             "\xc3\x9f", "'", "\"", "\\", "%", "_", ";--", "?", "$1", ":x"}) {
+    for (const char* tail :
+         {"",         " ", "  ", "\t", "a", "A", "\xc3\xa4", "\xc3\x84", "a ", "ss",
+          "\xc3\x9f", "'", "\"", "\\", "%", "_", ";--",      "?",        "$1", ":x"}) {
         held.push_back(mutex{one, stem + tail}.try_acquire());
         EXPECT_TRUE(held.back()) << tail;
     }

@@ -40,7 +40,9 @@ protected:
 };
 
 // The token, or 0 where the try was refused.
-inline std::int64_t token_of(acquisition& got) { return got ? got->token().number : 0; }
+inline std::int64_t token_of(acquisition& got) {
+    return got ? got->token().number : 0;
+}
 
 // What an operation threw, or nothing.
 template <class Run>

@@ -39,6 +39,8 @@ unsigned long seed() {
     return chosen;
 }
 
-std::string fresh_prefix() { return "t" + identity::random().text().substr(0, 8) + "_"; }
+std::string fresh_prefix() {
+    return "t" + identity::random().text().substr(0, 8) + "_";
+}
 
 }  // namespace leasehold::testing

@@ -10,16 +10,16 @@ using std::chrono::microseconds;
 
 // Held by an owner not proved dead. A session row that is missing counts as alive. Served by the
 // primary keys of both tables.
-#define LIVE_HOLD                                                                       \
+#define LIVE_HOLD                                                                           \
     "(l.owner IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at > ?1) AND NOT EXISTS (" \
     "SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at <= ?1))"
 
 // ?2 this boot: rows of another boot count as free.
-#define LOCK_COLUMNS                                                                        \
-    "l.lock_key, l.fence, " LIVE_HOLD                                                       \
-    " AND (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ?2 AS is_held, "          \
+#define LOCK_COLUMNS                                                                         \
+    "l.lock_key, l.fence, " LIVE_HOLD                                                        \
+    " AND (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ?2 AS is_held, "           \
     "l.owner, l.session_id, l.node_info, l.reentrant_count, ?1 - l.changed_at AS held_for, " \
-    "coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s "                   \
+    "coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s "                    \
     "WHERE s.id = l.session_id), ?1) - ?1 AS remaining"
 
 constexpr std::string_view describe_sql =
@@ -83,8 +83,8 @@ constexpr std::string_view prove_sql =
     "SELECT 1 FROM {prefix}lock WHERE lock_key = ?1 AND owner = ?2 AND fence = ?3";
 
 constexpr std::string_view is_held_sql =
-    "SELECT 1 FROM {prefix}lock l WHERE l.lock_key = ?2 AND l.owner = ?3 AND l.fence = ?4 AND "
-    LIVE_HOLD;
+    "SELECT 1 FROM {prefix}lock l WHERE l.lock_key = ?2 AND l.owner = ?3 AND l.fence = ?4 "
+    "AND " LIVE_HOLD;
 
 constexpr std::string_view force_sql =
     "UPDATE {prefix}lock SET fence = fence + 1, " FREE_ROW " WHERE lock_key = ?2";
@@ -148,9 +148,8 @@ public:
         return {acquire_status::granted, {granted.rows[0].integer(0)}, std::nullopt};
     }
 
-    std::optional<fencing_token> find_grant(
-        connection& on, const key& name, const owner_id& owner
-    ) override {
+    std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
+        override {
         const auto found = on.execute(find_grant_, {blob{name.name()}, blob{owner.bytes()}});
         if (found.rows.empty()) return std::nullopt;
         return fencing_token{found.rows[0].integer(0)};
@@ -175,23 +174,18 @@ public:
         return is_free ? release_outcome::released : release_outcome::still_held;
     }
 
-    release_outcome release_owner(
-        connection& on, const key& name, const owner_id& owner
-    ) override {
+    release_outcome release_owner(connection& on, const key& name, const owner_id& owner) override {
         boot_->enter(on);
         write_transaction writing{on};
         const parameters which{
-            boot_clock::now_microseconds(), blob{name.name()}, blob{owner.bytes()}
-        };
+            boot_clock::now_microseconds(), blob{name.name()}, blob{owner.bytes()}};
         if (on.execute(release_owner_, which).affected_rows == 0) return release_outcome::not_held;
         writing.commit();
         return release_outcome::released;
     }
 
     bool prove(connection& inside, const hold& held) override {
-        const parameters which{
-            blob{held.key.name()}, blob{held.owner.bytes()}, held.token.number
-        };
+        const parameters which{blob{held.key.name()}, blob{held.owner.bytes()}, held.token.number};
         return !inside.execute(prove_, which).rows.empty();
     }
 
@@ -246,8 +240,7 @@ private:
             boot_clock::now_microseconds(),
             blob{held.key.name()},
             blob{held.owner.bytes()},
-            held.token.number
-        };
+            held.token.number};
     }
 
     // Why the request must be refused as things stand; nothing where it may be granted.

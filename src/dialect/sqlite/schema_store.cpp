@@ -52,9 +52,12 @@ public:
         if (on.execute(with_names(find_records_sql)).rows.empty()) return std::nullopt;
         std::vector<migration_record> records;
         for (const row& each : on.execute(with_names(recorded_sql)).rows) {
-            records.push_back({
-                static_cast<int>(each.integer(0)), each.text(1), each.text(2), each.integer(3) != 0
-            });
+            records.push_back(
+                {static_cast<int>(each.integer(0)),
+                 each.text(1),
+                 each.text(2),
+                 each.integer(3) != 0}
+            );
         }
         return records;
     }
@@ -83,7 +86,8 @@ public:
         return with_names(
                    "INSERT INTO {prefix}migration (version, name, checksum, finished) VALUES ("
                ) +
-               std::to_string(what.version) + ", '" + what.name + "', '" + what.checksum + "', 1);\n";
+               std::to_string(what.version) + ", '" + what.name + "', '" + what.checksum +
+               "', 1);\n";
     }
     std::string forget_sql(int version) const override {
         return with_names("DELETE FROM {prefix}migration WHERE version = ") +

@@ -9,7 +9,7 @@ using std::chrono::microseconds;
 
 // Held by a session proved dead, past its fixed term, or held by a session whose row is gone: it
 // was there when the hold was granted, so somebody has removed it since.
-#define DEAD_HOLD                                                                             \
+#define DEAD_HOLD                                                                                \
     "(l.owner IS NOT NULL AND (l.expires_at <= ?1 OR (l.session_id IS NOT NULL AND NOT EXISTS (" \
     "SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at > ?1))))"
 
@@ -22,8 +22,8 @@ UPDATE {prefix}lock
    SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = ?1
  WHERE lock_key IN (SELECT l.lock_key FROM {prefix}lock l WHERE )sql" DEAD_HOLD " LIMIT ?2)";
 
-#define LONG_DEAD_SESSION                                                         \
-    "FROM {prefix}session WHERE expires_at <= ?1 AND NOT EXISTS (SELECT 1 FROM "  \
+#define LONG_DEAD_SESSION                                                        \
+    "FROM {prefix}session WHERE expires_at <= ?1 AND NOT EXISTS (SELECT 1 FROM " \
     "{prefix}lock l WHERE l.session_id = {prefix}session.id) LIMIT ?2"
 
 constexpr std::string_view find_sessions_sql = "SELECT id " LONG_DEAD_SESSION;
