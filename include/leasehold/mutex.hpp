@@ -7,9 +7,8 @@
 // | the key is …                | try_acquire()              | release of the lease        |
 // |-----------------------------|----------------------------|-----------------------------|
 // | free, or its holder is dead | a lease, token + 1         | –                           |
-// | held through this mutex     | busy; recursive: same token, one level deeper | one level less,
-// then free | | held by anyone else         | busy, and who holds it     | not_held, nothing
-// changed   |
+// | held through this mutex     | busy; recursive: same token, one level deeper | one level less, then free |
+// | held by anyone else         | busy, and who holds it     | not_held, nothing changed   |
 //
 // Promises: while a lease is live by the database's clock, nobody else is granted one. Each grant's
 // token is greater than the one before, also across release, expiry, crash and clean-up. A refused

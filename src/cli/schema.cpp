@@ -16,9 +16,6 @@
 namespace leasehold::cli {
 namespace {
 
-// Tables may be large, and other migrators may be at it.
-constexpr std::chrono::minutes patience{10};
-
 struct migrate_options {
     std::string to;  // empty: not given
     std::string from;
@@ -53,7 +50,7 @@ int run_up(const migrate_options& chosen, const global_options& options) {
     migrate_settings settings;
     settings.to_version = parse_version(chosen.to, "--to").value_or(-1);
     settings.resume = chosen.resume;
-    print_done(migrate(open_database(options, patience), settings), "applied", options.is_json);
+    print_done(migrate(open_database(options), settings), "applied", options.is_json);
     return exit_status::done;
 }
 
@@ -64,7 +61,7 @@ int run_down(const migrate_options& chosen, const global_options& options) {
             "migrate down deletes what the tables hold: say how far with --to N (0: all of them)"
         );
     }
-    print_done(migrate_down(open_database(options, patience), *to), "took back", options.is_json);
+    print_done(migrate_down(open_database(options), *to), "took back", options.is_json);
     return exit_status::done;
 }
 
@@ -132,8 +129,7 @@ int newest_version(engine which, const table_names& names) {
 }
 
 int run_sql(const migrate_options& chosen, const global_options& options) {
-    const engine which =
-        chosen.engine.empty() ? engine_of_url(options) : engine_of(chosen.engine);
+    const engine which = chosen.engine.empty() ? engine_of_url(options) : engine_of(chosen.engine);
     const table_names names{options.table_prefix, options.schema};
     if (!names.schema.empty() && which != engine::postgres) {
         throw usage_failure("--schema is for PostgreSQL; elsewhere set a --table-prefix");
@@ -193,7 +189,9 @@ command add_migrate(CLI::App& tool, const global_options& options) {
     add_to(*down, *chosen, "Down to version N; 0 deletes all tables and what they hold");
     CLI::App* const status = parser->add_subcommand("status", "Show every migration and its state");
     CLI::App* const sql = parser->add_subcommand("sql", "Print the SQL, for review or other tools");
-    sql->add_option("--engine", chosen->engine, "postgres, mysql, mariadb or sqlite; else the URL's")
+    sql->add_option(
+           "--engine", chosen->engine, "postgres, mysql, mariadb or sqlite; else the URL's"
+    )
         ->option_text("E");
     sql->add_option("--from", chosen->from, "From version N; default 0, with --down the newest")
         ->option_text("N");
@@ -202,11 +200,11 @@ command add_migrate(CLI::App& tool, const global_options& options) {
     for (CLI::App* const each : {up, down, status, sql}) each->fallthrough()->footer(examples);
 
     return {parser, [chosen, down, status, sql, &options] {
-        if (down->parsed()) return run_down(*chosen, options);
-        if (status->parsed()) return run_status(options);
-        if (sql->parsed()) return run_sql(*chosen, options);
-        return run_up(*chosen, options);
-    }};
+                if (down->parsed()) return run_down(*chosen, options);
+                if (status->parsed()) return run_status(options);
+                if (sql->parsed()) return run_sql(*chosen, options);
+                return run_up(*chosen, options);
+            }};
 }
 
 }  // namespace leasehold::cli

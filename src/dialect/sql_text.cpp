@@ -64,7 +64,8 @@ std::vector<std::string> split_statements(std::string_view script) {
         current.append(line).append("\n");
         const auto first = line.find_first_not_of(" \t\r");
         const bool is_comment = first != std::string_view::npos && line.substr(first, 2) == "--";
-        if (first != std::string_view::npos && !is_comment) has_sql = true;
+        const bool is_blank = line.find_first_not_of(" \t\r;") == std::string_view::npos;
+        if (!is_blank && !is_comment) has_sql = true;
         if (!is_comment && line.ends_with(';')) {
             current.resize(current.size() - 2);  // the engine's own prepare wants none
             if (has_sql) statements.push_back(current);

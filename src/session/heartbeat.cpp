@@ -15,6 +15,9 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
+// How often the releases of what is in doubt are repeated, at least.
+constexpr std::chrono::seconds doubt_interval{1};
+
 milliseconds until(local_clock::time_point deadline) {
     return duration_cast<milliseconds>(deadline - local_clock::now());
 }
@@ -127,20 +130,28 @@ void session::implementation::ask_what_is_held(store& stores, connection& on) {
 }
 
 void session::implementation::settle_doubts() {
+    const auto now = local_clock::now();
     std::vector<doubt> doubts;
     {
         const std::lock_guard guard{mutex_};
-        std::erase_if(doubts_, [](const doubt& each) { return local_clock::now() > each.until; });
+        if (doubts_.empty()) return;
         doubts = doubts_;
     }
+    bool all_asked = false;
     try {
         for (const doubt& each : doubts) {
             connection& on = own_connection(settings_.heartbeat_every / 2);
             inner().store_for(on).locks->release_owner(on, each.name, each.owner);
         }
+        all_asked = true;
     } catch (const error&) {
-        own_connection_.reset();  // tried again after the next heartbeat
+        own_connection_.reset();
     }
+    const std::lock_guard guard{mutex_};
+    // Gone only when released at a time when nothing could be on its way any more.
+    if (all_asked) std::erase_if(doubts_, [&](const doubt& each) { return now > each.until; });
+    // What is in doubt does not wait for a heartbeat that may be hours away.
+    if (!doubts_.empty()) machine_->hurry(local_clock::now() + doubt_interval);
 }
 
 void session::implementation::clean_up_after_the_dead() {

@@ -1,15 +1,15 @@
 #pragma once
 // When a session may believe it is alive, and when it must say something: decisions without I/O.
 //
-// | state   | event                                   | becomes |
+// | state   | event                                   | becomes                                   |
 // |---------|-----------------------------------------|--------------------------------------------|
-// | live    | renewed, answered before the deadline   | live, deadline = sent + ttl - margin | |
-// live    | renewed, answered at or after it        | lost (expired): the answer came too late   |
-// | live    | ended, says the database                | lost (ended_by_server) | | live    | failed
-// or unknown                       | live, tries again sooner                   | | live    | the
-// clock reaches the deadline          | lost (expired)                             | | live    |
-// its owner ends it                       | lost (session_ended)                       | | lost |
-// anything                                | lost, for the first reason                 |
+// | live    | renewed, answered before the deadline   | live, deadline = sent + ttl - margin      |
+// | live    | renewed, answered at or after it        | lost (expired): the answer came too late  |
+// | live    | ended, says the database                | lost (ended_by_server)                    |
+// | live    | failed or unknown                       | live, tries again sooner                  |
+// | live    | the clock reaches the deadline          | lost (expired)                            |
+// | live    | its owner ends it                       | lost (session_ended)                      |
+// | lost    | anything                                | lost, for the first reason                |
 //
 // The deadline counts from before the request was sent: the database cannot have started the lease
 // earlier, so however long the answer took, the database's own expiry is never before it

@@ -52,9 +52,13 @@ void require_known(const schema_store& schema, int version) {
 }
 
 std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bool resume) {
-    auto steps = compare(schema.known(), schema.recorded(on));
-    for (migration_step& step : steps) {
-        if (resume && step.is_half_applied) step.problem.clear();
+    auto records = schema.recorded(on);
+    auto steps = compare(schema.known(), records);
+    if (resume && records) {
+        // Excuses that something was begun and not finished, and nothing else about it.
+        for (migration_record& each : *records) each.is_finished = true;
+        const auto excused = compare(schema.known(), records);
+        for (std::size_t at = 0; at < steps.size(); ++at) steps[at].problem = excused[at].problem;
     }
     require_sound(steps);
     return steps;

@@ -1,4 +1,4 @@
-# C++ without its comments: for each FILENAME under `root`, the same lines under `code` with comments
+# C++ without its comments: for each file under `root` the same lines under `code` with comments
 # left out, and under `bare` with the insides of literals left out too. Line numbers stay.
 
 function name_in(folder) { return folder "/" substr(FILENAME, length(root) + 2) }

@@ -1,5 +1,5 @@
-# Functions of C++ that are longer than `most` lines, signature included. Reads what code.awk left
-# of a file, without literals and comments; `shown` is how to call it.
+# Functions of C++ that are longer than `most` lines, signature included. Reads what code.awk
+# left of files, without literals and comments.
 #
 # A brace opens a scope (namespace, class), a function (anything with a parameter list directly in a
 # scope), or something inside of either.
@@ -19,6 +19,14 @@ function opens(    text) {
     return "inner"
 }
 
+FNR == 1 {
+    depth = 0
+    before = ""
+    first_line = 0
+    is_directive = 0
+    split("", last_start)
+}
+
 /^[ ]*#/ { is_directive = 1 }
 is_directive { is_directive = ($0 ~ /\\$/); next }
 
@@ -32,15 +40,15 @@ is_directive { is_directive = ($0 ~ /\\$/); next }
             last_start[depth] = 0
             ++depth
             kind[depth] = what
-            start[depth] = from ? from : NR
+            start[depth] = from ? from : FNR
             last_start[depth] = 0
             before = ""
             first_line = 0
         } else if (each == "}") {
             was_function = depth > 0 && kind[depth] == "function"
-            if (was_function && NR - start[depth] + 1 > most) {
+            if (was_function && FNR - start[depth] + 1 > most) {
                 printf "%s:%d: a function of %d lines; %d is the limit\n", \
-                    shown, start[depth], NR - start[depth] + 1, most
+                    FILENAME, start[depth], FNR - start[depth] + 1, most
             }
             if (depth > 0) --depth
             last_start[depth] = was_function ? start[depth + 1] : 0
@@ -56,7 +64,7 @@ is_directive { is_directive = ($0 ~ /\\$/); next }
                 first_line = 0
                 continue
             }
-            if (each != " " && !first_line) first_line = NR
+            if (each != " " && !first_line) first_line = FNR
             before = before each
         }
     }

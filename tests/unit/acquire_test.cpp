@@ -95,6 +95,19 @@ TEST_F(acquire_test, a_grant_that_comes_after_it_was_given_up_does_not_stay) {
     EXPECT_TRUE(mine.is_live());
 }
 
+// Heartbeats may be hours apart; the doubt is not left open until the next.
+TEST_F(acquire_test, a_late_grant_does_not_stay_until_a_rare_heartbeat) {
+    session mine{faulty(), calm()};
+    plan_->fail_in_turn("try_acquire", {fault::carried_out_late, fault::carried_out_late});
+    EXPECT_TRUE(thrown_by([&] { (void)mutex(mine, name_).try_acquire(); }));
+    // The first round of releases has passed and found nothing.
+    const auto started = row(mine.id())->started_at;
+    ASSERT_TRUE(eventually([&] { return row(mine.id())->heartbeat_at > started; }));
+    plan_->carry_out_the_late();
+    EXPECT_TRUE(model_.wait_until_free(name_, 20s));
+    EXPECT_EQ(row(name_)->fence, 1);
+}
+
 TEST_F(acquire_test, a_late_grant_does_not_disturb_the_one_that_was_made_instead) {
     session mine{faulty(), eager()};
     plan_->fail_in_turn("try_acquire", {fault::carried_out_late});
@@ -214,11 +227,16 @@ protected:
         do {
             ASSERT_LT(++number, 50) << "an operation that never ends";
             SCOPED_TRACE("call " + std::to_string(number) + " " + name_of(GetParam()));
+            was_struck_ = false;
             test(key{"k" + std::to_string(number)}, number);
-            strikes_ = plan_->strikes();
-            plan_->heal();
-        } while (strikes_ > 0);
+        } while (was_struck_);
         EXPECT_GT(number, 1) << "no call was failed";
+    }
+
+    // What was to be failed is over; from here on the test asks for itself.
+    void heal() {
+        was_struck_ = plan_->strikes() > 0;
+        plan_->heal();
     }
 
     // Whatever happened, nobody is left out for long, and the token has grown.
@@ -232,16 +250,17 @@ protected:
         EXPECT_TRUE(next->verify()) << "two holders";
     }
 
-    int strikes_ = 0;
+    bool was_struck_ = false;
 };
 
 TEST_P(every_call, of_an_acquire) {
     fail_each_call([&](const key& name, int number) {
-        session mine{faulty(), eager()};
+        session mine{faulty(), calm()};
         mutex closing{mine, name};
         plan_->fail_call(number, GetParam());
         std::optional<acquisition> got;
         const auto failure = thrown_by([&] { got.emplace(closing.try_acquire()); });
+        heal();
         std::int64_t token = 0;
         if (got && *got) {
             token = (*got)->token().number;
@@ -261,10 +280,11 @@ TEST_P(every_call, of_an_acquire) {
 
 TEST_P(every_call, of_a_release) {
     fail_each_call([&](const key& name, int number) {
-        session mine{faulty(), eager()};
+        session mine{faulty(), calm()};
         auto held = mutex{mine, name}.try_acquire();
         plan_->fail_call(number, GetParam());
         const auto outcome = held->release();
+        heal();
         EXPECT_TRUE(outcome == release_outcome::released || outcome == release_outcome::unknown);
         EXPECT_TRUE(outcome == release_outcome::unknown || !model_.is_held(name));
         EXPECT_TRUE(held->lost().stop_requested());
@@ -279,6 +299,7 @@ TEST_P(every_call, of_a_verification) {
         plan_->fail_call(number, GetParam());
         std::optional<bool> answer;
         const auto failure = thrown_by([&] { answer = held->verify(); });
+        heal();
         EXPECT_NE(failure.has_value(), answer.has_value());
         EXPECT_TRUE(answer.value_or(true)) << "held, and denied";
         EXPECT_FALSE(held->lost().stop_requested()) << "a question that failed takes nothing away";
@@ -298,6 +319,7 @@ TEST_P(every_call, of_a_proof_and_its_commit) {
             held->verify_in(tx);
             tx.commit();
         });
+        heal();
         EXPECT_FALSE(failure && failure->code() == errc::lease_lost) << "held, and denied";
         plan_->carry_out_the_late();
         EXPECT_TRUE(row(name)->provers.empty()) << "a proof that outlives its transaction";
@@ -312,6 +334,7 @@ TEST_P(every_call, of_a_sessions_start) {
         plan_->fail_call(number, GetParam());
         std::optional<session> started;
         const auto failure = thrown_by([&] { started.emplace(mine, eager()); });
+        heal();
         plan_->carry_out_the_late();
         if (started) {
             EXPECT_TRUE(row(started->id()));
@@ -341,9 +364,10 @@ TEST_P(every_call, of_a_heartbeat) {
         auto held = mutex{mine, name}.try_acquire();
         const auto before = mine.deadline();
         ASSERT_TRUE(eventually([&] { return mine.deadline() > before; }));
-        if (number > 4) return;  // the connection, the heartbeat, the question and its repetition
+        if (number > 4) return;  // the heartbeat, a connection, the question, the heartbeat again
         plan_->fail_call(number, GetParam());
         ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+        heal();
         const auto deadline = mine.deadline();
         EXPECT_TRUE(eventually([&] { return mine.deadline() > deadline; })) << "gave up renewing";
         plan_->carry_out_the_late();
@@ -361,11 +385,11 @@ TEST_P(every_call, of_a_sessions_end) {
         auto held = mutex{mine, name}.try_acquire();
         plan_->fail_call(number, GetParam());
         mine.end();
+        heal();
         EXPECT_TRUE(held->lost().stop_requested());
         plan_->carry_out_the_late();
         // With one failing call at most one of "release" and "end" is lost; either frees the key.
         EXPECT_FALSE(model_.is_held(name));
-        EXPECT_EQ(held->release(), release_outcome::not_held);
         expect_free_soon(name, held->token().number);
     });
 }
@@ -389,7 +413,10 @@ TEST_F(acquire_test, contenders_over_bad_networks_never_hold_together) {
     std::atomic<int> proofs = 0;
     const auto contend = [&](int me) {
         const auto plan = std::make_shared<fault_plan>();
-        session mine{model_.open({}, plan->wrapper()), eager()};
+        database_settings hasty;
+        hasty.acquire_timeout = 300ms;
+        hasty.statement_timeout = 100ms;
+        session mine{model_.open(hasty, plan->wrapper()), eager()};
         plan->fail_when([me](std::string_view, int number) -> std::optional<fault> {
             if (number % (7 + me) != 0) return std::nullopt;
             return all_faults[static_cast<std::size_t>(number / (7 + me)) % std::size(all_faults)];

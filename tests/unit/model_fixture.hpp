@@ -69,6 +69,8 @@ protected:
     database faulty() {
         database_settings settings;
         settings.observer = events_;
+        settings.acquire_timeout = 300ms;
+        settings.statement_timeout = 300ms;
         return model_.open(settings, plan_->wrapper());
     }
     database sound() { return model_.open(); }

@@ -1,0 +1,87 @@
+#pragma once
+// Counts, at the server, what the library costs a database of its own. Each <engine>_meter.cpp
+// defines the meter and the budget; README.md says what is counted where.
+//
+// What cannot be counted throws: a budget nobody looked at must not pass.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+#include "leasehold/leasehold.hpp"
+
+namespace leasehold::testing {
+
+struct cost {
+    std::int64_t round_trips = 0;  // 0 where there is no server
+    std::int64_t statements = 0;   // without BEGIN and COMMIT where there is no server
+    std::int64_t rows = 0;         // changed; on PostgreSQL also those a statement answered with
+
+    friend bool operator==(const cost&, const cost&) = default;
+    friend cost operator+(const cost& left, const cost& right) {
+        return {
+            left.round_trips + right.round_trips,
+            left.statements + right.statements,
+            left.rows + right.rows};
+    }
+    friend cost operator-(const cost& left, const cost& right) {
+        return {
+            left.round_trips - right.round_trips,
+            left.statements - right.statements,
+            left.rows - right.rows};
+    }
+    friend cost operator*(const cost& each, std::int64_t times) {
+        return {each.round_trips * times, each.statements * times, each.rows * times};
+    }
+    friend std::ostream& operator<<(std::ostream& to, const cost& what) {
+        return to << what.round_trips << " round trips, " << what.statements << " statements, "
+                  << what.rows << " rows";
+    }
+};
+
+// What one of each may cost on this engine.
+struct budget {
+    cost grant;      // try_acquire, the key free and known
+    cost new_grant;  // try_acquire, the key never seen
+    cost refusal;
+    cost release;
+    cost heartbeat;
+    cost proof;
+    cost nothing;  // a statement of the tests' own: SELECT 1
+};
+budget allowed();
+
+class meter {
+public:
+    meter();
+    ~meter();
+    meter(const meter&) = delete;
+    meter& operator=(const meter&) = delete;
+
+    // All of whose connections are counted; the tables are there.
+    database open() const;
+
+    // By the library so far; complete once nothing is under way.
+    cost spent() const;
+
+    // Grows with every transaction that changes anything, whoever's it is on a server that others
+    // use too: only "not at all" and "at least so much" can be told from it.
+    std::int64_t writes() const;
+    // How much writes() grows by one transaction: nothing where that is not a fixed number.
+    static std::optional<std::int64_t> writes_per_transaction();
+
+    // Puts what earlier work has left to do behind us, such as dead rows that a reader removes.
+    void settle() const;
+
+    // How often the log was flushed, of everybody, and of `by` up to its last statement. Only
+    // PostgreSQL has flushes that can be told apart.
+    static bool counts_flushes();
+    std::int64_t flushes(const database& by) const;
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace leasehold::testing

@@ -1,0 +1,48 @@
+#pragma once
+// What must be true of every history, whatever was done to its processes and servers.
+//
+// C1  Nobody believes to hold a key while somebody else does.
+// C2  Tokens are unique and grow: who asked after another was answered gets a greater one. A
+//     release that says it freed the key was its holder's.
+// C3  What was written under proof is there exactly once, in the order of tokens, and nothing that
+//     was refused; nothing was accepted from a holder after its successor had been granted.
+// C4  The same without proof loses updates. A run where it does not has put nothing to the test.
+// C7  After the last fault every key is granted again soon.
+//
+// All are sorts and sweeps, since tokens make the order explicit. A finding is a violation in one
+// line; none means that the check holds.
+//
+// Threads: pure functions.
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "soak/facts.hpp"
+
+namespace leasehold::soak {
+
+struct finding {
+    std::string check;  // "C1" …
+    std::string text;
+};
+using findings = std::vector<finding>;
+
+findings check_beliefs(const facts& all);
+findings check_tokens(const facts& all);
+findings check_effects(const facts& all);
+findings check_control(const facts& all);
+findings check_liveness(const facts& all, std::chrono::nanoseconds patience);
+
+// What the writes without proof lost.
+struct control_loss {
+    std::int64_t acknowledged = 0;
+    std::int64_t unknown = 0;
+    // Acknowledged less what the rows count in the end: at least so many were lost.
+    std::int64_t lost = 0;
+    // By the history alone: a holder that was not freed by force wrote over its successor's write.
+    std::int64_t overwritten_by_a_stale_holder = 0;
+};
+control_loss measure_control(const facts& all);
+
+}  // namespace leasehold::soak

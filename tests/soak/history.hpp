@@ -1,0 +1,84 @@
+#pragma once
+// What the processes of a soak run did, in one clock: JSON lines, one file per process.
+//
+// Every operation leaves an `invoke` before anything is sent and its outcome after the answer came.
+// An invoke without an outcome, because its process was killed, counts as unknown. Times are
+// local_clock's, CLOCK_BOOTTIME, which all processes of one machine share, so that the order of
+// events in different processes is known exactly.
+//
+// Threads: a writer belongs to one thread.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::soak {
+
+enum class operation {
+    session,  // a session was opened
+    acquire,  // of a key; the grant is known by process and id
+    belief,   // note: believed held until then; fail: known to be lost
+    append,   // to the key's list, in the transaction that proves the lease
+    control,  // read, work, write back, without proof
+    release,
+    force,    // a key freed from whoever held it; token: of the victim
+    fault,    // injected; number: the process it hit, detail: what
+    drain,    // note: from here on there are no more faults
+    // What the tables held in the end:
+    entry,    // process, id: of the append; number: its position in the list
+    length,   // number: of the list, counted by the database
+    counter,  // number: written back under proof
+    value,    // number: written back without proof
+};
+
+enum class phase { invoke, ok, fail, unknown, note };
+
+struct record {
+    std::int64_t at_ns = 0;
+    int process = 0;      // 0: the conductor
+    std::int64_t id = 0;  // of the operation, within its process
+    operation what{};
+    phase when{};
+    int key = -1;
+    std::int64_t grant = 0;  // id of the acquire this belongs to
+    std::int64_t token = 0;
+    std::int64_t number = 0;
+    std::int64_t until_ns = 0;  // the lease's deadline, as its holder knew it just then
+    std::string detail;
+
+    bool operator==(const record&) const = default;
+};
+
+std::string_view name_of(operation what) noexcept;
+std::string_view name_of(phase when) noexcept;
+
+std::string to_line(const record& what);
+// Throws std::runtime_error for anything to_line did not write.
+record from_line(const std::string& line);
+
+std::int64_t now_ns() noexcept;
+
+class history_writer {
+public:
+    history_writer(const std::filesystem::path& folder, int process);
+    history_writer(const history_writer&) = delete;
+    history_writer& operator=(const history_writer&) = delete;
+    ~history_writer();
+
+    // Handed to the kernel before this returns, so that a killed process loses nothing. Fills in
+    // the process, where it is not given, and the time.
+    void write(record what);
+
+    std::int64_t next_id() noexcept { return ++last_id_; }
+
+private:
+    const int process_;
+    int file_;
+    std::int64_t last_id_ = 0;
+};
+
+// All files of the folder, in order of time. A last line cut off by a kill is left out.
+std::vector<record> read_history(const std::filesystem::path& folder);
+
+}  // namespace leasehold::soak

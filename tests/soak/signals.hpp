@@ -1,0 +1,50 @@
+#pragma once
+// A page of memory that the conductor and its workers share: where each worker is just now, so that
+// a fault can be aimed, and the word that it is time to go.
+//
+// Threads and processes: safe.
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+
+namespace leasehold::soak {
+
+constexpr int workers_max = 32;
+
+enum class place : std::uint32_t {
+    elsewhere = 0,
+    working = 1,         // granted, between reading and writing
+    in_transaction = 2,  // has written, and may or may not have proved, but has not committed
+};
+
+class signal_page {
+public:
+    // Made by the conductor; the workers open what is there.
+    static signal_page create(const std::filesystem::path& file);
+    static signal_page open(const std::filesystem::path& file);
+    signal_page(signal_page&& other) noexcept;
+    signal_page& operator=(signal_page&&) = delete;
+    ~signal_page();
+
+    std::atomic<place>& place_of(int worker) noexcept { return shared_->places.at(index(worker)); }
+    std::atomic<std::uint64_t>& operations() noexcept { return shared_->operations; }
+    std::atomic<bool>& is_over() noexcept { return shared_->is_over; }
+
+private:
+    struct page {
+        std::array<std::atomic<place>, workers_max> places;
+        std::atomic<std::uint64_t> operations;  // that were answered
+        std::atomic<bool> is_over;
+    };
+    static_assert(std::atomic<place>::is_always_lock_free);
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+    explicit signal_page(page* shared) : shared_(shared) {}
+    static page* map(const std::filesystem::path& file, int flags);
+    static std::size_t index(int worker) { return static_cast<std::size_t>(worker); }
+
+    page* shared_;
+};
+
+}  // namespace leasehold::soak

@@ -1,0 +1,53 @@
+#pragma once
+// The rows that workers fight over, in SQL that every engine takes: numbers are literals, since
+// placeholders differ.
+//
+// Per key: a list and a counter, changed together in a transaction that proves the lease, and a row
+// of its own that is changed without proof.
+//
+// Threads: safe as long as the transactions are.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/key.hpp"
+#include "soak/history.hpp"
+
+namespace leasehold::soak {
+
+constexpr int key_count = 3;
+key key_of(int number);
+
+// By the beginning of the URL. Time-outs are short: what hangs should be noticed.
+database open_database(const std::string& url, const std::string& prefix);
+
+struct counters {
+    std::int64_t counter = 0;  // changed under proof
+    std::int64_t value = 0;    // changed without
+};
+
+class tables {
+public:
+    explicit tables(std::string prefix) : prefix_(std::move(prefix)) {}
+
+    void create(const database& db) const;
+    // Together with leasehold's own.
+    void drop(const database& db) const;
+
+    counters read(const database& db, int key_number) const;
+    // The list grows by one, at a position the database counts; the counter is set to what its
+    // writer believes.
+    void append(
+        transaction& tx, int key_number, std::int64_t token, int process, std::int64_t id,
+        std::int64_t counter
+    ) const;
+    void set_value(transaction& tx, int key_number, std::int64_t value) const;
+
+    std::vector<record> content(const database& db) const;
+
+private:
+    std::string prefix_;
+};
+
+}  // namespace leasehold::soak
