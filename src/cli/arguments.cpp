@@ -59,7 +59,9 @@ std::string hidden(std::string_view text, const char* ends) {
 
 }  // namespace
 
-std::string without_passwords(std::string_view text) { return hidden(text, " \t\n'\""); }
+std::string without_passwords(std::string_view text) {
+    return hidden(text, " \t\n'\"");
+}
 
 arguments take_arguments(int count, char** values) {
     arguments taken;

@@ -30,7 +30,9 @@ struct gap {
 class launch {
 public:
     launch(
-        const program& what, const child::environment& additions, const std::vector<int>& keep_open,
+        const program& what,
+        const child::environment& additions,
+        const std::vector<int>& keep_open,
         const sigset_t& mask
     );
     void run_in_child(int status_pipe) noexcept;  // returns only when it failed
@@ -50,7 +52,9 @@ private:
 };
 
 launch::launch(
-    const program& what, const child::environment& additions, const std::vector<int>& keep_open,
+    const program& what,
+    const child::environment& additions,
+    const std::vector<int>& keep_open,
     const sigset_t& mask
 )
     : words_(what.arguments), path_(what.path), mask_(mask) {
@@ -60,11 +64,10 @@ launch::launch(
     for (const auto& [name, value] : additions) settings_.push_back(name + "=" + value);
     for (char** each = environ; *each; ++each) {
         const std::string_view given{*each};
-        const bool is_replaced = std::any_of(
-            additions.begin(),
-            additions.end(),
-            [&](const auto& addition) { return given.starts_with(addition.first + "="); }
-        );
+        const bool is_replaced =
+            std::any_of(additions.begin(), additions.end(), [&](const auto& addition) {
+                return given.starts_with(addition.first + "=");
+            });
         if (!is_replaced) environment_.push_back(*each);
     }
     for (std::string& each : settings_) environment_.push_back(each.data());
@@ -116,8 +119,7 @@ failure not_executed(const program& what, int problem) {
         is_missing ? exit_status::not_found : exit_status::not_executable,
         is_missing ? "command_not_found" : "command_not_executable",
         "the command '" + what.arguments.front() + "' cannot be run: " + reason +
-            "; the key was released"
-    };
+            "; the key was released"};
 }
 
 }  // namespace
@@ -152,7 +154,9 @@ void terminal::take_back() noexcept {
 // ------------------------------------------------------------------------------------- the child
 
 child::child(
-    const program& what, const environment& additions, const std::vector<int>& keep_open,
+    const program& what,
+    const environment& additions,
+    const std::vector<int>& keep_open,
     const sigset_t& mask
 ) {
     launch prepared{what, additions, keep_open, mask};
@@ -184,9 +188,13 @@ child::~child() {
     reap();
 }
 
-void child::signal_group(int number) const noexcept { kill(-pid_, number); }
+void child::signal_group(int number) const noexcept {
+    kill(-pid_, number);
+}
 
-bool child::group_lives() const noexcept { return kill(-pid_, 0) == 0; }
+bool child::group_lives() const noexcept {
+    return kill(-pid_, 0) == 0;
+}
 
 void child::follow() {
     if (is_reaped_) return;
@@ -216,7 +224,8 @@ void child::stop_along(int by_signal) {
 
 int child::reap() {
     int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
     is_reaped_ = has_ended_ = true;
     terminal_.take_back();
     return WIFSIGNALED(status) ? exit_status::by_signal + WTERMSIG(status) : WEXITSTATUS(status);

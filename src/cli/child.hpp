@@ -48,7 +48,9 @@ public:
 
     // Throws failure 126 or 127 where it cannot be executed.
     child(
-        const program& what, const environment& additions, const std::vector<int>& keep_open,
+        const program& what,
+        const environment& additions,
+        const std::vector<int>& keep_open,
         const sigset_t& mask
     );
     // Whatever happens, nothing goes on without its lease.

@@ -23,7 +23,9 @@ constexpr std::array<int, 6> passed_on{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1
 
 }  // namespace
 
-descriptor::~descriptor() { close(); }
+descriptor::~descriptor() {
+    close();
+}
 
 void descriptor::close() noexcept {
     if (number_ >= 0) ::close(std::exchange(number_, -1));
@@ -65,7 +67,8 @@ signal_inbox::signal_inbox() {
 }
 
 signal_inbox::~signal_inbox() {
-    while (take()) {}
+    while (take()) {
+    }
     pthread_sigmask(SIG_SETMASK, &mask_outside_, nullptr);
 }
 

@@ -36,7 +36,9 @@ private:
 
 // Waits until one of `sources` can be read, at most so long: which one, the first of several; or
 // nothing.
-std::optional<std::size_t> wait_for(std::initializer_list<int> sources, std::chrono::nanoseconds patience_max);
+std::optional<std::size_t> wait_for(
+    std::initializer_list<int> sources, std::chrono::nanoseconds patience_max
+);
 
 // Signals as messages. From its construction to its destruction those that ask a program to do
 // something (end, reload, …) are taken out here, and no longer end the process.

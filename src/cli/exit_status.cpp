@@ -17,22 +17,28 @@ const char* const exit_status_help =
 
 int exit_status_of(errc code) noexcept {
     switch (code) {
-        case errc::invalid_argument: return exit_status::usage;
+        case errc::invalid_argument:
+            return exit_status::usage;
         case errc::connection_failed:
         case errc::connection_lost:
         case errc::timed_out:
         case errc::transient:
-        case errc::session_lost: return exit_status::unreachable;
+        case errc::session_lost:
+            return exit_status::unreachable;
         case errc::schema_missing:
-        case errc::schema_mismatch: return exit_status::schema;
-        case errc::lease_lost: return exit_status::lease_lost;
-        case errc::busy: return exit_status::not_acquired;
+        case errc::schema_mismatch:
+            return exit_status::schema;
+        case errc::lease_lost:
+            return exit_status::lease_lost;
+        case errc::busy:
+            return exit_status::not_acquired;
         case errc::constraint:
         case errc::permission_denied:
         case errc::read_only:
         case errc::wrong_transaction:
         case errc::unsupported:
-        case errc::database_error: break;
+        case errc::database_error:
+            break;
     }
     return exit_status::failed;
 }

@@ -9,15 +9,15 @@ namespace leasehold::cli {
 
 namespace exit_status {
 constexpr int done = 0;
-constexpr int usage = 64;           // EX_USAGE: a key, duration, URL or option that cannot be
-constexpr int unreachable = 69;     // EX_UNAVAILABLE: the database cannot be reached, or is silent
-constexpr int failed = 70;          // EX_SOFTWARE: anything else the database refused
-constexpr int not_acquired = 75;    // EX_TEMPFAIL: held by somebody else
-constexpr int lease_lost = 76;      // EX_PROTOCOL: the command was stopped, or may not have been alone
-constexpr int schema = 78;          // EX_CONFIG: tables missing or of another version
-constexpr int not_executable = 126; // as shells say it
-constexpr int not_found = 127;      // as shells say it
-constexpr int by_signal = 128;      // plus the signal's number
+constexpr int usage = 64;         // EX_USAGE: a key, duration, URL or option that cannot be
+constexpr int unreachable = 69;   // EX_UNAVAILABLE: the database cannot be reached, or is silent
+constexpr int failed = 70;        // EX_SOFTWARE: anything else the database refused
+constexpr int not_acquired = 75;  // EX_TEMPFAIL: held by somebody else
+constexpr int lease_lost = 76;  // EX_PROTOCOL: the command was stopped, or may not have been alone
+constexpr int schema = 78;      // EX_CONFIG: tables missing or of another version
+constexpr int not_executable = 126;  // as shells say it
+constexpr int not_found = 127;       // as shells say it
+constexpr int by_signal = 128;       // plus the signal's number
 }  // namespace exit_status
 
 // The table for --help.

@@ -28,9 +28,8 @@ guard::guard(pid_t group, local_clock::time_point deadline, std::chrono::nanosec
     const auto fail = [](const char* what) {
         throw std::system_error{errno, std::generic_category(), what};
     };
-    void* const page = mmap(
-        nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0
-    );
+    void* const page =
+        mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) fail("mmap");
     board_ = new (page) board{deadline.time_since_epoch().count(), false};
     int ends[2] = {-1, -1};
@@ -54,7 +53,8 @@ void guard::renew(local_clock::time_point deadline) noexcept {
 void guard::retire() noexcept {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
     pid_ = -1;
 }
 

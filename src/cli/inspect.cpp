@@ -112,15 +112,16 @@ command add_locks(CLI::App& tool, const global_options& options) {
         "Exit status: 0, also where nothing is held; otherwise see `leasehold --help`.\n"
     );
     return {parser, [prefix, &options] {
-        return show_locks(open_database(options), *prefix, options.is_json);
-    }};
+                return show_locks(open_database(options), *prefix, options.is_json);
+            }};
 }
 
 command add_sessions(CLI::App& tool, const global_options& options) {
     CLI::App* const parser =
         tool.add_subcommand("sessions", "Show the processes that hold or want something");
     parser->footer(
-        "A session whose STATE is dead has expired: what it held is free, and `leasehold reap`, or\n"
+        "A session whose STATE is dead has expired: what it held is free, and `leasehold reap`, "
+        "or\n"
         "any other session in time, removes it.\n"
         "\n"
         "Examples:\n"
@@ -133,16 +134,17 @@ command add_sessions(CLI::App& tool, const global_options& options) {
 }
 
 command add_unlock(CLI::App& tool, const global_options& options) {
-    CLI::App* const parser =
-        tool.add_subcommand("unlock", "Free a key from its holder, by force");
+    CLI::App* const parser = tool.add_subcommand("unlock", "Free a key from its holder, by force");
     auto name = std::make_shared<std::string>();
     auto is_forced = std::make_shared<bool>(false);
     parser->add_option("KEY", *name, "What to free")->required()->option_text(" ");
     parser->add_flag("--force", *is_forced, "Yes, although its holder may be at work");
     parser->footer(
         "The holder is not asked. Its token becomes stale at once, so that what it writes under\n"
-        "proof of its lease, or to storage that compares tokens, is refused; anything else it does\n"
-        "goes on until its next heartbeat tells it, a third of its ttl later at most. Somebody else\n"
+        "proof of its lease, or to storage that compares tokens, is refused; anything else it "
+        "does\n"
+        "goes on until its next heartbeat tells it, a third of its ttl later at most. Somebody "
+        "else\n"
         "can get the key before that. A dead holder needs no force: its keys free themselves.\n"
         "\n"
         "Examples:\n"
@@ -152,15 +154,16 @@ command add_unlock(CLI::App& tool, const global_options& options) {
         "false); 64 without --force; otherwise see `leasehold --help`.\n"
     );
     return {parser, [name, is_forced, &options] {
-        const key wanted{*name};
-        if (!*is_forced) {
-            throw usage_failure(
-                "unlock takes the key from a holder that may be at work and will notice only with "
-                "its next heartbeat; if that is what you want, say --force"
-            );
-        }
-        return unlock(open_database(options), wanted, options.is_json);
-    }};
+                const key wanted{*name};
+                if (!*is_forced) {
+                    throw usage_failure(
+                        "unlock takes the key from a holder that may be at work and will notice "
+                        "only with "
+                        "its next heartbeat; if that is what you want, say --force"
+                    );
+                }
+                return unlock(open_database(options), wanted, options.is_json);
+            }};
 }
 
 }  // namespace leasehold::cli

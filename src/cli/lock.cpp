@@ -1,5 +1,8 @@
 // `leasehold lock KEY -- CMD…`: runs a command while holding a key.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -103,19 +106,23 @@ acquired wait_for_key(const database& db, const errand& what, signal_inbox& sign
     }
 }
 
-// Runs what talks to the database when the command has ended, and hears only a second signal: the
-// first may be the one that ended the command.
-template <class Work>
-auto finish(signal_inbox& signals, Work work) {
+// Runs what talks to the database when the command has ended. Hears only a second signal, since the
+// first may be the one that ended the command; and when patience is over `give_up` says with what
+// status the tool ends at once, leaving the rest to the ttl.
+template <class Work, class GiveUp>
+auto finish(signal_inbox& signals, milliseconds patience, Work work, GiveUp give_up) {
+    const auto until = local_clock::now() + patience;
     background<decltype(work(std::stop_token{}))> ending{std::move(work)};
     int heard = 0;
-    while (wait_for({ending.source(), signals.source()}, std::chrono::hours{1}) != first) {
+    while (true) {
+        const auto left = std::max(until - local_clock::now(), local_clock::duration{0});
+        if (wait_for({ending.source(), signals.source()}, left) == first) return ending.take();
         while (const auto next = signals.take()) {
             if (*next == SIGCHLD) continue;
             if (heard++ > 0) end_at_once(*next);
         }
+        if (local_clock::now() >= until) _exit(give_up());
     }
-    return ending.take();
 }
 
 failure lost(const errand& what, const lease& held, const std::string& consequence) {
@@ -128,34 +135,52 @@ failure lost(const errand& what, const lease& held, const std::string& consequen
         "the lease on '" + what.name.name() + "' was lost: " + reason + "; " + consequence};
 }
 
-// Whether the command had the key to itself until it ended is for the database to say.
-void release(const errand& what, lease& held, signal_inbox& signals) {
-    const bool was_held_at_end = held.held_locally();
-    std::string problem = "its answer was lost";
-    try {
-        const auto outcome =
-            finish(signals, [&](const std::stop_token&) { return held.release(); });
-        if (outcome == release_outcome::released) return;
-        if (outcome == release_outcome::not_held) {
-            throw failure{
-                exit_status::lease_lost,
-                name_of(errc::lease_lost),
-                "the lease on '" + what.name.name() +
-                    "' ended before the command did: somebody else may have held the key "
-                    "meanwhile"};
-        }
-    } catch (const error& failed) {
-        problem = failed.what();
-    }
-    if (!was_held_at_end) {
-        throw lost(what, held, "whether the command was alone until its end is not known");
+// The command has ended, and whether its key is free is not known. What that means for the tool's
+// own status: nothing, if the lease was still good by our own clock.
+int unreleased(const errand& what, const lease& held, bool was_held, int status, std::string why) {
+    if (!was_held) {
+        const failure failed =
+            lost(what, held, "whether the command was alone until its end is not known");
+        report(what.is_json, failed.name(), failed.what());
+        return failed.status();
     }
     report(
         what.is_json,
         "release_failed",
         "the command has ended, but '" + what.name.name() + "' may stay locked for up to " +
-            shown(what.timing.ttl) + ": " + problem
+            shown(what.timing.ttl) + ": " + why
     );
+    return status;
+}
+
+// Whether the command had the key to itself until it ended is for the database to say. Answers with
+// the tool's status.
+int release(const errand& what, lease& held, int status, signal_inbox& signals) {
+    const bool was_held = held.held_locally();
+    const auto failed = [&](const std::string& why) {
+        return unreleased(what, held, was_held, status, why);
+    };
+    const auto work = [&](const std::stop_token&) { return held.release(); };
+    const auto give_up = [&] { return failed("the database does not answer"); };
+    try {
+        switch (finish(signals, what.timing.ttl, work, give_up)) {
+            case release_outcome::not_held:
+                throw failure{
+                    exit_status::lease_lost,
+                    name_of(errc::lease_lost),
+                    "the lease on '" + what.name.name() +
+                        "' ended before the command did: somebody else may have held the key "
+                        "meanwhile"};
+            case release_outcome::unknown:
+                return failed("the answer was lost");
+            case release_outcome::released:
+            case release_outcome::still_held:
+                break;
+        }
+    } catch (const error& problem) {
+        return failed(problem.what());
+    }
+    return status;
 }
 
 int run_holding(
@@ -179,30 +204,43 @@ int run_holding(
         status = watching.run();
     }
     if (!status) throw lost(what, held, "the command was stopped");
-    release(what, held, signals);
-    return *status;
+    return release(what, held, *status, signals);
+}
+
+// What went wrong is said before the session is ended, which takes time where the database is away.
+int run_acquired(
+    const errand& what,
+    const program& command,
+    const std::vector<int>& keep_open,
+    acquired& answer,
+    signal_inbox& signals
+) {
+    if (answer.cancelled_by != 0) return exit_status::by_signal + answer.cancelled_by;
+    try {
+        if (!answer.held->got) throw busy(what, answer.held->got.holder());
+        return run_holding(what, command, keep_open, *answer.held, signals);
+    } catch (const failure& failed) {
+        report(what.is_json, failed.name(), failed.what());
+        return failed.status();
+    }
 }
 
 int run_lock(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
     acquired answer = wait_for_key(db, what, signals);
-    // Whatever happens from here on, the session is ended in the background, so that signals are
-    // still heard.
-    struct ending {
-        std::optional<holding>& held;
-        signal_inbox& signals;
-        ~ending() {
-            if (!held) return;
-            finish(signals, [this](const std::stop_token&) {
-                held.reset();
-                return true;
-            });
-        }
-    } const ends{answer.held, signals};
-    if (answer.cancelled_by != 0) return exit_status::by_signal + answer.cancelled_by;
-    if (!answer.held->got) throw busy(what, answer.held->got.holder());
-    return run_holding(what, command, keep_open, *answer.held, signals);
+    const int status = run_acquired(what, command, keep_open, answer, signals);
+    if (answer.held) {
+        // Releases, too, what was not released before. Whatever cannot be done in this time ends
+        // with the ttl.
+        constexpr std::chrono::seconds patience{2};
+        const auto work = [&](const std::stop_token&) {
+            answer.held.reset();
+            return true;
+        };
+        finish(signals, patience, work, [&] { return status; });
+    }
+    return status;
 }
 
 constexpr const char* examples =

@@ -55,7 +55,8 @@ void add_global_options(CLI::App& tool, global_options& options) {
             "--table-prefix", options.table_prefix, "What table names begin with; leasehold_"
     )
         ->option_text("P");
-    tool.add_option("--schema", options.schema, "The tables' schema (PostgreSQL)")->option_text("S");
+    tool.add_option("--schema", options.schema, "The tables' schema (PostgreSQL)")
+        ->option_text("S");
     tool.add_flag("--version", options.wants_version, "Print the version and the drivers built in");
 }
 
@@ -133,8 +134,9 @@ int guarded(const arguments& given) {
         return tool.exit(wanted);
     } catch (const CLI::ArgumentMismatch& wrong) {
         const std::string_view words = wrong.what();
-        const auto usage =
-            usage_failure(std::string(words.substr(0, words.find(':'))) + " needs exactly one value");
+        const auto usage = usage_failure(
+            std::string(words.substr(0, words.find(':'))) + " needs exactly one value"
+        );
         return fail(usage.status(), usage.name(), usage.what());
     } catch (const CLI::ParseError& wrong) {
         const failure usage = usage_failure(wrong.what());

@@ -1,7 +1,5 @@
 #include "cli/open.hpp"
 
-#include <string_view>
-
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #ifdef LEASEHOLD_WITH_MYSQL
@@ -59,7 +57,7 @@ std::string_view driver_of(std::string_view url) {
     );
 }
 
-database open_database(const global_options& options) {
+database open_database(const global_options& options, std::chrono::milliseconds statement_timeout) {
     const std::string url = url_of(options);
     const std::string_view wanted = driver_of(url);
     database_settings settings;
@@ -67,6 +65,7 @@ database open_database(const global_options& options) {
     settings.names.schema = options.schema;
     // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
     settings.connections_max = 2;
+    settings.statement_timeout = statement_timeout;
     for (const driver& each : drivers) {
         if (each.name == wanted && each.open) return each.open(url, std::move(settings));
     }

@@ -1,13 +1,19 @@
 #pragma once
 // From a URL to a database: the scheme says which driver.
+#include <chrono>
 #include <string>
+#include <string_view>
 
 #include "cli/options.hpp"
 #include "leasehold/database.hpp"
 
 namespace leasehold::cli {
 
-database open_database(const global_options& options);
+// A statement that takes longer than the limit counts as a database that does not answer.
+database open_database(
+    const global_options& options,
+    std::chrono::milliseconds statement_timeout = std::chrono::seconds{5}
+);
 
 // What the URL's scheme says without asking a server: "postgres", "sqlite", or "mysql" for both
 // MySQL and MariaDB.

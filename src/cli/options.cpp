@@ -16,9 +16,8 @@ struct unit {
     std::int64_t milliseconds;
 };
 // "ms" before "m" and "s", which are its ends.
-constexpr std::array<unit, 6> units{{
-    {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}
-}};
+constexpr std::array<unit, 6> units{
+    {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}}};
 
 // Longer than anybody waits, and far from where nanoseconds overflow.
 constexpr std::int64_t milliseconds_max = std::int64_t{100} * 366 * 86'400'000;
@@ -40,7 +39,8 @@ std::chrono::milliseconds parse(
     const std::string_view suffix{rest, static_cast<std::size_t>(end - rest)};
     for (const unit& each : units) {
         if (suffix != each.suffix) continue;
-        if (problem == std::errc::result_out_of_range || number > milliseconds_max / each.milliseconds) {
+        if (problem == std::errc::result_out_of_range ||
+            number > milliseconds_max / each.milliseconds) {
             throw refuse("is too long: the limit is 100 years");
         }
         return std::chrono::milliseconds{number * each.milliseconds};

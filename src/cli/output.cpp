@@ -42,7 +42,8 @@ character first_of(std::string_view text) {
 bool is_harmless(char32_t code) {
     const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
     // Line separators, marks and overrides of direction, and characters of no width.
-    const bool is_trick = (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+    const bool is_trick = (code >= 0x200b && code <= 0x200f) ||
+                          (code >= 0x2028 && code <= 0x202e) ||
                           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
     return !is_control && !is_trick;
 }
@@ -56,9 +57,12 @@ std::string escaped(unsigned char byte) {
 
 const char* code_of(style look) {
     switch (look) {
-        case style::bold: return "\033[1m";
-        case style::red: return "\033[31m";
-        case style::plain: break;
+        case style::bold:
+            return "\033[1m";
+        case style::red:
+            return "\033[31m";
+        case style::plain:
+            break;
     }
     return "";
 }
@@ -103,8 +107,10 @@ std::string shown(std::chrono::microseconds length) {
     const auto hours = all / 3'600'000 % 24;
     const auto minutes = all / 60'000 % 60;
     const auto seconds = all / 1000 % 60;
-    const auto two = [&](std::int64_t large, const char* unit, std::int64_t small, const char* next) {
-        return sign + std::to_string(large) + unit + (small > 0 ? std::to_string(small) + next : "");
+    const auto two = [&](std::int64_t large, const char* unit, std::int64_t small, const char* next
+                     ) {
+        return sign + std::to_string(large) + unit +
+               (small > 0 ? std::to_string(small) + next : "");
     };
     if (days > 0) return two(days, "d", hours, "h");
     if (hours > 0) return two(hours, "h", minutes, "m");
@@ -157,7 +163,9 @@ void print_json(const nlohmann::json& object) {
     print_line(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void print_line(std::string_view line) { std::cout << line << '\n'; }
+void print_line(std::string_view line) {
+    std::cout << line << '\n';
+}
 
 void report(bool is_json, const char* name, const std::string& message) {
     std::string line;
@@ -177,8 +185,7 @@ void require_written() {
     std::cout.flush();
     if (std::cout) return;
     throw failure{
-        exit_status::failed, "output_failed", "standard output takes no more: is the disk full?"
-    };
+        exit_status::failed, "output_failed", "standard output takes no more: is the disk full?"};
 }
 
 }  // namespace leasehold::cli

@@ -27,16 +27,14 @@ failure not_executable(const std::string& name, const char* why) {
     return failure{
         exit_status::not_executable,
         "command_not_executable",
-        "the command '" + name + "' cannot be run: " + why + "; nothing was locked"
-    };
+        "the command '" + name + "' cannot be run: " + why + "; nothing was locked"};
 }
 
 failure not_found(const std::string& name, const char* where) {
     return failure{
         exit_status::not_found,
         "command_not_found",
-        "the command '" + name + "' was not found" + where + "; nothing was locked"
-    };
+        "the command '" + name + "' was not found" + where + "; nothing was locked"};
 }
 
 // The first in PATH that can be run; else why the last one there cannot.
@@ -73,10 +71,14 @@ program find_program(std::vector<std::string> arguments) {
         return {std::move(arguments), std::move(path)};
     }
     switch (look_at(name)) {
-        case found::nothing: throw not_found(name, "");
-        case found::folder: throw not_executable(name, "it is a folder");
-        case found::not_executable: throw not_executable(name, "it is not executable");
-        case found::executable: break;
+        case found::nothing:
+            throw not_found(name, "");
+        case found::folder:
+            throw not_executable(name, "it is a folder");
+        case found::not_executable:
+            throw not_executable(name, "it is not executable");
+        case found::executable:
+            break;
     }
     return {std::move(arguments), name};
 }

@@ -49,7 +49,9 @@ std::chrono::nanoseconds progress::tick() {
         show();
         next_ = local_clock::now() + between;
     }
-    return std::max<std::chrono::nanoseconds>(next_ - local_clock::now(), std::chrono::nanoseconds{0});
+    return std::max<std::chrono::nanoseconds>(
+        next_ - local_clock::now(), std::chrono::nanoseconds{0}
+    );
 }
 
 void progress::show() {

@@ -72,11 +72,11 @@ command add_reap(CLI::App& tool, const global_options& options) {
         "Exit status: 0; otherwise see `leasehold --help`.\n"
     );
     return {parser, [chosen, &options] {
-        reap_settings settings;
-        settings.session_retention = whole_seconds(chosen->session, "--session-retention");
-        settings.lock_retention = whole_seconds(chosen->lock, "--lock-retention");
-        return run_reap(open_database(options), settings, options.is_json);
-    }};
+                reap_settings settings;
+                settings.session_retention = whole_seconds(chosen->session, "--session-retention");
+                settings.lock_retention = whole_seconds(chosen->lock, "--lock-retention");
+                return run_reap(open_database(options), settings, options.is_json);
+            }};
 }
 
 }  // namespace leasehold::cli

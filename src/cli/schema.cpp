@@ -16,6 +16,9 @@
 namespace leasehold::cli {
 namespace {
 
+// Tables may be large, and other migrators may be at it.
+constexpr std::chrono::minutes patience{10};
+
 struct migrate_options {
     std::string to;  // empty: not given
     std::string from;
@@ -50,7 +53,7 @@ int run_up(const migrate_options& chosen, const global_options& options) {
     migrate_settings settings;
     settings.to_version = parse_version(chosen.to, "--to").value_or(-1);
     settings.resume = chosen.resume;
-    print_done(migrate(open_database(options), settings), "applied", options.is_json);
+    print_done(migrate(open_database(options, patience), settings), "applied", options.is_json);
     return exit_status::done;
 }
 
@@ -61,7 +64,7 @@ int run_down(const migrate_options& chosen, const global_options& options) {
             "migrate down deletes what the tables hold: say how far with --to N (0: all of them)"
         );
     }
-    print_done(migrate_down(open_database(options), *to), "took back", options.is_json);
+    print_done(migrate_down(open_database(options, patience), *to), "took back", options.is_json);
     return exit_status::done;
 }
 

@@ -74,8 +74,7 @@ nanoseconds supervisor::pause() const {
 
 // What the command started may still be tidying up, in the time there is.
 void supervisor::end_rest_of_group() {
-    const auto kill_at =
-        kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);
+    const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);
     while (running_.group_lives()) {
         const auto left = kill_at - local_clock::now();
         if (left <= nanoseconds{0}) {

@@ -24,7 +24,9 @@ namespace leasehold::cli {
 
 class supervisor {
 public:
-    supervisor(const lease& held, const session_settings& timing, child& running, signal_inbox& signals);
+    supervisor(
+        const lease& held, const session_settings& timing, child& running, signal_inbox& signals
+    );
 
     // Until the command has ended. Its status as a shell would say it; nothing where it was stopped
     // because the lease was lost.

@@ -70,7 +70,7 @@ std::vector<row> rows_of(MYSQL_RES* from) {
     const unsigned count = mysql_num_fields(from);
     const MYSQL_FIELD* const columns = mysql_fetch_fields(from);
     std::vector<row> rows;
-    while (const MYSQL_ROW found = mysql_fetch_row(from)) {
+    while (MYSQL_ROW found = mysql_fetch_row(from)) {
         const unsigned long* const lengths = mysql_fetch_lengths(from);
         row& each = rows.emplace_back();
         each.columns.reserve(count);

@@ -4,7 +4,8 @@
 set -uo pipefail
 
 backend=$1
-cli=$(realpath "${LEASEHOLD_CLI:?is not set: the path of the leasehold program}")
+: "${LEASEHOLD_CLI:?is not set: the path of the leasehold program}"
+cli=$(realpath "$LEASEHOLD_CLI") || exit 1
 folder=$(mktemp --directory)
 cd "$folder" || exit 1
 
@@ -31,6 +32,7 @@ failures=0
 fail() {
     echo "FAILED (line ${BASH_LINENO[-2]}): $*" >&2
     failures=$((failures + 1))
+    ((failures < 5)) || exit 1
 }
 
 finish() {

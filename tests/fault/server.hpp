@@ -29,10 +29,6 @@ class server {
 public:
     virtual ~server() = default;
 
-    // Where it is, and how to open a database there; the tables are this process's own.
-    virtual std::string url() const = 0;
-    virtual database open_at(const std::string& url, database_settings settings) const = 0;
-
     virtual std::int64_t id_of(connection& on) const = 0;
     virtual void kill(connection& asker, std::int64_t id) const = 0;
     virtual bool is_connected(connection& asker, std::int64_t id) const = 0;

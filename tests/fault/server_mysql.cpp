@@ -2,8 +2,6 @@
 #include <mutex>
 
 #include "fault/server.hpp"
-#include "leasehold/driver/mysql.hpp"
-#include "support/required.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -38,12 +36,6 @@ class mysql_server final : public server {
 public:
     mysql_server(std::string backend, std::string prefix)
         : backend_(std::move(backend)), prefix_(std::move(prefix)) {}
-
-    std::string url() const override { return require_url(backend_); }
-    database open_at(const std::string& url, database_settings settings) const override {
-        settings.names.prefix = prefix_;
-        return mysql::open(url, std::move(settings));
-    }
 
     std::int64_t id_of(connection& on) const override {
         return on.execute("SELECT CONNECTION_ID()").rows.at(0).integer(0);

@@ -1,7 +1,5 @@
 // PostgreSQL as the fault tests see it.
 #include "fault/server.hpp"
-#include "leasehold/driver/postgres.hpp"
-#include "support/required.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -35,12 +33,6 @@ std::string test_of(careless_take how, const std::string& prefix) {
 class postgres_server final : public server {
 public:
     explicit postgres_server(std::string prefix) : prefix_(std::move(prefix)) {}
-
-    std::string url() const override { return require_url("postgres"); }
-    database open_at(const std::string& url, database_settings settings) const override {
-        settings.names.prefix = prefix_;
-        return postgres::open(url, std::move(settings));
-    }
 
     std::int64_t id_of(connection& on) const override {
         return on.execute("SELECT pg_backend_pid()").rows.at(0).integer(0);

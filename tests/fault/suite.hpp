@@ -1,7 +1,9 @@
 #pragma once
 // What every fault test on a real server shares: the server, a connection to ask it, and a database
 // whose connections are known there.
+#include <algorithm>
 #include <future>
+#include <mutex>
 #include <optional>
 
 #include "conformance/suite.hpp"
@@ -13,10 +15,6 @@ namespace leasehold::testing {
 
 class server_suite : public suite {
 protected:
-    server_suite() {
-        EXPECT_TRUE(eventually([&] { return !!asker_; }, 0ms));
-    }
-
     // One question at a time, over a connection that takes part in nothing.
     template <class Ask>
     auto ask(Ask&& question) {

@@ -13,7 +13,9 @@ using name = std::pair<int, std::int64_t>;  // process and id
 // A freeing by force that got no answer may be carried out until the server has given it up.
 constexpr std::int64_t force_in_doubt_ns = 15'000'000'000;
 
-std::string in_ms(std::int64_t ns) { return std::to_string(ns / 1'000'000) + " ms"; }
+std::string in_ms(std::int64_t ns) {
+    return std::to_string(ns / 1'000'000) + " ms";
+}
 
 std::string label(int process, std::int64_t id) {
     return "process " + std::to_string(process) + " #" + std::to_string(id);
@@ -71,7 +73,9 @@ public:
     // Strictly before.
     std::int64_t before(std::int64_t at_ns) const {
         const auto next = std::lower_bound(
-            moments_.begin(), moments_.end(), at_ns,
+            moments_.begin(),
+            moments_.end(),
+            at_ns,
             [](const numbered_moment& each, std::int64_t when) { return each.at_ns < when; }
         );
         return next == moments_.begin() ? 0 : std::prev(next)->token;
@@ -107,7 +111,9 @@ findings check_beliefs(const facts& all) {
             if (end <= grant.granted_ns) continue;  // it was over before its holder knew of it
             if (latest && grant.granted_ns < latest_end) {
                 report(
-                    found, "C1", key,
+                    found,
+                    "C1",
+                    key,
                     label(*latest) + " and " + label(grant) + " both believed to hold it for " +
                         in_ms(std::min(latest_end, end) - grant.granted_ns)
                 );
@@ -131,7 +137,10 @@ findings check_tokens(const facts& all) {
             const auto [before, is_new] = seen.emplace(grant.token, &grant);
             if (is_new) continue;
             report(
-                found, "C2", key, label(*before->second) + " and " + label(grant) + ": the same token"
+                found,
+                "C2",
+                key,
+                label(*before->second) + " and " + label(grant) + ": the same token"
             );
         }
         const high_water answered{std::move(moments)};
@@ -139,7 +148,9 @@ findings check_tokens(const facts& all) {
             const auto before = answered.before(grant.invoked_ns);
             if (before < grant.token) continue;
             report(
-                found, "C2", key,
+                found,
+                "C2",
+                key,
                 label(grant) + " was asked for after token " + std::to_string(before) +
                     " had been granted"
             );
@@ -149,7 +160,9 @@ findings check_tokens(const facts& all) {
             const auto before = stale.before(release.invoked_ns);
             if (release.outcome != phase::ok || before <= release.token) continue;
             report(
-                found, "C2", key,
+                found,
+                "C2",
+                key,
                 label(release) + " was released with success after token " +
                     std::to_string(before) + " had taken its place"
             );
@@ -215,7 +228,9 @@ private:
     void check_order(const list_entry* before, const list_entry& each) {
         const bool is_first = !before;
         if (each.position != (is_first ? 1 : before->position + 1)) {
-            complain("position " + std::to_string(each.position) + " follows a gap or a repetition");
+            complain(
+                "position " + std::to_string(each.position) + " follows a gap or a repetition"
+            );
         }
         if (is_first || before->token < each.token) return;
         const bool same_grant = before->token == each.token && before->process == each.process;
@@ -282,8 +297,11 @@ findings check_control(const facts& all) {
     const control_loss loss = measure_control(all);
     findings found;
     if (loss.lost == 0) {
-        found.push_back({"C4", "void: none of " + std::to_string(loss.acknowledged) +
-                                   " writes without proof was lost"});
+        found.push_back(
+            {"C4",
+             "void: none of " + std::to_string(loss.acknowledged) +
+                 " writes without proof was lost"}
+        );
     }
     if (loss.overwritten_by_a_stale_holder == 0) {
         found.push_back({"C4", "void: no paused holder wrote over its successor's write"});
@@ -301,8 +319,10 @@ findings check_liveness(const facts& all, std::chrono::nanoseconds patience) {
         });
         if (was_granted) continue;
         report(
-            found, "C7", key, "not granted to anybody within " + in_ms(patience.count()) +
-                                  " after the last fault"
+            found,
+            "C7",
+            key,
+            "not granted to anybody within " + in_ms(patience.count()) + " after the last fault"
         );
     }
     return found;

@@ -13,14 +13,29 @@ class gatherer {
 public:
     void add(const record& what) {
         switch (what.what) {
-            case operation::session: made_.sessions += what.when == phase::ok; break;
-            case operation::drain: made_.drained_from_ns = what.at_ns; break;
-            case operation::entry: note_entry(what); break;
-            case operation::length: made_.length[what.key] = what.number; break;
-            case operation::counter: made_.counter[what.key] = what.number; break;
-            case operation::value: made_.value[what.key] = what.number; break;
-            case operation::belief: believe(what); break;
-            default: note_step(what);
+            case operation::session:
+                made_.sessions += what.when == phase::ok;
+                break;
+            case operation::drain:
+                made_.drained_from_ns = what.at_ns;
+                break;
+            case operation::entry:
+                note_entry(what);
+                break;
+            case operation::length:
+                made_.length[what.key] = what.number;
+                break;
+            case operation::counter:
+                made_.counter[what.key] = what.number;
+                break;
+            case operation::value:
+                made_.value[what.key] = what.number;
+                break;
+            case operation::belief:
+                believe(what);
+                break;
+            default:
+                note_step(what);
         }
     }
 
@@ -67,8 +82,14 @@ private:
         if (!what.detail.empty()) made.detail = what.detail;
         if (what.what == operation::acquire && what.when == phase::ok) {
             grants_[{what.process, what.id}] = {
-                what.process, what.id,     what.key,      what.token,
-                made.invoked_ns, what.at_ns, what.until_ns, never_ns,
+                what.process,
+                what.id,
+                what.key,
+                what.token,
+                made.invoked_ns,
+                what.at_ns,
+                what.until_ns,
+                never_ns,
             };
         }
     }
@@ -88,13 +109,26 @@ private:
 
     void sort_in(operation kind, step what) {
         switch (kind) {
-            case operation::acquire: made_.acquires.push_back(std::move(what)); break;
-            case operation::append: made_.appends[what.key].push_back(std::move(what)); break;
-            case operation::control: made_.controls[what.key].push_back(std::move(what)); break;
-            case operation::release: made_.releases[what.key].push_back(std::move(what)); break;
-            case operation::force: made_.forces[what.key].push_back(std::move(what)); break;
-            case operation::fault: made_.faults.push_back(std::move(what)); break;
-            default: break;
+            case operation::acquire:
+                made_.acquires.push_back(std::move(what));
+                break;
+            case operation::append:
+                made_.appends[what.key].push_back(std::move(what));
+                break;
+            case operation::control:
+                made_.controls[what.key].push_back(std::move(what));
+                break;
+            case operation::release:
+                made_.releases[what.key].push_back(std::move(what));
+                break;
+            case operation::force:
+                made_.forces[what.key].push_back(std::move(what));
+                break;
+            case operation::fault:
+                made_.faults.push_back(std::move(what));
+                break;
+            default:
+                break;
         }
     }
 

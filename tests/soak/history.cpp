@@ -17,8 +17,19 @@ namespace leasehold::soak {
 namespace {
 
 constexpr std::array<std::string_view, 13> operation_names{
-    "session", "acquire", "belief", "append", "control", "release", "force",
-    "fault",   "drain",   "entry",  "length", "counter", "value",
+    "session",
+    "acquire",
+    "belief",
+    "append",
+    "control",
+    "release",
+    "force",
+    "fault",
+    "drain",
+    "entry",
+    "length",
+    "counter",
+    "value",
 };
 constexpr std::array<std::string_view, 5> phase_names{"invoke", "ok", "fail", "unknown", "note"};
 
@@ -74,7 +85,9 @@ record from_line(const std::string& line) {
     return made;
 }
 
-std::int64_t now_ns() noexcept { return local_clock::now().time_since_epoch().count(); }
+std::int64_t now_ns() noexcept {
+    return local_clock::now().time_since_epoch().count();
+}
 
 history_writer::history_writer(const std::filesystem::path& folder, int process)
     : process_(process) {
@@ -83,7 +96,9 @@ history_writer::history_writer(const std::filesystem::path& folder, int process)
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path.string());
 }
 
-history_writer::~history_writer() { close(file_); }
+history_writer::~history_writer() {
+    close(file_);
+}
 
 void history_writer::write(record what) {
     if (what.process == 0) what.process = process_;

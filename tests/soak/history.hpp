@@ -22,9 +22,9 @@ enum class operation {
     append,   // to the key's list, in the transaction that proves the lease
     control,  // read, work, write back, without proof
     release,
-    force,    // a key freed from whoever held it; token: of the victim
-    fault,    // injected; number: the process it hit, detail: what
-    drain,    // note: from here on there are no more faults
+    force,  // a key freed from whoever held it; token: of the victim
+    fault,  // injected; number: the process it hit, detail: what
+    drain,  // note: from here on there are no more faults
     // What the tables held in the end:
     entry,    // process, id: of the append; number: its position in the list
     length,   // number: of the list, counted by the database
@@ -45,7 +45,7 @@ struct record {
     std::int64_t token = 0;
     std::int64_t number = 0;
     std::int64_t until_ns = 0;  // the lease's deadline, as its holder knew it just then
-    std::string detail;
+    std::string detail{};
 
     bool operator==(const record&) const = default;
 };

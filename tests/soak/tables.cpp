@@ -18,7 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string text(std::int64_t number) { return std::to_string(number); }
+std::string text(std::int64_t number) {
+    return std::to_string(number);
+}
 
 void run(const database& db, const std::string& sql) {
     transaction tx = db.begin();
@@ -28,7 +30,9 @@ void run(const database& db, const std::string& sql) {
 
 }  // namespace
 
-key key_of(int number) { return {"soak/" + std::to_string(number)}; }
+key key_of(int number) {
+    return {"soak/" + std::to_string(number)};
+}
 
 database open_database(const std::string& url, const std::string& prefix) {
     database_settings settings;
@@ -52,14 +56,17 @@ database open_database(const std::string& url, const std::string& prefix) {
 // No key on the entries: nothing but the lease keeps them in order and single.
 void tables::create(const database& db) const {
     migrate(db);
-    run(db, "CREATE TABLE " + prefix_ +
-                "soak_list (k BIGINT NOT NULL PRIMARY KEY, length BIGINT NOT NULL, "
-                "counter BIGINT NOT NULL)");
-    run(db, "CREATE TABLE " + prefix_ +
-                "soak_entry (k BIGINT NOT NULL, position BIGINT NOT NULL, token BIGINT NOT NULL, "
-                "process BIGINT NOT NULL, id BIGINT NOT NULL)");
-    run(db, "CREATE TABLE " + prefix_ +
-                "soak_control (k BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)");
+    run(db,
+        "CREATE TABLE " + prefix_ +
+            "soak_list (k BIGINT NOT NULL PRIMARY KEY, length BIGINT NOT NULL, "
+            "counter BIGINT NOT NULL)");
+    run(db,
+        "CREATE TABLE " + prefix_ +
+            "soak_entry (k BIGINT NOT NULL, position BIGINT NOT NULL, token BIGINT NOT NULL, "
+            "process BIGINT NOT NULL, id BIGINT NOT NULL)");
+    run(db,
+        "CREATE TABLE " + prefix_ +
+            "soak_control (k BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)");
     for (int number = 0; number < key_count; ++number) {
         run(db, "INSERT INTO " + prefix_ + "soak_list VALUES (" + text(number) + ", 0, 0)");
         run(db, "INSERT INTO " + prefix_ + "soak_control VALUES (" + text(number) + ", 0)");
@@ -83,7 +90,11 @@ counters tables::read(const database& db, int key_number) const {
 }
 
 void tables::append(
-    transaction& tx, int key_number, std::int64_t token, int process, std::int64_t id,
+    transaction& tx,
+    int key_number,
+    std::int64_t token,
+    int process,
+    std::int64_t id,
     std::int64_t counter
 ) const {
     tx.execute(
@@ -93,15 +104,15 @@ void tables::append(
     // The row is ours until the end, so that positions are those of the commits.
     tx.execute(
         "INSERT INTO " + prefix_ + "soak_entry SELECT k, length, " + text(token) + ", " +
-        text(process) + ", " + text(id) + " FROM " + prefix_ + "soak_list WHERE k = " +
-        text(key_number)
+        text(process) + ", " + text(id) + " FROM " + prefix_ +
+        "soak_list WHERE k = " + text(key_number)
     );
 }
 
 void tables::set_value(transaction& tx, int key_number, std::int64_t value) const {
     tx.execute(
-        "UPDATE " + prefix_ + "soak_control SET value = " + text(value) + " WHERE k = " +
-        text(key_number)
+        "UPDATE " + prefix_ + "soak_control SET value = " + text(value) +
+        " WHERE k = " + text(key_number)
     );
 }
 

@@ -39,7 +39,11 @@ public:
     // The list grows by one, at a position the database counts; the counter is set to what its
     // writer believes.
     void append(
-        transaction& tx, int key_number, std::int64_t token, int process, std::int64_t id,
+        transaction& tx,
+        int key_number,
+        std::int64_t token,
+        int process,
+        std::int64_t id,
         std::int64_t counter
     ) const;
     void set_value(transaction& tx, int key_number, std::int64_t value) const;

@@ -55,7 +55,7 @@ public:
                 continue;
             }
             const int key = between(0, key_count - 1);
-            if (between(1, 60) == 1) free_by_force(key);
+            if (between(1, 20) == 1) free_by_force(key);
             hold(key);
         }
     }
@@ -236,9 +236,12 @@ private:
     void give_back(lease& held, const grant& mine) {
         step(under(held, mine, operation::release), [&](record&) {
             switch (held.release()) {
-                case release_outcome::released: return phase::ok;
-                case release_outcome::unknown: return phase::unknown;
-                default: return phase::fail;
+                case release_outcome::released:
+                    return phase::ok;
+                case release_outcome::unknown:
+                    return phase::unknown;
+                default:
+                    return phase::fail;
             }
         });
     }
@@ -265,9 +268,13 @@ int main(int count, char** arguments) {
         return 64;
     }
     try {
-        leasehold::soak::worker{
-            {std::stoi(arguments[1]), std::stoi(arguments[2]), std::stoull(arguments[3]),
-             arguments[4], arguments[5], url, plant ? plant : ""}}
+        leasehold::soak::worker{{std::stoi(arguments[1]),
+                                 std::stoi(arguments[2]),
+                                 std::stoull(arguments[3]),
+                                 arguments[4],
+                                 arguments[5],
+                                 url,
+                                 plant ? plant : ""}}
             .run();
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "soak_worker %s: %s\n", arguments[2], failure.what());

@@ -407,7 +407,7 @@ INSTANTIATE_TEST_SUITE_P(
 // them ever hold the key at once, by the only measure that counts, which is the proof.
 TEST_F(acquire_test, contenders_over_bad_networks_never_hold_together) {
     constexpr int contenders = 5;
-    constexpr int rounds = 60;
+    constexpr int rounds = 25;
     std::atomic<int> inside = 0;
     std::atomic<int> together = 0;
     std::atomic<int> proofs = 0;
@@ -418,8 +418,8 @@ TEST_F(acquire_test, contenders_over_bad_networks_never_hold_together) {
         hasty.statement_timeout = 100ms;
         session mine{model_.open(hasty, plan->wrapper()), eager()};
         plan->fail_when([me](std::string_view, int number) -> std::optional<fault> {
-            if (number % (7 + me) != 0) return std::nullopt;
-            return all_faults[static_cast<std::size_t>(number / (7 + me)) % std::size(all_faults)];
+            if (number % (11 + me) != 0) return std::nullopt;
+            return all_faults[static_cast<std::size_t>(number / (11 + me)) % std::size(all_faults)];
         });
         mutex closing{mine, name_, {.poll_min = 1ms, .poll_max = 4ms}};
         for (int round = 0; round < rounds; ++round) {

@@ -1,0 +1,165 @@
+// MySQL and MariaDB, whichever LEASEHOLD_TEST_BACKEND names: the library comes as a user of its
+// own, and both servers count by user. MySQL in the performance schema, which MariaDB has switched
+// off by default; MariaDB in its user statistics, which MySQL does not have.
+#include <cstdlib>
+
+#include "budget/meter.hpp"
+#include "budget/relay.hpp"
+#include "leasehold/driver/mysql.hpp"
+#include "session/database.hpp"
+#include "support/required.hpp"
+#include "support/url.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+database_settings one_connection() {
+    database_settings settings;
+    settings.connections_max = 1;
+    return settings;
+}
+
+std::string backend_name() {
+    const char* const name = std::getenv("LEASEHOLD_TEST_BACKEND");
+    if (!name) throw std::runtime_error("set LEASEHOLD_TEST_BACKEND to mysql or mariadb");
+    return name;
+}
+
+result ask(const database& db, const std::string& sql, const parameters& values = {}) {
+    return db.inner()->use_unchecked([&](connection& on, store&) { return on.execute(sql, values); }
+    );
+}
+
+int port_of(const std::string& url) {
+    const auto end = url.find('/', url.find("://") + 3);
+    return std::stoi(url.substr(url.rfind(':', end) + 1));
+}
+
+// Every statement of a packet is counted for itself; Quit and the like are not statements.
+constexpr const char* mysql_counts =
+    "SELECT CAST(COALESCE(SUM(count_star), 0) AS SIGNED), "
+    "CAST(COALESCE(SUM(sum_rows_affected), 0) AS SIGNED) "
+    "FROM performance_schema.events_statements_summary_by_user_by_event_name "
+    "WHERE user = ? AND event_name LIKE 'statement/sql/%'";
+
+constexpr const char* mariadb_counts =
+    "SELECT COALESCE(SUM(select_commands + update_commands + other_commands), 0), "
+    "COALESCE(SUM(rows_inserted + rows_updated + rows_deleted), 0) "
+    "FROM information_schema.user_statistics WHERE user = ?";
+
+}  // namespace
+
+// A packet of several statements is one round trip: a pre-check, the change, and the report, since
+// neither server has UPDATE … RETURNING. A key never seen costs a second packet, with an insert.
+budget allowed() {
+    return {
+        .grant = {1, 3, 1},
+        .new_grant = {2, 7, 2},
+        .refusal = {1, 3, 0},
+        .release = {1, 3, 1},
+        .heartbeat = {1, 1, 1},
+        .proof = {1, 1, 0},
+        .nothing = {1, 1, 0},
+    };
+}
+
+class meter::state {
+public:
+    state()
+        : is_mariadb_(backend_name() == "mariadb"),
+          server_(require_url(backend_name())),
+          watch_(mysql::open(server_, one_connection())),
+          relay_(port_of(server_)),
+          name_(fresh_prefix() + "budget") {
+        if (name_of(watch_.server().engine) != backend_name()) {
+            throw std::runtime_error("the server for " + backend_name() + " is another one");
+        }
+        switch_on();
+        ask(watch_, "CREATE DATABASE " + name_);
+        ask(watch_, "CREATE USER '" + name_ + "'@'%' IDENTIFIED BY 'budget'");
+        ask(watch_, "GRANT ALL ON " + name_ + ".* TO '" + name_ + "'@'%'");
+        migrate(mysql::open(with_database(server_, name_)));
+    }
+    ~state() {
+        ask(watch_, "DROP USER '" + name_ + "'@'%'");
+        ask(watch_, "DROP DATABASE " + name_);
+        if (is_mariadb_ && !had_statistics_) ask(watch_, "SET GLOBAL userstat = 0");
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    database open() const {
+        const std::string as_ours = with_user(with_database(server_, name_), name_, "budget");
+        const std::string url = with_option(with_port(as_ours, relay_.port()), "ssl-mode=DISABLED");
+        return mysql::open(url, one_connection());
+    }
+    row counts() const {
+        return ask(watch_, is_mariadb_ ? mariadb_counts : mysql_counts, {name_}).rows.at(0);
+    }
+
+    const bool is_mariadb_;
+    const std::string server_;
+    const database watch_;
+    const relay relay_;
+    const std::string name_;
+
+private:
+    void switch_on() {
+        if (is_mariadb_) {
+            had_statistics_ = ask(watch_, "SELECT @@userstat").rows.at(0).integer(0) != 0;
+            ask(watch_, "SET GLOBAL userstat = 1");
+            return;
+        }
+        const auto enabled =
+            ask(watch_,
+                "SELECT @@performance_schema, "
+                "(SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE enabled = 'YES' "
+                "AND name IN ('global_instrumentation', 'thread_instrumentation')), "
+                "(SELECT COUNT(*) FROM performance_schema.setup_instruments "
+                "WHERE name LIKE 'statement/sql/%' AND enabled = 'NO')");
+        const row& found = enabled.rows.at(0);
+        if (found.integer(0) != 1 || found.integer(1) != 2 || found.integer(2) != 0) {
+            throw std::runtime_error("this server's performance schema counts no statements");
+        }
+    }
+
+    bool had_statistics_ = false;
+};
+
+meter::meter() : state_(std::make_unique<state>()) {}
+meter::~meter() = default;
+
+database meter::open() const {
+    return state_->open();
+}
+
+cost meter::spent() const {
+    const row found = state_->counts();
+    return {state_->relay_.round_trips(), found.integer(0), found.integer(1)};
+}
+
+// Where InnoDB's log has got to, in bytes.
+std::int64_t meter::writes() const {
+    const std::string status = ask(state_->watch_, "SHOW ENGINE INNODB STATUS").rows.at(0).text(2);
+    constexpr std::string_view title = "Log sequence number";
+    const auto at = status.find(title);
+    if (at == std::string::npos)
+        throw std::runtime_error("InnoDB does not say how long its log is");
+    return std::stoll(status.substr(at + title.size()));
+}
+
+std::optional<std::int64_t> meter::writes_per_transaction() {
+    return std::nullopt;
+}
+
+void meter::settle() const {}
+
+bool meter::counts_flushes() {
+    return false;
+}
+
+std::int64_t meter::flushes(const database&) const {
+    return 0;
+}
+
+}  // namespace leasehold::testing

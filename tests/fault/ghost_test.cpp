@@ -1,0 +1,158 @@
+// Ghost grants: an acquire whose client is gone, or believes so, while it waits at the server.
+//
+// Whatever becomes of the call, nobody holds the key twice, the tokens keep their order, the key is
+// free again for others within seconds, and the session lives on.
+#include "fault/relay.hpp"
+#include "fault/suite.hpp"
+#include "fault/where.hpp"
+#include "support/url.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class ghost : public server_suite {
+protected:
+    static session_settings lively(const char* name) {
+        auto settings = calm(name);
+        settings.ttl = 20s;
+        settings.heartbeat_every = 500ms;
+        return settings;
+    }
+
+    // What an acquire that met trouble came to; only these are allowed.
+    struct outcome {
+        std::optional<acquisition> answer;  // a lease, or busy
+        std::optional<error> failure;
+    };
+    static outcome try_it(session& within, const key& name) {
+        outcome found;
+        found.failure = thrown_by([&] { found.answer = mutex{within, name}.try_acquire(); });
+        return found;
+    }
+
+    database open_through(const relay& between, database_settings settings) {
+        settings.names = first_.settings().names;
+        return open_at(with_port(url_, between.port()), settings);
+    }
+
+    void lock_row(transaction& tx, const key& name) {
+        server_->lock_key_row(transaction_ref{tx}.inside(), name);
+    }
+
+    const std::string url_ = url_of(current().name, first_);
+
+    // The key can be had by others soon, and stays theirs while `troubled` settles what it must.
+    void expect_settled(
+        outcome& result, session& troubled, const key& name, std::int64_t token_before
+    ) {
+        if (result.answer && *result.answer) {
+            EXPECT_TRUE((*result.answer)->verify());
+            EXPECT_GT((*result.answer)->token().number, token_before);
+            token_before = (*result.answer)->token().number;
+            EXPECT_EQ((*result.answer)->release(), release_outcome::released);
+        }
+        session heir{second_, calm("heir")};
+        auto got = mutex{heir, name}.acquire_for(10s);
+        ASSERT_TRUE(got) << "the key was not free again within seconds";
+        EXPECT_GT(got->token().number, token_before);
+        for (int beats = 0; beats < 3; ++beats) {
+            const auto deadline = troubled.deadline();
+            EXPECT_TRUE(eventually([&] { return troubled.deadline() > deadline; }));
+        }
+        EXPECT_TRUE(got->verify()) << "settling took the key from its next holder";
+        EXPECT_TRUE(troubled.is_live());
+        auto other = mutex{troubled, fresh("other")}.try_acquire();
+        EXPECT_TRUE(other && other->verify());
+    }
+};
+
+// The client is cut off; the server does not know, and grants. Nobody has that lease.
+TEST_F(ghost, a_grant_to_a_client_that_was_cut_off_is_given_back) {
+    const auto k = known("cut");
+    relay between{host_of(url_), port_of(url_)};
+    const auto log = std::make_shared<event_log>();
+    database_settings settings;
+    settings.observer = log;
+    database remote = open_through(between, settings);
+    session troubled{remote, lively("troubled")};
+    transaction holder = first_.begin();
+    lock_row(holder, k.name);
+    const auto id = id_of(holder);
+    auto call = std::async(std::launch::async, [&] { return try_it(troubled, k.name); });
+    ASSERT_TRUE(eventually([&] { return is_waiting_behind(id); }));
+    const auto stranded = waiting_behind(id);
+    between.strand();
+    ASSERT_EQ(stranded.size(), 1U);
+    EXPECT_TRUE(eventually([&] { return log->count(event_kind::outcome_unknown) > 0; }, 15s))
+        << "the library took the outcome for known";
+    holder.rollback();
+    auto result = call.get();
+    EXPECT_TRUE(eventually([&] { return describe(first_, k.name)->token.number > k.token; }))
+        << "there was no ghost";
+    expect_settled(result, troubled, k.name, k.token + 1);
+}
+
+// The same, and the server is told as well: it ends the connection in the middle of the wait.
+TEST_F(ghost, an_acquire_whose_connection_is_killed_is_asked_for_and_tried_again) {
+    const auto k = known("killed");
+    const auto by = std::make_shared<traffic>();
+    session troubled{watched_by(by), lively("troubled")};
+    transaction holder = first_.begin();
+    lock_row(holder, k.name);
+    const auto id = id_of(holder);
+    auto call = std::async(std::launch::async, [&] { return try_it(troubled, k.name); });
+    ASSERT_TRUE(eventually([&] { return is_waiting_behind(id); }));
+    for (const auto each : waiting_behind(id)) kill(each);
+    EXPECT_TRUE(eventually([&] { return is_waiting_behind(id) || is_ready(call); }));
+    holder.rollback();
+    auto result = call.get();
+    EXPECT_FALSE(result.failure) << result.failure->what();
+    EXPECT_TRUE(result.answer && *result.answer);
+    expect_settled(result, troubled, k.name, k.token);
+}
+
+// The wait is longer than the time the call has.
+TEST_F(ghost, an_acquire_that_timed_out_at_the_row_leaves_nothing_behind) {
+    const auto k = known("slow");
+    database_settings impatient;
+    impatient.statement_timeout = 1000ms;
+    session troubled{current().open(impatient), lively("troubled")};
+    transaction holder = first_.begin();
+    lock_row(holder, k.name);
+    const auto sent = local_clock::now();
+    auto result = try_it(troubled, k.name);
+    EXPECT_LT(local_clock::now() - sent, 10s);
+    ASSERT_TRUE(result.failure) << "it answered although the row was locked";
+    EXPECT_TRUE(result.failure->is_transient()) << result.failure->what();
+    holder.rollback();
+    expect_settled(result, troubled, k.name, k.token);
+}
+
+// What settles an unknown outcome must not cost the session its life, however short that is.
+TEST_F(ghost, settling_does_not_stop_the_heartbeat_of_a_session_with_the_least_ttl) {
+    const auto k = known("brisk");
+    relay between{host_of(url_), port_of(url_)};
+    database remote = open_through(between, {});
+    auto settings = calm("brief");
+    settings.ttl = 3000ms;
+    session troubled{remote, settings};
+    auto kept = mutex{troubled, fresh("kept")}.try_acquire();
+    transaction holder = first_.begin();
+    lock_row(holder, k.name);
+    const auto id = id_of(holder);
+    auto call = std::async(std::launch::async, [&] { return try_it(troubled, k.name); });
+    ASSERT_TRUE(eventually([&] { return is_waiting_behind(id); }));
+    between.strand();
+    // The row stays locked for longer than the session would live without its heartbeat.
+    const auto start = local_clock::now();
+    EXPECT_TRUE(eventually([&] {
+        return local_clock::now() > start + 5s || troubled.lost().stop_requested();
+    }));
+    EXPECT_TRUE(troubled.is_live());
+    holder.rollback();
+    auto result = call.get();
+    EXPECT_TRUE(kept->verify());
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,141 @@
+#include "fault/relay.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+namespace leasehold::testing {
+namespace {
+
+constexpr int slice_ms = 5;  // how soon a command is heeded
+
+sockaddr_in address_of(const std::string& host, int port) {
+    sockaddr_in there{};
+    there.sin_family = AF_INET;
+    there.sin_port = htons(static_cast<std::uint16_t>(port));
+    if (::inet_pton(AF_INET, host == "localhost" ? "127.0.0.1" : host.c_str(), &there.sin_addr) != 1)
+        throw std::runtime_error("the test server's host is not an address: " + host);
+    return there;
+}
+
+struct place {
+    std::size_t begin = 0;
+    std::size_t colon = 0;
+    std::size_t end = 0;
+};
+
+place place_in(const std::string& url) {
+    place found;
+    found.begin = url.rfind('@', url.find('/', url.find("://") + 3)) + 1;
+    found.end = url.find('/', found.begin);
+    found.colon = url.rfind(':', found.end);
+    return found;
+}
+
+}  // namespace
+
+std::string host_of(const std::string& url) {
+    const place at = place_in(url);
+    return url.substr(at.begin, at.colon - at.begin);
+}
+int port_of(const std::string& url) {
+    const place at = place_in(url);
+    return std::stoi(url.substr(at.colon + 1, at.end - at.colon - 1));
+}
+
+relay::relay(std::string host, int port) : host_(std::move(host)), server_port_(port) {
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in here = address_of("127.0.0.1", 0);
+    auto* const generic = reinterpret_cast<sockaddr*>(&here);
+    socklen_t size = sizeof here;
+    constexpr int backlog = 64;
+    if (::bind(listener_, generic, size) != 0 || ::listen(listener_, backlog) != 0 ||
+        ::getsockname(listener_, generic, &size) != 0) {
+        throw std::runtime_error(std::string("no port for a relay: ") + std::strerror(errno));
+    }
+    port_ = ntohs(here.sin_port);
+    thread_ = std::thread{[this] { serve(); }};
+}
+
+relay::~relay() {
+    ends_ = true;
+    thread_.join();
+    for (pair& each : pairs_) close_pair(each);
+    ::close(listener_);
+}
+
+void relay::strand() {
+    must_strand_ = true;
+    while (must_strand_) ::poll(nullptr, 0, 1);
+}
+
+void relay::accept_one() {
+    pair made;
+    made.client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (made.client < 0) return;
+    made.server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in there = address_of(host_, server_port_);
+    if (::connect(made.server, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
+        close_pair(made);
+        return;
+    }
+    pairs_.push_back(made);
+}
+
+// False at the end of the stream.
+bool relay::forward(int from, int to) {
+    std::array<char, 65536> bytes;
+    const auto count = ::recv(from, bytes.data(), bytes.size(), 0);
+    if (count <= 0) return false;
+    for (ssize_t sent = 0; to >= 0 && sent < count;) {
+        const auto part = ::send(
+            to, bytes.data() + sent, static_cast<std::size_t>(count - sent), MSG_NOSIGNAL
+        );
+        if (part <= 0) return false;
+        sent += part;
+    }
+    return true;
+}
+
+void relay::close_pair(pair& which) {
+    if (which.client >= 0) ::close(which.client);
+    if (which.server >= 0) ::close(which.server);
+    which = {};
+}
+
+void relay::serve() {
+    while (!ends_) {
+        if (must_strand_) {
+            for (pair& each : pairs_) {
+                if (each.client >= 0) ::close(each.client);
+                each.client = -1;
+            }
+            must_strand_ = false;
+        }
+        std::vector<pollfd> watched{{listener_, POLLIN, 0}};
+        for (const pair& each : pairs_) {
+            watched.push_back({each.client, POLLIN, 0});  // poll passes over negative numbers
+            watched.push_back({each.server, POLLIN, 0});
+        }
+        if (::poll(watched.data(), watched.size(), slice_ms) <= 0) continue;
+        const std::size_t count = pairs_.size();
+        for (std::size_t at = 0; at < count; ++at) {
+            pair& each = pairs_[at];
+            const bool client_speaks = watched[1 + 2 * at].revents != 0;
+            const bool server_speaks = watched[2 + 2 * at].revents != 0;
+            const bool is_open = (!client_speaks || forward(each.client, each.server)) &&
+                                 (!server_speaks || forward(each.server, each.client));
+            if (!is_open) close_pair(each);
+        }
+        if (watched[0].revents != 0) accept_one();
+        std::erase_if(pairs_, [](const pair& each) { return each.server < 0; });
+    }
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,16 @@
+#pragma once
+// Where other processes find the backend's tables, and how to open a database there. Apart from
+// the suites, so that a small program can be linked with it alone.
+#include <string>
+
+#include "leasehold/leasehold.hpp"
+
+namespace leasehold::testing {
+
+// `name` of the backend; `own` is a database on it.
+std::string url_of(const std::string& name, const database& own);
+
+// settings.names are those of the tables.
+database open_at(const std::string& url, database_settings settings);
+
+}  // namespace leasehold::testing

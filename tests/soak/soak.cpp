@@ -1,0 +1,398 @@
+// The conductor of a soak run: real worker processes against a real database, faults by a seeded
+// schedule, and a verdict by the checkers. See tests/soak/checkers.hpp for what must hold.
+//
+//   soak sqlite|postgres|mariadb|mysql      a run
+//   soak check FOLDER                       the verdict on a history that was kept
+//
+// LEASEHOLD_SOAK_SECONDS  how long, 30 by default
+// LEASEHOLD_TEST_SEED     the schedule of an earlier run; the timing of a machine never repeats
+// LEASEHOLD_SOAK_SERVER_FAULTS=no   leaves the server alone, for servers that others use
+// LEASEHOLD_SOAK_PLANT    plants a bug; the run then passes only if the right check reports it
+#include <stdlib.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include "leasehold/leasehold.hpp"
+#include "soak/checkers.hpp"
+#include "soak/faults.hpp"
+#include "soak/tables.hpp"
+#include "support/required.hpp"
+
+namespace leasehold::soak {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::seconds;
+
+constexpr milliseconds ttl = 1s;
+constexpr milliseconds liveness_patience = ttl + 5s;
+constexpr int operations_per_second_min = 20;
+
+std::string variable(const std::string& name, const std::string& otherwise = {}) {
+    const char* const found = std::getenv(name.c_str());
+    return found ? found : otherwise;
+}
+
+// Which check must report a planted bug.
+const std::map<std::string, std::string> plants{
+    {"ignore_deadline", "C1"},
+    {"reuse_token", "C2"},
+    {"unfenced_append", "C3"},
+    {"fenced_control", "C4"},
+};
+
+struct plan {
+    std::string backend;
+    std::string url;
+    std::string control;  // empty: no faults of the server
+    std::string plant;
+    std::filesystem::path folder;
+    std::string prefix;
+    std::uint64_t seed = 0;
+    seconds length{0};
+};
+
+plan make_plan(const std::string& backend) {
+    plan made;
+    made.backend = backend;
+    made.seed = testing::seed();
+    made.length = seconds{std::stoi(variable("LEASEHOLD_SOAK_SECONDS", "30"))};
+    if (made.length < 15s) throw std::runtime_error("LEASEHOLD_SOAK_SECONDS must be at least 15");
+    made.plant = variable("LEASEHOLD_SOAK_PLANT");
+    made.prefix = testing::fresh_prefix();
+    std::string pattern = (std::filesystem::temp_directory_path() / "leasehold-soak-XXXXXX");
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
+    made.folder = pattern;
+    if (backend == "sqlite") {
+        made.url = "sqlite:" + (made.folder / "soak.db").string();
+        return made;
+    }
+    made.url = testing::require_url(backend);
+    if (variable("LEASEHOLD_SOAK_SERVER_FAULTS") == "no") return made;
+    std::string name = "LEASEHOLD_TEST_" + backend + "_CONTROL";
+    for (char& each : name) each = static_cast<char>(std::toupper(each));
+    made.control = variable(name);
+    if (!made.control.empty()) return made;
+    throw std::runtime_error(
+        name +
+        " is not set: run by tests/run, or set LEASEHOLD_SOAK_SERVER_FAULTS=no to leave the "
+        "server alone"
+    );
+}
+
+class conductor {
+public:
+    explicit conductor(plan given)
+        : plan_(std::move(given)),
+          history_(plan_.folder, 0),
+          page_(signal_page::create(plan_.folder / "signals")),
+          tables_(plan_.prefix),
+          random_(plan_.seed),
+          crew_(crew_settings(), page_, history_) {
+        if (!plan_.control.empty()) server_.emplace(plan_.control, history_);
+    }
+
+    // Throws where the run cannot be judged, or a process of it failed.
+    void run() {
+        const database own = open_database(plan_.url, plan_.prefix);
+        tables_.create(own);
+        setenv("LEASEHOLD_SOAK_URL", plan_.url.c_str(), 1);
+        const auto start = clock::now();
+        crew_.start_all();
+        measure_pace();
+        inject_until(start + plan_.length - liveness_patience);
+        drain();
+        take_every_key();
+        const database fresh = open_database(plan_.url, plan_.prefix);
+        for (const record& each : tables_.content(fresh)) history_.write(each);
+        tables_.drop(fresh);
+    }
+
+    double operations_per_second() const noexcept { return operations_per_second_; }
+    const fault_counts& counts() const noexcept { return counts_; }
+
+private:
+    crew::settings crew_settings() const {
+        const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+        return {here / "soak_worker", plan_.folder, plan_.prefix, plan_.seed, 5, ttl};
+    }
+
+    void watch_until(clock::time_point when) {
+        do {
+            crew_.look_after();
+            if (server_) server_->go_on();
+            nap(1ms);
+        } while (clock::now() < when);
+    }
+
+    // Faults in a system that does nothing would prove nothing.
+    void measure_pace() {
+        const auto deadline = clock::now() + 20s;
+        while (page_.operations() == 0 && clock::now() < deadline) watch_until(clock::now());
+        const auto before = page_.operations().load();
+        const auto start = clock::now();
+        watch_until(start + 3s);
+        const std::chrono::duration<double> took = clock::now() - start;
+        operations_per_second_ =
+            static_cast<double>(page_.operations().load() - before) / took.count();
+        if (operations_per_second_ >= operations_per_second_min) return;
+        throw std::runtime_error(
+            "void: " + std::to_string(operations_per_second_) +
+            " operations per second before the first fault, and " +
+            std::to_string(operations_per_second_min) + " are needed"
+        );
+    }
+
+    milliseconds between(milliseconds least, milliseconds most) {
+        return milliseconds{
+            std::uniform_int_distribution<std::int64_t>(least.count(), most.count())(random_)};
+    }
+
+    void inject_until(clock::time_point end) {
+        auto next_worker_fault = clock::now();
+        auto next_server_fault = clock::now() + between(1s, 3s);
+        while (clock::now() < end) {
+            watch_until(std::min({end, next_worker_fault, next_server_fault}));
+            if (clock::now() >= next_worker_fault) {
+                if (between(1ms, 4ms) == 1ms) {
+                    crew_.kill_one(random_, counts_);
+                } else {
+                    crew_.pause_one(random_, counts_);
+                }
+                next_worker_fault = clock::now() + between(150ms, 700ms);
+            }
+            if (clock::now() >= next_server_fault) {
+                next_server_fault = clock::now() + between(4s, 9s);
+                if (server_ && server_->is_up()) hit_server();
+            }
+        }
+    }
+
+    void hit_server() {
+        if (counts_.server_killed == 0 || between(1ms, 3ms) > 1ms) {
+            ++counts_.server_killed;
+            server_->kill(between(0ms, 800ms));
+        } else {
+            ++counts_.server_paused;
+            server_->pause(between(ttl / 2, ttl * 2));
+        }
+    }
+
+    void drain() {
+        crew_.resume_all();
+        while (server_ && !server_->is_up()) watch_until(clock::now());
+        record what;
+        what.what = operation::drain;
+        what.when = phase::note;
+        history_.write(what);
+        watch_until(clock::now() + liveness_patience);
+        page_.is_over() = true;
+        crew_.wait_for_all(20s);
+    }
+
+    // Whatever happened, everything can be had again.
+    void take_every_key() {
+        const database own = open_database(plan_.url, plan_.prefix);
+        session last{own, {.name = "soak-conductor"}};
+        for (int key = 0; key < key_count; ++key) {
+            record what;
+            what.id = history_.next_id();
+            what.what = operation::acquire;
+            what.when = phase::invoke;
+            what.key = key;
+            history_.write(what);
+            auto got = mutex{last, key_of(key)}.acquire_for(liveness_patience);
+            if (!got) {
+                throw std::runtime_error("C7: key " + std::to_string(key) + " cannot be had again");
+            }
+            what.when = phase::ok;
+            what.token = got->token().number;
+            what.until_ns = got->deadline().time_since_epoch().count();
+            history_.write(what);
+            what.what = operation::release;
+            what.grant = what.id;
+            what.id = history_.next_id();
+            what.when = phase::invoke;
+            history_.write(what);
+            got->release();
+        }
+    }
+
+    const plan plan_;
+    history_writer history_;
+    signal_page page_;
+    const tables tables_;
+    std::mt19937_64 random_;
+    std::optional<server_faults> server_;
+    crew crew_;  // goes before the server is brought back: nobody waits for it then
+    fault_counts counts_;
+    double operations_per_second_ = 0;
+};
+
+// ----------------------------------------------------------------------------------- the verdict
+
+findings judge(const facts& all) {
+    findings found;
+    const auto add = [&](const findings& more) {
+        found.insert(found.end(), more.begin(), more.end());
+    };
+    add(check_beliefs(all));
+    add(check_tokens(all));
+    add(check_effects(all));
+    add(check_control(all));
+    add(check_liveness(all, liveness_patience));
+    return found;
+}
+
+void line(const char* what, const std::string& value) {
+    std::printf("  %-44s %s\n", what, value.c_str());
+}
+
+std::string text(std::int64_t number) {
+    return std::to_string(number);
+}
+
+void print_steps(const char* what, const std::map<int, std::vector<step>>& by_key) {
+    std::map<phase, std::int64_t> counts;
+    std::map<std::string, std::int64_t> refusals;
+    for (const auto& [key, steps] : by_key) {
+        for (const step& each : steps) {
+            ++counts[each.outcome];
+            if (each.outcome == phase::fail && each.detail.starts_with("refused ")) {
+                ++refusals[each.detail];
+            }
+        }
+    }
+    line(
+        what,
+        text(counts[phase::ok]) + " done, " + text(counts[phase::fail]) + " not, " +
+            text(counts[phase::unknown]) + " unknown"
+    );
+    for (const auto& [why, count] : refusals) line(("  stale, " + why).c_str(), text(count));
+}
+
+void print_facts(const facts& all) {
+    std::map<phase, std::int64_t> acquires;
+    for (const step& each : all.acquires) ++acquires[each.outcome];
+    line(
+        "acquire",
+        text(acquires[phase::ok]) + " granted, " + text(acquires[phase::fail]) + " not, " +
+            text(acquires[phase::unknown]) + " unknown"
+    );
+    print_steps("append under proof", all.appends);
+    print_steps("write without proof", all.controls);
+    print_steps("release", all.releases);
+    print_steps("free by force", all.forces);
+    line("sessions opened", text(all.sessions));
+    const control_loss loss = measure_control(all);
+    line(
+        "lost updates without proof",
+        text(loss.lost) + " of " + text(loss.acknowledged) + " (" +
+            text(loss.overwritten_by_a_stale_holder) + " stale holders overwrote)"
+    );
+    std::int64_t entries = 0, counter = 0;
+    for (const auto& [key, list] : all.entries) entries += static_cast<std::int64_t>(list.size());
+    for (const auto& [key, number] : all.counter) counter += number;
+    line("lost updates with proof", text(entries - counter) + " of " + text(entries));
+}
+
+void print_counts(const fault_counts& counts) {
+    line(
+        "workers killed",
+        text(counts.killed) + " (" + text(counts.killed_while_holding) + " while holding a key)"
+    );
+    line(
+        "workers paused for 1.5 to 3 TTL",
+        text(counts.paused) + " (" + text(counts.paused_while_working) + " while working, " +
+            text(counts.paused_in_transaction) + " in a transaction)"
+    );
+    line("server killed and started", text(counts.server_killed));
+    line("server paused", text(counts.server_paused));
+}
+
+void print(const findings& found) {
+    constexpr std::size_t shown_max = 20;
+    for (std::size_t at = 0; at < found.size() && at < shown_max; ++at) {
+        std::printf("VIOLATION %s %s\n", found[at].check.c_str(), found[at].text.c_str());
+    }
+    if (found.size() > shown_max) std::printf("… and %zu more\n", found.size() - shown_max);
+}
+
+bool passes(const plan& of, const findings& found) {
+    if (of.plant.empty()) return found.empty();
+    const std::string& wanted = plants.at(of.plant);
+    const bool is_caught = std::any_of(found.begin(), found.end(), [&](const finding& each) {
+        return each.check == wanted;
+    });
+    std::printf(
+        "planted bug %s: %s by %s\n",
+        of.plant.c_str(),
+        is_caught ? "caught" : "NOT caught",
+        wanted.c_str()
+    );
+    return is_caught;
+}
+
+int run(const std::string& backend) {
+    const plan given = make_plan(backend);
+    bool is_good = false;
+    try {
+        conductor leading{given};
+        leading.run();
+        const facts all = gather(read_history(given.folder));
+        std::printf("soak on %s, %ld s\n", backend.c_str(), long{given.length.count()});
+        line(
+            "operations per second before the faults",
+            text(static_cast<std::int64_t>(leading.operations_per_second()))
+        );
+        print_counts(leading.counts());
+        print_facts(all);
+        const findings found = judge(all);
+        print(found);
+        is_good = passes(given, found);
+    } catch (const std::exception& failure) {
+        std::printf("VIOLATION %s\n", failure.what());
+    }
+    if (is_good && variable("LEASEHOLD_SOAK_KEEP").empty()) {
+        std::filesystem::remove_all(given.folder);
+    } else {
+        std::printf("history: %s (judge it again: soak check FOLDER)\n", given.folder.c_str());
+    }
+    std::printf(
+        "%s: LEASEHOLD_TEST_SEED=%lu LEASEHOLD_SOAK_SECONDS=%ld soak %s\n",
+        is_good ? "passed" : "FAILED; repeat",
+        given.seed,
+        long{given.length.count()},
+        backend.c_str()
+    );
+    return is_good ? 0 : 1;
+}
+
+int check(const std::string& folder) {
+    const facts all = gather(read_history(folder));
+    print_facts(all);
+    const findings found = judge(all);
+    print(found);
+    return found.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace leasehold::soak
+
+int main(int count, char** arguments) {
+    const std::string what = count > 1 ? arguments[1] : "";
+    try {
+        if (count == 3 && what == "check") return leasehold::soak::check(arguments[2]);
+        if (count == 2) return leasehold::soak::run(what);
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "soak: %s\n", failure.what());
+        return 1;
+    }
+    std::fputs("usage: soak sqlite|postgres|mariadb|mysql, or soak check FOLDER\n", stderr);
+    return 64;
+}
