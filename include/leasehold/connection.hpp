@@ -7,12 +7,12 @@
 //
 // Placeholders are the engine's own: $1, $2 … on PostgreSQL, ? elsewhere.
 //
-// | state            | execute                | begin             | commit              | rollback |
-// |------------------|------------------------|-------------------|---------------------|----------|
-// | idle             | runs and commits       | → in transaction  | wrong_transaction   | no effect|
-// | in transaction   | runs                   | wrong_transaction | → idle              | → idle   |
-// | failed (postgres)| wrong_transaction      | wrong_transaction | wrong_transaction   | → idle   |
-// | lost             | connection_lost        | connection_lost   | connection_lost     | no effect|
+// | state            | execute                | begin             | commit            | rollback  |
+// |------------------|------------------------|-------------------|-------------------|-----------|
+// | idle             | runs and commits       | in transaction    | wrong_transaction | no effect |
+// | in transaction   | runs                   | wrong_transaction | idle              | idle      |
+// | failed (postgres)| wrong_transaction      | wrong_transaction | wrong_transaction | idle      |
+// | lost             | connection_lost        | connection_lost   | connection_lost   | no effect |
 //
 // Promises: no call blocks for longer than the statement time-out, plus one second where the client
 // library cannot do better, even when the other side has vanished without a word; a call that gave
@@ -65,13 +65,13 @@ public:
     // READ COMMITTED on servers; on SQLite the write lock is taken at once (BEGIN IMMEDIATE).
     virtual void begin() = 0;
     virtual void commit() = 0;
-    // Never throws: a connection whose rollback failed is lost, and the server rolls back by itself.
+    // Never throws: a connection whose rollback failed is lost, and the server rolls back itself.
     virtual void rollback() noexcept = 0;
 
-    // Bounds every following call. At least 1 ms; what is longer than the driver can express is cut.
+    // Bounds every following call. At least 1 ms; what the driver cannot express is cut.
     virtual void set_statement_timeout(std::chrono::milliseconds limit) = 0;
 
-    // Whether the other side answers a trivial statement. False leaves the connection lost or unfit.
+    // Whether the other side answers a trivial statement. False leaves the connection unfit.
     bool answers() noexcept;
 
     // Wake-ups. Where they do not exist (can_notify() is false) the others throw `unsupported`.

@@ -42,7 +42,7 @@ public:
     bool held_locally() const;
     // Of the current lock; a token that never fires where nothing is locked.
     std::stop_token lost() const;
-    // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if nothing is locked.
+    // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
     template <class Use>
     auto with_lease(Use&& use) {
         const std::lock_guard guard{held_mutex_};

@@ -7,7 +7,8 @@
 // | the key is …                | try_acquire()              | release of the lease        |
 // |-----------------------------|----------------------------|-----------------------------|
 // | free, or its holder is dead | a lease, token + 1         | –                           |
-// | held through this mutex     | busy; recursive: same token, one level deeper | one level less, then free |
+// | held through this mutex     | busy                       | –                           |
+// | the same, and it recurses   | same token, a level deeper | a level less, at last free  |
 // | held by anyone else         | busy, and who holds it     | not_held, nothing changed   |
 //
 // Promises: while a lease is live by the database's clock, nobody else is granted one. Each grant's

@@ -17,11 +17,11 @@ CREATE TABLE {prefix}lock (
     lock_key        BLOB    NOT NULL PRIMARY KEY,  -- UTF-8, compared byte by byte
     fence           INTEGER NOT NULL,              -- the token of the last grant; only grows
     owner           BLOB,                          -- 16 random bytes of this grant; null: free
-    session_id      BLOB,                          -- lives with this session; null: free or fixed term
+    session_id      BLOB,                          -- lives with it; null: free or fixed term
     node_info       TEXT    NOT NULL,              -- of the last holder, for people
     reentrant_count INTEGER NOT NULL,              -- 0: free
     changed_at      INTEGER NOT NULL,              -- of the last grant or, where free, release
-    expires_at      INTEGER,                       -- end of a fixed term; null: lives with its session
+    expires_at      INTEGER,                       -- end of a fixed term, or null
     CHECK (length(lock_key) BETWEEN 1 AND 255),
     CHECK (fence > 0),
     CHECK (

@@ -1,6 +1,6 @@
 #pragma once
-// Everything the tool waits for while it holds or wants a key, as descriptors for one poll: signals,
-// the end of a task in the background, the loss of a lease. Nothing sleeps, nothing spins.
+// Everything the tool waits for while it holds or wants a key, as descriptors for one poll:
+// signals, the end of a task in the background, the loss of a lease. Nothing sleeps or spins.
 //
 // Threads: a signal_inbox belongs to the main thread and is made before any other thread, which
 // then inherit its mask; a bell is rung from any thread and heard by one.

@@ -260,7 +260,7 @@ constexpr const char* examples =
     "  leasehold lock nightly-backup -- /usr/local/bin/backup --all\n"
     "  leasehold lock deploy/shop --wait forever -- make deploy\n"
     "  leasehold lock report --wait 5m --ttl 10s -- sh -c 'make report && mail-it'\n"
-    "  leasehold lock cache -- curl -H \"Token: $T\" … || [ $? = 75 ]    # busy is fine\n"
+    "  leasehold lock cache -- curl -H \"Token: $T\" URL || [ $? = 75 ]    # busy is fine\n"
     "\n";
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr const char* examples =
     "The database: --url, else the environment's LEASEHOLD_URL, else sqlite:leasehold.db in the\n"
     "working directory. A URL is one of\n"
     "  sqlite:PATH\n"
-    "  postgresql://user@host:port/database     (anything libpq takes; PGPASSFILE, …)\n"
+    "  postgresql://user@host:port/database     (anything libpq takes; PGPASSFILE too)\n"
     "  mysql://user@host:port/database          (MySQL and MariaDB; MYSQL_PWD)\n"
     "A password is best kept in LEASEHOLD_URL or a password file. One given with --url is hidden\n"
     "from `ps` at once, but was there for a moment.\n"

@@ -2,7 +2,7 @@
 // When a session may believe it is alive, and when it must say something: decisions without I/O.
 //
 // | state   | event                                   | becomes                                   |
-// |---------|-----------------------------------------|--------------------------------------------|
+// |---------|-----------------------------------------|-------------------------------------------|
 // | live    | renewed, answered before the deadline   | live, deadline = sent + ttl - margin      |
 // | live    | renewed, answered at or after it        | lost (expired): the answer came too late  |
 // | live    | ended, says the database                | lost (ended_by_server)                    |

@@ -5,10 +5,10 @@
 // src/session/database.cpp, the only file that names all dialects.
 #include <memory>
 
-#include "lock_store.hpp"
-#include "schema_store.hpp"
-#include "session_store.hpp"
-#include "upkeep_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+#include "store/upkeep_store.hpp"
 
 namespace leasehold {
 

@@ -71,6 +71,12 @@ public:
     // How much writes() grows by one transaction: nothing where that is not a fixed number.
     static std::optional<std::int64_t> writes_per_transaction();
 
+    // Whether nobody else's can be among them.
+    static bool is_alone();
+
+    // Bytes of log written by the library's own statements, where the server can tell.
+    std::optional<std::int64_t> logged() const;
+
     // Puts what earlier work has left to do behind us, such as dead rows that a reader removes.
     void settle() const;
 

@@ -35,10 +35,11 @@ int port_of(const std::string& url) {
     return std::stoi(url.substr(url.rfind(':', end) + 1));
 }
 
-// Every statement of a packet is counted for itself; Quit and the like are not statements.
+// Every statement of a packet is counted for itself; Quit and the like are not statements. SELECT …
+// INTO @variable "affects" a row.
 constexpr const char* mysql_counts =
-    "SELECT CAST(COALESCE(SUM(count_star), 0) AS SIGNED), "
-    "CAST(COALESCE(SUM(sum_rows_affected), 0) AS SIGNED) "
+    "SELECT CAST(COALESCE(SUM(count_star), 0) AS SIGNED), CAST(COALESCE(SUM("
+    "IF(event_name = 'statement/sql/select', 0, sum_rows_affected)), 0) AS SIGNED) "
     "FROM performance_schema.events_statements_summary_by_user_by_event_name "
     "WHERE user = ? AND event_name LIKE 'statement/sql/%'";
 
@@ -149,6 +150,14 @@ std::int64_t meter::writes() const {
 }
 
 std::optional<std::int64_t> meter::writes_per_transaction() {
+    return std::nullopt;
+}
+
+bool meter::is_alone() {
+    return false;
+}
+
+std::optional<std::int64_t> meter::logged() const {
     return std::nullopt;
 }
 

@@ -99,8 +99,7 @@ cost meter::spent() const {
     return {state_->relay_.round_trips(), found.integer(0), found.integer(1)};
 }
 
-// Transaction ids given out, to anybody. The log's bytes of our own statements come on top where
-// there are any: whatever writes without an id.
+// Transaction ids given out, to anybody.
 std::int64_t meter::writes() const {
     const auto given_out =
         ask(state_->watch_, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
@@ -109,6 +108,14 @@ std::int64_t meter::writes() const {
 
 std::optional<std::int64_t> meter::writes_per_transaction() {
     return 1;
+}
+
+bool meter::is_alone() {
+    return false;
+}
+
+std::optional<std::int64_t> meter::logged() const {
+    return state_->statements().integer(2);
 }
 
 void meter::settle() const {

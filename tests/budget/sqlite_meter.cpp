@@ -153,6 +153,14 @@ std::optional<std::int64_t> meter::writes_per_transaction() {
     return 1;
 }
 
+bool meter::is_alone() {
+    return true;
+}
+
+std::optional<std::int64_t> meter::logged() const {
+    return std::nullopt;
+}
+
 void meter::settle() const {}
 
 bool meter::counts_flushes() {

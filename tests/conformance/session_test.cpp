@@ -122,7 +122,7 @@ TEST_F(session_suite, a_lease_freed_by_force_is_lost_with_the_next_heartbeat_and
     EXPECT_TRUE(kept->verify());
 }
 
-// Promise 4: whatever the client's clocks say, only durations travel; the row is dated by the server.
+// Promise 4: whatever the client's clocks say, only durations travel; the server dates the row.
 TEST_F(session_suite, the_expiry_in_the_row_is_one_ttl_from_the_servers_own_now) {
     auto settings = calm("one");
     settings.ttl = 90s;

@@ -1,5 +1,7 @@
 #include "conformance/sql_backend.hpp"
 
+#include <algorithm>
+
 #include "session/database.hpp"
 
 namespace leasehold::testing {
@@ -30,6 +32,29 @@ void age(
     tx.commit();
 }
 
+void run(const database& db, const std::string& sql) {
+    transaction tx = db.begin();
+    tx.execute(sql);
+    tx.commit();
+}
+
+void add_counter(
+    backend& made, const database& own, const std::string& table, const sql_words& words
+) {
+    made.make_counter = [=] {
+        run(own, "CREATE TABLE " + table + " (n " + words.counter_type + " NOT NULL)");
+        run(own, "INSERT INTO " + table + " (n) VALUES (0)");
+    };
+    made.increment_counter = [=](connection& inside) {
+        const auto n = inside.execute("SELECT n FROM " + table).rows.at(0).integer(0);
+        inside.execute("UPDATE " + table + " SET n = " + std::to_string(n + 1));
+    };
+    made.read_counter = [=] {
+        transaction tx = own.begin();
+        return tx.execute("SELECT n FROM " + table).rows.at(0).integer(0);
+    };
+}
+
 }  // namespace
 
 backend make_sql_backend(
@@ -43,11 +68,6 @@ backend make_sql_backend(
         return open(std::move(settings));
     };
     const auto own = std::make_shared<database>(open_ours({}));
-    const auto run = [own](const std::string& sql) {
-        transaction tx = own->begin();
-        tx.execute(sql);
-        tx.commit();
-    };
     backend made;
     made.name = std::move(name);
     made.open = open_ours;
@@ -92,21 +112,10 @@ backend make_sql_backend(
         );
         tx.commit();
     };
-    made.make_counter = [=] {
-        run("CREATE TABLE " + prefix + "counter (n " + words.counter_type + " NOT NULL)");
-        run("INSERT INTO " + prefix + "counter (n) VALUES (0)");
-    };
-    made.increment_counter = [=](connection& inside) {
-        const auto n = inside.execute("SELECT n FROM " + prefix + "counter").rows.at(0).integer(0);
-        inside.execute("UPDATE " + prefix + "counter SET n = " + std::to_string(n + 1));
-    };
-    made.read_counter = [=] {
-        transaction tx = own->begin();
-        return tx.execute("SELECT n FROM " + prefix + "counter").rows.at(0).integer(0);
-    };
+    add_counter(made, *own, prefix + "counter", words);
     made.destroy = [=] {
-        run("DROP TABLE " + prefix + "counter");
-        run("DELETE FROM " + prefix + "session");
+        run(*own, "DROP TABLE " + prefix + "counter");
+        run(*own, "DELETE FROM " + prefix + "session");
         migrate_down(*own, 0);
     };
     return made;
@@ -120,6 +129,7 @@ std::vector<std::string> names_in(
     for (const row& each : tx.execute(words.names_with_prefix, {prefix}).rows) {
         names.push_back(each.text(0));
     }
+    std::sort(names.begin(), names.end());
     return names;
 }
 

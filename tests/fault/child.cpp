@@ -53,7 +53,8 @@ std::optional<std::string> child::line(std::chrono::milliseconds patience) {
             deadline - std::chrono::steady_clock::now()
         );
         pollfd watched{from_, POLLIN, 0};
-        if (left.count() <= 0 || ::poll(&watched, 1, static_cast<int>(left.count())) <= 0) return {};
+        const auto left_ms = static_cast<int>(left.count());
+        if (left_ms <= 0 || ::poll(&watched, 1, left_ms) <= 0) return {};
         std::array<char, 4096> bytes{};
         const auto count = ::read(from_, bytes.data(), bytes.size());
         if (count <= 0) return {};

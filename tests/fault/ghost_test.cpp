@@ -42,7 +42,8 @@ protected:
     const std::string url_ = url_of(current().name, first_);
 
     // The key can be had by others soon, and stays theirs while `troubled` settles what it must.
-    void expect_settled(
+    // Answers with the token of the next grant.
+    std::int64_t settled(
         outcome& result, session& troubled, const key& name, std::int64_t token_before
     ) {
         if (result.answer && *result.answer) {
@@ -53,7 +54,8 @@ protected:
         }
         session heir{second_, calm("heir")};
         auto got = mutex{heir, name}.acquire_for(10s);
-        ASSERT_TRUE(got) << "the key was not free again within seconds";
+        EXPECT_TRUE(got) << "the key was not free again within seconds";
+        if (!got) return 0;
         EXPECT_GT(got->token().number, token_before);
         for (int beats = 0; beats < 3; ++beats) {
             const auto deadline = troubled.deadline();
@@ -63,6 +65,7 @@ protected:
         EXPECT_TRUE(troubled.is_live());
         auto other = mutex{troubled, fresh("other")}.try_acquire();
         EXPECT_TRUE(other && other->verify());
+        return got->token().number;
     }
 };
 
@@ -83,13 +86,18 @@ TEST_F(ghost, a_grant_to_a_client_that_was_cut_off_is_given_back) {
     const auto stranded = waiting_behind(id);
     between.strand();
     ASSERT_EQ(stranded.size(), 1U);
-    EXPECT_TRUE(eventually([&] { return log->count(event_kind::outcome_unknown) > 0; }, 15s))
-        << "the library took the outcome for known";
+    // It does not take the outcome for known: it says so, or asks for it, and waits there as well.
+    EXPECT_TRUE(eventually([&] {
+        return log->count(event_kind::outcome_unknown) > 0 || waiting_behind(id).size() > 1;
+    }));
     holder.rollback();
     auto result = call.get();
-    EXPECT_TRUE(eventually([&] { return describe(first_, k.name)->token.number > k.token; }))
-        << "there was no ghost";
-    expect_settled(result, troubled, k.name, k.token + 1);
+    // Of the two grants the first was the ghost's; where the library found it, there is one.
+    const bool is_adopted =
+        result.answer && *result.answer && (*result.answer)->token().number == k.token + 1;
+    const auto token = settled(result, troubled, k.name, k.token);
+    EXPECT_GE(token, k.token + 2) << "there was no ghost";
+    EXPECT_TRUE(is_adopted || log->count(event_kind::outcome_unknown) > 0);
 }
 
 // The same, and the server is told as well: it ends the connection in the middle of the wait.
@@ -108,7 +116,7 @@ TEST_F(ghost, an_acquire_whose_connection_is_killed_is_asked_for_and_tried_again
     auto result = call.get();
     EXPECT_FALSE(result.failure) << result.failure->what();
     EXPECT_TRUE(result.answer && *result.answer);
-    expect_settled(result, troubled, k.name, k.token);
+    settled(result, troubled, k.name, k.token);
 }
 
 // The wait is longer than the time the call has.
@@ -125,16 +133,21 @@ TEST_F(ghost, an_acquire_that_timed_out_at_the_row_leaves_nothing_behind) {
     ASSERT_TRUE(result.failure) << "it answered although the row was locked";
     EXPECT_TRUE(result.failure->is_transient()) << result.failure->what();
     holder.rollback();
-    expect_settled(result, troubled, k.name, k.token);
+    settled(result, troubled, k.name, k.token);
 }
 
-// What settles an unknown outcome must not cost the session its life, however short that is.
-TEST_F(ghost, settling_does_not_stop_the_heartbeat_of_a_session_with_the_least_ttl) {
-    const auto k = known("brisk");
+// What settles an unknown outcome must not cost the session its life. Two seconds: a statement that
+// waits for a row cannot be bounded below one second on MySQL.
+TEST_F(ghost, settling_does_not_stop_the_heartbeat_of_a_session_with_a_short_ttl) {
+    const auto k = known("brief");
     relay between{host_of(url_), port_of(url_)};
-    database remote = open_through(between, {});
+    const auto log = std::make_shared<event_log>();
+    database_settings impatient;
+    impatient.statement_timeout = 2000ms;
+    impatient.observer = log;
+    database remote = open_through(between, impatient);
     auto settings = calm("brief");
-    settings.ttl = 3000ms;
+    settings.ttl = 2000ms;
     session troubled{remote, settings};
     auto kept = mutex{troubled, fresh("kept")}.try_acquire();
     transaction holder = first_.begin();
@@ -143,14 +156,16 @@ TEST_F(ghost, settling_does_not_stop_the_heartbeat_of_a_session_with_the_least_t
     auto call = std::async(std::launch::async, [&] { return try_it(troubled, k.name); });
     ASSERT_TRUE(eventually([&] { return is_waiting_behind(id); }));
     between.strand();
-    // The row stays locked for longer than the session would live without its heartbeat.
+    // From then on the session settles it, and the row stays locked for longer than it would live.
+    EXPECT_TRUE(eventually([&] { return log->count(event_kind::outcome_unknown) > 0; }));
     const auto start = local_clock::now();
-    EXPECT_TRUE(eventually([&] {
-        return local_clock::now() > start + 5s || troubled.lost().stop_requested();
-    }));
-    EXPECT_TRUE(troubled.is_live());
+    EXPECT_FALSE(stopped(troubled.lost(), 5s))
+        << "lost after "
+        << std::chrono::duration_cast<std::chrono::milliseconds>(local_clock::now() - start).count()
+        << " ms of settling";
     holder.rollback();
     auto result = call.get();
+    EXPECT_TRUE(troubled.is_live());
     EXPECT_TRUE(kept->verify());
 }
 

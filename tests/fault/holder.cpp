@@ -42,9 +42,8 @@ void run(const leasehold::database& db, const std::string& key, int ttl_ms, bool
         auto held = mutex.acquire();
         say("held " + std::to_string(held->token().number));
         if (churns) continue;
-        const std::stop_callback on_loss{held->lost(), [&] {
-                                             say(std::string("lost ") + name_of(held->why_lost()));
-                                         }};
+        const std::stop_callback on_loss{
+            held->lost(), [&] { say(std::string("lost ") + name_of(held->why_lost())); }};
         obey(*held, db);
     } while (churns);
 }

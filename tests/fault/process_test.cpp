@@ -88,7 +88,8 @@ TEST_F(process_fault, a_process_that_stood_still_for_too_long_can_prove_nothing)
     holder.go_on();
     std::vector<std::string> words{holder.line().value_or("?"), holder.line().value_or("?")};
     std::sort(words.begin(), words.end());
-    EXPECT_EQ(words[0], "lost expired");
+    // Its clock and the database tell it at the same moment.
+    EXPECT_TRUE(words[0] == "lost expired" || words[0] == "lost taken_over") << words[0];
     EXPECT_EQ(words[1], "refused lease_lost");
     EXPECT_TRUE(got->verify());
 }

@@ -19,7 +19,8 @@ sockaddr_in address_of(const std::string& host, int port) {
     sockaddr_in there{};
     there.sin_family = AF_INET;
     there.sin_port = htons(static_cast<std::uint16_t>(port));
-    if (::inet_pton(AF_INET, host == "localhost" ? "127.0.0.1" : host.c_str(), &there.sin_addr) != 1)
+    const std::string address = host == "localhost" ? "127.0.0.1" : host;
+    if (::inet_pton(AF_INET, address.c_str(), &there.sin_addr) != 1)
         throw std::runtime_error("the test server's host is not an address: " + host);
     return there;
 }
@@ -94,9 +95,8 @@ bool relay::forward(int from, int to) {
     const auto count = ::recv(from, bytes.data(), bytes.size(), 0);
     if (count <= 0) return false;
     for (ssize_t sent = 0; to >= 0 && sent < count;) {
-        const auto part = ::send(
-            to, bytes.data() + sent, static_cast<std::size_t>(count - sent), MSG_NOSIGNAL
-        );
+        const auto part =
+            ::send(to, bytes.data() + sent, static_cast<std::size_t>(count - sent), MSG_NOSIGNAL);
         if (part <= 0) return false;
         sent += part;
     }

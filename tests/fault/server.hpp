@@ -44,9 +44,8 @@ public:
     virtual void lock_session_row(connection& inside, const session_id& id) const = 0;
 
     // One careless statement or packet, committed. True where it changed the row.
-    virtual bool take(
-        connection& on, careless_take how, const key& name, const session_id& taker
-    ) const = 0;
+    virtual bool take(connection& on, careless_take how, const key& name, const session_id& taker)
+        const = 0;
     virtual bool renew(connection& on, careless_renewal how, const session_id& id) const = 0;
 
     // Turns what a session could change about time against the library, where it must not matter.

@@ -118,26 +118,28 @@ std::vector<std::int64_t> mysql_server::waiting_behind(connection& asker, std::i
 // An UPDATE at READ COMMITTED reads other tables after it has waited for its row, so a subquery of
 // its own does not spring the first two traps; what programs do instead does: they look first, and
 // change what they found.
-bool mysql_server::take(
-    connection& on, careless_take how, const key& name, const session_id& taker
-) const {
+bool mysql_server::take(connection& on, careless_take how, const key& name, const session_id& taker)
+    const {
     const std::string at_key = " WHERE l.lock_key = " + literal(name.name());
     std::string look = "SELECT 1 INTO @careless";
     std::string test = "@careless = 1";
     switch (how) {
         case careless_take::by_old_snapshot:
-            look = "SELECT COUNT(*) INTO @careless FROM {lock} l LEFT JOIN {session} s"
-                   " ON s.id = l.session_id" +
-                   at_key + " AND (l.owner IS NULL OR s.expires_at <= {now})";
+            look =
+                "SELECT COUNT(*) INTO @careless FROM {lock} l LEFT JOIN {session} s"
+                " ON s.id = l.session_id" +
+                at_key + " AND (l.owner IS NULL OR s.expires_at <= {now})";
             break;
         case careless_take::by_no_live_session:
-            look = "SELECT COUNT(*) INTO @careless FROM {lock} l LEFT JOIN {session} s"
-                   " ON s.id = l.session_id AND s.expires_at > {now}" +
-                   at_key + " AND s.id IS NULL";
+            look =
+                "SELECT COUNT(*) INTO @careless FROM {lock} l LEFT JOIN {session} s"
+                " ON s.id = l.session_id AND s.expires_at > {now}" +
+                at_key + " AND s.id IS NULL";
             break;
         case careless_take::by_plain_read:
-            test = "(l.owner IS NULL OR EXISTS (SELECT 1 FROM {session} s"
-                   " WHERE s.id = l.session_id AND s.expires_at <= {now}))";
+            test =
+                "(l.owner IS NULL OR EXISTS (SELECT 1 FROM {session} s"
+                " WHERE s.id = l.session_id AND s.expires_at <= {now}))";
             break;
     }
     const std::string change =

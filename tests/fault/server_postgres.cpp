@@ -77,8 +77,9 @@ public:
     bool take(connection& on, careless_take how, const key& name, const session_id& taker)
         const override {
         const std::string sql =
-            "UPDATE " + prefix_ + "lock AS l SET fence = fence + 1, owner = " +
-            literal(owner_id::random().bytes()) + ", session_id = " + literal(taker.bytes()) +
+            "UPDATE " + prefix_ +
+            "lock AS l SET fence = fence + 1, owner = " + literal(owner_id::random().bytes()) +
+            ", session_id = " + literal(taker.bytes()) +
             ", node_info = 'thief', reentrant_count = 1, changed_at = clock_timestamp(), "
             "expires_at = NULL WHERE lock_key = " +
             literal(name.name()) + " AND (owner IS NULL OR " + test_of(how, prefix_) + ")";

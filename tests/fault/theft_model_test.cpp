@@ -22,9 +22,8 @@ TEST_F(theft_model, theft_a_a_session_that_renewed_during_the_wait_is_not_robbed
         auto got = mutex{rival, name}.try_acquire();
         return static_cast<bool>(got);
     });
-    EXPECT_FALSE(eventually([&] {
-        return answer.wait_for(0s) == std::future_status::ready;
-    }, 100ms)) << "it did not wait for the proof";
+    EXPECT_FALSE(eventually([&] { return answer.wait_for(0s) == std::future_status::ready; }, 100ms)
+    ) << "it did not wait for the proof";
     current().age_session(holder.id(), -2h);
     proof.commit();
     EXPECT_FALSE(answer.get());

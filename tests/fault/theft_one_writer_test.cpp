@@ -35,9 +35,9 @@ protected:
             if (!seen || seen->is_held) return false;
             lent_connection on{rivals_.inner()->connections()};
             const std::string change =
-                "UPDATE " + prefix_ + "lock SET fence = fence + 1, owner = " +
-                literal(owner_id::random().bytes()) + ", session_id = " +
-                literal(rival_.id().bytes()) +
+                "UPDATE " + prefix_ +
+                "lock SET fence = fence + 1, owner = " + literal(owner_id::random().bytes()) +
+                ", session_id = " + literal(rival_.id().bytes()) +
                 ", reentrant_count = 1 WHERE lock_key = " + literal(name.name());
             return on->execute(change).affected_rows == 1;
         };
@@ -103,7 +103,7 @@ protected:
         );
         grant.commit();
         const bool is_taken = answer.get();
-        if (!is_taken) EXPECT_EQ(describe(first_, name)->session, newcomer);
+        EXPECT_EQ(describe(first_, name)->session == newcomer, !is_taken);
         return is_taken;
     }
 

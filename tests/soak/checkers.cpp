@@ -40,16 +40,16 @@ const Value& at_key(const std::map<int, Value>& all, int key) {
     return found == all.end() ? nothing : found->second;
 }
 
-// Where a key was freed by force its holder is told only with its next heartbeat: its belief ends,
-// for us, at the earliest moment it may have been freed.
+// Whoever is freed by force is told only with its next heartbeat, and may be freed before it has
+// heard of its grant: its belief ends, for us, when the freeing was sent. One that got no answer
+// may have met anybody.
 std::int64_t belief_end(const holding& grant, const std::vector<step>& forces) {
     std::int64_t end = grant.believed_until_ns();
     for (const step& force : forces) {
-        const bool is_settled = force.outcome == phase::ok || force.outcome == phase::fail;
-        const auto last = is_settled ? force.ended_ns : force.invoked_ns + force_in_doubt_ns;
-        if (grant.granted_ns <= last && force.invoked_ns < end) {
-            end = std::max(grant.granted_ns, force.invoked_ns);
-        }
+        const bool is_victim = force.outcome == phase::ok && force.token == grant.token;
+        const bool may_be_victim = force.outcome == phase::unknown &&
+                                   grant.invoked_ns <= force.invoked_ns + force_in_doubt_ns;
+        if (is_victim || may_be_victim) end = std::min(end, force.invoked_ns);
     }
     return end;
 }
@@ -102,6 +102,7 @@ high_water stale_marks(const facts& all, int key) {
 
 findings check_beliefs(const facts& all) {
     findings found;
+    std::int64_t believed = 0;
     for (const auto& [key, grants] : all.grants) {
         const auto& forces = at_key(all.forces, key);
         const holding* latest = nullptr;
@@ -109,6 +110,7 @@ findings check_beliefs(const facts& all) {
         for (const holding& grant : grants) {
             const auto end = belief_end(grant, forces);
             if (end <= grant.granted_ns) continue;  // it was over before its holder knew of it
+            ++believed;
             if (latest && grant.granted_ns < latest_end) {
                 report(
                     found,
@@ -124,6 +126,7 @@ findings check_beliefs(const facts& all) {
             }
         }
     }
+    if (believed == 0) found.push_back({"C1", "void: nobody ever believed to hold a key"});
     return found;
 }
 
@@ -306,6 +309,14 @@ findings check_control(const facts& all) {
     if (loss.overwritten_by_a_stale_holder == 0) {
         found.push_back({"C4", "void: no paused holder wrote over its successor's write"});
     }
+    const auto refused = [](const step& each) {
+        return each.outcome == phase::fail && each.detail.starts_with(refused_prefix);
+    };
+    const bool was_any_refused =
+        std::any_of(all.appends.begin(), all.appends.end(), [&](const auto& of_key) {
+            return std::any_of(of_key.second.begin(), of_key.second.end(), refused);
+        });
+    if (!was_any_refused) found.push_back({"C4", "void: no stale holder's proof was refused"});
     return found;
 }
 

@@ -6,7 +6,8 @@
 //     release that says it freed the key was its holder's.
 // C3  What was written under proof is there exactly once, in the order of tokens, and nothing that
 //     was refused; nothing was accepted from a holder after its successor had been granted.
-// C4  The same without proof loses updates. A run where it does not has put nothing to the test.
+// C4  The same without proof loses updates, and with it is refused. A run where neither happened
+//     has put nothing to the test.
 // C7  After the last fault every key is granted again soon.
 //
 // All are sorts and sweeps, since tokens make the order explicit. A finding is a violation in one

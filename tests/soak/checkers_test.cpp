@@ -151,12 +151,46 @@ TEST(belief_check, freeing_by_force_ends_belief_from_the_moment_it_was_sent) {
     EXPECT_TRUE(holds(check_beliefs(told.told())));
 }
 
+TEST(belief_check, a_grant_may_be_freed_by_force_before_its_holder_hears_of_it) {
+    story told;
+    told.add({0, 1, 70, operation::acquire, phase::invoke, 0});
+    told.force(10, 1, phase::ok);
+    told.grant(2, 16, 2, 1000);
+    told.add({25, 1, 70, operation::acquire, phase::ok, 0, 0, 1, 0, 900});
+    EXPECT_TRUE(holds(check_beliefs(told.told())));
+}
+
+TEST(belief_check, freeing_by_force_without_an_answer_may_have_met_anybody) {
+    story told;
+    told.grant(1, 0, 1, 900);
+    told.force(100, 0, phase::unknown);
+    told.grant(2, 103, 2, 1000);
+    EXPECT_TRUE(holds(check_beliefs(told.told())));
+    told.grant(3, 20'000, 3, 21'000);
+    told.grant(4, 20'100, 4, 21'000);
+    EXPECT_TRUE(reports(check_beliefs(told.told()), "both believed"));
+}
+
+TEST(belief_check, freeing_nobody_by_force_excuses_nothing) {
+    story told;
+    told.grant(1, 0, 1, 900);
+    told.force(100, 0, phase::fail);
+    told.grant(2, 103, 2, 1000);
+    EXPECT_TRUE(reports(check_beliefs(told.told()), "both believed"));
+}
+
 TEST(belief_check, freeing_an_earlier_holder_by_force_excuses_nothing) {
     story told;
     told.force(10, 1, phase::ok);
     told.grant(1, 100, 2, 900);
     told.grant(2, 200, 3, 1000);
     EXPECT_TRUE(reports(check_beliefs(told.told()), "both believed"));
+}
+
+TEST(belief_check, reports_a_run_in_which_nobody_believed_anything) {
+    story told;
+    told.grant(1, 0, 1, 0);
+    EXPECT_TRUE(reports(check_beliefs(told.told()), "void: nobody ever believed"));
 }
 
 TEST(belief_check, keys_do_not_exclude_each_other) {
@@ -342,6 +376,10 @@ struct control_check : ::testing::Test, story {
         const auto heir = grant(2, 1000, 2, 1900);
         effect(operation::control, 2, heir, 1100, 2, phase::ok);
         effect(operation::control, 1, paused, 2000, 1, phase::ok);
+        add({2100, 1, 99, operation::append, phase::invoke, 0, paused, 1});
+    }
+    void refuse() {
+        add({2105, 1, 99, operation::append, phase::fail, 0, 0, 0, 0, 0, "refused locally"});
     }
 };
 
@@ -351,6 +389,7 @@ TEST_F(control_check, measures_what_a_stale_holder_overwrote) {
     EXPECT_EQ(loss.acknowledged, 2);
     EXPECT_EQ(loss.lost, 1);
     EXPECT_EQ(loss.overwritten_by_a_stale_holder, 1);
+    refuse();
     EXPECT_TRUE(holds(check_control(told())));
 }
 
@@ -363,6 +402,11 @@ TEST_F(control_check, a_loss_after_a_freeing_by_force_does_not_count_as_a_pause)
     force(950, 1, phase::ok);
     ends(0, 0, 1);
     EXPECT_TRUE(reports(check_control(told()), "void: no paused holder"));
+}
+
+TEST_F(control_check, reports_a_run_in_which_no_proof_was_refused) {
+    ends(0, 0, 1);
+    EXPECT_TRUE(reports(check_control(told()), "void: no stale holder's proof was refused"));
 }
 
 // ------------------------------------------------------------------------------------------- C7

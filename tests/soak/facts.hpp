@@ -2,10 +2,12 @@
 // A history put in order: one value per grant, effect and fault instead of a line per event.
 //
 // Threads: plain values.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "soak/history.hpp"
@@ -13,6 +15,9 @@
 namespace leasehold::soak {
 
 constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
+
+// How the detail of an append begins whose proof was refused.
+constexpr std::string_view refused_prefix = "refused ";
 
 // An operation from before it was sent until its answer came; still unknown where none did.
 struct step {

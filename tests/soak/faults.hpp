@@ -69,7 +69,7 @@ public:
     void look_after();
     void kill_one(std::mt19937_64& random, fault_counts& counts);
     void pause_one(std::mt19937_64& random, fault_counts& counts);
-    void resume_all();
+    bool has_paused() const;
     // The workers have been told that it is over. Throws where one has not ended in time.
     void wait_for_all(milliseconds patience);
 

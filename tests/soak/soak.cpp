@@ -14,7 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "leasehold/leasehold.hpp"
@@ -57,12 +57,11 @@ struct plan {
     seconds length{0};
 };
 
-plan make_plan(const std::string& backend) {
+plan make_plan(const std::string& backend, std::uint64_t seed, seconds length) {
     plan made;
     made.backend = backend;
-    made.seed = testing::seed();
-    made.length = seconds{std::stoi(variable("LEASEHOLD_SOAK_SECONDS", "30"))};
-    if (made.length < 15s) throw std::runtime_error("LEASEHOLD_SOAK_SECONDS must be at least 15");
+    made.seed = seed;
+    made.length = length;
     made.plant = variable("LEASEHOLD_SOAK_PLANT");
     made.prefix = testing::fresh_prefix();
     std::string pattern = (std::filesystem::temp_directory_path() / "leasehold-soak-XXXXXX");
@@ -119,14 +118,14 @@ public:
 private:
     crew::settings crew_settings() const {
         const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-        return {here / "soak_worker", plan_.folder, plan_.prefix, plan_.seed, 5, ttl};
+        return {here / "soak_worker", plan_.folder, plan_.prefix, plan_.seed, 6, ttl};
     }
 
     void watch_until(clock::time_point when) {
         do {
             crew_.look_after();
             if (server_) server_->go_on();
-            nap(1ms);
+            nap(4ms);
         } while (clock::now() < when);
     }
 
@@ -164,7 +163,7 @@ private:
                 } else {
                     crew_.pause_one(random_, counts_);
                 }
-                next_worker_fault = clock::now() + between(150ms, 700ms);
+                next_worker_fault = clock::now() + between(300ms, 1100ms);
             }
             if (clock::now() >= next_server_fault) {
                 next_server_fault = clock::now() + between(4s, 9s);
@@ -184,8 +183,10 @@ private:
     }
 
     void drain() {
-        crew_.resume_all();
-        while (server_ && !server_->is_up()) watch_until(clock::now());
+        const auto is_going_on = [&] {
+            return crew_.has_paused() || (server_ && !server_->is_up());
+        };
+        while (is_going_on()) watch_until(clock::now());
         record what;
         what.what = operation::drain;
         what.when = phase::note;
@@ -263,7 +264,7 @@ void print_steps(const char* what, const std::map<int, std::vector<step>>& by_ke
     for (const auto& [key, steps] : by_key) {
         for (const step& each : steps) {
             ++counts[each.outcome];
-            if (each.outcome == phase::fail && each.detail.starts_with("refused ")) {
+            if (each.outcome == phase::fail && each.detail.starts_with(refused_prefix)) {
                 ++refusals[each.detail];
             }
         }
@@ -320,7 +321,7 @@ void print(const findings& found) {
     for (std::size_t at = 0; at < found.size() && at < shown_max; ++at) {
         std::printf("VIOLATION %s %s\n", found[at].check.c_str(), found[at].text.c_str());
     }
-    if (found.size() > shown_max) std::printf("… and %zu more\n", found.size() - shown_max);
+    if (found.size() > shown_max) std::printf("... and %zu more\n", found.size() - shown_max);
 }
 
 bool passes(const plan& of, const findings& found) {
@@ -338,14 +339,13 @@ bool passes(const plan& of, const findings& found) {
     return is_caught;
 }
 
-int run(const std::string& backend) {
-    const plan given = make_plan(backend);
+bool run_round(const plan& given) {
     bool is_good = false;
     try {
         conductor leading{given};
         leading.run();
         const facts all = gather(read_history(given.folder));
-        std::printf("soak on %s, %ld s\n", backend.c_str(), long{given.length.count()});
+        std::printf("soak on %s, %ld s\n", given.backend.c_str(), long{given.length.count()});
         line(
             "operations per second before the faults",
             text(static_cast<std::int64_t>(leading.operations_per_second()))
@@ -357,6 +357,7 @@ int run(const std::string& backend) {
         is_good = passes(given, found);
     } catch (const std::exception& failure) {
         std::printf("VIOLATION %s\n", failure.what());
+        std::printf("its tables may still be there: %s*\n", given.prefix.c_str());
     }
     if (is_good && variable("LEASEHOLD_SOAK_KEEP").empty()) {
         std::filesystem::remove_all(given.folder);
@@ -368,9 +369,25 @@ int run(const std::string& backend) {
         is_good ? "passed" : "FAILED; repeat",
         given.seed,
         long{given.length.count()},
-        backend.c_str()
+        given.backend.c_str()
     );
-    return is_good ? 0 : 1;
+    std::fflush(stdout);
+    return is_good;
+}
+
+// A long run is several with seeds that follow each other, so that each can be repeated alone and
+// its history fits into memory.
+int run(const std::string& backend) {
+    constexpr seconds least = 15s;
+    constexpr seconds most = 300s;
+    seconds left{std::stoi(variable("LEASEHOLD_SOAK_SECONDS", "30"))};
+    if (left < least) throw std::runtime_error("LEASEHOLD_SOAK_SECONDS must be at least 15");
+    for (std::uint64_t seed = testing::seed(); left >= least; ++seed) {
+        const plan round = make_plan(backend, seed, std::min(left, most));
+        if (!run_round(round)) return 1;
+        left -= round.length;
+    }
+    return 0;
 }
 
 int check(const std::string& folder) {
@@ -388,7 +405,8 @@ int main(int count, char** arguments) {
     const std::string what = count > 1 ? arguments[1] : "";
     try {
         if (count == 3 && what == "check") return leasehold::soak::check(arguments[2]);
-        if (count == 2) return leasehold::soak::run(what);
+        const std::set<std::string> backends{"sqlite", "postgres", "mariadb", "mysql"};
+        if (count == 2 && backends.contains(what)) return leasehold::soak::run(what);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "soak: %s\n", failure.what());
         return 1;

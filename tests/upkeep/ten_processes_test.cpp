@@ -25,7 +25,12 @@ int migrate_as_child(const std::string& url) {
         std::printf("applied %zu\n", done.size());
         return 0;
     } catch (const error& failure) {
-        std::printf("failed: %s\n", failure.what());
+        std::printf(
+            "failed: %s (%d, %s)\n",
+            failure.what(),
+            failure.native_code(),
+            failure.server_message().c_str()
+        );
         return 1;
     }
 }

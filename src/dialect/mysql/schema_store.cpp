@@ -143,11 +143,8 @@ void mysql_schema_store::unlock(connection& on, bool) {
     }
 }
 
-std::optional<std::vector<migration_record>> mysql_schema_store::recorded(connection& on) {
-    const std::string table = fill_in("{bare}migration", names_);
-    if (on.execute(has_records_text, {table}).rows.at(0).integer(0) == 0) return std::nullopt;
+std::vector<migration_record> records_in(const result& found) {
     std::vector<migration_record> records;
-    const result found = on.execute(recorded_);
     for (const row& each : found.rows) {
         records.push_back({
             .version = static_cast<int>(each.integer(0)),
@@ -157,6 +154,18 @@ std::optional<std::vector<migration_record>> mysql_schema_store::recorded(connec
         });
     }
     return records;
+}
+
+std::optional<std::vector<migration_record>> mysql_schema_store::recorded(connection& on) {
+    const std::string table = fill_in("{bare}migration", names_);
+    if (on.execute(has_records_text, {table}).rows.at(0).integer(0) == 0) return std::nullopt;
+    try {
+        return records_in(on.execute(recorded_));
+    } catch (const error& failure) {
+        // Outside the lock somebody may take the last migration back between the two.
+        if (failure.code() != errc::schema_missing) throw;
+        return std::nullopt;
+    }
 }
 
 void mysql_schema_store::apply(connection& on, std::string_view statements) {

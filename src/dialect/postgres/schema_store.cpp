@@ -103,16 +103,14 @@ public:
         if (on.execute(table_exists_sql, {records_table_}).rows.at(0).integer(0) == 0) {
             return std::nullopt;
         }
-        std::vector<migration_record> records;
-        for (const row& each : on.execute(recorded_).rows) {
-            records.push_back(
-                {static_cast<int>(each.integer(0)),
-                 each.text(1),
-                 each.text(2),
-                 each.integer(3) != 0}
-            );
+        try {
+            return records_in(on.execute(recorded_));
+        } catch (const error& failure) {
+            // Outside the lock somebody may take the last migration back between the two.
+            const bool is_gone = failure.code() == errc::schema_missing;
+            if (!is_gone || on.state() != connection_state::idle) throw;
+            return std::nullopt;
         }
-        return records;
     }
 
     void apply(connection& on, std::string_view statements) override {
@@ -156,6 +154,19 @@ public:
     }
 
 private:
+    static std::vector<migration_record> records_in(const result& found) {
+        std::vector<migration_record> records;
+        for (const row& each : found.rows) {
+            records.push_back(
+                {static_cast<int>(each.integer(0)),
+                 each.text(1),
+                 each.text(2),
+                 each.integer(3) != 0}
+            );
+        }
+        return records;
+    }
+
     std::string create_schema_text() const {
         return "CREATE SCHEMA IF NOT EXISTS \"" + names_.schema + "\"";
     }

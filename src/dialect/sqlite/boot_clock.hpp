@@ -1,8 +1,8 @@
 #pragma once
 // The clock of a SQLite database: the kernel all its processes share.
 //
-// CLOCK_BOOTTIME together with the kernel's random boot id. Steps of the wall clock do not touch it,
-// and a reboot, after which nobody holds anything, is told apart by the id.
+// CLOCK_BOOTTIME together with the kernel's random boot id. Steps of the wall clock do not touch
+// it, and a reboot, after which nobody holds anything, is told apart by the id.
 #include <cstdint>
 #include <string>
 

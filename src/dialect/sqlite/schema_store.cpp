@@ -1,5 +1,6 @@
 // SQLite: leasehold's own tables. DDL is transactional, and the write lock is the migrators' lock.
 #include "dialect/sqlite/stores.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
@@ -50,16 +51,13 @@ public:
 
     std::optional<std::vector<migration_record>> recorded(connection& on) override {
         if (on.execute(with_names(find_records_sql)).rows.empty()) return std::nullopt;
-        std::vector<migration_record> records;
-        for (const row& each : on.execute(with_names(recorded_sql)).rows) {
-            records.push_back(
-                {static_cast<int>(each.integer(0)),
-                 each.text(1),
-                 each.text(2),
-                 each.integer(3) != 0}
-            );
+        try {
+            return records_in(on.execute(with_names(recorded_sql)));
+        } catch (const error& failure) {
+            // Outside the lock somebody may take the last migration back between the two.
+            if (failure.code() != errc::schema_missing) throw;
+            return std::nullopt;
         }
-        return records;
     }
 
     void apply(connection& on, std::string_view statements) override {
@@ -98,6 +96,19 @@ public:
     }
 
 private:
+    static std::vector<migration_record> records_in(const result& found) {
+        std::vector<migration_record> records;
+        for (const row& each : found.rows) {
+            records.push_back(
+                {static_cast<int>(each.integer(0)),
+                 each.text(1),
+                 each.text(2),
+                 each.integer(3) != 0}
+            );
+        }
+        return records;
+    }
+
     const table_names names_;
 };
 

@@ -1,9 +1,9 @@
 // Writes under a lease, in a SOCI session's own transaction, to the file on the command line.
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
 #include <leasehold/driver/soci.hpp>
 #include <leasehold/driver/sqlite.hpp>
 #include <leasehold/leasehold.hpp>
-#include <soci/soci.h>
-#include <soci/sqlite3/soci-sqlite3.h>
 
 #include <cstdio>
 
