@@ -1,6 +1,6 @@
 #pragma once
 // Counts, at the server, what the library costs a database of its own. Each <engine>_meter.cpp
-// defines the meter and the budget; README.md says what is counted where.
+// defines the meter and the budget; README.md says what is counted, and where.
 //
 // What cannot be counted throws: a budget nobody looked at must not pass.
 #include <cstdint>

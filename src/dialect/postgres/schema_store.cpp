@@ -17,8 +17,10 @@ SELECT pg_advisory_xact_lock(hashtextextended('leasehold migrations of ' || lowe
 )sql";
 
 // $1 a table as statements name it. Asks without failing: an error would end the transaction.
+// to_regclass() alone answers from a cache, which within a transaction is not told of a table that
+// was dropped while the lock was waited for; a statement that reads a table brings it up to date.
 constexpr std::string_view table_exists_sql = R"sql(
-SELECT to_regclass($1::text) IS NOT NULL)sql";
+SELECT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass($1::text)))sql";
 
 // $1 a schema. CREATE SCHEMA IF NOT EXISTS wants the right to create one even where there is one.
 constexpr std::string_view schema_exists_sql = R"sql(
