@@ -61,7 +61,10 @@ launch::launch(
     shell_arguments_ = {const_cast<char*>("/bin/sh"), path_.data()};
     for (std::string& each : words_) arguments_.push_back(each.data());
     shell_arguments_.insert(shell_arguments_.end(), arguments_.begin() + 1, arguments_.end());
-    for (const auto& [name, value] : additions) settings_.push_back(name + "=" + value);
+    for (const auto& [name, value] : additions) {
+        settings_.push_back(name);
+        settings_.back().append("=").append(value);
+    }
     for (char** each = environ; *each; ++each) {
         const std::string_view given{*each};
         const bool is_replaced =
@@ -217,7 +220,7 @@ void child::stop_along(int by_signal) {
     const bool had_terminal = terminal_.is_lent();
     terminal_.take_back();
     const bool only_asks = by_signal != SIGTSTP && !had_terminal && terminal_.is_ours();
-    if (!only_asks) raise(SIGSTOP);
+    if (!only_asks) static_cast<void>(raise(SIGSTOP));
     if (terminal_.reserve()) terminal_.lend(pid_);
     signal_group(SIGCONT);
 }

@@ -57,7 +57,9 @@ signal_inbox::signal_inbox() {
         if (found.sa_handler != SIG_IGN) sigaddset(&taken, each);
     }
     // Were it ignored, the kernel would keep no exit status for us.
-    signal(SIGCHLD, SIG_DFL);
+    struct sigaction as_usual {};
+    as_usual.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &as_usual, nullptr);
     sigaddset(&taken, SIGCHLD);
     sigset_t blocked = taken;
     sigaddset(&blocked, SIGTTOU);  // taking the terminal back, and writing to it, must not stop us

@@ -45,7 +45,7 @@ std::string search(const std::string& name) {
     while (true) {
         const auto end = folders.find(':');
         const std::string folder{folders.substr(0, end)};
-        const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+        std::string path = (folder.empty() ? "." : folder) + "/" + name;
         const found what = look_at(path);
         if (what == found::executable) return path;
         has_seen_one = has_seen_one || what == found::not_executable;

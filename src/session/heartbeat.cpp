@@ -61,6 +61,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
 connection& session::implementation::own_connection(milliseconds patience) {
     if (own_connection_ && own_connection_->state() != connection_state::idle) {
         own_connection_.reset();
+        inner().connections().note_broken();
     }
     if (!own_connection_) own_connection_ = inner().connections().connect_apart(patience);
     const auto limit = std::min(patience, inner().settings().statement_timeout);
@@ -102,6 +103,7 @@ void session::implementation::beat() {
         }
     } catch (const error& failure) {
         own_connection_.reset();
+        inner().connections().note_broken();
         {
             const std::lock_guard guard{mutex_};
             machine_->failed(local_clock::now());

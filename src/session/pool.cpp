@@ -43,6 +43,7 @@ std::unique_ptr<connection> pool::take() {
     try {
         while (auto idle = take_idle()) {
             if (idle->state() == connection_state::idle) return idle;
+            note_broken();
         }
         return connect_within(deadline);
     } catch (...) {
@@ -63,6 +64,7 @@ std::unique_ptr<connection> pool::take_idle() {
         }
         const bool is_fresh = local_clock::now() - found.since < nap_trusted_;
         if (is_fresh || found.held->answers()) return std::move(found.held);
+        note_broken();
     }
 }
 
@@ -104,6 +106,11 @@ void pool::wait_for_back_off(local_clock::time_point deadline) {
     }
 }
 
+void pool::note_broken() noexcept {
+    const std::lock_guard guard{mutex_};
+    has_lost_one_ = true;
+}
+
 void pool::note_failure() {
     const std::lock_guard guard{mutex_};
     ++failures_in_a_row_;
@@ -113,7 +120,9 @@ void pool::note_failure() {
 
 void pool::note_success() {
     const std::lock_guard guard{mutex_};
-    const bool is_recovery = std::exchange(failures_in_a_row_, 0) > 0 && connected_once_;
+    const bool had_failed = std::exchange(failures_in_a_row_, 0) > 0;
+    const bool had_lost = std::exchange(has_lost_one_, false);
+    const bool is_recovery = (had_failed || had_lost) && connected_once_;
     connected_once_ = true;
     if (is_recovery) changed_.notify_all();
     if (is_recovery && settings_.observer) {
@@ -127,6 +136,7 @@ void pool::give_back(std::unique_ptr<connection> lent) noexcept {
     const bool is_fit = lent && lent->state() == connection_state::idle;
     {
         const std::lock_guard guard{mutex_};
+        if (lent && !is_fit) has_lost_one_ = true;
         --lent_;
         if (is_fit) idle_.push_back({std::move(lent), local_clock::now()});
     }

@@ -32,6 +32,9 @@ public:
     std::unique_ptr<connection> take();
     void give_back(std::unique_ptr<connection> lent) noexcept;
 
+    // A connection broke: the next one that opens is a recovery, and the observer is told.
+    void note_broken() noexcept;
+
     // One outside the bound, for a session's heartbeat; spaced by the same back-off.
     std::unique_ptr<connection> connect_apart(std::chrono::milliseconds patience);
 
@@ -57,6 +60,7 @@ private:
     int lent_ = 0;                       // taken or being opened
     int failures_in_a_row_ = 0;
     bool connected_once_ = false;
+    bool has_lost_one_ = false;  // since a connection was last opened
     local_clock::time_point next_attempt_{};
 };
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -63,7 +65,6 @@ protected:
     void expect_cost(const char* what, const cost& each, Run&& run, int count = times) const {
         const cost found = cost_of(run, count);
         EXPECT_EQ(found, each * count) << what << ", " << count << " times";
-        RecordProperty(what, ::testing::PrintToString(found));
         std::cout << what << ": " << found << " in " << count << "\n";
     }
 

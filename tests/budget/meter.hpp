@@ -4,7 +4,6 @@
 //
 // What cannot be counted throws: a budget nobody looked at must not pass.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <limits>
 #include <thread>
 
 #include "conformance/suite.hpp"
@@ -366,10 +367,16 @@ TEST_F(mutex_suite, a_refused_try_writes_nothing) {
     mutex contended{two, name};
     EXPECT_FALSE(contended.try_acquire());
     if (!current().writes_so_far) return;  // the model writes nowhere
-    const auto before = current().writes_so_far();
-    for (int each = 0; each < 1000; ++each) EXPECT_FALSE(contended.try_acquire());
-    const auto written = current().writes_so_far() - before;
-    EXPECT_LE(written, current().writes_tolerated_per_1000);
+    // Others may use the same server: a try that writes does so in every round, they do not.
+    constexpr int rounds = 40, tries = 200;
+    const auto tolerated = current().writes_tolerated_per_1000 * tries / 1000;
+    auto least = std::numeric_limits<std::int64_t>::max();
+    for (int round = 0; round < rounds && least > tolerated; ++round) {
+        const auto before = current().writes_so_far();
+        for (int each = 0; each < tries; ++each) EXPECT_FALSE(contended.try_acquire());
+        least = std::min(least, current().writes_so_far() - before);
+    }
+    EXPECT_LE(least, tolerated);
 }
 
 }  // namespace
