@@ -59,4 +59,4 @@ CREATE TABLE leasehold_migration (
 );
 
 INSERT INTO leasehold_migration (version, name, checksum, finished)
-VALUES (1, 'locks', 'c3499f9f601cd1bd087a2f3478c6ae018c54f1b1c1826a655c401c6f63d58bf8', 1);
+VALUES (1, 'locks', 'db09539c85ab6ac2e3a5ad5e61fc04f90ac6dbfc0e6700b590968b3804fdfcb5', 1);
