@@ -131,6 +131,21 @@ public:
         sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
     }
 
+    // The switch needs the file for itself and, unlike other statements, fails at once where
+    // somebody else has it: at a first start, another process that is switching it, too.
+    void switch_to_wal() {
+        const auto until = local_clock::now() + limit_;
+        for (int naps = 0;; ++naps) {
+            try {
+                execute("PRAGMA journal_mode = WAL", {});
+                return;
+            } catch (const error& failure) {
+                if (failure.code() != errc::transient || local_clock::now() >= until) throw;
+            }
+            nap(naps);
+        }
+    }
+
     void set_statement_timeout(milliseconds limit) override {
         limit_ = std::max(limit, milliseconds{1});
     }
@@ -143,9 +158,12 @@ private:
     static int on_busy(void* self, int naps) {
         auto& me = *static_cast<sqlite_connection*>(self);
         if (local_clock::now() >= me.deadline_) return 0;
-        const auto nap = naps < 3 ? std::chrono::microseconds{200} : milliseconds{5};
-        std::this_thread::sleep_for(jittered(nap));
+        nap(naps);
         return 1;
+    }
+    static void nap(int naps) {
+        const auto length = naps < 3 ? std::chrono::microseconds{200} : milliseconds{5};
+        std::this_thread::sleep_for(jittered(length));
     }
     static int on_progress(void* self) {
         return local_clock::now() >= static_cast<sqlite_connection*>(self)->deadline_ ? 1 : 0;
@@ -374,7 +392,7 @@ std::unique_ptr<connection> connect(
     made->set_statement_timeout(patience);
     // WAL lets readers and the writer pass each other and is kept in the file; FULL makes a commit
     // survive a power cut, without which a fencing token could be given twice.
-    if (may_create) made->execute("PRAGMA journal_mode = WAL", {});
+    if (may_create) made->switch_to_wal();
     made->execute("PRAGMA synchronous = FULL", {});
     return made;
 }

@@ -22,6 +22,15 @@ milliseconds until(local_clock::time_point deadline) {
     return duration_cast<milliseconds>(deadline - local_clock::now());
 }
 
+// The same for all heartbeats that are about on time, because MySQL is told of each new limit in a
+// round trip of its own; less only for one that comes after failures. An answer after the deadline
+// counts for nothing, so a little too long does no harm.
+milliseconds time_for_a_heartbeat(const session_settings& settings, milliseconds left) {
+    const auto usual = settings.ttl - settings.margin - settings.heartbeat_every;
+    const bool is_about_on_time = left > usual - settings.heartbeat_every / 2;
+    return std::max(is_about_on_time ? usual : left, milliseconds{50});
+}
+
 }  // namespace
 
 void session::implementation::keep_alive(std::stop_token stop) {
@@ -72,7 +81,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
 void session::implementation::beat() {
     const auto sent = local_clock::now();
     try {
-        connection& on = own_connection(std::max(until(deadline()), milliseconds{50}));
+        connection& on = own_connection(time_for_a_heartbeat(settings_, until(deadline())));
         store& stores = inner().store_for(on);
         if (std::lock_guard guard{mutex_}; must_ask_) notices_ = -1;  // any answer is news
         const auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());

@@ -93,6 +93,8 @@ std::optional<migration_step> up_once(
 std::optional<migration_step> down_once(connection& on, store& stores, int to_version) {
     schema_store& schema = *stores.schema;
     migration_lock lock{on, schema};
+    // Under the lock, or somebody else could drop them between the look and the reading.
+    if (!schema.recorded(on)) return std::nullopt;
     auto steps = sound_steps(on, schema, true);
     std::erase_if(steps, [](const migration_step& step) {
         return !step.is_applied && !step.is_half_applied;
@@ -146,11 +148,7 @@ std::vector<migration_step> migrate_down(const database& db, int to_version) {
     std::vector<migration_step> done;
     db.inner()->use_unchecked([&](connection& on, store& stores) {
         require_known(*stores.schema, to_version);
-        if (!stores.schema->recorded(on)) return;
-        while (auto step = down_once(on, stores, to_version)) {
-            done.push_back(std::move(*step));
-            if (!stores.schema->recorded(on)) return;
-        }
+        while (auto step = down_once(on, stores, to_version)) done.push_back(std::move(*step));
     });
     db.inner()->forget_schema();
     return done;
