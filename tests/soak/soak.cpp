@@ -98,7 +98,7 @@ public:
 
     // Throws where the run cannot be judged, or a process of it failed.
     void run() {
-        const database own = open_database(plan_.url, plan_.prefix);
+        const database own = open();
         tables_.create(own);
         setenv("LEASEHOLD_SOAK_URL", plan_.url.c_str(), 1);
         const auto start = clock::now();
@@ -107,7 +107,7 @@ public:
         inject_until(start + plan_.length - liveness_patience);
         drain();
         take_every_key();
-        const database fresh = open_database(plan_.url, plan_.prefix);
+        const database fresh = open();
         for (const record& each : tables_.content(fresh)) history_.write(each);
         tables_.drop(fresh);
     }
@@ -119,6 +119,10 @@ private:
     crew::settings crew_settings() const {
         const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
         return {here / "soak_worker", plan_.folder, plan_.prefix, plan_.seed, 6, ttl};
+    }
+
+    database open() const {
+        return open_database(plan_.url, plan_.prefix, time_outs::of_the_conductor);
     }
 
     void watch_until(clock::time_point when) {
@@ -198,7 +202,7 @@ private:
 
     // Whatever happened, everything can be had again.
     void take_every_key() {
-        const database own = open_database(plan_.url, plan_.prefix);
+        const database own = open();
         session last{own, {.name = "soak-conductor"}};
         for (int key = 0; key < key_count; ++key) {
             record what;

@@ -34,13 +34,19 @@ key key_of(int number) {
     return {"soak/" + std::to_string(number)};
 }
 
-database open_database(const std::string& url, const std::string& prefix) {
+database open_database(const std::string& url, const std::string& prefix, time_outs which) {
     database_settings settings;
     settings.names.prefix = prefix;
     settings.connections_max = 4;
-    settings.connect_timeout = 2s;
-    settings.acquire_timeout = 3s;
-    settings.statement_timeout = 5s;  // longer than a paused worker may hold a row
+    if (which == time_outs::of_workers) {
+        settings.connect_timeout = 2s;
+        settings.acquire_timeout = 3s;
+        settings.statement_timeout = 5s;  // longer than a paused worker may hold a row
+    } else {
+        settings.connect_timeout = 20s;
+        settings.acquire_timeout = 30s;
+        settings.statement_timeout = 30s;
+    }
 #ifdef LEASEHOLD_WITH_SQLITE
     if (url.starts_with("sqlite:")) return sqlite::open(url, settings);
 #endif

@@ -45,7 +45,7 @@ public:
           history_(given.folder, given.process),
           page_(signal_page::open(given.folder + "/signals")),
           tables_(given.prefix),
-          database_(open_database(given.url, given.prefix)),
+          database_(open_database(given.url, given.prefix, time_outs::of_workers)),
           random_(given.seed) {}
 
     void run() {
