@@ -305,7 +305,9 @@ TEST_F(migrate_test, going_down_takes_back_the_newest_first_and_the_records_last
             "apply named drop;",
             "forget 1",
             "drop",
-            "commit"})
+            "commit",
+            "lock",  // looks once more, under the lock, and finds nothing
+            "give up"})
     );
     EXPECT_TRUE(migrate_down(*db_, 0).empty());
 }
