@@ -268,10 +268,9 @@ void session::implementation::end_in_database(bool remove) noexcept {
 }
 
 // Whether all of them are known to be free.
-bool session::implementation::release_all(const std::vector<std::shared_ptr<grant>>& held
-) noexcept {
+bool session::implementation::release_all(const std::vector<lost_grant>& held) noexcept {
     bool all_free = true;
-    for (const auto& each : held) {
+    for (const auto& [each, reason] : held) {
         try {
             inner().use_unchecked([&](connection& on, store& stores) {
                 stores.locks->release_owner(on, each->what().key, each->what().owner);
@@ -304,32 +303,36 @@ void session::implementation::release_doubts_apart() noexcept {
 }
 
 void session::implementation::end() noexcept {
-    std::vector<std::shared_ptr<grant>> held;
+    std::vector<lost_grant> held;
+    bool was_live = false;
     bool may_remove = false;
     bool may_expire = true;
     bool is_over = true;
+    loss_reason why = loss_reason::none;
     {
         const std::lock_guard guard{mutex_};
         if (std::exchange(has_ended_, true)) return;
         machine_->tick(local_clock::now());
         // Where holders are being told of its loss just now, perhaps by who calls this, the row is
         // left to expire by itself: it must not let others have the keys before.
-        may_expire = machine_->is_live() || tellers_ == 0;
-        if (machine_->is_live()) {
-            for (const auto& [address, each] : grants_) {
-                if (!each->term_end()) held.push_back(each);
-            }
-            may_remove = !was_ever_in_doubt_ && under_way_ == 0;
-        }
-        // A fixed term outlives its session, and is watched until its last holder has gone.
-        is_over = held.size() == grants_.size() && under_way_ == 0;
+        was_live = machine_->is_live();
+        may_expire = was_live || tellers_ == 0;
+        may_remove = was_live && !was_ever_in_doubt_ && under_way_ == 0;
         machine_->end();
+        why = machine_->reason();
+        // Taken out here, so that no other thread is still telling them when they are released.
+        for (const auto& [address, each] : grants_) {
+            if (!each->term_end()) held.emplace_back(each, why);
+        }
+        for (const auto& [each, reason] : held) grants_.erase(each.get());
+        // A fixed term outlives its session, and is watched until its last holder has gone.
+        is_over = grants_.empty() && under_way_ == 0;
     }
     stop_and_join(heartbeat_thread_);
     if (!heartbeat_thread_.joinable()) own_connection_.reset();
-    tell_losses();  // before anybody else can be granted what was held
+    tell(held, !was_live, why);  // before anybody else can be granted what was held
     // A missing row would count as alive for what could not be released.
-    const bool all_free = release_all(held);
+    const bool all_free = was_live && release_all(held);
     if (may_expire) end_in_database(may_remove && all_free);
     release_doubts_apart();
     if (is_over) stop_and_join(watch_thread_);

@@ -99,7 +99,7 @@ private:
     void settle_doubts();
     void clean_up_after_the_dead();
     void end_in_database(bool remove) noexcept;
-    bool release_all(const std::vector<std::shared_ptr<grant>>& held) noexcept;
+    bool release_all(const std::vector<lost_grant>& held) noexcept;
     void release_doubts_apart() noexcept;
     void tell_losses();
     void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why);
