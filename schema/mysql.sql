@@ -31,6 +31,11 @@ CREATE TABLE leasehold_lock (
     reentrant_count BIGINT         NOT NULL COMMENT '0: free',
     changed_at      BIGINT         NOT NULL COMMENT 'of the last grant or, where free, release',
     expires_at      BIGINT             NULL COMMENT 'end of a fixed term',
+    kind            SMALLINT       NOT NULL DEFAULT 1 COMMENT 'what the key is used as',
+    last_ticket     BIGINT         NOT NULL DEFAULT 0 COMMENT 'of its queue; 0: nobody waits',
+    lock_delay      BIGINT         NOT NULL DEFAULT 0 COMMENT 'how long closed after a death',
+    revocations     BIGINT         NOT NULL DEFAULT 0 COMMENT 'requests to the holder to let go',
+    metadata        VARBINARY(4000)    NULL COMMENT 'of the holder, UTF-8',
     PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (LENGTH(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_not_negative CHECK (fence >= 0),
@@ -62,6 +67,6 @@ CREATE TABLE leasehold_migration (
 
 INSERT INTO leasehold_migration (version, name, checksum, applied_at, finished)
 VALUES (
-    1, 'locks', 'b5f1facc4c19b37cd55de87d14ee107cd26e2ff5bdf48f14ee790eaf4166c0f9',
+    1, 'locks', 'b946288d4fa5a1ae59c1d6daaed912c871ef3ee7a81fe58e2cd0aa2f54df75a0',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -30,6 +30,11 @@ CREATE TABLE leasehold_lock (
     reentrant_count bigint      NOT NULL,  -- 0: free
     changed_at      timestamptz NOT NULL,  -- of the last grant or, where free, release
     expires_at      timestamptz,           -- end of a fixed term; null: lives with its session
+    kind            smallint    NOT NULL DEFAULT 1,  -- what the key is used as; see schema/README
+    last_ticket     bigint      NOT NULL DEFAULT 0,  -- of its queue; 0: nobody waits
+    lock_delay      bigint      NOT NULL DEFAULT 0,  -- microseconds it stays closed after a death
+    revocations     bigint      NOT NULL DEFAULT 0,  -- requests to this holder to let go
+    metadata        text,                  -- of the holder, for people and for followers
     CONSTRAINT leasehold_lock_pkey PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (octet_length(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_positive CHECK (fence > 0),
@@ -60,4 +65,4 @@ CREATE TABLE leasehold_migration (
 );
 
 INSERT INTO leasehold_migration (version, name, checksum, finished)
-VALUES (1, 'locks', '6cbf699f7772aad240332eb738b9aeb73488bf0fa9bb3a8e12ba7516736b77d0', true);
+VALUES (1, 'locks', '48489bf189bd6db38a0ea9f08ed3b9371ee003f8b5433728d5de45716f185292', true);

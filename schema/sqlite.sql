@@ -30,6 +30,11 @@ CREATE TABLE leasehold_lock (
     reentrant_count INTEGER NOT NULL,              -- 0: free
     changed_at      INTEGER NOT NULL,              -- of the last grant or, where free, release
     expires_at      INTEGER,                       -- end of a fixed term; null: see session_id
+    kind            INTEGER NOT NULL DEFAULT 1,    -- what the key is used as; see schema/README
+    last_ticket     INTEGER NOT NULL DEFAULT 0,    -- of its queue; 0: nobody waits
+    lock_delay      INTEGER NOT NULL DEFAULT 0,    -- microseconds it stays closed after a death
+    revocations     INTEGER NOT NULL DEFAULT 0,    -- requests to this holder to let go
+    metadata        TEXT,                          -- of the holder, for people and for followers
     CHECK (length(lock_key) BETWEEN 1 AND 255),
     CHECK (fence > 0),
     CHECK (
@@ -59,4 +64,4 @@ CREATE TABLE leasehold_migration (
 );
 
 INSERT INTO leasehold_migration (version, name, checksum, finished)
-VALUES (1, 'locks', 'db09539c85ab6ac2e3a5ad5e61fc04f90ac6dbfc0e6700b590968b3804fdfcb5', 1);
+VALUES (1, 'locks', 'f8a076acc86b6b64aba40eb8a9ee30c8180a59e9b169b4335a2650a930736d11', 1);

@@ -24,6 +24,11 @@ CREATE TABLE {prefix}lock (
     reentrant_count bigint      NOT NULL,  -- 0: free
     changed_at      timestamptz NOT NULL,  -- of the last grant or, where free, release
     expires_at      timestamptz,           -- end of a fixed term; null: lives with its session
+    kind            smallint    NOT NULL DEFAULT 1,  -- what the key is used as; see schema/README
+    last_ticket     bigint      NOT NULL DEFAULT 0,  -- of its queue; 0: nobody waits
+    lock_delay      bigint      NOT NULL DEFAULT 0,  -- microseconds it stays closed after a death
+    revocations     bigint      NOT NULL DEFAULT 0,  -- requests to this holder to let go
+    metadata        text,                  -- of the holder, for people and for followers
     CONSTRAINT {bare}lock_pkey PRIMARY KEY (lock_key),
     CONSTRAINT {bare}lock_key_size CHECK (octet_length(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT {bare}lock_fence_positive CHECK (fence > 0),

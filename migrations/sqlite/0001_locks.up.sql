@@ -22,6 +22,11 @@ CREATE TABLE {prefix}lock (
     reentrant_count INTEGER NOT NULL,              -- 0: free
     changed_at      INTEGER NOT NULL,              -- of the last grant or, where free, release
     expires_at      INTEGER,                       -- end of a fixed term, or null
+    kind            INTEGER NOT NULL DEFAULT 1,    -- what the key is used as; see schema/README
+    last_ticket     INTEGER NOT NULL DEFAULT 0,    -- of its queue; 0: nobody waits
+    lock_delay      INTEGER NOT NULL DEFAULT 0,    -- microseconds it stays closed after a death
+    revocations     INTEGER NOT NULL DEFAULT 0,    -- requests to this holder to let go
+    metadata        TEXT,                          -- of the holder, for people and for followers
     CHECK (length(lock_key) BETWEEN 1 AND 255),
     CHECK (fence > 0),
     CHECK (
