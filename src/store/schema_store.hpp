@@ -40,9 +40,10 @@ public:
     // Whether a failed migration leaves nothing behind.
     virtual bool migrates_in_transactions() const = 0;
 
-    // Excludes other migrators of the same tables until unlock(), which never throws. Where
-    // migrates_in_transactions(), lock() begins the transaction that apply() and record() run in,
-    // and unlock(true) commits it. Waits at most the statement time-out, then `timed_out`.
+    // Excludes other migrators of the same tables until unlock(). Where migrates_in_transactions(),
+    // lock() begins the transaction that apply() and record() run in, and unlock(true) commits it:
+    // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most the statement
+    // time-out, then `timed_out`.
     virtual void lock(connection& on) = 0;
     virtual void unlock(connection& on, bool commit) = 0;
 
