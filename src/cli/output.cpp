@@ -131,6 +131,7 @@ bool is_colourful(int descriptor) {
 
 table::table(std::vector<std::string> heading) {
     std::vector<cell> first;
+    first.reserve(heading.size());
     for (std::string& each : heading) first.push_back({std::move(each), style::bold});
     rows_.push_back(std::move(first));
 }

@@ -270,14 +270,15 @@ void session::implementation::end_in_database(bool remove) noexcept {
 // Whether all of them are known to be free.
 bool session::implementation::release_all(const std::vector<lost_grant>& held) noexcept {
     bool all_free = true;
-    for (const auto& [each, reason] : held) {
+    for (const lost_grant& each : held) {
+        const hold& what = each.first->what();
         try {
             inner().use_unchecked([&](connection& on, store& stores) {
-                stores.locks->release_owner(on, each->what().key, each->what().owner);
+                stores.locks->release_owner(on, what.key, what.owner);
             });
         } catch (const std::exception& failure) {
             all_free = false;
-            inner().tell({event_kind::release_failed, each->what().key.name(), 0, failure.what()});
+            inner().tell({event_kind::release_failed, what.key.name(), 0, failure.what()});
         }
     }
     return all_free;

@@ -29,7 +29,7 @@ inline value bytes_of(const std::string& text) {
 // Durations travel as whole microseconds. Centuries are cut, because the sum with a clock would
 // leave the range of timestamptz and fail.
 inline value microseconds_of(std::chrono::microseconds duration) {
-    constexpr std::chrono::microseconds longest = std::chrono::hours{24 * 365 * 1000L};
+    constexpr std::chrono::microseconds longest = std::chrono::hours{24L * 365 * 1000};
     return value{std::int64_t{std::clamp(duration, std::chrono::microseconds{0}, longest).count()}};
 }
 

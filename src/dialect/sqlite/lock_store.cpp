@@ -226,7 +226,7 @@ public:
     std::optional<lock_info> force_release(connection& on, const key& name) override {
         boot_->enter(on);
         write_transaction writing{on};
-        const auto victim = describe(on, name);
+        auto victim = describe(on, name);
         if (!victim || !victim->is_held) return std::nullopt;
         on.execute(force_, {boot_clock::now_microseconds(), blob{name.name()}});
         if (victim->session) on.execute(notify_session_, {blob{victim->session->bytes()}});
