@@ -26,8 +26,8 @@ int main(int count, char** arguments) {
             tx.execute("INSERT INTO closed VALUES (?, ?)", {month, lease->token().number});
             lease->verify_in(tx);  // throws lease_lost: nothing was written
             tx.commit();
-        } else {
-            std::cout << "busy: " << lease.holder()->node_info << '\n';
+        } else if (const auto& holder = lease.holder()) {
+            std::cout << "busy: " << holder->node_info << '\n';
         }  // the lease is released
         // README: end
     } catch (const leasehold::error& failure) {

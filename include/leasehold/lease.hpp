@@ -60,15 +60,18 @@ class lease {
 public:
     lease(lease&&) noexcept;
     lease& operator=(lease&&) noexcept;
-    // Releases, within the statement time-out; never throws. Commit what proved this lease first:
-    // a release waits for a transaction that holds the proof.
+    // Releases; never throws. Where the database does not answer it tries three times, each within
+    // acquire_timeout and statement_timeout, and the session goes on later. Commit what proved this
+    // lease first: a release waits for a transaction that holds the proof.
     ~lease();
 
     const leasehold::key& key() const noexcept;
     fencing_token token() const noexcept;
     const owner_id& owner() const noexcept;
 
-    // Fires when the lease is lost or released. The reason: why_lost().
+    // Fires when the lease is lost or released. The reason: why_lost(). Callbacks run one after
+    // another on the thread that found out, often the session's own: one that blocks delays all
+    // others, and heartbeats. Set a flag, signal a thread.
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
     // By the local deadline alone; asks nobody.
@@ -79,7 +82,9 @@ public:
     [[nodiscard]] bool verify();
     // Takes part in the caller's transaction, best as its last statement: throws lease_lost, and
     // the caller rolls back; or keeps every other owner out until the transaction ends. One
-    // statement; blocks neither readers nor the heartbeat. Any isolation level.
+    // statement; blocks neither readers nor the heartbeat. Any isolation level, but with a snapshot
+    // (REPEATABLE READ, SERIALIZABLE) that is older than the grant it refuses, and the lease counts
+    // as lost: acquire first, then begin.
     // Errors: wrong_transaction where none is open.
     void verify_in(transaction_ref tx);
 

@@ -49,7 +49,8 @@ std::vector<migration_step> migrate_down(const database& db, int to_version);
 std::vector<migration_step> migration_status(const database& db);
 
 // The SQL that migrate() (from version `from` to `to`) or migrate_down() would run, with the names
-// filled in and the records it would leave; runs by hand in psql, mysql or sqlite3.
+// filled in and the records it would leave; runs by hand in psql, mysql or sqlite3. Taking all back
+// leaves the table of the records, empty, which migrate() uses again.
 std::string migration_sql(engine which, const table_names& names, int from = 0, int to = -1);
 
 // Throws schema_missing or schema_mismatch unless the schema is the one this program knows.

@@ -21,9 +21,9 @@ struct reap_settings {
     // Rows per batch, 1 to 10,000.
     int batch_size = 500;
     // An expired session's row is kept for this long, so that whatever it sent before it died finds
-    // it dead rather than missing. At least 1 minute.
+    // it dead rather than missing. 1 minute to 100 years.
     std::chrono::seconds session_retention{3600};
-    // A lock row nobody held for so long is removed. At least 1 minute.
+    // A lock row nobody held for so long is removed. 1 minute to 100 years.
     std::chrono::seconds lock_retention{7 * 24 * 3600};
     // Stop after this much time even if there is more; 0: until nothing is left.
     std::chrono::milliseconds time_max{0};

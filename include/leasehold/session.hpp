@@ -70,12 +70,15 @@ public:
     // Ends the session. Never throws; what could not be released ends with the TTL.
     ~session();
 
-    // Releases everything held and removes the row. Later calls do nothing.
+    // Releases everything held and removes the row. Later calls do nothing. Holders are told first;
+    // where the database does not answer, the rest takes up to the time-outs of a heartbeat under
+    // way and of each statement, and what could not be released ends with the TTL.
     void end() noexcept;
 
     const session_id& id() const noexcept;
     bool is_live() const noexcept;
-    // Fires once, when the session is lost (not when it is ended by its owner).
+    // Fires once, when the session is lost (not when it is ended by its owner). What a callback may
+    // do: see lease::lost().
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
     // Until when the holder may believe, if no further heartbeat succeeds.

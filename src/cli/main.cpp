@@ -1,6 +1,12 @@
 // The leasehold command: locks and leases from the shell. One file per noun beside this one.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
 #include <clocale>
+#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -69,7 +75,7 @@ void print_version(bool is_json) {
 }
 
 // CLI11 collects what it does not know; this says why it is not known.
-void refuse_unknown(const CLI::App& tool) {
+void refuse_unknown(const CLI::App& tool, bool has_separator) {
     auto rest = tool.remaining(true);
     std::erase(rest, "--");  // it is listed, too
     if (rest.empty()) return;
@@ -77,6 +83,11 @@ void refuse_unknown(const CLI::App& tool) {
     const std::string& first = rest.front();
     if (first.starts_with('-')) throw usage_failure("there is no option " + first);
     if (tool.get_subcommands().empty()) throw usage_failure("there is no command '" + first + "'");
+    if (is_lock && has_separator) {
+        throw usage_failure(
+            "'" + first + "' is not expected before `--`: the key is one word; quote it"
+        );
+    }
     if (is_lock) {
         throw usage_failure(
             "'" + first + "' is not expected: put `--` between the key and the command to run"
@@ -106,7 +117,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
     }
     std::vector<std::string> reversed{given.own.rbegin(), given.own.rend()};
     tool.parse(std::move(reversed));
-    refuse_unknown(tool);
+    refuse_unknown(tool, given.has_separator);
     if (options.wants_version) {
         print_version(options.is_json);
         return exit_status::done;
@@ -131,7 +142,8 @@ int guarded(const arguments& given) {
         require_written();
         return status;
     } catch (const CLI::CallForHelp& wanted) {
-        return tool.exit(wanted);
+        const int status = tool.exit(wanted);
+        return std::cout.flush() ? status : exit_status::failed;
     } catch (const CLI::ArgumentMismatch& wrong) {
         const std::string_view words = wrong.what();
         const auto usage = usage_failure(
@@ -159,7 +171,18 @@ int guarded(const arguments& given) {
 }  // namespace
 }  // namespace leasehold::cli
 
+// A standard descriptor that the caller closed would be given to the next file or socket, and what
+// is written to standard output or error would go there.
+static void open_standard_descriptors() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+        // The lowest that is free, which is this one.
+        if (open("/dev/null", O_RDWR) != descriptor) std::abort();  // NOLINT(*-vararg)
+    }
+}
+
 int main(int count, char** values) {
+    open_standard_descriptors();
     std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters, whatever the user's
     const auto given = leasehold::cli::take_arguments(count, values);
     return leasehold::cli::guarded(given);

@@ -53,7 +53,13 @@ std::chrono::milliseconds parse(
 std::string url_of(const global_options& options) {
     if (!options.url.empty()) return options.url;
     const char* const from_environment = std::getenv("LEASEHOLD_URL");
-    if (from_environment && *from_environment) return from_environment;
+    // Set but empty is a mistake in somebody's configuration: a lock of this host alone would be no
+    // lock at all.
+    if (from_environment && !*from_environment) {
+        throw usage_failure("LEASEHOLD_URL is set but empty: unset it, or say where the database is"
+        );
+    }
+    if (from_environment) return from_environment;
     return "sqlite:leasehold.db";
 }
 

@@ -14,7 +14,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& why) {
     throw error{
         errc::invalid_argument,
-        "the MySQL URL is malformed: " + why + "; write mysql://user:password@host:port/database"};
+        "the MySQL URL is malformed: " + why + "; write mysql://user@host:port/database"};
 }
 
 constexpr const char* encode_advice =

@@ -41,14 +41,25 @@ std::string explain(int code, const std::string& path, errc meaning) {
         case errc::timed_out:
             return where + " did not finish a statement within the time allowed";
         case errc::connection_failed:
-            return where + " cannot be opened; check that its folder exists and may be written";
+            return where +
+                   " cannot be opened; check that its folder exists, and that both may be read and "
+                   "written";
         case errc::permission_denied:
             return where + " refuses access; check the permissions of the file and its folder";
         case errc::constraint:
             return where + " refused a row by one of its constraints";
         default:
+            break;
+    }
+    switch (code & 0xff) {
+        case SQLITE_IOERR:
+        case SQLITE_CORRUPT:
+        case SQLITE_NOTADB:
+        case SQLITE_FULL:
             return where + " failed: " + sqlite3_errstr(code) +
                    "; check the disk, and the file with `PRAGMA integrity_check`";
+        default:
+            return where + " refused a statement: " + sqlite3_errstr(code);
     }
 }
 
@@ -202,7 +213,9 @@ private:
         if (is_generic && facts.server_message.starts_with("no such table")) {
             throw error(
                 errc::schema_missing,
-                "SQLite database " + path_ + " lacks a table: run `leasehold migrate`",
+                "SQLite database " + path_ +
+                    " lacks a table: run `leasehold migrate`; if that has nothing to do, tables "
+                    "were dropped by hand: `leasehold migrate down --to 0`, then up again",
                 std::move(facts)
             );
         }

@@ -44,7 +44,11 @@ std::optional<fencing_token> ask_again(
             "it is unknown whether '" + request.key.name() +
                 "' was acquired, and asking failed too: " + failure.what() +
                 "; the session releases it if it was",
-            {failure.sqlstate(), failure.native_code(), failure.server_message(), true}
+            {failure.sqlstate(),
+             failure.native_code(),
+             failure.server_message(),
+             true,
+             failure.is_transient()}
         );
     }
 }

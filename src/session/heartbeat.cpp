@@ -22,13 +22,13 @@ milliseconds until(local_clock::time_point deadline) {
     return duration_cast<milliseconds>(deadline - local_clock::now());
 }
 
-// The same for all heartbeats that are about on time, because MySQL is told of each new limit in a
-// round trip of its own; less only for one that comes after failures. An answer after the deadline
-// counts for nothing, so a little too long does no harm.
+// Half of what a heartbeat that is on time has left, so that another one fits in when this one gets
+// no answer. The same for all that are about on time, because MySQL is told of each new limit in a
+// round trip of its own; one that comes after failures gets half of what is left then.
 milliseconds time_for_a_heartbeat(const session_settings& settings, milliseconds left) {
     const auto usual = settings.ttl - settings.margin - settings.heartbeat_every;
     const bool is_about_on_time = left > usual - settings.heartbeat_every / 2;
-    return std::max(is_about_on_time ? usual : left, milliseconds{50});
+    return std::max((is_about_on_time ? usual : left) / 2, milliseconds{50});
 }
 
 }  // namespace
@@ -79,13 +79,13 @@ connection& session::implementation::own_connection(milliseconds patience) {
 }
 
 void session::implementation::beat() {
-    const auto sent = local_clock::now();
+    auto sent = local_clock::now();
+    std::vector<lost_grant> gone;
     try {
         connection& on = own_connection(time_for_a_heartbeat(settings_, until(deadline())));
         store& stores = inner().store_for(on);
         if (std::lock_guard guard{mutex_}; must_ask_) notices_ = -1;  // any answer is news
-        const auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
-        const auto answered = local_clock::now();
+        auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
         if (answer.status == heartbeat_status::noticed) {
             {
                 // Before asking: a grant that is watched while the question is under way sets it
@@ -94,23 +94,25 @@ void session::implementation::beat() {
                 notices_ = answer.notices;
                 must_ask_ = false;
             }
-            ask_what_is_held(stores, on);
-            return;  // beats again at once, since the next one is still due
+            gone = what_is_gone(stores, on);
+            sent = local_clock::now();
+            answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
         }
+        const auto answered = local_clock::now();
         {
             const std::lock_guard guard{mutex_};
             if (answer.status == heartbeat_status::renewed) {
                 machine_->renewed(sent, answered);
-            } else {
+            } else if (answer.status == heartbeat_status::ended) {
                 machine_->ended_by_server();
-            }
+            }  // or there is news again, and the next one is due at once
         }
         if (answered - sent > settings_.heartbeat_every) {
             inner().tell(
                 {event_kind::late_heartbeat, "", 0, "a heartbeat took longer than its interval"}
             );
         }
-    } catch (const error& failure) {
+    } catch (const std::exception& failure) {
         own_connection_.reset();
         inner().connections().note_broken();
         {
@@ -121,23 +123,27 @@ void session::implementation::beat() {
         inner().tell({event_kind::late_heartbeat, "", 0, failure.what()});
     }
     wake_all();  // the watch thread may have a later, or an earlier, deadline now
+    // After the renewal, since whoever is told may take his time.
+    tell(gone, false, loss_reason::none);
     tell_losses();
 }
 
-void session::implementation::ask_what_is_held(store& stores, connection& on) {
+// What was freed by force; not watched from here on.
+std::vector<session::implementation::lost_grant> session::implementation::what_is_gone(
+    store& stores, connection& on
+) {
     const auto grants = watched();
     std::vector<hold> holds;
     holds.reserve(grants.size());
     for (const auto& each : grants) holds.push_back(each->what());
     const std::vector<bool> held = stores.locks->which_are_held(on, holds);
+    std::vector<lost_grant> gone;
     for (std::size_t at = 0; at < grants.size(); ++at) {
         if (held[at]) continue;
         forget(*grants[at]);
-        if (grants[at]->lose(loss_reason::taken_over)) {
-            const hold& what = grants[at]->what();
-            inner().tell({event_kind::lost, what.key.name(), what.token.number, "taken_over"});
-        }
+        gone.emplace_back(grants[at], loss_reason::taken_over);
     }
+    return gone;
 }
 
 void session::implementation::settle_doubts() {
@@ -148,19 +154,27 @@ void session::implementation::settle_doubts() {
         if (doubts_.empty()) return;
         doubts = doubts_;
     }
-    bool all_asked = false;
+    std::size_t asked = 0;
     try {
         for (const doubt& each : doubts) {
             connection& on = own_connection(settings_.heartbeat_every / 2);
             inner().store_for(on).locks->release_owner(on, each.name, each.owner);
+            ++asked;
         }
-        all_asked = true;
-    } catch (const error&) {
+    } catch (const std::exception&) {
         own_connection_.reset();
     }
     const std::lock_guard guard{mutex_};
     // Gone only when released at a time when nothing could be on its way any more.
-    if (all_asked) std::erase_if(doubts_, [&](const doubt& each) { return now > each.until; });
+    if (asked == doubts.size()) {
+        std::erase_if(doubts_, [&](const doubt& each) { return now > each.until; });
+    } else if (asked < doubts_.size()) {
+        // The next round begins with the one that failed: on a bad network the last ones would
+        // never be reached.
+        std::rotate(
+            doubts_.begin(), doubts_.begin() + static_cast<std::ptrdiff_t>(asked), doubts_.end()
+        );
+    }
     // What is in doubt does not wait for a heartbeat that may be hours away.
     if (!doubts_.empty()) machine_->hurry(local_clock::now() + doubt_interval);
 }
@@ -173,7 +187,7 @@ void session::implementation::clean_up_after_the_dead() {
         limits.time_max = settings_.heartbeat_every / 2;
         connection& on = own_connection(limits.time_max);
         reap_on(on, *inner().store_for(on).upkeep, limits);
-    } catch (const error& failure) {
+    } catch (const std::exception& failure) {
         own_connection_.reset();
         inner().tell({event_kind::warning, "", 0, std::string("clean-up failed: ") + failure.what()}
         );

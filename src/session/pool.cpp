@@ -65,6 +65,12 @@ std::unique_ptr<connection> pool::take_idle() {
         const bool is_fresh = local_clock::now() - found.since < nap_trusted_;
         if (is_fresh || found.held->answers()) return std::move(found.held);
         note_broken();
+        // All others have slept for longer. Asking each of them, which may take the whole statement
+        // time-out each time where packets vanish, would be in vain.
+        std::vector<idle_connection> gone;
+        const std::lock_guard guard{mutex_};
+        gone.swap(idle_);
+        return nullptr;
     }
 }
 

@@ -107,9 +107,11 @@ local_clock::time_point session::implementation::deadline() const {
 
 void session::implementation::require_live() const {
     if (is_live()) return;
+    // After a pause the deadline may have passed before the thread that watches it has looked.
+    const auto why = reason() == loss_reason::none ? loss_reason::expired : reason();
     throw error(
         errc::session_lost,
-        std::string("the session has ended (") + name_of(reason()) + "); open a new one"
+        std::string("the session has ended (") + name_of(why) + "); open a new one"
     );
 }
 
@@ -329,9 +331,10 @@ void session::implementation::end() noexcept {
         // A fixed term outlives its session, and is watched until its last holder has gone.
         is_over = grants_.empty() && under_way_ == 0;
     }
+    // First, since the heartbeat that is waited for below may hang until long after the deadline.
+    tell(held, !was_live, why);
     stop_and_join(heartbeat_thread_);
     if (!heartbeat_thread_.joinable()) own_connection_.reset();
-    tell(held, !was_live, why);  // before anybody else can be granted what was held
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held);
     if (may_expire) end_in_database(may_remove && all_free);

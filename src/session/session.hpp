@@ -95,7 +95,7 @@ private:
     nap heartbeat_step();
     nap watch_step();
     void beat();
-    void ask_what_is_held(store& stores, connection& on);
+    std::vector<lost_grant> what_is_gone(store& stores, connection& on);
     void settle_doubts();
     void clean_up_after_the_dead();
     void end_in_database(bool remove) noexcept;

@@ -90,6 +90,27 @@ std::optional<migration_step> up_once(
     return done;
 }
 
+// Apart from the transaction of the first step, which a missing table would break: a schema that
+// was damaged by hand can be taken back, too.
+void require_no_live_session(connection& on, store& stores, int to_version) {
+    const auto records = stores.schema->recorded(on);
+    if (!records || records->empty() || records->back().version <= to_version) return;
+    std::vector<session_info> sessions;
+    try {
+        sessions = stores.sessions->list(on);
+    } catch (const error& failure) {
+        if (failure.code() != errc::schema_missing) throw;
+    }
+    const auto is_live = [](const session_info& each) { return each.is_live; };
+    const auto live = std::find_if(sessions.begin(), sessions.end(), is_live);
+    if (live == sessions.end()) return;
+    throw error(
+        errc::schema_mismatch,
+        "session " + live->node_info +
+            " is live: stop every program that uses these tables, then run it again"
+    );
+}
+
 std::optional<migration_step> down_once(connection& on, store& stores, int to_version) {
     schema_store& schema = *stores.schema;
     migration_lock lock{on, schema};
@@ -106,18 +127,6 @@ std::optional<migration_step> down_once(connection& on, store& stores, int to_ve
     }
     const migration_step last = steps.back();
     if (last.version <= to_version) return std::nullopt;
-    if (last.version == 1 && last.is_applied) {
-        const auto sessions = stores.sessions->list(on);
-        const auto is_live = [](const session_info& each) { return each.is_live; };
-        const auto live = std::find_if(sessions.begin(), sessions.end(), is_live);
-        if (live != sessions.end()) {
-            throw error(
-                errc::schema_mismatch,
-                "session " + live->node_info +
-                    " is live: stop every program that uses these tables, then run it again"
-            );
-        }
-    }
     const migration& file = *find(schema, last.version);
     if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
     schema.apply(on, schema.with_names(file.down));
@@ -148,6 +157,7 @@ std::vector<migration_step> migrate_down(const database& db, int to_version) {
     std::vector<migration_step> done;
     db.inner()->use_unchecked([&](connection& on, store& stores) {
         require_known(*stores.schema, to_version);
+        require_no_live_session(on, stores, to_version);
         while (auto step = down_once(on, stores, to_version)) done.push_back(std::move(*step));
     });
     db.inner()->forget_schema();

@@ -11,6 +11,7 @@ namespace {
 
 void require_valid(const reap_settings& settings) {
     constexpr std::chrono::seconds least{60};
+    constexpr std::chrono::seconds most = std::chrono::hours{24 * 366 * 100};
     if (settings.batch_size < 1 || settings.batch_size > 10'000) {
         throw error(errc::invalid_argument, "batch_size must be 1 to 10000");
     }
@@ -19,6 +20,11 @@ void require_valid(const reap_settings& settings) {
             errc::invalid_argument,
             "session_retention and lock_retention must be at least 60 s: what a dead process sent "
             "last must find its row"
+        );
+    }
+    if (settings.session_retention > most || settings.lock_retention > most) {
+        throw error(
+            errc::invalid_argument, "session_retention and lock_retention must be at most 100 years"
         );
     }
     if (settings.time_max < std::chrono::milliseconds{0}) {

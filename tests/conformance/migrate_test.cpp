@@ -364,5 +364,24 @@ TEST_F(migrate_suite, the_sql_for_review_does_by_hand_what_migrate_does) {
     EXPECT_TRUE(migrate_down(db_, 0).empty()) << "but the table of records, which it removes";
 }
 
+// What a program learnt of the old tables may not hold for the new ones.
+TEST_F(migrate_suite, a_lease_on_tables_made_anew_under_an_open_database_is_kept) {
+    migrate(db_);
+    const database open_all_along = another();
+    { session before{open_all_along, {.name = "before"}}; }
+    migrate_down(db_, 0);
+    migrate(db_);
+    session mine{open_all_along, {.name = "mine"}};
+    auto held = mutex{mine, "k"}.try_acquire();
+    ASSERT_TRUE(held);
+    session other{another(), {.name = "other"}};
+    EXPECT_FALSE(mutex(other, "k").try_acquire());
+    EXPECT_TRUE(held->verify());
+    held->release();
+    mine.end();
+    other.end();
+    migrate_down(db_, 0);
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -73,6 +73,14 @@ protected:
         settings.statement_timeout = 300ms;
         return model_.open(settings, plan_->wrapper());
     }
+    // The same, but for the time-outs, which are longer than any test.
+    database patient() {
+        database_settings settings;
+        settings.observer = events_;
+        settings.acquire_timeout = 60s;
+        settings.statement_timeout = 60s;
+        return model_.open(settings, plan_->wrapper());
+    }
     database sound() { return model_.open(); }
 
     std::optional<lock_row> row(const key& name) {

@@ -96,6 +96,30 @@ TEST_F(session_test, an_outage_shorter_than_the_lease_is_ridden_over) {
     EXPECT_GE(events_->count(event_kind::late_heartbeat), 3);
 }
 
+// Swallowed, not refused: the call comes back only when its time is up.
+TEST_F(session_test, a_heartbeat_without_an_answer_leaves_time_for_another) {
+    auto settings = eager();
+    settings.ttl = 4s;
+    session mine{patient(), settings};
+    plan_->fail_in_turn("heartbeat", {fault::hangs});
+    ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+    const auto deadline = mine.deadline();
+    EXPECT_TRUE(eventually([&] { return mine.deadline() > deadline || !mine.is_live(); }));
+    EXPECT_TRUE(mine.is_live());
+}
+
+TEST_F(session_test, who_is_told_of_force_may_take_his_time) {
+    session mine{faulty(), eager()};
+    auto forced = mutex{mine, name_}.try_acquire();
+    ASSERT_TRUE(force_release(sound(), name_));
+    const auto last_beat = row(mine.id())->heartbeat_at;
+    std::atomic<bool> was_renewed_first = false;
+    const std::stop_callback slow{
+        forced->lost(), [&] { was_renewed_first = row(mine.id())->heartbeat_at > last_beat; }};
+    ASSERT_TRUE(stopped(forced->lost(), 20s));
+    EXPECT_TRUE(eventually([&] { return was_renewed_first.load(); }));
+}
+
 TEST_F(session_test, the_row_is_let_go_only_when_everybody_was_told) {
     auto settings = brief();
     settings.ttl = 2s;
@@ -264,6 +288,17 @@ TEST_F(session_test, ending_tells_before_it_frees) {
     mine.end();
     EXPECT_TRUE(was_held_when_told);
     EXPECT_FALSE(model_.is_held(name_));
+}
+
+TEST_F(session_test, ending_tells_at_once_though_a_heartbeat_hangs) {
+    session mine{patient(), eager()};
+    auto held = mutex{mine, name_}.try_acquire();
+    plan_->fail_every("heartbeat", fault::hangs);
+    ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+    std::jthread ending{[&] { mine.end(); }};
+    EXPECT_TRUE(stopped(held->lost(), 10s)) << "it hangs for half of the minute to the deadline";
+    plan_->heal();
+    plan_->let_go();
 }
 
 // A hold whose session row is missing counts as alive, so the row must stay where a hold may.

@@ -17,7 +17,8 @@ SELECT pg_is_in_recovery(),
        current_setting('full_page_writes'))sql";
 
 // $1 id, $2 node_info, $3 ttl. A repeated start waits for the first one, if that is still under
-// way, and then finds its row; the clock is read again after the wait.
+// way, and then finds its row; the clock is read again after the wait. A first one that comes after
+// its session has ended revives nothing.
 constexpr std::string_view start_sql = R"sql(
 INSERT INTO {prefix}session AS s (id, node_info, started_at, heartbeat_at, expires_at, notices)
 VALUES ($1, $2, clock_timestamp(), clock_timestamp(),
@@ -25,6 +26,7 @@ VALUES ($1, $2, clock_timestamp(), clock_timestamp(),
 ON CONFLICT (id) DO UPDATE
    SET heartbeat_at = clock_timestamp(),
        expires_at = clock_timestamp() + $3::bigint * interval '1 microsecond'
+ WHERE s.expires_at > clock_timestamp()
 RETURNING CASE current_setting('synchronous_commit')
     WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
 

@@ -6,11 +6,13 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Asked again after a lost answer: the row is there, and its life starts now.
+// Asked again after a lost answer: the row is there, and its life starts now. A first attempt that
+// arrives after its session has ended revives nothing.
 constexpr std::string_view start_sql = R"sql(
 INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
 VALUES (?2, ?3, ?1, ?1, ?1 + ?4, 0)
-ON CONFLICT (id) DO UPDATE SET heartbeat_at = ?1, expires_at = ?1 + ?4)sql";
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = ?1, expires_at = ?1 + ?4
+ WHERE expires_at > ?1)sql";
 
 // Never revives: the row must not have expired by a clock read after any wait for the write lock.
 constexpr std::string_view heartbeat_sql = R"sql(
@@ -51,8 +53,8 @@ public:
     }
 
     void start(connection& on, const session_start& session) override {
-        boot_->enter(on);
         write_transaction writing{on};
+        boot_->enter_inside(on);
         on.execute(
             start_,
             {boot_clock::now_microseconds(),

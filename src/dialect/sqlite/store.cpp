@@ -27,19 +27,25 @@ boot_check::boot_check(const table_names& names)
       enter_(fill_in(enter_sql, names)),
       boot_id_(boot_clock::boot_id()) {}
 
+bool boot_check::is_ours(connection& on) {
+    return on.execute(read_).rows.at(0).text(0) == boot_id_;
+}
+
 void boot_check::enter(connection& on) {
     if (has_entered_) return;
-    const auto is_ours = [&] { return on.execute(read_).rows.at(0).text(0) == boot_id_; };
-    if (!is_ours()) {
+    if (!is_ours(on)) {
         write_transaction writing{on};
-        if (!is_ours()) {  // nobody was faster
-            on.execute(free_locks_, {boot_clock::now_microseconds()});
-            on.execute(end_sessions_);
-            on.execute(enter_, {boot_id_});
-            writing.commit();
-        }
+        enter_inside(on);
+        writing.commit();
     }
     has_entered_ = true;
+}
+
+void boot_check::enter_inside(connection& transaction) {
+    if (is_ours(transaction)) return;  // or somebody was faster
+    transaction.execute(free_locks_, {boot_clock::now_microseconds()});
+    transaction.execute(end_sessions_);
+    transaction.execute(enter_, {boot_id_});
 }
 
 }  // namespace sqlite_dialect

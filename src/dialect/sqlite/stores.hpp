@@ -38,9 +38,15 @@ public:
 
     // Before any write. Costs nothing once it has passed: a process does not survive a reboot.
     void enter(connection& on);
+    // The same inside a write transaction, and every time: the tables may be others than those that
+    // were entered, and the next process must not take what this one has for that of another boot.
+    // Sessions begin with it, and nothing is held without one.
+    void enter_inside(connection& transaction);
     const std::string& boot_id() const noexcept { return boot_id_; }
 
 private:
+    bool is_ours(connection& on);
+
     const std::string read_;
     const std::string free_locks_;
     const std::string end_sessions_;
