@@ -93,6 +93,7 @@ public:
 
     class implementation;  // private: src/lock/lease.hpp
     explicit lease(std::shared_ptr<implementation> held) noexcept;
+    const std::shared_ptr<implementation>& inner() const noexcept { return held_; }
 
 private:
     std::shared_ptr<implementation> held_;

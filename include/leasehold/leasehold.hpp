@@ -8,6 +8,7 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/key.hpp"
+#include "leasehold/leader_election.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/migrate.hpp"

@@ -14,13 +14,13 @@ bool takes_value(std::string_view option) {
     return std::find(with_value.begin(), with_value.end(), option) != with_value.end();
 }
 
-// Only `lock` runs a command: elsewhere `--` means what it always does, that no option follows.
-bool is_lock(const std::vector<std::string>& all) {
+// Elsewhere `--` means what it always does, that no option follows.
+bool has_command(const std::vector<std::string>& all) {
     for (std::size_t at = 0; at < all.size(); ++at) {
         if (takes_value(all[at])) {
             ++at;
         } else if (!all[at].starts_with('-')) {
-            return all[at] == "lock";
+            return runs_command(all[at]);
         }
     }
     return false;
@@ -59,6 +59,11 @@ std::string hidden(std::string_view text, const char* ends) {
 
 }  // namespace
 
+bool runs_command(std::string_view name) {
+    constexpr std::array<std::string_view, 2> names{"lock", "elect"};
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string without_passwords(std::string_view text) {
     return hidden(text, " \t\n'\"");
 }
@@ -66,7 +71,7 @@ std::string without_passwords(std::string_view text) {
 arguments take_arguments(int count, char** values) {
     arguments taken;
     for (int at = 1; at < count; ++at) taken.own.emplace_back(values[at]);
-    if (is_lock(taken.own)) {
+    if (has_command(taken.own)) {
         const auto cut = std::find(taken.own.begin(), taken.own.end(), separator);
         taken.has_separator = cut != taken.own.end();
         if (taken.has_separator) taken.command.assign(cut + 1, taken.own.end());

@@ -38,6 +38,7 @@ constexpr const char* examples =
     "  leasehold migrate\n"
     "  leasehold lock nightly-backup -- /usr/local/bin/backup --all\n"
     "  leasehold lock deploy/shop --wait forever -- make deploy\n"
+    "  leasehold elect billing/leader -- ./scheduler\n"
     "  leasehold locks --prefix deploy/\n"
     "  leasehold unlock nightly-backup --force\n"
     "  leasehold --json sessions\n"
@@ -48,7 +49,7 @@ class help_format : public CLI::Formatter {
 public:
     std::string make_usage(const CLI::App* app, std::string name) const override {
         std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-        if (app->get_name() != "lock") return usage;
+        if (!runs_command(app->get_name())) return usage;
         const auto end = usage.find_last_not_of('\n');
         return usage.insert(end + 1, " -- CMD [ARG...]");
     }
@@ -79,16 +80,17 @@ void refuse_unknown(const CLI::App& tool, bool has_separator) {
     auto rest = tool.remaining(true);
     std::erase(rest, "--");  // it is listed, too
     if (rest.empty()) return;
-    const bool is_lock = tool.got_subcommand("lock");
+    const auto chosen = tool.get_subcommands();
+    const bool is_command_due = !chosen.empty() && runs_command(chosen.front()->get_name());
     const std::string& first = rest.front();
     if (first.starts_with('-')) throw usage_failure("there is no option " + first);
     if (tool.get_subcommands().empty()) throw usage_failure("there is no command '" + first + "'");
-    if (is_lock && has_separator) {
+    if (is_command_due && has_separator) {
         throw usage_failure(
             "'" + first + "' is not expected before `--`: the key is one word; quote it"
         );
     }
-    if (is_lock) {
+    if (is_command_due) {
         throw usage_failure(
             "'" + first + "' is not expected: put `--` between the key and the command to run"
         );
@@ -101,6 +103,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
     const std::array commands{
         add_migrate(tool, options),
         add_lock(tool, options, given),
+        add_elect(tool, options, given),
         add_locks(tool, options),
         add_sessions(tool, options),
         add_unlock(tool, options),

@@ -42,6 +42,7 @@ struct command {
 struct arguments;
 
 command add_lock(CLI::App& tool, const global_options& options, const arguments& given);
+command add_elect(CLI::App& tool, const global_options& options, const arguments& given);
 command add_locks(CLI::App& tool, const global_options& options);
 command add_sessions(CLI::App& tool, const global_options& options);
 command add_unlock(CLI::App& tool, const global_options& options);

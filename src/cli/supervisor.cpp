@@ -45,6 +45,7 @@ void supervisor::pass_signals_on() {
         if (*next == SIGCHLD) {
             running_.follow();
         } else {
+            if (*next != SIGUSR1 && *next != SIGUSR2) asked_by_ = *next;
             running_.signal_group(*next);
         }
     }

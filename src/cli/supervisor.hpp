@@ -31,6 +31,8 @@ public:
     // Until the command has ended. Its status as a shell would say it; nothing where it was stopped
     // because the lease was lost.
     std::optional<int> run();
+    // The last signal that was passed on and asks a program to end; 0: none.
+    int asked_by() const noexcept { return asked_by_; }
 
 private:
     using instant = local_clock::time_point;
@@ -48,6 +50,7 @@ private:
     guard guard_;
     std::optional<instant> kill_at_;  // set when the command was told to stop
     bool is_killed_ = false;
+    int asked_by_ = 0;
 };
 
 }  // namespace leasehold::cli

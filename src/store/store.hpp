@@ -1,10 +1,11 @@
 #pragma once
-// The seam between what leasehold promises and how one engine keeps it: four stores, one dialect.
+// The seam between what leasehold promises and how one engine keeps it: several stores, one dialect.
 //
 // Thread rule and MUSTs: see each store. Made by src/dialect/<engine>/store.cpp and chosen in
 // src/session/database.cpp, the only file that names all dialects.
 #include <memory>
 
+#include "store/custody_store.hpp"
 #include "store/lock_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
@@ -17,6 +18,7 @@ struct store {
     std::unique_ptr<session_store> sessions;
     std::unique_ptr<upkeep_store> upkeep;
     std::unique_ptr<schema_store> schema;
+    std::unique_ptr<custody_store> custody;
 };
 
 }  // namespace leasehold

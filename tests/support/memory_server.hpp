@@ -43,6 +43,10 @@ struct lock_row {
     std::int64_t reentrant_count = 0;
     instant changed_at{};
     std::optional<instant> expires_at;    // end of a fixed term
+    int kind = 1;                         // a mutex; see schema/README.md
+    std::int64_t last_ticket = 0;         // 0: nobody waits
+    std::int64_t revocations = 0;         // requests to this holder to let go
+    std::optional<std::string> metadata;  // the holder's words
     std::set<const connection*> provers;  // whose open transactions proved this hold
 };
 

@@ -5,12 +5,11 @@
 
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
+#include "support/memory_rows.hpp"
 
 namespace leasehold::testing {
 
 using std::chrono::microseconds;
-
-namespace {
 
 bool is_live_session(const memory_tables& tables, const session_id& id) {
     const auto found = tables.sessions.find(id);
@@ -22,15 +21,11 @@ bool is_dead_session(const memory_tables& tables, const session_id& id) {
     return found != tables.sessions.end() && found->second.expires_at <= tables.now;
 }
 
-}  // namespace
-
 bool is_live_hold(const memory_tables& tables, const lock_row& row) {
     if (!row.owner) return false;
     if (row.expires_at && *row.expires_at <= tables.now) return false;
     return !row.session || !is_dead_session(tables, *row.session);
 }
-
-namespace {
 
 bool is_proved_by_another(const lock_row& row, const connection& than) {
     return std::any_of(row.provers.begin(), row.provers.end(), [&](const connection* each) {
@@ -43,7 +38,6 @@ lock_row* find_row(memory_tables& tables, const key& name) {
     return found == tables.locks.end() ? nullptr : &found->second;
 }
 
-// The row of exactly this hold, or nothing.
 lock_row* find_hold(memory_tables& tables, const hold& held) {
     lock_row* const row = find_row(tables, held.key);
     return row && row->owner == held.owner && row->fence == held.token.number ? row : nullptr;
@@ -77,6 +71,8 @@ lock_info info_of(const memory_tables& tables, const std::string& name, const lo
     }
     return info;
 }
+
+namespace {
 
 // --------------------------------------------------------------------------------------- locks
 
@@ -112,6 +108,8 @@ public:
             row->node_info = wanted.node_info;
             row->reentrant_count = 1;
             row->changed_at = tables.now;
+            row->revocations = 0;
+            row->metadata.reset();
             ++tables.writes;
             return acquire_result{acquire_status::granted, {row->fence}, std::nullopt};
         };
@@ -393,6 +391,7 @@ store make_memory_store(const std::shared_ptr<memory_server>& of) {
         std::make_unique<memory_session_store>(of),
         std::make_unique<memory_upkeep_store>(of),
         make_memory_schema_store(of),
+        make_memory_custody_store(of),
     };
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The model: all four stores over memory, as plain as a specification. What the SQL of an engine
+// The model: all stores over memory, as plain as a specification. What the SQL of an engine
 // does is right where it does what this does; tests/conformance holds every engine to both.
 //
 //   memory_database model;
@@ -22,6 +22,7 @@ namespace leasehold::testing {
 // The stores of the model, on connections of `of`, however wrapped.
 store make_memory_store(const std::shared_ptr<memory_server>& of);
 std::unique_ptr<schema_store> make_memory_schema_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<custody_store> make_memory_custody_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
 public:

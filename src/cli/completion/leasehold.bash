@@ -1,10 +1,10 @@
-# bash completion for leasehold: commands and options; files and commands after `lock … --`.
+# bash completion for leasehold: commands and options; files and commands after `lock … --` and the like.
 _leasehold() {
     local word=${COMP_WORDS[COMP_CWORD]} at command=''
     for ((at = 1; at < COMP_CWORD; ++at)); do
         case ${COMP_WORDS[at]} in
             --)
-                [[ $command == lock ]] || return
+                [[ $command == lock || $command == elect ]] || return
                 # The rest is a command line of its own.
                 if declare -F _command_offset >/dev/null; then
                     _command_offset $((at + 1))
@@ -20,12 +20,13 @@ _leasehold() {
     done
     local global='--url --json --table-prefix --schema --help --version' more=''
     case $command in
-        '') more='migrate lock locks sessions unlock reap' ;;
+        '') more='migrate lock elect locks sessions unlock reap' ;;
         migrate) more='up down status sql --to --resume' ;;
         'migrate up') more='--to --resume' ;;
         'migrate down') more='--to' ;;
         'migrate sql') more='--engine --from --to --down' ;;
         lock) more='--wait --ttl --' ;;
+        elect) more='--ttl --' ;;
         locks) more='--prefix' ;;
         unlock) more='--force' ;;
         reap) more='--session-retention --lock-retention' ;;

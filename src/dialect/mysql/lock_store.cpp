@@ -33,7 +33,8 @@ WHERE l.lock_key = ?
   AND (l.owner IS NULL OR l.expires_at <= {now} OR s.expires_at <= {now});
 UPDATE {prefix}lock l
 SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = ?, l.session_id = ?, l.node_info = ?,
-    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + ?
+    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + ?,
+    l.revocations = 0, l.metadata = NULL
 WHERE l.lock_key = ? AND @leasehold_go = 1
   AND EXISTS (
       SELECT 1 FROM {prefix}session m

@@ -95,6 +95,7 @@ store make_mysql_store(const table_names& names, engine which) {
         .sessions = mysql_dialect::make_session_store(names, which),
         .upkeep = mysql_dialect::make_upkeep_store(names, which),
         .schema = mysql_dialect::make_schema_store(names),
+        .custody = mysql_dialect::make_custody_store(names, which),
     };
 }
 

@@ -66,7 +66,8 @@ WITH me AS MATERIALIZED (
        SET fence = l.fence + 1, owner = $2,
            session_id = CASE WHEN $5::bigint IS NULL THEN $3::bytea END,
            node_info = $4, reentrant_count = 1, changed_at = clock_timestamp(),
-           expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond'
+           expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond',
+           revocations = 0, metadata = NULL
      WHERE l.lock_key = $1
        AND EXISTS (SELECT FROM me)
        AND (l.owner IS NULL

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL dialect: the makers of its four stores, and what their texts share.
+// Private to the PostgreSQL dialect: the makers of its stores, and what their texts share.
 //
 // Every store holds its statements with the table names filled in, and nothing else.
 #include <algorithm>
@@ -18,6 +18,7 @@ std::unique_ptr<lock_store> make_lock_store(const table_names& names);
 std::unique_ptr<session_store> make_session_store(const table_names& names);
 std::unique_ptr<upkeep_store> make_upkeep_store(const table_names& names);
 std::unique_ptr<schema_store> make_schema_store(const table_names& names);
+std::unique_ptr<custody_store> make_custody_store(const table_names& names);
 
 inline value bytes_of(const identity& id) {
     return value{blob{id.bytes()}};

@@ -38,7 +38,7 @@ constexpr std::string_view session_is_live_sql =
 constexpr std::string_view take_sql = R"sql(
 UPDATE {prefix}lock AS l
    SET fence = fence + 1, owner = ?3, session_id = ?4, node_info = ?5, reentrant_count = 1,
-       changed_at = ?1, expires_at = ?1 + ?6
+       changed_at = ?1, expires_at = ?1 + ?6, revocations = 0, metadata = NULL
  WHERE l.lock_key = ?2 AND NOT )sql" LIVE_HOLD R"sql(
 RETURNING fence)sql";
 

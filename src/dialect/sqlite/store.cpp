@@ -1,4 +1,4 @@
-// SQLite: the four stores put together, and what happens on the first write after a reboot.
+// SQLite: the stores put together, and what happens on the first write after a reboot.
 #include "dialect/dialects.hpp"
 #include "dialect/sqlite/stores.hpp"
 
@@ -58,6 +58,7 @@ store make_sqlite_store(const table_names& names) {
         make_session_store(names, boot),
         make_upkeep_store(names, boot),
         make_schema_store(names),
+        make_custody_store(names, boot),
     };
 }
 

@@ -1,0 +1,159 @@
+#pragma once
+// One leader among any number of candidates, and who it is.
+//
+//   leasehold::leader_election election{session, "billing/leader"};
+//   while (auto leading = election.campaign(stop)) {      // waits until elected
+//       leading->proclaim("10.0.0.7:8080");               // for all to read
+//       work_until(leading->lost());
+//   }                                                     // resigned
+//
+//   leasehold::leader_watch watch{db, "billing/leader"};  // a follower needs no session
+//   while (watch.next(stop)) connect_to(watch.leader());
+//
+// | the candidate is …   | campaign()        | proclaim()        | resign()  | followers see        |
+// |----------------------|-------------------|-------------------|-----------|----------------------|
+// | not elected          | elected, or waits | –                 | –         | the leader, or none  |
+// | leading              | another candidacy | true for everyone | resigned  | it, and what it says |
+// | lost (see lost())    | anew, next term   | throws lease_lost | no effect | none, then the next  |
+// | resigned             | anew, next term   | throws lease_lost | no effect | none, then the next  |
+//
+// The term of a leader is the fencing token of its lease: each is greater than all before it.
+//
+// Promises: those of leasehold::mutex, on which this stands, and on whose keys: at most one leader
+// by the database's clock; lost() and on_lost come before anyone else can be elected; what is
+// written under leading->lease().verify_in(tx) cannot have been written by a deposed leader. What a
+// leader proclaimed goes with its term: a new leader starts without words.
+// Does not promise: fairness; that a follower sees every term (it polls, and sees the newest); that
+// a deposed leader stops by itself.
+//
+// Threads: leader_election is safe; a leadership and a leader_watch: one thread at a time each, but
+// lost() from any. Callbacks run in the thread that noticed and must not block.
+// Errors: invalid_argument for a bad key, setting, or words that are not UTF-8 without NUL of at
+// most 4,000 bytes; lease_lost from proclaim(); otherwise what the database says.
+// After etcd's concurrency.Election (campaign, proclaim, observe, resign) and Chubby's sequencers.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+// Who leads, as the database saw it when it was asked.
+struct leader_info {
+    fencing_token term;
+    owner_id owner;
+    std::string node_info;                     // name@host:pid, for people
+    std::optional<std::string> words;          // what it proclaimed
+    std::chrono::microseconds leading_for{0};  // by the database's clock
+    // Until it would be deposed, if it shows no further sign of life.
+    std::chrono::microseconds remaining{0};
+};
+
+struct election_settings {
+    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    // Called when elected, in the campaigning thread, before campaign() returns.
+    std::function<void(fencing_token term)> on_elected{};
+    // Called once per term when it ends, before anyone else can be elected; `released` says that
+    // the leader resigned.
+    std::function<void(fencing_token term, loss_reason why)> on_lost{};
+};
+
+// A term in office.
+class leadership {
+public:
+    leadership(leadership&&) noexcept;
+    leadership& operator=(leadership&&) noexcept;
+    // Resigns. Never throws; what it met goes to the observer.
+    ~leadership();
+
+    fencing_token term() const noexcept;
+    // Fires when the term ends, however it does. The reason: why_lost().
+    std::stop_token lost() const noexcept;
+    loss_reason why_lost() const noexcept;
+
+    // For all to read; replaces what was said before in this term. Waits for transactions that hold
+    // a proof of this lease, so not from inside one.
+    void proclaim(std::string_view words);
+
+    // Ends the term. Repeating it is harmless.
+    release_outcome resign();
+
+    // What the office stands on: for verify_in(tx), the deadline, the owner id.
+    leasehold::lease& lease() noexcept;
+
+    class implementation;  // private: src/lock/leader_election.cpp
+    explicit leadership(std::unique_ptr<implementation> held) noexcept;
+
+private:
+    std::unique_ptr<implementation> held_;
+};
+
+class leader_election {
+public:
+    leader_election(session& within, key name, election_settings settings = {});
+    leader_election(leader_election&&) noexcept;
+    leader_election& operator=(leader_election&&) noexcept;
+    ~leader_election();
+
+    // Asks once. Empty: somebody else leads.
+    [[nodiscard]] std::optional<leadership> try_campaign();
+    // Waits until elected; empty only when `cancel` was requested. Throws session_lost when the
+    // session is lost: campaign again with a new one.
+    [[nodiscard]] std::optional<leadership> campaign(std::stop_token cancel = {});
+    // Waits at most so long.
+    [[nodiscard]] std::optional<leadership> campaign_for(
+        std::chrono::nanoseconds patience, std::stop_token cancel = {}
+    );
+
+    const leasehold::key& key() const noexcept;
+
+    class implementation;  // private: src/lock/leader_election.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+// Asks who leads now; nothing where nobody does. A plain read.
+std::optional<leader_info> current_leader(const database& db, const key& name);
+
+struct leader_watch_settings {
+    // How often the database is asked: jittered, and less often while nothing changes.
+    std::chrono::milliseconds poll_min{50};    // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{1000};  // poll_min to 1 h
+};
+
+// Follows an election: sees each change of leader, or of what it says, within poll_max; of several
+// changes in between, the last.
+class leader_watch {
+public:
+    leader_watch(database db, key name, leader_watch_settings settings = {});
+
+    // Waits until leader() differs from what it was; the first call answers at once. False when
+    // cancelled. A database that does not answer is waited for, and asked again.
+    bool next(std::stop_token cancel = {});
+    // Waits at most so long; false, too, when nothing changed. Throws where the last answer was an
+    // error.
+    bool next_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+
+    // As of the last next(). Its durations are of the moment of the change.
+    const std::optional<leader_info>& leader() const noexcept { return leader_; }
+
+private:
+    bool next_until(local_clock::time_point deadline, const std::stop_token& cancel);
+
+    database database_;
+    key name_;
+    leader_watch_settings settings_;
+    std::optional<leader_info> leader_;
+    bool has_looked_ = false;
+};
+
+}  // namespace leasehold

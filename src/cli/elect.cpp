@@ -1,0 +1,137 @@
+// `leasehold elect NAME -- CMD…`: runs a command on one host at a time, for as long as it leads.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/arguments.hpp"
+#include "cli/child.hpp"
+#include "cli/errand.hpp"
+#include "cli/open.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+struct elect_options {
+    std::string name;
+    std::string ttl = "30s";
+};
+
+// What a candidacy came to: the tool's status, or nothing: campaign again.
+using verdict = std::optional<int>;
+
+verdict lead(
+    const errand& what,
+    const program& command,
+    const std::vector<int>& keep_open,
+    acquired& answer,
+    signal_inbox& signals
+) {
+    lease& held = *answer.held->got;
+    try {
+        const ending ended = run_under(what, command, keep_open, *answer.held, held, signals);
+        if (ended.status) return release(what, held, *ended.status, signals);
+        // Whoever asked the command to end did not ask for another one.
+        if (ended.asked_by != 0) throw lost(what, held, "the command was stopped");
+        const failure deposed = lost(what, held, "the command was stopped; campaigning again");
+        report(what.is_json, deposed.name(), deposed.what());
+        return std::nullopt;
+    } catch (const failure& failed) {
+        report(what.is_json, failed.name(), failed.what());
+        return failed.status();
+    }
+}
+
+// Once the tool has had a session, a database that is away is waited for: that is what a candidate
+// does. Answers with the signal that ended the wait, or 0.
+int wait_for_database(const errand& what, const error& failure, signal_inbox& signals) {
+    constexpr std::chrono::seconds between{1};
+    report(what.is_json, name_of(failure.code()), failure.what() + std::string("; trying again"));
+    const auto until = local_clock::now() + between;
+    while (local_clock::now() < until) {
+        wait_for({signals.source()}, until - local_clock::now());
+        while (const auto next = signals.take()) {
+            if (*next != SIGCHLD) return *next;
+        }
+    }
+    return 0;
+}
+
+int run_elect(const errand& what, const program& command, const database& db) {
+    const std::vector<int> keep_open = inherited_descriptors();
+    signal_inbox signals;
+    bool has_been_in_touch = false;
+    while (true) {
+        acquired answer;
+        try {
+            answer = wait_for_key(db, what, signals);
+        } catch (const error& failure) {
+            const bool may_pass = failure.is_transient() || failure.code() == errc::session_lost;
+            if (!has_been_in_touch || !may_pass) throw;
+            const int asked_by = wait_for_database(what, failure, signals);
+            if (asked_by != 0) return exit_status::by_signal + asked_by;
+            continue;
+        }
+        has_been_in_touch = true;
+        if (answer.cancelled_by != 0) {
+            const int status = exit_status::by_signal + answer.cancelled_by;
+            let_go(answer, status, signals);
+            return status;
+        }
+        const verdict status = lead(what, command, keep_open, answer, signals);
+        let_go(answer, status.value_or(exit_status::lease_lost), signals);
+        if (status) return *status;
+    }
+}
+
+constexpr const char* examples =
+    "Start it on every host. One of them is elected and runs CMD; the others wait. When the "
+    "leader\n"
+    "ends, or dies, or cannot reach the database, another one is elected within --ttl, and a\n"
+    "leader that was deposed stops its CMD (SIGTERM, then SIGKILL to its process group) *before*\n"
+    "that, and waits to be elected again. When CMD ends by itself the office is given up, and the\n"
+    "exit status is CMD's own.\n"
+    "\n"
+    "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN (the term: it grows with every election, so that "
+    "your\n"
+    "storage can refuse lower ones) and LEASEHOLD_OWNER in its environment, and the signals that\n"
+    "are sent to this process. `leasehold locks` shows who leads; NAME is a key like those of\n"
+    "`lock`.\n"
+    "\n"
+    "Examples:\n"
+    "  leasehold elect billing/leader -- ./scheduler\n"
+    "  leasehold elect report --ttl 10s -- sh -c 'exec ./report --term \"$LEASEHOLD_TOKEN\"'\n"
+    "\n";
+
+}  // namespace
+
+command add_elect(CLI::App& tool, const global_options& options, const arguments& given) {
+    CLI::App* const parser = tool.add_subcommand("elect", "Run a command only while leader");
+    auto chosen = std::make_shared<elect_options>();
+    parser->add_option("NAME", chosen->name, "Of the office: 1 to 255 bytes of UTF-8")
+        ->required()
+        ->option_text(" ");
+    parser
+        ->add_option(
+            "--ttl", chosen->ttl, "Elect another so long after a crash: 1s to 24h; default 30s"
+        )
+        ->option_text("D");
+    parser->footer(std::string(examples) + exit_status_help);
+    const auto run = [chosen, &options, &given] {
+        session_settings timing;
+        timing.ttl = parse_duration(chosen->ttl, "--ttl");
+        if (!given.has_separator || given.command.empty()) {
+            throw usage_failure(
+                "there is no command to run: write `leasehold elect NAME -- CMD [ARG...]`"
+            );
+        }
+        errand what{key{chosen->name}, std::nullopt, timing, options.is_json};
+        const program command = find_program(given.command);
+        what.timing.name = command.name();
+        return run_elect(what, command, open_database(options));
+    };
+    return {parser, run};
+}
+
+}  // namespace leasehold::cli

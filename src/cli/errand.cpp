@@ -1,0 +1,140 @@
+#include "cli/errand.hpp"
+
+#include "cli/child.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/supervisor.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+// Runs in the background. The session comes first: the lease lives with it.
+holding acquire(const database& db, const errand& what, const std::stop_token& cancel) {
+    session within{db, what.timing};
+    if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt}};
+    mutex wanted{within, what.name};
+    acquisition got =
+        what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
+    return {std::move(within), std::move(got)};
+}
+
+// The command has ended, and whether its key is free is not known. What that means for the tool's
+// own status: nothing, if the lease was still good by our own clock.
+int unreleased(const errand& what, const lease& held, bool was_held, int status, std::string why) {
+    if (!was_held) {
+        const failure failed =
+            lost(what, held, "whether the command was alone until its end is not known");
+        report(what.is_json, failed.name(), failed.what());
+        return failed.status();
+    }
+    report(
+        what.is_json,
+        "release_failed",
+        "the command has ended, but '" + what.name.name() + "' may stay locked for up to " +
+            shown(what.timing.ttl) + ": " + why
+    );
+    return status;
+}
+
+}  // namespace
+
+void end_at_once(int signal_number) {
+    _exit(exit_status::by_signal + signal_number);
+}
+
+acquired wait_for_key(const database& db, const errand& what, signal_inbox& signals) {
+    background<holding> attempt{[&](std::stop_token cancel) { return acquire(db, what, cancel); }};
+    int cancelled_by = 0;
+    bool has_finished = false;
+    {
+        progress line{db, what.name, what.is_json};
+        while (!has_finished) {
+            has_finished =
+                wait_for({attempt.source(), signals.source()}, line.tick()) == first_source;
+            while (const auto next = signals.take()) {
+                if (*next == SIGCHLD) continue;
+                // The first leaves nothing behind; the second is for those who cannot wait.
+                if (cancelled_by != 0) end_at_once(*next);
+                cancelled_by = *next;
+                attempt.cancel();
+            }
+        }
+    }
+    if (cancelled_by == 0) return {attempt.take(), 0};
+    try {
+        return {attempt.take(), cancelled_by};
+    } catch (const error&) {
+        return {std::nullopt, cancelled_by};  // what failed is not what the user asked for any more
+    }
+}
+
+failure lost(const errand& what, const lease& held, const std::string& consequence) {
+    std::string reason = "it could not be renewed in time";
+    if (held.why_lost() == loss_reason::taken_over) reason = "it was freed by force";
+    if (held.why_lost() == loss_reason::ended_by_server) reason = "the database ended its session";
+    return failure{
+        exit_status::lease_lost,
+        name_of(errc::lease_lost),
+        "the lease on '" + what.name.name() + "' was lost: " + reason + "; " + consequence};
+}
+
+ending run_under(
+    const errand& what,
+    const program& command,
+    const std::vector<int>& keep_open,
+    const holding& with,
+    const lease& held,
+    signal_inbox& signals
+) {
+    child running{
+        command,
+        {{"LEASEHOLD_KEY", what.name.name()},
+         {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
+         {"LEASEHOLD_OWNER", held.owner().text()}},
+        keep_open,
+        signals.mask_outside()};
+    supervisor watching{held, with.within.settings(), running, signals};
+    const std::optional<int> status = watching.run();
+    return {status, watching.asked_by()};
+}
+
+int release(const errand& what, lease& held, int status, signal_inbox& signals) {
+    const bool was_held = held.held_locally();
+    const auto failed = [&](const std::string& why) {
+        return unreleased(what, held, was_held, status, why);
+    };
+    const auto work = [&](const std::stop_token&) { return held.release(); };
+    const auto give_up = [&] { return failed("the database does not answer"); };
+    try {
+        switch (finish(signals, what.timing.ttl, work, give_up)) {
+            case release_outcome::not_held:
+                throw failure{
+                    exit_status::lease_lost,
+                    name_of(errc::lease_lost),
+                    "the lease on '" + what.name.name() +
+                        "' ended before the command did: somebody else may have held the key "
+                        "meanwhile"};
+            case release_outcome::unknown:
+                return failed("the answer was lost");
+            case release_outcome::released:
+            case release_outcome::still_held:
+                break;
+        }
+    } catch (const error& problem) {
+        return failed(problem.what());
+    }
+    return status;
+}
+
+void let_go(acquired& answer, int status, signal_inbox& signals) {
+    if (!answer.held) return;
+    constexpr std::chrono::seconds patience{2};
+    const auto work = [&](const std::stop_token&) {
+        answer.held.reset();
+        return true;
+    };
+    finish(signals, patience, work, [&] { return status; });
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,99 @@
+#pragma once
+// A command that runs while a key is held: what `lock` and `elect` have in common.
+//
+//   acquired answer = wait_for_key(db, what, signals);
+//   if (answer.held && answer.held->got) run_holding(what, command, keep_open, …);
+//
+// Threads: the main thread only; what talks to the database runs in the background, so that signals
+// are heard meanwhile.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/events.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/program.hpp"
+#include "leasehold/mutex.hpp"
+
+namespace leasehold::cli {
+
+// What is wanted, and how long for.
+struct errand {
+    leasehold::key name;
+    std::optional<std::chrono::milliseconds> patience;  // nothing: for ever
+    session_settings timing;
+    bool is_json = false;
+};
+
+// The lease and what it lives in, which comes first: it outlives the lease.
+struct holding {
+    session within;
+    acquisition got;
+};
+
+// What a wait brought; or the signal that ended it.
+struct acquired {
+    std::optional<holding> held;
+    int cancelled_by = 0;
+};
+
+inline constexpr std::size_t first_source = 0;  // of what is waited for
+
+[[noreturn]] void end_at_once(int signal_number);
+
+// Shows who is waited for. Throws what the database says.
+acquired wait_for_key(const database& db, const errand& what, signal_inbox& signals);
+
+// What the failure of a lease that was lost says, with its consequence.
+failure lost(const errand& what, const lease& held, const std::string& consequence);
+
+// How a command ended that ran under a lease.
+struct ending {
+    std::optional<int> status;  // nothing: stopped, because the lease was lost
+    int asked_by = 0;           // the last signal passed on to it that asks to end; 0: none
+};
+
+ending run_under(
+    const errand& what,
+    const program& command,
+    const std::vector<int>& keep_open,
+    const holding& with,
+    const lease& held,
+    signal_inbox& signals
+);
+
+// The command has ended by itself. Whether it had the key to itself until then is for the database
+// to say: answers with the tool's status, `status` where all is well.
+int release(const errand& what, lease& held, int status, signal_inbox& signals);
+
+// Ends the session, and releases what was not released before. Whatever cannot be done in a short
+// time ends with the ttl; the tool then ends with `status` at once.
+void let_go(acquired& answer, int status, signal_inbox& signals);
+
+// Runs what talks to the database when the command has ended. Hears only a second signal, since the
+// first may be the one that ended the command; and when patience is over `give_up` says with what
+// status the tool ends at once, leaving the rest to the ttl.
+template <class Work, class GiveUp>
+auto finish(signal_inbox& signals, std::chrono::milliseconds patience, Work work, GiveUp give_up) {
+    const auto until = local_clock::now() + patience;
+    background<decltype(work(std::stop_token{}))> ending{std::move(work)};
+    int heard = 0;
+    while (true) {
+        const auto left = std::max(until - local_clock::now(), local_clock::duration{0});
+        if (wait_for({ending.source(), signals.source()}, left) == first_source) {
+            return ending.take();
+        }
+        while (const auto next = signals.take()) {
+            if (*next == SIGCHLD) continue;
+            if (heard++ > 0) end_at_once(*next);
+        }
+        if (local_clock::now() >= until) _exit(give_up());
+    }
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,202 @@
+#include "leasehold/leader_election.hpp"
+
+#include <utility>
+
+#include "core/utf8.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/mutex.hpp"
+#include "lock/lease.hpp"
+#include "lock/patience.hpp"
+
+namespace leasehold {
+namespace {
+
+constexpr std::size_t words_bytes_max = 4000;
+
+void require_valid_words(std::string_view words) {
+    const bool has_nul = words.find('\0') != std::string_view::npos;
+    if (words.size() <= words_bytes_max && !has_nul && is_utf8(words)) return;
+    throw error(
+        errc::invalid_argument, "what is proclaimed must be UTF-8 without NUL, at most 4,000 bytes"
+    );
+}
+
+std::optional<leader_info> look(database::implementation& at, const key& name) {
+    const auto seen =
+        at.use([&](connection& on, store& stores) { return stores.custody->look(on, name); });
+    if (!seen || !seen->hold.owner) return std::nullopt;
+    return leader_info{
+        .term = seen->hold.token,
+        .owner = *seen->hold.owner,
+        .node_info = seen->hold.node_info,
+        .words = seen->words,
+        .leading_for = seen->hold.held_for,
+        .remaining = seen->hold.remaining,
+    };
+}
+
+bool is_same(const std::optional<leader_info>& left, const std::optional<leader_info>& right) {
+    if (!left || !right) return left.has_value() == right.has_value();
+    return left->term == right->term && left->owner == right->owner && left->words == right->words;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------- the leadership
+
+class leadership::implementation {
+public:
+    implementation(
+        std::shared_ptr<session::implementation> within,
+        leasehold::lease granted,
+        const std::function<void(fencing_token, loss_reason)>& on_lost
+    )
+        : session_(std::move(within)), lease_(std::move(granted)) {
+        if (!on_lost) return;
+        telling_.emplace(lease_.lost(), [on_lost, told = lease_.inner()] {
+            on_lost(told->what().token, told->reason());
+        });
+    }
+
+    leasehold::lease& held() noexcept { return lease_; }
+
+    // Saying the same twice is harmless, so a lost answer is simply asked again.
+    void proclaim(std::string_view words) {
+        require_valid_words(words);
+        const std::optional<std::string> said{words};
+        constexpr int attempts_max = 3;
+        for (int attempt = 1;; ++attempt) {
+            if (lease_.why_lost() != loss_reason::none) break;
+            try {
+                const bool is_said = session_->inner().use([&](connection& on, store& stores) {
+                    return stores.custody->set_words(on, lease_.inner()->what(), said);
+                });
+                if (is_said) return;
+                if (!lease_.verify()) break;
+            } catch (const error& failure) {
+                if (!failure.is_transient() || attempt == attempts_max) throw;
+            }
+        }
+        throw error(
+            errc::lease_lost,
+            "'" + lease_.key().name() + "' is not led by this term " +
+                std::to_string(lease_.token().number) + " any more (" + name_of(lease_.why_lost()) +
+                "): nothing was proclaimed; campaign again"
+        );
+    }
+
+private:
+    const std::shared_ptr<session::implementation> session_;
+    // Outlives the lease, whose destructor still has to be told of.
+    std::optional<std::stop_callback<std::function<void()>>> telling_;
+    leasehold::lease lease_;
+};
+
+leadership::leadership(std::unique_ptr<implementation> held) noexcept : held_(std::move(held)) {}
+leadership::leadership(leadership&&) noexcept = default;
+leadership& leadership::operator=(leadership&&) noexcept = default;
+leadership::~leadership() = default;
+
+fencing_token leadership::term() const noexcept {
+    return held_->held().token();
+}
+std::stop_token leadership::lost() const noexcept {
+    return held_->held().lost();
+}
+loss_reason leadership::why_lost() const noexcept {
+    return held_->held().why_lost();
+}
+void leadership::proclaim(std::string_view words) {
+    held_->proclaim(words);
+}
+release_outcome leadership::resign() {
+    return held_->held().release();
+}
+lease& leadership::lease() noexcept {
+    return held_->held();
+}
+
+// --------------------------------------------------------------------------------- the election
+
+class leader_election::implementation {
+public:
+    implementation(session& within, leasehold::key name, election_settings settings)
+        : session_(within.inner()),
+          settings_(std::move(settings)),
+          office_(
+              within,
+              std::move(name),
+              {.poll_min = settings_.poll_min, .poll_max = settings_.poll_max}
+          ) {}
+
+    mutex& office() noexcept { return office_; }
+    const leasehold::key& key() const noexcept { return office_.key(); }
+
+    std::optional<leadership> take(acquisition got) const {
+        if (!got) return std::nullopt;
+        const fencing_token term = got->token();
+        leadership elected{std::make_unique<leadership::implementation>(
+            session_, *std::move(got), settings_.on_lost
+        )};
+        if (settings_.on_elected) settings_.on_elected(term);
+        return elected;
+    }
+
+private:
+    const std::shared_ptr<session::implementation> session_;
+    const election_settings settings_;
+    mutex office_;
+};
+
+leader_election::leader_election(session& within, leasehold::key name, election_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(name), std::move(settings))) {}
+leader_election::leader_election(leader_election&&) noexcept = default;
+leader_election& leader_election::operator=(leader_election&&) noexcept = default;
+leader_election::~leader_election() = default;
+
+std::optional<leadership> leader_election::try_campaign() {
+    return inner_->take(inner_->office().try_acquire());
+}
+std::optional<leadership> leader_election::campaign(std::stop_token cancel) {
+    return inner_->take(inner_->office().acquire(std::move(cancel)));
+}
+std::optional<leadership> leader_election::campaign_for(
+    std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->take(inner_->office().acquire_for(patience, std::move(cancel)));
+}
+const key& leader_election::key() const noexcept {
+    return inner_->key();
+}
+
+// -------------------------------------------------------------------------------- the followers
+
+std::optional<leader_info> current_leader(const database& db, const key& name) {
+    return look(*db.inner(), name);
+}
+
+leader_watch::leader_watch(database db, key name, leader_watch_settings settings)
+    : database_(std::move(db)), name_(std::move(name)), settings_(settings) {
+    require_valid_polls(settings_.poll_min, settings_.poll_max);
+}
+
+bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_token& cancel) {
+    const patience how{deadline, settings_.poll_min, settings_.poll_max};
+    return keep_asking(how, cancel, {}, [&] {
+        auto seen = look(*database_.inner(), name_);
+        if (std::exchange(has_looked_, true) && is_same(seen, leader_)) return false;
+        leader_ = std::move(seen);
+        return true;
+    });
+}
+
+bool leader_watch::next(std::stop_token cancel) {
+    if (cancel.stop_requested()) return false;
+    return next_until(local_clock::time_point::max(), cancel);
+}
+
+bool leader_watch::next_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+    return next_until(deadline_in(patience), cancel);
+}
+
+}  // namespace leasehold

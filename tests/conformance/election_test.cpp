@@ -1,0 +1,246 @@
+// leasehold::leader_election: one leader, growing terms, words that go with the term, followers.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "conformance/suite.hpp"
+#include "leasehold/leader_election.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using election_suite = suite;
+
+std::string words_of(const database& db, const key& name) {
+    const auto seen = current_leader(db, name);
+    return seen ? seen->words.value_or("(silent)") : "(nobody)";
+}
+
+TEST_F(election_suite, one_candidate_leads_and_the_other_takes_the_next_term) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    EXPECT_FALSE(current_leader(first_, name));
+    leader_election here{one, name}, there{two, name};
+    auto leading = here.campaign();
+    ASSERT_TRUE(leading);
+    EXPECT_FALSE(there.try_campaign());
+    EXPECT_FALSE(there.campaign_for(30ms));
+    const auto seen = current_leader(second_, name);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->term, leading->term());
+    EXPECT_EQ(seen->owner, leading->lease().owner());
+    EXPECT_EQ(seen->node_info.substr(0, 4), "one@");
+    EXPECT_GT(seen->remaining, 59min);
+    EXPECT_EQ(leading->resign(), release_outcome::released);
+    auto next = there.try_campaign();
+    ASSERT_TRUE(next);
+    EXPECT_GT(next->term(), leading->term());
+    EXPECT_EQ(leading->resign(), release_outcome::not_held);
+}
+
+TEST_F(election_suite, what_a_leader_proclaims_is_read_by_all_and_goes_with_its_term) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    auto leading = leader_election{one, name}.try_campaign();
+    EXPECT_EQ(words_of(second_, name), "(silent)");
+    const std::string odd = "host:1 'quoted' \\ \n\t\xc3\xa4 \xf0\x9f\x90\x98";
+    leading->proclaim(odd);
+    EXPECT_EQ(words_of(second_, name), odd);
+    leading->proclaim(odd);  // the same again is no change, and no error
+    leading->proclaim(std::string(4000, 'x'));
+    EXPECT_EQ(words_of(second_, name).size(), 4000U);
+    leading->proclaim("");
+    EXPECT_EQ(words_of(second_, name), "");
+    leading->proclaim("mine");
+    leading->resign();
+    EXPECT_EQ(words_of(second_, name), "(nobody)");
+    auto next = leader_election{two, name}.try_campaign();
+    EXPECT_EQ(words_of(first_, name), "(silent)");
+}
+
+TEST_F(election_suite, a_new_leader_does_not_inherit_the_words_of_a_dead_one) {
+    session dead{first_, calm("dead")}, heir{second_, calm("heir")};
+    const key name = fresh("office");
+    auto deposed = leader_election{dead, name}.try_campaign();
+    deposed->proclaim("the dead one");
+    expire(dead);
+    EXPECT_EQ(words_of(second_, name), "(nobody)");
+    auto leading = leader_election{heir, name}.try_campaign();
+    ASSERT_TRUE(leading);
+    EXPECT_EQ(words_of(second_, name), "(silent)");
+    const auto refused = thrown_by([&] { deposed->proclaim("still me"); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code(), errc::lease_lost);
+    EXPECT_EQ(words_of(second_, name), "(silent)");
+    EXPECT_EQ(deposed->why_lost(), loss_reason::taken_over);
+}
+
+TEST_F(election_suite, words_that_cannot_be_stored_everywhere_are_refused_before_they_are_sent) {
+    session one{first_, calm("one")};
+    auto leading = leader_election{one, fresh("office")}.try_campaign();
+    for (const std::string& bad :
+         {std::string(4001, 'x'), std::string("\xff"), std::string("a\0b", 3)}) {
+        const auto refused = thrown_by([&] { leading->proclaim(bad); });
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->code(), errc::invalid_argument);
+    }
+    EXPECT_EQ(leading->why_lost(), loss_reason::none);
+}
+
+TEST_F(election_suite, a_leader_that_resigned_is_told_before_the_next_is_elected) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    std::atomic<bool> is_over = false, was_early = false;
+    std::int64_t ended_term = 0;
+    election_settings telling;
+    telling.on_lost = [&](fencing_token term, loss_reason why) {
+        EXPECT_EQ(why, loss_reason::released);
+        ended_term = term.number;
+        is_over = true;
+    };
+    election_settings asking;
+    asking.on_elected = [&](fencing_token) { was_early = !is_over; };
+    leader_election here{one, name, telling}, there{two, name, asking};
+    auto leading = here.campaign();
+    std::jthread candidate{[&] { EXPECT_TRUE(there.campaign_for(20s)); }};
+    const auto term = leading->term();
+    leading.reset();  // a destructor resigns, too
+    candidate.join();
+    EXPECT_FALSE(was_early);
+    EXPECT_EQ(ended_term, term.number);
+}
+
+// Promise 5 for offices: the database is out of reach, and the deposed leader knows before anyone
+// else is elected.
+TEST_F(election_suite, a_leader_cut_off_is_told_before_the_next_is_elected) {
+    const auto way = std::make_shared<gate>();
+    database cut = current().open_through(way);
+    session one{cut, brisk("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    std::atomic<bool> is_over = false, was_early = false;
+    election_settings telling;
+    telling.on_lost = [&](fencing_token, loss_reason why) {
+        EXPECT_EQ(why, loss_reason::expired);
+        is_over = true;
+    };
+    election_settings asking;
+    asking.on_elected = [&](fencing_token) { was_early = !is_over; };
+    auto leading = leader_election{one, name, telling}.campaign();
+    ASSERT_TRUE(leading);
+    way->close();
+    auto next = leader_election{two, name, asking}.campaign_for(20s);
+    way->open();
+    ASSERT_TRUE(next);
+    EXPECT_FALSE(was_early);
+    EXPECT_TRUE(leading->lost().stop_requested());
+    EXPECT_GT(next->term(), leading->term());
+}
+
+TEST_F(election_suite, a_deposed_leader_writes_nothing_under_its_term) {
+    session one{first_, calm("one")};
+    const key name = fresh("office");
+    auto leading = leader_election{one, name}.try_campaign();
+    ASSERT_TRUE(force_release(second_, name));
+    transaction tx = first_.begin();
+    const auto refused = thrown_by([&] { leading->lease().verify_in(tx); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code(), errc::lease_lost);
+}
+
+TEST_F(election_suite, a_follower_sees_each_change_and_only_changes) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    leader_watch watch{second_, name, {.poll_min = 2ms, .poll_max = 20ms}};
+    EXPECT_TRUE(watch.next());
+    EXPECT_FALSE(watch.leader());
+    EXPECT_FALSE(watch.next_for(40ms));
+    auto leading = leader_election{one, name}.try_campaign();
+    EXPECT_TRUE(watch.next_for(20s));
+    ASSERT_TRUE(watch.leader());
+    EXPECT_EQ(watch.leader()->term, leading->term());
+    EXPECT_EQ(watch.leader()->words, std::nullopt);
+    leading->proclaim("here");
+    EXPECT_TRUE(watch.next_for(20s));
+    EXPECT_EQ(watch.leader()->words, "here");
+    EXPECT_FALSE(watch.next_for(40ms));
+    leading->resign();
+    EXPECT_TRUE(watch.next_for(20s));
+    EXPECT_FALSE(watch.leader());
+    auto next = leader_election{two, name}.try_campaign();
+    EXPECT_TRUE(watch.next_for(20s));
+    ASSERT_TRUE(watch.leader());
+    EXPECT_EQ(watch.leader()->term, next->term());
+}
+
+TEST_F(election_suite, a_follower_and_a_candidate_can_be_cancelled) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    auto leading = leader_election{one, name}.try_campaign();
+    leader_watch watch{second_, name};
+    EXPECT_TRUE(watch.next());
+    std::stop_source cancel;
+    std::jthread canceller{[&] { cancel.request_stop(); }};
+    EXPECT_FALSE(watch.next(cancel.get_token()));
+    EXPECT_FALSE((leader_election{two, name}.campaign(cancel.get_token())));
+}
+
+// A follower waits for a database that is away, and goes on when it is back.
+TEST_F(election_suite, a_follower_outlives_an_outage) {
+    const auto way = std::make_shared<gate>();
+    session one{first_, calm("one")};
+    const key name = fresh("office");
+    leader_watch watch{current().open_through(way), name, {.poll_min = 2ms, .poll_max = 20ms}};
+    EXPECT_TRUE(watch.next());
+    way->close();
+    EXPECT_TRUE(thrown_by([&] { watch.next_for(40ms); }));
+    auto leading = leader_election{one, name}.try_campaign();
+    std::jthread repair{[&] {
+        EXPECT_TRUE(eventually([&] { return way->refused() > 3; }));
+        way->open();
+    }};
+    EXPECT_TRUE(watch.next_for(20s));
+    EXPECT_TRUE(watch.leader());
+}
+
+// Promises 1 and 2 by brute force.
+TEST_F(election_suite, eight_candidates_never_lead_at_once_and_terms_only_grow) {
+    const key name = fresh("office");
+    constexpr int candidates = 8, terms_each = 6;
+    std::atomic<int> leaders = 0;
+    std::vector<std::int64_t> terms;
+    {
+        std::vector<std::jthread> threads;
+        for (int each = 0; each < candidates; ++each) {
+            threads.emplace_back([&] {
+                database own = current().open({});
+                session mine{own, calm("candidate")};
+                leader_election election{mine, name, {.poll_min = 1ms, .poll_max = 20ms}};
+                for (int term = 0; term < terms_each; ++term) {
+                    auto leading = election.campaign();
+                    EXPECT_EQ(++leaders, 1);
+                    terms.push_back(leading->term().number);
+                    leading->proclaim(std::to_string(term));
+                    --leaders;
+                }
+            });
+        }
+    }
+    EXPECT_EQ(terms.size(), static_cast<std::size_t>(candidates * terms_each));
+    EXPECT_TRUE(std::is_sorted(terms.begin(), terms.end()));
+    EXPECT_EQ(std::adjacent_find(terms.begin(), terms.end()), terms.end());
+}
+
+TEST_F(election_suite, bad_settings_are_refused) {
+    session one{first_, calm("one")};
+    const auto code_of = [](const auto& make) {
+        const auto failure = thrown_by(make);
+        return failure ? failure->code() : errc{};
+    };
+    const election_settings never{.poll_min = 0ms};
+    EXPECT_EQ(code_of([&] { leader_election(one, "k", never); }), errc::invalid_argument);
+    const leader_watch_settings backwards{.poll_min = 20ms, .poll_max = 10ms};
+    EXPECT_EQ(code_of([&] { leader_watch(first_, "k", backwards); }), errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace leasehold::testing

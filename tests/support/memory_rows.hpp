@@ -1,0 +1,27 @@
+#pragma once
+// What the model's stores ask of its rows; see memory_store.hpp for is_live_hold.
+#include <string>
+
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "store/lock_store.hpp"
+#include "support/memory_server.hpp"
+
+namespace leasehold::testing {
+
+bool is_live_session(const memory_tables& tables, const session_id& id);
+// There, and expired: a session row that is missing is not proved dead.
+bool is_dead_session(const memory_tables& tables, const session_id& id);
+
+// Whether an open transaction of another connection proved the hold in this row.
+bool is_proved_by_another(const lock_row& row, const connection& than);
+
+// Nothing where there is no such row.
+lock_row* find_row(memory_tables& tables, const key& name);
+// The row of exactly this hold.
+lock_row* find_hold(memory_tables& tables, const hold& held);
+
+void make_free(memory_tables& tables, lock_row& row);
+lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row);
+
+}  // namespace leasehold::testing
