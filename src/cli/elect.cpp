@@ -1,6 +1,7 @@
 // `leasehold elect NAME -- CMD…`: runs a command on one host at a time, for as long as it leads.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
@@ -66,6 +67,11 @@ int run_elect(const errand& what, const program& command, const database& db) {
         acquired answer;
         try {
             answer = wait_for_key(db, what, signals);
+            if (answer.held && answer.held->failed) {
+                const auto failed = std::exchange(answer.held->failed, nullptr);
+                answer.held.reset();
+                std::rethrow_exception(failed);
+            }
         } catch (const error& failure) {
             const bool may_pass = failure.is_transient() || failure.code() == errc::session_lost;
             if (!has_been_in_touch || !may_pass) throw;
@@ -129,7 +135,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         errand what{key{chosen->name}, std::nullopt, timing, options.is_json};
         const program command = find_program(given.command);
         what.timing.name = command.name();
-        return run_elect(what, command, open_database(options));
+        return run_elect(what, command, open_database(options, statement_timeout_for(timing)));
     };
     return {parser, run};
 }

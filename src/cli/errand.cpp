@@ -13,10 +13,14 @@ namespace {
 holding acquire(const database& db, const errand& what, const std::stop_token& cancel) {
     session within{db, what.timing};
     if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt}};
-    mutex wanted{within, what.name};
-    acquisition got =
-        what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
-    return {std::move(within), std::move(got)};
+    try {
+        mutex wanted{within, what.name};
+        acquisition got =
+            what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
+        return {std::move(within), std::move(got)};
+    } catch (const error&) {
+        return {std::move(within), acquisition{std::nullopt}, std::current_exception()};
+    }
 }
 
 // The command has ended, and whether its key is free is not known. What that means for the tool's
@@ -38,6 +42,11 @@ int unreleased(const errand& what, const lease& held, bool was_held, int status,
 }
 
 }  // namespace
+
+std::chrono::milliseconds statement_timeout_for(const session_settings& timing) {
+    using std::chrono::milliseconds;
+    return std::clamp(timing.ttl / 6, milliseconds{1000}, milliseconds{5000});
+}
 
 void end_at_once(int signal_number) {
     _exit(exit_status::by_signal + signal_number);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,10 +31,13 @@ struct errand {
     bool is_json = false;
 };
 
-// The lease and what it lives in, which comes first: it outlives the lease.
+// The lease and what it lives in, which comes first: it outlives the lease. `failed`: why there is
+// neither a lease nor a holder. Kept here and not thrown, because the session takes its time to end
+// where the database is away, and what went wrong is to be said before.
 struct holding {
     session within;
     acquisition got;
+    std::exception_ptr failed{};
 };
 
 // What a wait brought; or the signal that ended it.
@@ -44,9 +48,12 @@ struct acquired {
 
 inline constexpr std::size_t first_source = 0;  // of what is waited for
 
+// Short enough that one heartbeat may get no answer.
+std::chrono::milliseconds statement_timeout_for(const session_settings& timing);
+
 [[noreturn]] void end_at_once(int signal_number);
 
-// Shows who is waited for. Throws what the database says.
+// Shows who is waited for. Throws what the database says before there is a session.
 acquired wait_for_key(const database& db, const errand& what, signal_inbox& signals);
 
 // What the failure of a lease that was lost says, with its consequence.

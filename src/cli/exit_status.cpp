@@ -47,4 +47,14 @@ failure usage_failure(const std::string& message) {
     return failure{exit_status::usage, name_of(errc::invalid_argument), message};
 }
 
+failure failure_of(const error& what) {
+    std::string message = what.what();
+    // Where the library has no better words than the server's.
+    const bool is_opaque = what.code() == errc::database_error;
+    if (is_opaque && message.find(what.server_message()) == std::string::npos) {
+        message += "; the server says: " + what.server_message();
+    }
+    return {exit_status_of(what.code()), name_of(what.code()), message};
+}
+
 }  // namespace leasehold::cli

@@ -40,5 +40,7 @@ private:
 };
 
 failure usage_failure(const std::string& message);
+// What an error of the library means to the tool.
+failure failure_of(const error& what);
 
 }  // namespace leasehold::cli

@@ -59,11 +59,16 @@ int run_acquired(
 ) {
     if (answer.cancelled_by != 0) return exit_status::by_signal + answer.cancelled_by;
     try {
+        if (answer.held->failed) std::rethrow_exception(answer.held->failed);
         if (!answer.held->got) throw busy(what, answer.held->got.holder());
         return run_holding(what, command, keep_open, *answer.held, signals);
     } catch (const failure& failed) {
         report(what.is_json, failed.name(), failed.what());
         return failed.status();
+    } catch (const error& failed) {
+        const failure explained = failure_of(failed);
+        report(what.is_json, explained.name(), explained.what());
+        return explained.status();
     }
 }
 
@@ -129,7 +134,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             key{chosen->key}, parse_patience(chosen->wait, "--wait"), timing, options.is_json};
         const program command = find_program(given.command);
         what.timing.name = command.name();
-        return run_lock(what, command, open_database(options));
+        return run_lock(what, command, open_database(options, statement_timeout_for(timing)));
     };
     return {parser, run};
 }

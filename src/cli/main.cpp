@@ -159,13 +159,8 @@ int guarded(const arguments& given) {
     } catch (const failure& failed) {
         return fail(failed.status(), failed.name(), failed.what());
     } catch (const error& failed) {
-        std::string message = failed.what();
-        // Where the library has no better words than the server's.
-        const bool is_opaque = failed.code() == errc::database_error;
-        if (is_opaque && message.find(failed.server_message()) == std::string::npos) {
-            message += "; the server says: " + failed.server_message();
-        }
-        return fail(exit_status_of(failed.code()), name_of(failed.code()), message);
+        const failure explained = failure_of(failed);
+        return fail(explained.status(), explained.name(), explained.what());
     } catch (const std::exception& failed) {
         return fail(exit_status::failed, "internal", failed.what());
     }
