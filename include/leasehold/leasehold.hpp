@@ -15,5 +15,6 @@
 #include "leasehold/mutex.hpp"
 #include "leasehold/observer.hpp"
 #include "leasehold/reaper.hpp"
+#include "leasehold/schedule.hpp"
 #include "leasehold/session.hpp"
 #include "leasehold/value.hpp"

@@ -48,6 +48,10 @@ if(leasehold_kind STREQUAL "STATIC_LIBRARY")
 else()
     set(leasehold_is_static FALSE)
 endif()
+set(leasehold_core_needs Threads)
+if(LEASEHOLD_TIME_ZONES AND leasehold_is_static)
+    list(APPEND leasehold_core_needs date)
+endif()
 set(leasehold_soci_needs ${leasehold_components})
 list(REMOVE_ITEM leasehold_soci_needs core soci)
 configure_package_config_file(
@@ -133,7 +137,12 @@ function(leasehold_pc component description)
 endfunction()
 
 set(this_version "leasehold = ${PROJECT_VERSION}")
-leasehold_pc(core "${PROJECT_DESCRIPTION}" LIBS_PRIVATE -pthread)
+set(words -pthread)
+if(LEASEHOLD_TIME_ZONES)
+    # Debian's has no file for pkg-config.
+    list(PREPEND words -ldate-tz)
+endif()
+leasehold_pc(core "${PROJECT_DESCRIPTION}" LIBS_PRIVATE ${words})
 if(LEASEHOLD_POSTGRES)
     leasehold_pc(
         postgres
