@@ -55,6 +55,26 @@ CREATE TABLE leasehold_fence_mark (
 
 INSERT INTO leasehold_fence_mark (id, fence) VALUES (1, 0);
 
+-- One row per task, kept for good: without it a fire time would run again. Whether it still runs
+-- is for its lock row to say: the token here is the fence there. Rewritten twice per run.
+CREATE TABLE leasehold_run (
+    name        VARBINARY(255)  NOT NULL COMMENT 'UTF-8; also the key that is locked meanwhile',
+    tick        BIGINT          NOT NULL COMMENT 'the fire time; only grows',
+    token       BIGINT          NOT NULL COMMENT 'of the lease it was started under; only grows',
+    owner       BINARY(16)      NOT NULL COMMENT '16 random bytes of that lease',
+    node_info   VARBINARY(255)  NOT NULL COMMENT 'name@host:pid, UTF-8, for people',
+    started_at  BIGINT          NOT NULL,
+    opens_at    BIGINT          NOT NULL COMMENT 'no other run starts before',
+    finished_at BIGINT              NULL COMMENT 'null: it runs, or died',
+    state       SMALLINT        NOT NULL COMMENT '1 started, 2 succeeded, 3 failed',
+    exit_status BIGINT              NULL COMMENT 'as its program gave it',
+    message     VARBINARY(1000) NOT NULL COMMENT 'as its program gave it, UTF-8, for people',
+    PRIMARY KEY (name),
+    CONSTRAINT leasehold_run_name_size CHECK (LENGTH(name) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_run_token_positive CHECK (token > 0),
+    CONSTRAINT leasehold_run_started_or_finished CHECK ((finished_at IS NULL) = (state = 1))
+) ENGINE = InnoDB;
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INT          NOT NULL,
@@ -68,5 +88,8 @@ CREATE TABLE leasehold_migration (
 INSERT INTO leasehold_migration (version, name, checksum, applied_at, finished)
 VALUES (
     1, 'locks', 'b946288d4fa5a1ae59c1d6daaed912c871ef3ee7a81fe58e2cd0aa2f54df75a0',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    2, 'runs', '1b8b0f7b9a213df682fa8def6f5af3a8d68c678885b7a3388be99b355212ad76',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -54,6 +54,26 @@ CREATE TABLE leasehold_fence_mark (
 
 INSERT INTO leasehold_fence_mark (id, fence) VALUES (1, 0);
 
+-- One row per task, kept for good: without it a fire time would run again. Whether it still runs
+-- is for its lock row to say: the token here is the fence there. Rewritten twice per run.
+CREATE TABLE leasehold_run (
+    name        bytea       NOT NULL,  -- UTF-8; also the key that is locked while it runs
+    tick        bigint      NOT NULL,  -- the fire time: microseconds since 1970, UTC; only grows
+    token       bigint      NOT NULL,  -- of the lease it was started under; only grows
+    owner       bytea       NOT NULL,  -- 16 random bytes of that lease
+    node_info   text        NOT NULL,  -- name@host:pid, for people
+    started_at  timestamptz NOT NULL,
+    opens_at    timestamptz NOT NULL,  -- no other run starts before
+    finished_at timestamptz,           -- null: it runs, or died
+    state       smallint    NOT NULL,  -- 1 started, 2 succeeded, 3 failed
+    exit_status bigint,                -- as its program gave it
+    message     text        NOT NULL,  -- as its program gave it, for people
+    CONSTRAINT leasehold_run_pkey PRIMARY KEY (name),
+    CONSTRAINT leasehold_run_name_size CHECK (octet_length(name) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_run_token_positive CHECK (token > 0),
+    CONSTRAINT leasehold_run_started_or_finished CHECK ((finished_at IS NULL) = (state = 1))
+) WITH (fillfactor = 60);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    integer     NOT NULL,
@@ -65,4 +85,6 @@ CREATE TABLE leasehold_migration (
 );
 
 INSERT INTO leasehold_migration (version, name, checksum, finished)
-VALUES (1, 'locks', '48489bf189bd6db38a0ea9f08ed3b9371ee003f8b5433728d5de45716f185292', true);
+VALUES
+    (1, 'locks', '48489bf189bd6db38a0ea9f08ed3b9371ee003f8b5433728d5de45716f185292', true),
+    (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true);

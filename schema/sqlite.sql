@@ -7,7 +7,8 @@
 -- mean: README.md in this folder. A test proves that this file and the migrations make the same
 -- tables.
 --
--- Times are microseconds of the machine's CLOCK_BOOTTIME, bound by the program.
+-- Times are microseconds of the machine's CLOCK_BOOTTIME, bound by the program, where nothing else
+-- is said.
 
 -- One row per live process: its heartbeat is one update of one row, however much it holds.
 CREATE TABLE leasehold_session (
@@ -54,6 +55,28 @@ CREATE TABLE leasehold_fence_mark (
 
 INSERT INTO leasehold_fence_mark (id, fence, boot_id) VALUES (1, 0, '');
 
+-- Times of this table are microseconds since 1970 in UTC, by the machine's wall clock: fire times
+-- are dates, and must mean the same after a reboot. Who holds what stays with CLOCK_BOOTTIME.
+--
+-- One row per task, kept for good: without it a fire time would run again. Whether it still runs
+-- is for its lock row to say: the token here is the fence there.
+CREATE TABLE leasehold_run (
+    name        BLOB    NOT NULL PRIMARY KEY,  -- UTF-8; also the key that is locked while it runs
+    tick        INTEGER NOT NULL,              -- the fire time; only grows
+    token       INTEGER NOT NULL,              -- of the lease it was started under; only grows
+    owner       BLOB    NOT NULL,              -- 16 random bytes of that lease
+    node_info   TEXT    NOT NULL,              -- name@host:pid, for people
+    started_at  INTEGER NOT NULL,
+    opens_at    INTEGER NOT NULL,              -- no other run starts before
+    finished_at INTEGER,                       -- null: it runs, or died
+    state       INTEGER NOT NULL,              -- 1 started, 2 succeeded, 3 failed
+    exit_status INTEGER,                       -- as its program gave it
+    message     TEXT    NOT NULL,              -- as its program gave it, for people
+    CHECK (length(name) BETWEEN 1 AND 255),
+    CHECK (token > 0),
+    CHECK ((finished_at IS NULL) = (state = 1))
+) WITHOUT ROWID;
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INTEGER NOT NULL PRIMARY KEY,
@@ -64,4 +87,6 @@ CREATE TABLE leasehold_migration (
 );
 
 INSERT INTO leasehold_migration (version, name, checksum, finished)
-VALUES (1, 'locks', 'f8a076acc86b6b64aba40eb8a9ee30c8180a59e9b169b4335a2650a930736d11', 1);
+VALUES
+    (1, 'locks', 'f8a076acc86b6b64aba40eb8a9ee30c8180a59e9b169b4335a2650a930736d11', 1),
+    (2, 'runs', '8d84f6b7dc39cf2c27937e54db44d79687d7890787d1fbf02e20812e4f1bf589', 1);

@@ -14,6 +14,7 @@
 #include "leasehold/migrate.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/observer.hpp"
+#include "leasehold/once.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/schedule.hpp"
 #include "leasehold/session.hpp"

@@ -60,7 +60,7 @@ std::string hidden(std::string_view text, const char* ends) {
 }  // namespace
 
 bool runs_command(std::string_view name) {
-    constexpr std::array<std::string_view, 2> names{"lock", "elect"};
+    constexpr std::array<std::string_view, 3> names{"lock", "elect", "once"};
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 

@@ -4,11 +4,11 @@ namespace leasehold::cli {
 
 const char* const exit_status_help =
     "Exit status:\n"
-    "  0      done; of `lock`: whatever CMD exits with (128 + n if signal n ended it)\n"
+    "  0      done; of `lock` and `once`: whatever CMD exits with (128 + n if signal n ended it)\n"
     "  64     wrong usage: an option, key, duration or URL that cannot be\n"
     "  69     the database cannot be reached, or does not answer in time\n"
     "  70     the database refused: rights, a read-only file or server, anything else\n"
-    "  75     not acquired: somebody else holds the key\n"
+    "  75     not acquired: somebody else holds the key; of `once`: somebody else has run it\n"
     "  76     the lease was lost and CMD was stopped, or the lease ended before CMD did\n"
     "  78     leasehold's tables are missing or of another version: see `leasehold migrate`\n"
     "  126    CMD was found but may not be run\n"

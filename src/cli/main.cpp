@@ -39,6 +39,7 @@ constexpr const char* examples =
     "  leasehold lock nightly-backup -- /usr/local/bin/backup --all\n"
     "  leasehold lock deploy/shop --wait forever -- make deploy\n"
     "  leasehold elect billing/leader -- ./scheduler\n"
+    "  leasehold once report --cron '30 2 * * *' --tz Europe/Berlin -- make report\n"
     "  leasehold locks --prefix deploy/\n"
     "  leasehold unlock nightly-backup --force\n"
     "  leasehold --json sessions\n"
@@ -104,8 +105,10 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_migrate(tool, options),
         add_lock(tool, options, given),
         add_elect(tool, options, given),
+        add_once(tool, options, given),
         add_locks(tool, options),
         add_sessions(tool, options),
+        add_runs(tool, options),
         add_unlock(tool, options),
         add_reap(tool, options),
     };

@@ -118,6 +118,26 @@ std::string shown(std::chrono::microseconds length) {
     return sign + std::to_string(seconds) + "s";
 }
 
+std::string shown(std::chrono::sys_time<std::chrono::microseconds> instant) {
+    using namespace std::chrono;
+    const auto day = floor<days>(instant);
+    const year_month_day date{day};
+    const auto of_day = duration_cast<seconds>(instant - day).count();
+    char text[48];
+    std::snprintf(
+        text,
+        sizeof text,
+        "%04d-%02u-%02uT%02d:%02d:%02dZ",
+        int{date.year()},
+        unsigned{date.month()},
+        unsigned{date.day()},
+        static_cast<int>(of_day / 3600),
+        static_cast<int>(of_day / 60 % 60),
+        static_cast<int>(of_day % 60)
+    );
+    return text;
+}
+
 double seconds_of(std::chrono::microseconds length) {
     return std::round(static_cast<double>(length.count()) / 1000.0) / 1000.0;
 }

@@ -19,6 +19,9 @@ std::size_t columns_of(std::string_view text);
 // "3m12s", "28s", "120ms"; the two largest units.
 std::string shown(std::chrono::microseconds length);
 
+// "2026-03-29T01:00:00Z"
+std::string shown(std::chrono::sys_time<std::chrono::microseconds> instant);
+
 // Seconds with three decimals.
 double seconds_of(std::chrono::microseconds length);
 

@@ -7,6 +7,7 @@
 
 #include "store/custody_store.hpp"
 #include "store/lock_store.hpp"
+#include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "store/upkeep_store.hpp"
@@ -19,6 +20,7 @@ struct store {
     std::unique_ptr<upkeep_store> upkeep;
     std::unique_ptr<schema_store> schema;
     std::unique_ptr<custody_store> custody;
+    std::unique_ptr<run_store> runs;
 };
 
 }  // namespace leasehold

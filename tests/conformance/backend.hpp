@@ -54,6 +54,8 @@ struct backend {
     // session undo it, so suites use sessions whose next heartbeat is far away.
     std::function<void(const session_id&, std::chrono::microseconds)> age_session;
     std::function<void(const key&, std::chrono::microseconds)> age_lock;
+    // Of a run-once task: when it started, ended and opens again; not its tick, which is data.
+    std::function<void(const key&, std::chrono::microseconds)> age_run;
 
     // Removes a session's row behind everybody's back.
     std::function<void(const session_id&)> remove_session_row;

@@ -43,6 +43,9 @@ backend make_backend() {
     made.age_lock = [model](const key& name, std::chrono::microseconds by) {
         model->age_lock(name, by);
     };
+    made.age_run = [model](const key& name, std::chrono::microseconds by) {
+        model->age_run(name, by);
+    };
     made.remove_session_row = [model](const session_id& id) { model->remove_session_row(id); };
     made.make_counter = [] {};  // it is there, and 0
     made.increment_counter = [model](connection& inside) {

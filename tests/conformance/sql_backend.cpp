@@ -105,6 +105,15 @@ backend make_sql_backend(
             blob{locked.name()},
             by);
     };
+    made.age_run = [=](const key& task, std::chrono::microseconds by) {
+        age(*own,
+            words,
+            prefix + "run",
+            {"started_at", "opens_at", "finished_at"},
+            "name",
+            blob{task.name()},
+            by);
+    };
     made.remove_session_row = [=](const session_id& id) {
         transaction tx = own->begin();
         tx.execute(

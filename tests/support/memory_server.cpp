@@ -74,6 +74,15 @@ void memory_server::end_transaction(const connection& whose, bool commit) {
             ++tables_.writes;
         }
     }
+    for (auto& [name, row] : tables_.runs) {
+        if (row.ending.writer != &whose) continue;
+        if (commit) {
+            row.finished_at = row.ending.finished_at;
+            row.result = row.ending.result;
+            ++tables_.writes;
+        }
+        row.ending = {};
+    }
     if (tables_.migrator == &whose) tables_.migrator = nullptr;
     changed_.notify_all();
 }

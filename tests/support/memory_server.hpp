@@ -21,6 +21,7 @@
 
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
+#include "leasehold/once.hpp"
 #include "store/schema_store.hpp"
 
 namespace leasehold::testing {
@@ -50,10 +51,28 @@ struct lock_row {
     std::set<const connection*> provers;  // whose open transactions proved this hold
 };
 
+struct run_row {
+    schedule::instant tick{};
+    std::int64_t token = 0;
+    owner_id owner;
+    std::string node_info;
+    instant started_at{};
+    instant opens_at{};
+    std::optional<instant> finished_at;
+    run_result result;
+    // An end that was written in a transaction which has not ended.
+    struct uncommitted {
+        const connection* writer = nullptr;
+        instant finished_at{};
+        run_result result;
+    } ending;
+};
+
 struct memory_tables {
     instant now{};  // read when the request is carried out, and again after every wait
     std::map<session_id, session_row> sessions;
     std::map<std::string, lock_row> locks;  // by key, in byte order
+    std::map<std::string, run_row> runs;    // by name, in byte order
     std::int64_t fence_mark = 0;
     std::optional<std::vector<migration_record>> migrations;
     const connection* migrator = nullptr;

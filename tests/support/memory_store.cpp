@@ -392,6 +392,7 @@ store make_memory_store(const std::shared_ptr<memory_server>& of) {
         std::make_unique<memory_upkeep_store>(of),
         make_memory_schema_store(of),
         make_memory_custody_store(of),
+        make_memory_run_store(of),
     };
 }
 
@@ -419,6 +420,15 @@ void memory_database::age_lock(const key& name, microseconds by) {
         lock_row& row = tables.locks.at(name.name());
         row.changed_at -= by;
         if (row.expires_at) *row.expires_at -= by;
+    });
+}
+
+void memory_database::age_run(const key& name, microseconds by) {
+    server_->with_tables([&](memory_tables& tables) {
+        run_row& row = tables.runs.at(name.name());
+        row.started_at -= by;
+        row.opens_at -= by;
+        if (row.finished_at) *row.finished_at -= by;
     });
 }
 

@@ -23,6 +23,7 @@ namespace leasehold::testing {
 store make_memory_store(const std::shared_ptr<memory_server>& of);
 std::unique_ptr<schema_store> make_memory_schema_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<custody_store> make_memory_custody_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<run_store> make_memory_run_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
 public:
@@ -41,6 +42,7 @@ public:
     void advance(std::chrono::microseconds by) { server_->advance(by); }
     void age_session(const session_id& id, std::chrono::microseconds by);
     void age_lock(const key& name, std::chrono::microseconds by);
+    void age_run(const key& name, std::chrono::microseconds by);
     void remove_session_row(const session_id& id);
 
     // Whether anybody has a live hold on the key now, by the model's clock.

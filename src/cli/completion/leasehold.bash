@@ -4,7 +4,7 @@ _leasehold() {
     for ((at = 1; at < COMP_CWORD; ++at)); do
         case ${COMP_WORDS[at]} in
             --)
-                [[ $command == lock || $command == elect ]] || return
+                [[ $command == lock || $command == elect || $command == once ]] || return
                 # The rest is a command line of its own.
                 if declare -F _command_offset >/dev/null; then
                     _command_offset $((at + 1))
@@ -20,13 +20,15 @@ _leasehold() {
     done
     local global='--url --json --table-prefix --schema --help --version' more=''
     case $command in
-        '') more='migrate lock elect locks sessions unlock reap' ;;
+        '') more='migrate lock elect once locks runs sessions unlock reap' ;;
         migrate) more='up down status sql --to --resume' ;;
         'migrate up') more='--to --resume' ;;
         'migrate down') more='--to' ;;
         'migrate sql') more='--engine --from --to --down' ;;
         lock) more='--wait --ttl --' ;;
         elect) more='--ttl --' ;;
+        once) more='--per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet --' ;;
+        runs) more='--prefix --forget' ;;
         locks) more='--prefix' ;;
         unlock) more='--force' ;;
         reap) more='--session-retention --lock-retention' ;;

@@ -12,6 +12,7 @@ store make_postgres_store(const table_names& names) {
     made.upkeep = postgres_dialect::make_upkeep_store(names);
     made.schema = postgres_dialect::make_schema_store(names);
     made.custody = postgres_dialect::make_custody_store(names);
+    made.runs = postgres_dialect::make_run_store(names);
     return made;
 }
 

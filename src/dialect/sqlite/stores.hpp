@@ -68,5 +68,8 @@ std::unique_ptr<schema_store> make_schema_store(const table_names& names);
 std::unique_ptr<custody_store> make_custody_store(
     const table_names& names, std::shared_ptr<boot_check> boot
 );
+std::unique_ptr<run_store> make_run_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+);
 
 }  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,200 @@
+#pragma once
+// A task that many hosts call and one of them runs: once per fire time of its schedule.
+//
+//   leasehold::once nightly{session, "reports/nightly", schedule::cron("30 2 * * *", "Europe/Berlin")};
+//   if (auto run = nightly.start()) {
+//       make_report(run->lease().token());
+//       run->finish();
+//   }  // else: somebody else has run it, or is running it
+//
+// Each call asks for the *tick* that is current: the latest fire time by the database's clock.
+//
+// | the record of the task says …                  | start()                                      |
+// |------------------------------------------------|----------------------------------------------|
+// | nothing, or an older tick                      | runs                                         |
+// | this tick or a later one, finished             | already_run, whatever the result was         |
+// | this tick, and its holder is at work           | running                                      |
+// | this tick, never finished, its holder is gone  | runs again; already_run if repeat_abandoned is off |
+// | a start less than hold_at_least ago            | closed                                       |
+//
+// Where the key itself is held, by a run of another tick or by a mutex of this name, it is
+// `running`. While a task runs its name is locked as a mutex is: it is seen by list_locks(), can be
+// freed by force, and has a token that grows with each run. When its process dies the key is free
+// within the session's ttl (with hold_at_most: when that has passed), and the tick can be run again.
+//
+// Promises: no tick that was finished runs again, however late or often it is called, also when
+// clocks are set back; hosts' clocks decide nothing. Of those that call at once, one runs. A refused
+// start writes nothing to the database. A run that was taken over cannot finish() in its
+// successor's name.
+// Does not promise: exactly one execution. A run that dies before finish() is repeated (at least
+// once), or is not (at most once, with repeat_abandoned off). For effects in the same database
+// there is finish_in(tx): they and the record are committed together, or neither is.
+// Ticks nobody called for in time are not made up for, except the latest.
+//
+// The record of a task is one row, kept until forget_run(): its name should not be a new one each
+// time.
+//
+// Cost: refused, 1 statement; started, 3 (look, lock, record); finished, 2.
+// Threads: distinct objects, safe; one once object, safe; one run, one thread at a time.
+// Errors: invalid_argument for a bad key or setting; otherwise what the database says.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/lease.hpp"
+#include "leasehold/schedule.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct once_settings {
+    // No other run starts so soon after one has started, whatever became of it. For tasks shorter
+    // than what hosts differ by in time, where ticks alone would not do; 0 to 366 days.
+    std::chrono::microseconds hold_at_least{0};
+    // A fixed term instead of a life with the session, as in mutex_settings: the run is lost when
+    // it has passed, and only then, also where its process has died.
+    std::optional<std::chrono::microseconds> hold_at_most{};
+    // A tick whose run never finished may be run again: at least once. Off: at most once.
+    bool repeat_abandoned = true;
+    // Who calls so shortly before a fire time means that one, on a host whose clock is ahead:
+    // start() waits for it. At most 1 h, and never more than half the time between two ticks.
+    std::chrono::milliseconds early_max{5000};
+};
+
+enum class run_state {
+    running = 1,    // started, and its lease is held
+    succeeded = 2,  // finished
+    failed = 3,     // finished, without success
+    abandoned = 4,  // started, not finished, and its lease is not held any more
+};
+
+// "running", "succeeded", "failed", "abandoned".
+const char* name_of(run_state state) noexcept;
+
+// What was run last under a name, as the database sees it.
+struct run_info {
+    std::string name;
+    schedule::instant tick;
+    run_state state = run_state::running;
+    fencing_token token;
+    owner_id owner;
+    std::string node_info;                            // name@host:pid, for people
+    std::chrono::microseconds started_ago{0};         // by the database's clock
+    std::optional<std::chrono::microseconds> took{};  // nothing where it has not finished
+    std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
+    std::optional<std::int64_t> exit_status{};        // as finish() was told
+    std::string message;
+};
+
+enum class start_refusal {
+    none = 0,         // nothing is in the way
+    already_run = 1,  // the tick, or a later one, was started before
+    running = 2,      // the key is held
+    closed = 3,       // hold_at_least has not passed since the last start
+};
+
+// "none", "already_run", "running", "closed".
+const char* name_of(start_refusal why) noexcept;
+
+// How things stood when they were looked at.
+struct run_outlook {
+    start_refusal refusal = start_refusal::none;
+    schedule::instant tick;                // the current one
+    std::chrono::microseconds next_in{0};  // until the next one
+    std::optional<run_info> last{};        // nothing where the task was never run
+    std::optional<lock_info> holder{};     // where refused when the key was asked for
+};
+
+struct run_result {
+    bool has_succeeded = true;
+    std::optional<std::int64_t> exit_status{};
+    std::string message{};  // for people: UTF-8, cut to 1,000 bytes
+};
+
+enum class finish_outcome {
+    recorded = 1,
+    not_held = 2,  // somebody else has started since, or the record was removed
+    unknown = 3,   // the answer was lost, again and again
+};
+
+// One run of a task. Destroyed without finish(), it is abandoned.
+class task_run {
+public:
+    task_run(task_run&&) noexcept;
+    task_run& operator=(task_run&&) noexcept;
+    // Releases the lease; never throws.
+    ~task_run();
+
+    // The fire time it is for.
+    schedule::instant tick() const noexcept;
+    // Heed lease().lost(), and prove writes with lease().verify_in(tx), as with any lease.
+    leasehold::lease& lease() noexcept;
+
+    // Records the result and gives the key back. Throws what the database says where it could not
+    // be asked; the run then stays as good as unfinished.
+    finish_outcome finish(const run_result& result = {});
+    // Takes part in the caller's transaction: proves the lease and records the result in it, or
+    // throws lease_lost, and the caller rolls back. Commit before this run is destroyed.
+    void finish_in(transaction_ref tx, const run_result& result = {});
+
+    class implementation;  // private: src/lock/once.cpp
+    explicit task_run(std::unique_ptr<implementation> started) noexcept;
+
+private:
+    std::unique_ptr<implementation> inner_;
+};
+
+// What a try to start brings: a run, or why not.
+class [[nodiscard]] run_start {
+public:
+    explicit run_start(task_run started) : run_(std::move(started)) {}
+    explicit run_start(run_outlook refused) : outlook_(std::move(refused)) {}
+
+    explicit operator bool() const noexcept { return run_.has_value(); }
+    task_run& operator*() & { return run_.value(); }
+    task_run&& operator*() && { return std::move(run_).value(); }
+    task_run* operator->() { return &run_.value(); }
+    // Where refused.
+    const run_outlook& outlook() const noexcept { return outlook_; }
+
+private:
+    std::optional<task_run> run_;
+    run_outlook outlook_;
+};
+
+class once {
+public:
+    once(session& within, key name, schedule when, once_settings settings = {});
+    once(once&&) noexcept;
+    once& operator=(once&&) noexcept;
+    ~once();
+
+    // Goes by the tick that is current, and does not wait.
+    run_start try_start();
+    // Waits first where the next tick is less than early_max away, holding no connection meanwhile.
+    // A request to stop ends the wait, and the start is refused as things then stand.
+    run_start start(std::stop_token cancel = {});
+
+    class implementation;  // private: src/lock/once.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+// Whether start() would be refused, without a session: one read. `none` where it would wait.
+run_outlook outlook(
+    const database& db, const key& name, const schedule& when, const once_settings& settings = {}
+);
+
+// What ran last under each name that begins with `prefix` (empty: all), in byte order of names.
+std::vector<run_info> list_runs(const database& db, std::string_view prefix = {});
+
+// Removes the record of a task, so that its current tick can be run again. False: there was none.
+bool forget_run(const database& db, const key& name);
+
+}  // namespace leasehold

@@ -1,0 +1,2 @@
+-- Takes back 0002: it is forgotten which fire times were run, so that the current ones run again.
+DROP TABLE IF EXISTS {prefix}run;

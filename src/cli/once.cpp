@@ -1,0 +1,334 @@
+// `leasehold once NAME (--per D | --cron EXPR) -- CMD…`: runs a command once per tick, on one of
+// all the hosts that call it.
+#include "leasehold/once.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/arguments.hpp"
+#include "cli/child.hpp"
+#include "cli/errand.hpp"
+#include "cli/open.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/supervisor.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct once_options {
+    std::string name;
+    std::string per;
+    std::string cron;
+    std::string zone;
+    std::string at_least = "0";
+    std::string at_most;
+    std::string ttl = "30s";
+    std::string early = "5s";
+    bool is_never_repeated = false;
+    bool is_quiet = false;
+};
+
+struct task {
+    errand what;
+    schedule when;
+    once_settings settings;
+    bool is_quiet = false;
+};
+
+// Nothing is within where it was refused before a session was needed.
+struct started {
+    std::optional<session> within;  // outlives the run
+    run_start answer;
+};
+
+// Runs in the background.
+started start(const database& db, const task& wanted, const std::stop_token& cancel) {
+    const auto& [what, when, settings, is_quiet] = wanted;
+    run_outlook seen = outlook(db, what.name, when, settings);
+    if (seen.refusal != start_refusal::none || cancel.stop_requested()) {
+        return {std::nullopt, run_start{std::move(seen)}};
+    }
+    session within{db, what.timing};
+    run_start answer = once{within, what.name, when, settings}.start(cancel);
+    return {std::move(within), std::move(answer)};
+}
+
+// What came of it; or the signal that ended the wait.
+struct attempt_end {
+    std::optional<started> result;
+    int cancelled_by = 0;
+};
+
+attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox& signals) {
+    background<started> attempt{[&](std::stop_token cancel) { return start(db, wanted, cancel); }};
+    constexpr std::chrono::hours for_ever{24};
+    int cancelled_by = 0;
+    while (wait_for({attempt.source(), signals.source()}, for_ever) != first_source) {
+        while (const auto next = signals.take()) {
+            if (*next == SIGCHLD) continue;
+            if (cancelled_by != 0) end_at_once(*next);
+            cancelled_by = *next;
+            attempt.cancel();
+        }
+    }
+    if (cancelled_by == 0) return {attempt.take(), 0};
+    try {
+        return {attempt.take(), cancelled_by};
+    } catch (const error&) {
+        return {std::nullopt, cancelled_by};  // what failed is not what the user asked for any more
+    }
+}
+
+std::string story_of(const run_info& last) {
+    std::string story = "was started for " + shown(last.tick) + " by " + last.node_info + " " +
+                        shown(last.started_ago) + " ago";
+    if (last.state == run_state::running) return story + " and is running";
+    if (last.took) {
+        return story + " and " + name_of(last.state) + " after " + shown(*last.took);
+    }
+    return story + " and never finished";
+}
+
+failure refused(const task& wanted, const run_outlook& seen) {
+    std::string message = "'" + wanted.what.name.name() + "' ";
+    if (seen.holder) {
+        message += "is held by " + seen.holder->node_info + " for " + shown(seen.holder->held_for);
+    } else if (seen.last) {
+        message += story_of(*seen.last);
+    } else {
+        message += "was held by somebody else, who has just let go of it";
+    }
+    if (seen.refusal == start_refusal::closed && seen.last) {
+        message += "; it stays closed for " + shown(seen.last->closed_for);
+    }
+    message += "; the next tick is in " + shown(seen.next_in);
+    return failure{exit_status::not_acquired, name_of(seen.refusal), message};
+}
+
+// The command has ended, and whether that is on record is not known: nothing for the tool's status.
+void report_unrecorded(const task& wanted, const std::string& why) {
+    report(
+        wanted.what.is_json,
+        "not_recorded",
+        "the command has ended, but that could not be recorded for '" + wanted.what.name.name() +
+            "', so that another host may run this tick again: " + why
+    );
+}
+
+int record(const task& wanted, task_run& run, int status, signal_inbox& signals) {
+    const run_result result{.has_succeeded = status == exit_status::done, .exit_status = status};
+    const auto work = [&](const std::stop_token&) { return run.finish(result); };
+    const auto give_up = [&] {
+        report_unrecorded(wanted, "the database does not answer");
+        return status;
+    };
+    try {
+        switch (finish(signals, wanted.what.timing.ttl, work, give_up)) {
+            case finish_outcome::recorded:
+                break;
+            case finish_outcome::unknown:
+                report_unrecorded(wanted, "the answer was lost");
+                break;
+            case finish_outcome::not_held:
+                throw failure{
+                    exit_status::lease_lost,
+                    name_of(errc::lease_lost),
+                    "the lease on '" + wanted.what.name.name() +
+                        "' ended before the command did, and somebody else has started it since"};
+        }
+    } catch (const error& problem) {
+        report_unrecorded(wanted, problem.what());
+    }
+    return status;
+}
+
+// The supervisor must not count on more time than there is between the run's deadline and its end.
+session_settings timing_of(const task& wanted, const session& within) {
+    session_settings timing = within.settings();
+    if (const auto term = wanted.settings.hold_at_most) {
+        const auto sixth = std::chrono::duration_cast<milliseconds>(*term / 6);
+        timing.margin = std::min(timing.margin, sixth);
+    }
+    return timing;
+}
+
+int run_started(
+    const task& wanted,
+    const program& command,
+    const std::vector<int>& keep_open,
+    started& with,
+    signal_inbox& signals
+) {
+    task_run& run = *with.answer;
+    const lease& held = run.lease();
+    std::optional<int> status;
+    {
+        child running{
+            command,
+            {{"LEASEHOLD_KEY", wanted.what.name.name()},
+             {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
+             {"LEASEHOLD_OWNER", held.owner().text()},
+             {"LEASEHOLD_TICK", shown(run.tick())}},
+            keep_open,
+            signals.mask_outside()};
+        const session_settings timing = timing_of(wanted, *with.within);
+        supervisor watching{held, timing, running, signals};
+        status = watching.run();
+    }
+    if (status) return record(wanted, run, *status, signals);
+    const bool may_repeat = wanted.settings.repeat_abandoned;
+    throw lost(
+        wanted.what,
+        held,
+        may_repeat ? "the command was stopped, and another host may run this tick again"
+                   : "the command was stopped"
+    );
+}
+
+int run_attempted(
+    const task& wanted,
+    const program& command,
+    const std::vector<int>& keep_open,
+    attempt_end& end,
+    signal_inbox& signals
+) {
+    if (end.cancelled_by != 0) return exit_status::by_signal + end.cancelled_by;
+    try {
+        if (!end.result->answer) throw refused(wanted, end.result->answer.outlook());
+        return run_started(wanted, command, keep_open, *end.result, signals);
+    } catch (const failure& failed) {
+        const bool is_refusal = failed.status() == exit_status::not_acquired;
+        if (!is_refusal || !wanted.is_quiet) {
+            report(wanted.what.is_json, failed.name(), failed.what());
+        }
+        return failed.status();
+    }
+}
+
+int run_once(const task& wanted, const program& command, const database& db) {
+    const std::vector<int> keep_open = inherited_descriptors();
+    signal_inbox signals;
+    attempt_end end = wait_for_start(db, wanted, signals);
+    const int status = run_attempted(wanted, command, keep_open, end, signals);
+    if (end.result && end.result->within) {
+        constexpr std::chrono::seconds patience{2};
+        const auto work = [&](const std::stop_token&) {
+            end.result.reset();
+            return true;
+        };
+        finish(signals, patience, work, [&] { return status; });
+    }
+    return status;
+}
+
+schedule schedule_of(const once_options& chosen) {
+    if (chosen.per.empty() == chosen.cron.empty()) {
+        throw usage_failure("say how often: either --per D or --cron EXPR");
+    }
+    if (!chosen.cron.empty()) {
+        return schedule::cron(chosen.cron, chosen.zone.empty() ? "UTC" : chosen.zone);
+    }
+    if (!chosen.zone.empty()) {
+        throw usage_failure("--tz goes with --cron: periods are counted in UTC");
+    }
+    return schedule::every(parse_duration(chosen.per, "--per"));
+}
+
+once_settings settings_of(const once_options& chosen) {
+    once_settings settings;
+    settings.hold_at_least = parse_duration(chosen.at_least, "--at-least");
+    settings.early_max = parse_duration(chosen.early, "--early");
+    settings.repeat_abandoned = !chosen.is_never_repeated;
+    if (!chosen.at_most.empty()) {
+        settings.hold_at_most = parse_duration(chosen.at_most, "--at-most");
+        if (*settings.hold_at_most < std::chrono::seconds{1}) {
+            throw usage_failure("--at-most must be at least 1s");
+        }
+    }
+    return settings;
+}
+
+constexpr const char* examples =
+    "Call it on every host, from cron or a timer, or as often as you like: CMD runs on one of\n"
+    "them, once per tick. The tick is the latest fire time by the database's clock; hosts' clocks\n"
+    "decide nothing. Once CMD has ended, whatever its status, its tick is done: whoever calls\n"
+    "later, also minutes later, gets 75. If its host dies before that, the tick runs again on the\n"
+    "next call, unless --no-repeat. Of ticks nobody called for in time the latest alone is run.\n"
+    "\n"
+    "--per D has its ticks at the multiples of D since 1970 in UTC: --per 1h at each full hour.\n"
+    "--cron EXPR has five fields, minute hour day-of-month month day-of-week, or is one of\n"
+    "@hourly @daily @weekly @monthly @yearly. Where the clocks of --tz change, a time of the day\n"
+    "that is skipped fires right after the gap, and one that is repeated fires the first time; an\n"
+    "expression that leaves the hour open (`*`) goes by real time.\n"
+    "\n"
+    "CMD gets LEASEHOLD_TICK (the fire time, in UTC), LEASEHOLD_KEY, LEASEHOLD_TOKEN and\n"
+    "LEASEHOLD_OWNER. While it runs NAME is locked, as by `leasehold lock NAME`, and if that "
+    "lease\n"
+    "is lost CMD is stopped as it is there. `leasehold runs` shows what ran last, and how.\n"
+    "\n"
+    "Examples:\n"
+    "  leasehold once nightly --cron '30 2 * * *' --tz Europe/Berlin -- /usr/local/bin/nightly\n"
+    "  leasehold once digest --cron '0 9 * * MON-FRI' --quiet -- make digest\n"
+    "  leasehold once purge --per 1h --at-least 10m -- purge --older-than 30d\n"
+    "  leasehold once charge --per 24h --no-repeat --at-most 2h -- charge-cards\n"
+    "\n";
+
+void add_options(CLI::App& parser, once_options& chosen) {
+    const auto add = [&](const char* name, std::string& into, const char* help, const char* word) {
+        parser.add_option(name, into, help)->option_text(word);
+    };
+    parser.add_option("NAME", chosen.name, "Of the task: 1 to 255 bytes of UTF-8")
+        ->required()
+        ->option_text(" ");
+    add("--per", chosen.per, "One tick per D: 1s to 366d", "D");
+    add("--cron", chosen.cron, "One tick per fire time of EXPR", "EXPR");
+    add("--tz", chosen.zone, "The time zone of EXPR, like Europe/Berlin; default UTC", "ZONE");
+    add("--at-least", chosen.at_least, "No other start so soon after one: default 0", "D");
+    add("--at-most",
+        chosen.at_most,
+        "Stop CMD after D, and free NAME only then if its host dies; default: see --ttl",
+        "D");
+    add("--ttl", chosen.ttl, "Free NAME so long after a crash: 1s to 24h; default 30s", "D");
+    add("--early",
+        chosen.early,
+        "Called so shortly before a tick, wait for it: 0 to 1h; default 5s",
+        "D");
+    parser.add_flag(
+        "--no-repeat", chosen.is_never_repeated, "Never run a tick again, even if its host died"
+    );
+    parser.add_flag("--quiet", chosen.is_quiet, "Say nothing where somebody else has run it");
+}
+
+}  // namespace
+
+command add_once(CLI::App& tool, const global_options& options, const arguments& given) {
+    CLI::App* const parser =
+        tool.add_subcommand("once", "Run a command once per tick, on one of many hosts");
+    auto chosen = std::make_shared<once_options>();
+    add_options(*parser, *chosen);
+    parser->footer(std::string(examples) + exit_status_help);
+    const auto run = [chosen, &options, &given] {
+        session_settings timing;
+        timing.ttl = parse_duration(chosen->ttl, "--ttl");
+        task wanted{
+            {key{chosen->name}, std::nullopt, timing, options.is_json},
+            schedule_of(*chosen),
+            settings_of(*chosen),
+            chosen->is_quiet};
+        if (!given.has_separator || given.command.empty()) {
+            throw usage_failure(
+                "there is no command to run: write `leasehold once NAME --per D -- CMD [ARG...]`"
+            );
+        }
+        const program command = find_program(given.command);
+        wanted.what.timing.name = command.name();
+        return run_once(wanted, command, open_database(options));
+    };
+    return {parser, run};
+}
+
+}  // namespace leasehold::cli

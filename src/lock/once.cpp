@@ -1,0 +1,341 @@
+#include "leasehold/once.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "core/utf8.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/mutex.hpp"
+#include "session/database.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// How often a request that can be repeated is, when it met a failure that may pass.
+constexpr int attempts_max = 3;
+
+void require_valid(const once_settings& settings) {
+    if (settings.hold_at_least < microseconds{0} || settings.hold_at_least > hours{366 * 24}) {
+        throw error(errc::invalid_argument, "hold_at_least must be 0 to 366 days");
+    }
+    if (settings.hold_at_most && *settings.hold_at_most < settings.hold_at_least) {
+        throw error(errc::invalid_argument, "hold_at_most must not be less than hold_at_least");
+    }
+    if (settings.early_max < milliseconds{0} || settings.early_max > hours{1}) {
+        throw error(errc::invalid_argument, "early_max must be 0 to 1 h");
+    }
+}
+
+// For what may be asked again whatever became of it.
+template <class Use>
+auto repeatedly(const database& db, Use&& with) {
+    for (int attempt = 1;; ++attempt) {
+        try {
+            return db.inner()->use(with);
+        } catch (const error& failure) {
+            if (!failure.is_transient() || attempt == attempts_max) throw;
+        }
+    }
+}
+
+run_look look_at(const database& db, const key& name) {
+    return repeatedly(db, [&](connection& on, store& stores) {
+        return stores.runs->look(on, name);
+    });
+}
+
+start_refusal why_not(const run_info& last, schedule::instant tick, bool may_repeat) {
+    if (last.tick > tick) return start_refusal::already_run;
+    if (last.state == run_state::running) return start_refusal::running;
+    const bool may_be_repeated = last.state == run_state::abandoned && may_repeat;
+    if (last.tick == tick && !may_be_repeated) return start_refusal::already_run;
+    return last.closed_for > microseconds{0} ? start_refusal::closed : start_refusal::none;
+}
+
+run_outlook judged(const run_look& seen, const schedule& when, const once_settings& settings) {
+    run_outlook found;
+    found.tick = when.previous(seen.now);
+    found.next_in = when.next(seen.now) - seen.now;
+    found.last = seen.last;
+    if (seen.last) found.refusal = why_not(*seen.last, found.tick, settings.repeat_abandoned);
+    return found;
+}
+
+// Whether who calls now means the next tick.
+bool is_early(const run_look& seen, const schedule& when, const once_settings& settings) {
+    const auto next = when.next(seen.now);
+    const auto half = (next - when.previous(seen.now)) / 2;
+    return next - seen.now <= std::min<microseconds>(settings.early_max, half);
+}
+
+}  // namespace
+
+const char* name_of(run_state state) noexcept {
+    switch (state) {
+        case run_state::running:
+            return "running";
+        case run_state::succeeded:
+            return "succeeded";
+        case run_state::failed:
+            return "failed";
+        case run_state::abandoned:
+            return "abandoned";
+    }
+    return "unknown";
+}
+
+const char* name_of(start_refusal why) noexcept {
+    switch (why) {
+        case start_refusal::none:
+            return "none";
+        case start_refusal::already_run:
+            return "already_run";
+        case start_refusal::running:
+            return "running";
+        case start_refusal::closed:
+            return "closed";
+    }
+    return "unknown";
+}
+
+// -------------------------------------------------------------------------------------- a run
+
+class task_run::implementation {
+public:
+    implementation(database db, leasehold::lease held, schedule::instant tick)
+        : db_(std::move(db)), lease_(std::move(held)), tick_(tick) {}
+
+    schedule::instant tick() const noexcept { return tick_; }
+    leasehold::lease& lease() noexcept { return lease_; }
+
+    // The record first: a key given back before would let others take the run for abandoned.
+    finish_outcome finish(const run_result& result) {
+        const finish_outcome outcome = record(request(result));
+        try {
+            lease_.release();
+        } catch (const error& failure) {
+            db_.inner()->tell(
+                {event_kind::release_failed,
+                 lease_.key().name(),
+                 lease_.token().number,
+                 failure.what()}
+            );
+        }
+        return outcome;
+    }
+
+    void finish_in(connection& inside, const run_result& result) {
+        lease_.verify_in(transaction_ref{inside});
+        const store& stores = db_.inner()->store_for(inside);
+        if (stores.runs->finish(inside, request(result))) return;
+        throw error(
+            errc::lease_lost,
+            "the record of '" + lease_.key().name() +
+                "' is not this run's any more: roll back and write nothing"
+        );
+    }
+
+private:
+    run_finish request(const run_result& result) const {
+        run_finish made{lease_.key(), lease_.token(), lease_.owner(), result};
+        made.result.message =
+            cut_utf8(printable_utf8(result.message), run_store::message_bytes_max);
+        return made;
+    }
+
+    // It names owner and token, so asking again is harmless.
+    finish_outcome record(const run_finish& what) {
+        bool was_in_doubt = false;
+        for (int attempt = 1;; ++attempt) {
+            try {
+                const bool is_recorded = db_.inner()->use([&](connection& on, store& stores) {
+                    return stores.runs->finish(on, what);
+                });
+                return is_recorded ? finish_outcome::recorded : finish_outcome::not_held;
+            } catch (const error& failure) {
+                was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
+                if (failure.is_transient() && attempt < attempts_max) continue;
+                if (was_in_doubt) return finish_outcome::unknown;
+                throw;
+            }
+        }
+    }
+
+    const database db_;
+    leasehold::lease lease_;
+    const schedule::instant tick_;
+};
+
+task_run::task_run(std::unique_ptr<implementation> started) noexcept : inner_(std::move(started)) {}
+task_run::task_run(task_run&&) noexcept = default;
+task_run& task_run::operator=(task_run&&) noexcept = default;
+task_run::~task_run() = default;
+
+schedule::instant task_run::tick() const noexcept {
+    return inner_->tick();
+}
+lease& task_run::lease() noexcept {
+    return inner_->lease();
+}
+finish_outcome task_run::finish(const run_result& result) {
+    return inner_->finish(result);
+}
+void task_run::finish_in(transaction_ref tx, const run_result& result) {
+    inner_->finish_in(tx.inside(), result);
+}
+
+// ---------------------------------------------------------------------------------- starting one
+
+class once::implementation {
+public:
+    implementation(session& within, key name, schedule when, once_settings settings)
+        : session_(within.inner()),
+          name_(std::move(name)),
+          when_(std::move(when)),
+          settings_(settings),
+          lock_(within, name_, {.hold_at_most = settings.hold_at_most}) {
+        require_valid(settings_);
+    }
+
+    run_start try_start() { return start_from(look()); }
+
+    run_start start(const std::stop_token& cancel) {
+        run_look seen = look();
+        if (is_early(seen, when_, settings_)) {
+            const auto tick = when_.next(seen.now);
+            while (seen.now < tick) {
+                if (!wait(tick - seen.now, cancel)) {
+                    return run_start{judged(seen, when_, settings_)};
+                }
+                seen = look();
+            }
+        }
+        return start_from(seen);
+    }
+
+private:
+    run_look look() const { return look_at(session_->database(), name_); }
+
+    // False where the wait was cancelled.
+    bool wait(microseconds duration, const std::stop_token& cancel) const {
+        // Condition variables do not count time spent in suspend.
+        constexpr milliseconds nap_max{500};
+        const auto until = local_clock::now() + duration;
+        std::mutex mutex;
+        std::condition_variable_any changed;
+        std::unique_lock guard{mutex};
+        while (!cancel.stop_requested()) {
+            session_->require_live();
+            const auto left = until - local_clock::now();
+            if (left <= local_clock::duration{0}) return true;
+            changed.wait_for(guard, cancel, std::min<local_clock::duration>(left, nap_max), [] {
+                return false;
+            });
+        }
+        return false;
+    }
+
+    // Between looking and holding the key somebody may have run the tick, or started to: the claim
+    // is refused, and looking again says why. Each time somebody has got on.
+    run_start start_from(run_look seen) {
+        for (int attempt = 1;; ++attempt) {
+            run_outlook found = judged(seen, when_, settings_);
+            if (found.refusal != start_refusal::none) return refused(std::move(found));
+            acquisition got = lock_.try_acquire();
+            if (!got || attempt > attempts_max) {
+                found.refusal = start_refusal::running;
+                found.holder = got.holder();
+                return refused(std::move(found));
+            }
+            if (claim(*got, found.tick)) {
+                return run_start{task_run{std::make_unique<task_run::implementation>(
+                    session_->database(), *std::move(got), found.tick
+                )}};
+            }
+            got->release();
+            seen = look();
+        }
+    }
+
+    run_start refused(run_outlook found) const {
+        session_->inner().tell({event_kind::refused, name_.name(), 0, name_of(found.refusal)});
+        return run_start{std::move(found)};
+    }
+
+    bool claim(const lease& held, schedule::instant tick) const {
+        const run_claim wanted{
+            name_,
+            held.token(),
+            held.owner(),
+            session_->node_info(),
+            tick,
+            settings_.hold_at_least,
+            settings_.repeat_abandoned};
+        return repeatedly(session_->database(), [&](connection& on, store& stores) {
+            return stores.runs->claim(on, wanted);
+        });
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    const key name_;
+    const schedule when_;
+    const once_settings settings_;
+    mutex lock_;
+};
+
+once::once(session& within, key name, schedule when, once_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(name), std::move(when), settings)) {
+}
+once::once(once&&) noexcept = default;
+once& once::operator=(once&&) noexcept = default;
+once::~once() = default;
+
+run_start once::try_start() {
+    return inner_->try_start();
+}
+run_start once::start(std::stop_token cancel) {
+    return inner_->start(cancel);
+}
+
+// ------------------------------------------------------------------------------- looking at them
+
+run_outlook outlook(
+    const database& db, const key& name, const schedule& when, const once_settings& settings
+) {
+    require_valid(settings);
+    const run_look seen = look_at(db, name);
+    run_outlook found = judged(seen, when, settings);
+    if (is_early(seen, when, settings)) found.refusal = start_refusal::none;
+    return found;
+}
+
+std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
+    if (prefix.size() > key::bytes_max || !is_utf8(prefix)) {
+        throw error(errc::invalid_argument, "a prefix of names is UTF-8 of at most 255 bytes");
+    }
+    constexpr int page_size = 1000;
+    std::vector<run_info> all;
+    while (true) {
+        const std::string after = all.empty() ? "" : all.back().name;
+        auto page = repeatedly(db, [&](connection& on, store& stores) {
+            return stores.runs->list(on, prefix, after, page_size);
+        });
+        const bool is_last = page.size() < page_size;
+        std::move(page.begin(), page.end(), std::back_inserter(all));
+        if (is_last) return all;
+    }
+}
+
+bool forget_run(const database& db, const key& name) {
+    return db.inner()->use([&](connection& on, store& stores) {
+        return stores.runs->forget(on, name);
+    });
+}
+
+}  // namespace leasehold

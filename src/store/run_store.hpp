@@ -1,0 +1,78 @@
+#pragma once
+// What any database must be able to do with the records of run-once tasks. The general MUSTs:
+// lock_store.hpp.
+//
+// A record is only ever claimed by who holds the lock of the same name, and carries the token of
+// that hold. Tokens grow, so of two claims the greater token is the one that counts, in whatever
+// order they arrive; and an unfinished record with a lower token than one's own is that of somebody
+// who does not hold the lock any more. No claim needs to look at a session.
+//
+// A tick is the one instant that travels: it is data, computed by the schedule from the time the
+// database gave in look(), and compared with ticks alone. What is compared with a clock is sent as
+// a duration, here too.
+//
+// The clock is the server's. On SQLite it is the wall clock, bound after the write lock was taken:
+// fire times are dates, which the clock since boot does not know.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/once.hpp"
+
+namespace leasehold {
+
+struct run_look {
+    schedule::instant now;
+    std::optional<run_info> last;
+};
+
+struct run_claim {
+    leasehold::key name;
+    fencing_token token;  // of the hold on `name`
+    owner_id owner;
+    std::string node_info;
+    schedule::instant tick;
+    std::chrono::microseconds hold_at_least{0};
+    bool may_repeat = true;  // the same tick, where it was not finished
+};
+
+struct run_finish {
+    leasehold::key name;
+    fencing_token token;
+    owner_id owner;
+    run_result result;
+};
+
+class run_store {
+public:
+    static constexpr std::size_t message_bytes_max = 1000;
+
+    virtual ~run_store() = default;
+
+    // The time, and the record of the task as it is. Plain reads, one round trip. Running or
+    // abandoned: whether the lock row is held live by the record's owner under its token.
+    virtual run_look look(connection& on, const key& name) = 0;
+
+    // Records the start of a tick if there is no record, or if the one there is has a lower token,
+    // was opened again, and has an older tick, or the same one unfinished where may_repeat. MUST
+    // answer true also where the record is this claim's own already: its answer may have been lost.
+    // Durable.
+    virtual bool claim(connection& on, const run_claim& wanted) = 0;
+
+    // Records the end of exactly this run; again, where it was recorded before. On any connection,
+    // in a transaction or not. False: the record is not this run's.
+    virtual bool finish(connection& on, const run_finish& what) = 0;
+
+    // Plain reads: names greater than `after` that begin with `prefix`, at most `limit`.
+    virtual std::vector<run_info> list(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) = 0;
+
+    // Removes the record. False: there was none.
+    virtual bool forget(connection& on, const key& name) = 0;
+};
+
+}  // namespace leasehold

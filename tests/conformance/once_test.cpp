@@ -1,0 +1,538 @@
+// leasehold::once: a tick runs once, whoever calls and however late; what ran last is known.
+#include <atomic>
+#include <barrier>
+#include <limits>
+#include <thread>
+
+#include "conformance/suite.hpp"
+#include "session/database.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using std::chrono::hours;
+
+// A tick that does not change while a test runs, and one that does all the time: of two schedules
+// the shorter period has the later tick.
+const schedule slow = schedule::every(hours{300 * 24});
+const schedule quick = schedule::every(1s);
+
+class once_suite : public suite {
+protected:
+    static once_settings without_waiting() {
+        once_settings settings;
+        settings.early_max = 0ms;
+        return settings;
+    }
+    static run_info only(const std::vector<run_info>& runs) {
+        EXPECT_EQ(runs.size(), 1U);
+        return runs.at(0);
+    }
+};
+
+TEST_F(once_suite, one_runs_and_the_other_is_told_who) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("task");
+    once mine{one, name, slow}, theirs{two, name, slow};
+    auto run = mine.try_start();
+    ASSERT_TRUE(run);
+    EXPECT_GT(run->lease().token().number, 0);
+    EXPECT_EQ(run->tick(), slow.previous(run->tick()));
+
+    auto refused = theirs.try_start();
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.outlook().refusal, start_refusal::running);
+    ASSERT_TRUE(refused.outlook().last);
+    EXPECT_EQ(refused.outlook().last->state, run_state::running);
+    EXPECT_EQ(refused.outlook().last->node_info.substr(0, 4), "one@");
+    EXPECT_EQ(refused.outlook().last->tick, run->tick());
+
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
+    EXPECT_FALSE(describe(second_, name)->is_held);
+    for (once* each : {&mine, &theirs}) {
+        auto again = each->try_start();
+        EXPECT_FALSE(again);
+        EXPECT_EQ(again.outlook().refusal, start_refusal::already_run);
+        EXPECT_EQ(again.outlook().last->state, run_state::succeeded);
+        EXPECT_GT(again.outlook().next_in, 0us);
+    }
+}
+
+// The reason to have it: ShedLock's issues 6, 8 and 870.
+TEST_F(once_suite, ten_hosts_that_call_at_slightly_different_moments_run_a_tick_once) {
+    constexpr int hosts = 10, rounds = 3;
+    const std::string stem = fresh("task");
+    std::atomic<int> runs = 0, refusals = 0;
+    std::barrier together{hosts};
+    {
+        std::vector<std::jthread> threads;
+        for (int host = 0; host < hosts; ++host) {
+            threads.emplace_back([&, host] {
+                database own = current().open({});
+                session mine{own, calm("host")};
+                for (int round = 0; round < rounds; ++round) {
+                    once task{mine, stem + std::to_string(round), slow};
+                    together.arrive_and_wait();
+                    for (int late = 0; late < host; ++late) std::this_thread::yield();
+                    try {
+                        auto run = task.try_start();
+                        // The task is shorter than what they differ by.
+                        if (run) {
+                            EXPECT_EQ(run->finish(), finish_outcome::recorded);
+                        }
+                        ++(run ? runs : refusals);
+                    } catch (const error& failure) {
+                        ADD_FAILURE() << failure.what() << ": " << failure.server_message();
+                    }
+                }
+            });
+        }
+    }
+    EXPECT_EQ(runs, rounds);
+    EXPECT_EQ(refusals, rounds * (hosts - 1));
+}
+
+TEST_F(once_suite, who_comes_late_by_minutes_does_not_run_the_tick_again) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("task");
+    once mine{one, name, slow};
+    auto run = mine.try_start();
+    run->finish();
+    current().age_run(name, 10min);
+    once late{two, name, slow};
+    auto refused = late.start();
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.outlook().refusal, start_refusal::already_run);
+    EXPECT_GE(refused.outlook().last->started_ago, 10min);
+    EXPECT_LT(refused.outlook().last->started_ago, 20min);
+}
+
+TEST_F(once_suite, a_newer_tick_runs_and_an_older_one_never_again) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    once older{one, name, slow}, newer{one, name, quick, without_waiting()};
+    auto first = older.try_start();
+    const auto token = first->lease().token();
+    const auto tick = first->tick();
+    first->finish();
+    auto second = newer.try_start();
+    ASSERT_TRUE(second);
+    EXPECT_GT(second->tick(), tick);
+    EXPECT_GT(second->lease().token(), token);
+    second->finish();
+    // As after the database's clock was set back.
+    auto third = older.try_start();
+    EXPECT_FALSE(third);
+    EXPECT_EQ(third.outlook().refusal, start_refusal::already_run);
+}
+
+TEST_F(once_suite, a_failed_run_counts_as_run_and_is_listed_with_its_result) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    once task{one, name, slow};
+    auto run = task.try_start();
+    const auto token = run->lease().token();
+    const auto owner = run->lease().owner();
+    current().age_run(name, 5min);
+    EXPECT_EQ(
+        run->finish({.has_succeeded = false, .exit_status = 3, .message = "d\xc3\xa9j\xc3\xa0\n vu"}
+        ),
+        finish_outcome::recorded
+    );
+    EXPECT_FALSE(task.try_start());
+    const run_info last = only(list_runs(second_, name.name()));
+    EXPECT_EQ(last.name, name.name());
+    EXPECT_EQ(last.tick, run->tick());
+    EXPECT_EQ(last.state, run_state::failed);
+    EXPECT_EQ(last.token, token);
+    EXPECT_EQ(last.owner, owner);
+    EXPECT_EQ(last.node_info.substr(0, 4), "one@");
+    EXPECT_EQ(last.exit_status, 3);
+    EXPECT_EQ(last.message, "d\xc3\xa9j\xc3\xa0? vu");
+    EXPECT_GE(last.started_ago, 5min);
+    ASSERT_TRUE(last.took);
+    EXPECT_GE(*last.took, 5min);
+    EXPECT_LE(*last.took, last.started_ago);
+    EXPECT_EQ(last.closed_for, 0us);
+}
+
+TEST_F(once_suite, a_message_is_cut_between_characters) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    std::string message;
+    while (message.size() < 3000) message += "\xe2\x82\xac";
+    auto run = once{one, name, slow}.try_start();
+    run->finish({.message = message});
+    const run_info last = only(list_runs(first_, name.name()));
+    EXPECT_EQ(last.message, message.substr(0, 999));
+    EXPECT_EQ(last.exit_status, std::nullopt);
+}
+
+// At least once.
+TEST_F(once_suite, a_tick_whose_runner_died_is_run_again_and_the_dead_cannot_finish_it) {
+    session dead{first_, calm("dead")}, heir{second_, calm("heir")};
+    const key name = fresh("task");
+    auto run = once{dead, name, slow}.try_start();
+    ASSERT_TRUE(run);
+    once task{heir, name, slow};
+    EXPECT_EQ(task.try_start().outlook().refusal, start_refusal::running);
+    expire(dead);
+    EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::abandoned);
+    auto again = task.try_start();
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->tick(), run->tick());
+    EXPECT_GT(again->lease().token(), run->lease().token());
+    EXPECT_EQ(run->finish({.has_succeeded = false}), finish_outcome::not_held);
+    EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::running);
+    EXPECT_EQ(again->finish(), finish_outcome::recorded);
+    EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::succeeded);
+}
+
+// At most once.
+TEST_F(once_suite, a_tick_whose_runner_died_is_not_run_again_where_that_is_not_wanted) {
+    session dead{first_, calm("dead")}, heir{second_, calm("heir")};
+    const key name = fresh("task");
+    once_settings settings = without_waiting();
+    settings.repeat_abandoned = false;
+    auto run = once{dead, name, slow, settings}.try_start();
+    expire(dead);
+    auto refused = once{heir, name, slow, settings}.try_start();
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.outlook().refusal, start_refusal::already_run);
+    EXPECT_EQ(refused.outlook().last->state, run_state::abandoned);
+    auto next = once{heir, name, quick, settings}.try_start();
+    EXPECT_TRUE(next);
+}
+
+// Nobody took over, so that it was alone until it finished.
+TEST_F(once_suite, who_lost_its_lease_can_still_finish_if_nobody_started_since) {
+    session dead{first_, calm("dead")}, other{second_, calm("other")};
+    const key name = fresh("task");
+    auto run = once{dead, name, slow}.try_start();
+    expire(dead);
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
+    EXPECT_EQ((once{other, name, slow}.try_start().outlook().refusal), start_refusal::already_run);
+}
+
+TEST_F(once_suite, a_run_that_is_let_go_unfinished_is_abandoned) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("task");
+    {
+        auto run = once{one, name, slow}.try_start();
+        EXPECT_TRUE(run);
+    }
+    EXPECT_FALSE(describe(second_, name)->is_held);
+    EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::abandoned);
+    auto again = once{two, name, slow}.try_start();
+    EXPECT_TRUE(again);
+}
+
+TEST_F(once_suite, a_run_that_was_freed_by_force_is_abandoned_and_told) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    auto run = once{one, name, slow}.try_start();
+    ASSERT_TRUE(force_release(second_, name));
+    EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::abandoned);
+    EXPECT_FALSE(run->lease().verify());
+    EXPECT_TRUE(run->lease().lost().stop_requested());
+}
+
+TEST_F(once_suite, a_name_stays_closed_for_hold_at_least_whatever_became_of_the_run) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("task");
+    once_settings settings = without_waiting();
+    settings.hold_at_least = 1h;
+    {
+        auto run = once{one, name, slow, settings}.try_start();
+        ASSERT_TRUE(run);
+    }
+    once task{two, name, quick, without_waiting()};
+    auto refused = task.try_start();
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.outlook().refusal, start_refusal::closed);
+    EXPECT_GT(refused.outlook().last->closed_for, 50min);
+    EXPECT_LE(refused.outlook().last->closed_for, 1h);
+    current().age_run(name, 59min);
+    EXPECT_FALSE(task.try_start());
+    current().age_run(name, 2min);
+    auto run = task.try_start();
+    EXPECT_TRUE(run);
+}
+
+TEST_F(once_suite, hold_at_most_is_a_fixed_term_that_outlives_the_session) {
+    const key name = fresh("task");
+    session other{second_, calm("other")};
+    once_settings settings = without_waiting();
+    settings.hold_at_most = 10min;
+    once task{other, name, slow, settings};
+    {
+        session one{first_, calm("one")};
+        auto run = once{one, name, slow, settings}.try_start();
+        ASSERT_TRUE(run);
+        one.end();
+        EXPECT_TRUE(run->lease().held_locally());
+        EXPECT_EQ(task.try_start().outlook().refusal, start_refusal::running);
+        current().age_lock(name, 11min);
+        auto again = task.try_start();
+        ASSERT_TRUE(again);
+        EXPECT_EQ(run->finish(), finish_outcome::not_held);
+        EXPECT_EQ(again->finish(), finish_outcome::recorded);
+    }
+}
+
+TEST_F(once_suite, a_mutex_of_the_same_name_excludes_a_run_and_is_excluded_by_it) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("task");
+    once task{one, name, slow};
+    mutex by_hand{two, name};
+    {
+        auto held = by_hand.try_acquire();
+        auto refused = task.try_start();
+        EXPECT_EQ(refused.outlook().refusal, start_refusal::running);
+        ASSERT_TRUE(refused.outlook().holder);
+        EXPECT_EQ(refused.outlook().holder->session, two.id());
+        EXPECT_FALSE(refused.outlook().last);
+    }
+    auto run = task.try_start();
+    ASSERT_TRUE(run);
+    EXPECT_FALSE(by_hand.try_acquire());
+}
+
+// The effect and the record of it: both, or neither.
+TEST_F(once_suite, finish_in_is_committed_with_the_writes_of_the_task) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("task");
+    once task{two, name, slow};
+    {
+        auto run = once{one, name, slow}.try_start();
+        {
+            transaction tx = first_.begin();
+            run->finish_in(tx);
+            tx.rollback();
+        }
+        EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::running);
+        transaction tx = first_.begin();
+        run->finish_in(tx, {.exit_status = 7});
+        tx.commit();
+        const run_info last = only(list_runs(second_, name.name()));
+        EXPECT_EQ(last.state, run_state::succeeded);
+        EXPECT_EQ(last.exit_status, 7);
+    }
+    EXPECT_EQ(task.try_start().outlook().refusal, start_refusal::already_run);
+}
+
+TEST_F(once_suite, finish_in_throws_where_the_run_was_taken_over_or_no_transaction_is_open) {
+    session dead{first_, calm("dead")}, heir{second_, calm("heir")};
+    const key name = fresh("task");
+    auto run = once{dead, name, slow}.try_start();
+    first_.inner()->use([&](connection& on, store&) {
+        const auto failure = thrown_by([&] { run->finish_in(transaction_ref{on}); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::wrong_transaction);
+    });
+    expire(dead);
+    auto again = once{heir, name, slow}.try_start();
+    ASSERT_TRUE(again);
+    transaction tx = first_.begin();
+    const auto failure = thrown_by([&] { run->finish_in(tx); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::lease_lost);
+    tx.rollback();
+    EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::running);
+}
+
+TEST_F(once_suite, what_ran_last_is_listed_by_prefix_in_order_and_can_be_forgotten) {
+    session one{first_, calm("one")};
+    const std::string stem = fresh("Task");
+    for (const char* tail : {"/b", "/B", "", " ", "/\xc3\xa4"}) {
+        auto run = once{one, stem + tail, slow}.try_start();
+        ASSERT_TRUE(run) << tail;
+        run->finish({.message = tail});
+    }
+    std::vector<std::string> names;
+    for (const run_info& each : list_runs(second_, stem)) {
+        EXPECT_EQ(each.name, stem + each.message);
+        names.push_back(each.message);
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"", " ", "/B", "/b", "/\xc3\xa4"}));
+    EXPECT_EQ(list_runs(second_, stem + "/").size(), 3U);
+    EXPECT_TRUE(list_runs(second_, stem + "/x").empty());
+
+    EXPECT_TRUE(forget_run(second_, stem));
+    EXPECT_FALSE(forget_run(second_, stem));
+    auto again = once{one, stem, slow}.try_start();
+    EXPECT_TRUE(again);
+    EXPECT_EQ(thrown_by([&] { list_runs(first_, "\xff"); })->code(), errc::invalid_argument);
+}
+
+TEST_F(once_suite, the_outlook_needs_no_session) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    EXPECT_EQ(outlook(second_, name, slow).refusal, start_refusal::none);
+    EXPECT_FALSE(outlook(second_, name, slow).last);
+    auto run = once{one, name, slow}.try_start();
+    EXPECT_EQ(outlook(second_, name, slow).refusal, start_refusal::running);
+    EXPECT_EQ(outlook(second_, name, slow).tick, run->tick());
+    run->finish();
+    EXPECT_EQ(outlook(second_, name, slow).refusal, start_refusal::already_run);
+    EXPECT_EQ(outlook(second_, name, quick, without_waiting()).refusal, start_refusal::none);
+}
+
+// Who calls early, by the database's clock, means the tick to come, and waits for it.
+TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
+    session one{first_, calm("one")};
+    const key name = fresh("task");
+    once_settings settings;
+    settings.early_max = 1h;  // half a second, since that is half of the period
+    for (int round = 0; round < 3; ++round) {
+        auto run = once{one, name, quick, settings}.start();
+        if (!run) continue;  // the tick of the round before
+        const auto seen = outlook(second_, name, quick, without_waiting());
+        EXPECT_LE(run->tick(), seen.tick) << "no tick runs before its time";
+        run->finish();
+    }
+    // Half of the period is half of three hundred days: without a request to stop it would wait.
+    settings.early_max = 1h;
+    std::stop_source cancel;
+    cancel.request_stop();
+    EXPECT_NO_THROW((void)(once{one, fresh("task"), quick, settings}.start(cancel.get_token())));
+}
+
+TEST_F(once_suite, bad_settings_are_refused_before_anything_is_sent) {
+    session one{first_, calm("one")};
+    const auto code_of = [&](auto change) {
+        once_settings settings;
+        change(settings);
+        const auto failure = thrown_by([&] { once{one, "k", slow, settings}; });
+        return failure ? failure->code() : errc{};
+    };
+    const auto invalid = errc::invalid_argument;
+    EXPECT_EQ(code_of([](auto& s) { s.hold_at_least = -1us; }), invalid);
+    EXPECT_EQ(code_of([](auto& s) { s.hold_at_least = hours{367 * 24}; }), invalid);
+    EXPECT_EQ(code_of([](auto& s) { s.hold_at_most = 0us; }), invalid);
+    EXPECT_EQ(code_of([](auto& s) { s.early_max = -1ms; }), invalid);
+    EXPECT_EQ(code_of([](auto& s) { s.early_max = 2h; }), invalid);
+    EXPECT_EQ(
+        code_of([](auto& s) {
+            s.hold_at_least = 2h;
+            s.hold_at_most = 1h;
+        }),
+        invalid
+    );
+    EXPECT_EQ(code_of([](auto&) {}), errc{});
+}
+
+// Promise 10.
+TEST_F(once_suite, a_refused_start_writes_nothing) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key finished = fresh("finished"), running = fresh("running");
+    (void)once{one, finished, slow}.try_start()->finish();
+    auto run = once{one, running, slow}.try_start();
+    once late{two, finished, slow}, contended{two, running, slow};
+    EXPECT_FALSE(late.try_start());
+    EXPECT_FALSE(contended.try_start());
+    if (!current().writes_so_far) return;
+    constexpr int rounds = 40, tries = 100;
+    const auto tolerated = current().writes_tolerated_per_1000 * 2 * tries / 1000;
+    auto least = std::numeric_limits<std::int64_t>::max();
+    for (int round = 0; round < rounds && least > tolerated; ++round) {
+        const auto before = current().writes_so_far();
+        for (int each = 0; each < tries; ++each) {
+            EXPECT_FALSE(late.try_start());
+            EXPECT_FALSE(contended.try_start());
+        }
+        least = std::min(least, current().writes_so_far() - before);
+    }
+    EXPECT_LE(least, tolerated);
+}
+
+// --------------------------------------------------------------------------- the store by itself
+
+class run_store_suite : public once_suite {
+protected:
+    run_claim claim_of(std::int64_t token, std::int64_t tick) const {
+        run_claim made{name_, {token}, owner_id::random(), "node", schedule::instant{}};
+        made.tick += std::chrono::microseconds{tick};
+        return made;
+    }
+    bool claim(const run_claim& wanted) {
+        return first_.inner()->use([&](connection& on, store& stores) {
+            return stores.runs->claim(on, wanted);
+        });
+    }
+    bool finish(const run_claim& claimed) {
+        return first_.inner()->use([&](connection& on, store& stores) {
+            return stores.runs->finish(on, {claimed.name, claimed.token, claimed.owner, {}});
+        });
+    }
+
+    const key name_ = fresh("task");
+};
+
+TEST_F(run_store_suite, a_claim_whose_answer_was_lost_is_ours_when_it_is_asked_again) {
+    const run_claim mine = claim_of(5, 100);
+    EXPECT_TRUE(claim(mine));
+    EXPECT_TRUE(claim(mine));
+    run_claim thief = mine;
+    thief.owner = owner_id::random();
+    EXPECT_FALSE(claim(thief)) << "the same token, another owner";
+    EXPECT_FALSE(finish(thief));
+    EXPECT_TRUE(finish(mine));
+    EXPECT_TRUE(finish(mine)) << "asked again";
+}
+
+// A process that lost its lease between taking the lock and claiming the tick wakes up now.
+TEST_F(run_store_suite, a_claim_with_a_lower_token_comes_too_late) {
+    const run_claim stale = claim_of(5, 200), successor = claim_of(6, 100);
+    EXPECT_TRUE(claim(successor));
+    EXPECT_FALSE(claim(stale)) << "even for a newer tick";
+    EXPECT_TRUE(finish(successor));
+    EXPECT_FALSE(claim(stale));
+    EXPECT_FALSE(finish(stale));
+}
+
+// Or before its successor claims: then what it wrote is that of somebody without a lease.
+TEST_F(run_store_suite, a_claim_with_a_greater_token_takes_an_unfinished_tick_over) {
+    const run_claim stale = claim_of(5, 100);
+    EXPECT_TRUE(claim(stale));
+    run_claim careful = claim_of(6, 100);
+    careful.may_repeat = false;
+    EXPECT_FALSE(claim(careful));
+    EXPECT_TRUE(claim(claim_of(7, 100)));
+    EXPECT_FALSE(finish(stale));
+    EXPECT_FALSE(claim(claim_of(8, 99))) << "an older tick";
+    EXPECT_TRUE(claim(claim_of(8, 101)));
+}
+
+TEST_F(run_store_suite, the_first_record_of_a_name_raced_for_is_the_greatest_tokens_own) {
+    constexpr int racers = 8, rounds = 5;
+    for (int round = 0; round < rounds; ++round) {
+        const key name = fresh("race");
+        std::barrier together{racers};
+        {
+            std::vector<std::jthread> threads;
+            for (int each = 1; each <= racers; ++each) {
+                threads.emplace_back([&, each] {
+                    database own = current().open({});
+                    run_claim mine = claim_of(each, 100);
+                    mine.name = name;
+                    together.arrive_and_wait();
+                    try {
+                        own.inner()->use([&](connection& on, store& stores) {
+                            // Refused where the insert of another was under way: asked again.
+                            for (int attempt = 0; attempt < 3; ++attempt) {
+                                if (stores.runs->claim(on, mine)) return;
+                            }
+                        });
+                    } catch (const error& failure) {
+                        ADD_FAILURE() << failure.what() << ": " << failure.server_message();
+                    }
+                });
+            }
+        }
+        EXPECT_EQ(only(list_runs(first_, name.name())).token.number, racers);
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::testing
