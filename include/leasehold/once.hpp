@@ -1,7 +1,8 @@
 #pragma once
 // A task that many hosts call and one of them runs: once per fire time of its schedule.
 //
-//   leasehold::once nightly{session, "reports/nightly", schedule::cron("30 2 * * *", "Europe/Berlin")};
+//   const auto when = leasehold::schedule::cron("30 2 * * *", "Europe/Berlin");
+//   leasehold::once nightly{session, "reports/nightly", when};
 //   if (auto run = nightly.start()) {
 //       make_report(run->lease().token());
 //       run->finish();
@@ -9,22 +10,22 @@
 //
 // Each call asks for the *tick* that is current: the latest fire time by the database's clock.
 //
-// | the record of the task says …                  | start()                                      |
-// |------------------------------------------------|----------------------------------------------|
-// | nothing, or an older tick                      | runs                                         |
-// | this tick or a later one, finished             | already_run, whatever the result was         |
-// | this tick, and its holder is at work           | running                                      |
-// | this tick, never finished, its holder is gone  | runs again; already_run if repeat_abandoned is off |
-// | a start less than hold_at_least ago            | closed                                       |
+// | the record of the task says …                  | start()                                   |
+// |------------------------------------------------|-------------------------------------------|
+// | nothing, or an older tick                      | runs                                      |
+// | this tick or a later one, finished             | already_run, whatever the result was      |
+// | this tick, and its holder is at work           | running                                   |
+// | this tick, unfinished, and its holder is gone  | runs; already_run without repeat_abandoned |
+// | a start less than hold_at_least ago            | closed                                    |
 //
 // Where the key itself is held, by a run of another tick or by a mutex of this name, it is
 // `running`. While a task runs its name is locked as a mutex is: it is seen by list_locks(), can be
 // freed by force, and has a token that grows with each run. When its process dies the key is free
-// within the session's ttl (with hold_at_most: when that has passed), and the tick can be run again.
+// within the session's ttl (with hold_at_most: when that has passed), and the tick can run again.
 //
 // Promises: no tick that was finished runs again, however late or often it is called, also when
-// clocks are set back; hosts' clocks decide nothing. Of those that call at once, one runs. A refused
-// start writes nothing to the database. A run that was taken over cannot finish() in its
+// clocks are set back; hosts' clocks decide nothing. Of those that call at once, one runs. A
+// refused start writes nothing to the database. A run that was taken over cannot finish() in its
 // successor's name.
 // Does not promise: exactly one execution. A run that dies before finish() is repeated (at least
 // once), or is not (at most once, with repeat_abandoned off). For effects in the same database

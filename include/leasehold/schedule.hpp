@@ -4,26 +4,26 @@
 //   const auto nightly = leasehold::schedule::cron("30 2 * * MON-FRI", "Europe/Berlin");
 //   const auto tick = nightly.previous(now);  // the fire time that is current
 //
-// | field        | values                    | also                                          |
-// |--------------|---------------------------|-----------------------------------------------|
-// | minute       | 0-59                      | each field is a list of values and ranges:     |
-// | hour         | 0-23                      | `*`, `5`, `1-5`, `*/15`, `8-18/2`, `1,15,20-22` |
-// | day of month | 1-31                      |                                               |
-// | month        | 1-12, JAN-DEC             | names in any case                             |
-// | day of week  | 0-7, SUN-SAT (0 and 7 are Sunday) |                                       |
+// | field        | values                | each is a list of values and ranges, with steps  |
+// |--------------|-----------------------|--------------------------------------------------|
+// | minute       | 0-59                  | `*`, `5`, `1,15,20-22`, `*/15`, `8-18/2`          |
+// | hour         | 0-23                  |                                                  |
+// | day of month | 1-31                  |                                                  |
+// | month        | 1-12, JAN-DEC         | names in any case                                |
+// | day of week  | 0-7, SUN-SAT          | 0 and 7 are Sunday                               |
 //
 // or one of @hourly, @daily, @midnight, @weekly (Sunday), @monthly, @yearly, @annually.
 //
-// Days, as Vixie cron has it: where both the day of month and the day of week are restricted, either
-// is enough; a field that begins with `*` is not a restriction, and then both must match.
+// Days, as Vixie cron has it: where both the day of month and the day of week are restricted,
+// either is enough; a field that begins with `*` is not a restriction, and then both must match.
 //
 // Daylight saving. Two rules, for when the zone's clock jumps:
 // - An expression that leaves the hour open (all 24 of them) goes by real time. It fires whenever
 //   the clock shows a matching minute: not in an hour that is skipped, twice in one that is
 //   repeated, so that `*/5 * * * *` fires every five real minutes, always.
-// - Any other expression names times of the day, and each fires exactly once. A time that is skipped
-//   fires at the first instant after the gap, together with others that fell into it; a time that
-//   is repeated fires the first time round.
+// - Any other expression names times of the day, and each fires exactly once. A time that is
+//   skipped fires at the first instant after the gap, together with others that fell into it; a
+//   time that is repeated fires the first time round.
 //
 // Promises: fire times are a pure function of the expression and the zone's rules: every host gets
 // the same ones. next() is later than what it was given, always. An expression that would never

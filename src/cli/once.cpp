@@ -314,6 +314,9 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
+        if (timing.ttl < std::chrono::seconds{1} || timing.ttl > std::chrono::hours{24}) {
+            throw usage_failure("--ttl must be 1s to 24h");
+        }
         task wanted{
             {key{chosen->name}, std::nullopt, timing, options.is_json},
             schedule_of(*chosen),

@@ -38,6 +38,38 @@ void run(const database& db, const std::string& sql) {
     tx.commit();
 }
 
+void add_ages(
+    backend& made, const database& own, const std::string& prefix, const sql_words& words
+) {
+    made.age_session = [=](const session_id& id, std::chrono::microseconds by) {
+        age(own,
+            words,
+            prefix + "session",
+            {"started_at", "heartbeat_at", "expires_at"},
+            "id",
+            blob{id.bytes()},
+            by);
+    };
+    made.age_lock = [=](const key& locked, std::chrono::microseconds by) {
+        age(own,
+            words,
+            prefix + "lock",
+            {"changed_at", "expires_at"},
+            "lock_key",
+            blob{locked.name()},
+            by);
+    };
+    made.age_run = [=](const key& task, std::chrono::microseconds by) {
+        age(own,
+            words,
+            prefix + "run",
+            {"started_at", "opens_at", "finished_at"},
+            "name",
+            blob{task.name()},
+            by);
+    };
+}
+
 void add_counter(
     backend& made, const database& own, const std::string& table, const sql_words& words
 ) {
@@ -87,33 +119,7 @@ backend make_sql_backend(
         return database{wrap(connect), settings};
     };
     made.names_with_prefix = [=](const std::string& other) { return names_in(*own, words, other); };
-    made.age_session = [=](const session_id& id, std::chrono::microseconds by) {
-        age(*own,
-            words,
-            prefix + "session",
-            {"started_at", "heartbeat_at", "expires_at"},
-            "id",
-            blob{id.bytes()},
-            by);
-    };
-    made.age_lock = [=](const key& locked, std::chrono::microseconds by) {
-        age(*own,
-            words,
-            prefix + "lock",
-            {"changed_at", "expires_at"},
-            "lock_key",
-            blob{locked.name()},
-            by);
-    };
-    made.age_run = [=](const key& task, std::chrono::microseconds by) {
-        age(*own,
-            words,
-            prefix + "run",
-            {"started_at", "opens_at", "finished_at"},
-            "name",
-            blob{task.name()},
-            by);
-    };
+    add_ages(made, *own, prefix, words);
     made.remove_session_row = [=](const session_id& id) {
         transaction tx = own->begin();
         tx.execute(

@@ -270,7 +270,7 @@ struct fields {
     }
 };
 
-// The rules of the header, spelled out over a table of all minutes. The first two days only lead in.
+// The rules of the header, spelled out over a table of all minutes. Its first two days lead in.
 std::set<std::int64_t> expected(const fields& when, const std::vector<scanned>& all) {
     std::set<std::int64_t> fires;
     const bool is_open = when.hours.size() == 24;
