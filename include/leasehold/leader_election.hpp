@@ -10,12 +10,12 @@
 //   leasehold::leader_watch watch{db, "billing/leader"};  // a follower needs no session
 //   while (watch.next(stop)) connect_to(watch.leader());
 //
-// | the candidate is …   | campaign()        | proclaim()        | resign()  | followers see        |
-// |----------------------|-------------------|-------------------|-----------|----------------------|
-// | not elected          | elected, or waits | –                 | –         | the leader, or none  |
-// | leading              | another candidacy | true for everyone | resigned  | it, and what it says |
-// | lost (see lost())    | anew, next term   | throws lease_lost | no effect | none, then the next  |
-// | resigned             | anew, next term   | throws lease_lost | no effect | none, then the next  |
+// | the candidate …   | campaign()        | proclaim()       | resign()  | followers see       |
+// |-------------------|-------------------|------------------|-----------|---------------------|
+// | is not elected    | elected, or waits | –                | –         | the leader, or none |
+// | leads             | another candidacy | true for all     | resigned  | it, and its words   |
+// | lost (see lost()) | anew, next term   | throws lease_lost| no effect | none, then the next |
+// | resigned          | anew, next term   | throws lease_lost| no effect | none, then the next |
 //
 // The term of a leader is the fencing token of its lease: each is greater than all before it.
 //

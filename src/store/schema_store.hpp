@@ -42,8 +42,8 @@ public:
 
     // Excludes other migrators of the same tables until unlock(). Where migrates_in_transactions(),
     // lock() begins the transaction that apply() and record() run in, and unlock(true) commits it:
-    // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most the statement
-    // time-out, then `timed_out`.
+    // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most the
+    // statement time-out, then `timed_out`.
     virtual void lock(connection& on) = 0;
     virtual void unlock(connection& on, bool commit) = 0;
 

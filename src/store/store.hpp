@@ -1,5 +1,5 @@
 #pragma once
-// The seam between what leasehold promises and how one engine keeps it: several stores, one dialect.
+// The seam between what leasehold promises and how one engine keeps it: the stores of a dialect.
 //
 // Thread rule and MUSTs: see each store. Made by src/dialect/<engine>/store.cpp and chosen in
 // src/session/database.cpp, the only file that names all dialects.

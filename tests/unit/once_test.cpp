@@ -165,6 +165,7 @@ TEST_F(once_test, nobody_waits_for_more_than_half_of_a_period) {
 
 TEST_F(once_test, no_tick_runs_again_when_the_clock_is_set_back) {
     session mine{sound(), calm()};
+    model_.age_session(mine.id(), -24h);
     model_.advance(5h);
     once task{mine, name_, hourly};
     task.try_start()->finish();
