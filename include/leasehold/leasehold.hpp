@@ -1,5 +1,6 @@
 #pragma once
 // Everything but the drivers; include those you use: leasehold/driver/<engine>.hpp.
+#include "leasehold/claim_mapping.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/database.hpp"
@@ -17,5 +18,7 @@
 #include "leasehold/once.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/schedule.hpp"
+#include "leasehold/row_claim.hpp"
 #include "leasehold/session.hpp"
 #include "leasehold/value.hpp"
+#include "leasehold/versioned_claim.hpp"

@@ -77,4 +77,13 @@ std::vector<std::string> split_statements(std::string_view script) {
     return statements;
 }
 
+std::string quoted_identifier(std::string_view name, char quote) {
+    std::string text{quote};
+    for (const char each : name) {
+        text += each;
+        if (each == quote) text += each;
+    }
+    return text += quote;
+}
+
 }  // namespace leasehold

@@ -20,4 +20,7 @@ std::string fill_in(std::string_view text, const table_names& names);
 // holds nothing but comments is dropped.
 std::vector<std::string> split_statements(std::string_view script);
 
+// "a ""name""" or `a ``name```: whatever is in it, it is one identifier.
+std::string quoted_identifier(std::string_view name, char quote);
+
 }  // namespace leasehold

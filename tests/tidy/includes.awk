@@ -8,6 +8,7 @@ BEGIN {
     may["driver"] = "public core public_driver"
     may["session"] = "public core store"
     may["lock"] = "public core store session"
+    may["claim"] = "public core store session"
     may["upkeep"] = "public core store session"
     may["cli"] = "public public_driver"
     may["public"] = ""

@@ -97,6 +97,7 @@ store make_mysql_store(const table_names& names, engine which) {
         .schema = mysql_dialect::make_schema_store(names),
         .custody = mysql_dialect::make_custody_store(names, which),
         .runs = mysql_dialect::make_run_store(names, which),
+        .claims = mysql_dialect::make_claim_store(which),
     };
 }
 

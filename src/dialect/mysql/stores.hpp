@@ -17,6 +17,7 @@ std::unique_ptr<upkeep_store> make_upkeep_store(const table_names& names, engine
 std::unique_ptr<schema_store> make_schema_store(const table_names& names);
 std::unique_ptr<custody_store> make_custody_store(const table_names& names, engine which);
 std::unique_ptr<run_store> make_run_store(const table_names& names, engine which);
+std::unique_ptr<claim_store> make_claim_store(engine which);
 
 // A statement with its names and the words of store.cpp filled in: {now}, {free}, {proved_dead} …
 std::string statement(std::string_view text, const table_names& names, engine which);

@@ -13,6 +13,7 @@ store make_postgres_store(const table_names& names) {
     made.schema = postgres_dialect::make_schema_store(names);
     made.custody = postgres_dialect::make_custody_store(names);
     made.runs = postgres_dialect::make_run_store(names);
+    made.claims = postgres_dialect::make_claim_store();
     return made;
 }
 

@@ -20,6 +20,7 @@ std::unique_ptr<upkeep_store> make_upkeep_store(const table_names& names);
 std::unique_ptr<schema_store> make_schema_store(const table_names& names);
 std::unique_ptr<custody_store> make_custody_store(const table_names& names);
 std::unique_ptr<run_store> make_run_store(const table_names& names);
+std::unique_ptr<claim_store> make_claim_store();
 
 inline value bytes_of(const identity& id) {
     return value{blob{id.bytes()}};

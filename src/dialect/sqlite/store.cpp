@@ -60,6 +60,7 @@ store make_sqlite_store(const table_names& names) {
         make_schema_store(names),
         make_custody_store(names, boot),
         make_run_store(names, boot),
+        make_claim_store(),
     };
 }
 

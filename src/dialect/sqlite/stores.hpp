@@ -71,5 +71,6 @@ std::unique_ptr<custody_store> make_custody_store(
 std::unique_ptr<run_store> make_run_store(
     const table_names& names, std::shared_ptr<boot_check> boot
 );
+std::unique_ptr<claim_store> make_claim_store();
 
 }  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,98 @@
+#pragma once
+// How a table of your own is described to versioned_claim and row_claim: names, never SQL.
+//
+//   leasehold::versioned_mapping seats{
+//       .table = "seat", .key = {"id"}, .version = "version", .state = {"status", "free", "sold"}};
+//
+// Names are quoted as identifiers and values travel as parameters: nothing of a mapping is ever
+// read as SQL. On PostgreSQL names are exact ("Seat" is not seat); elsewhere as the engine compares
+// them.
+//
+// A mapping is held against the database before the first statement that uses it, so that a name
+// or a type that is wrong is a clear error and cannot hurt the transaction it is used in: by
+// check(db) when a program starts, or else by the first use. What cannot be right is an error; an
+// index that is missing is a warning.
+//
+// Threads: plain values.
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leasehold/value.hpp"
+
+namespace leasehold {
+
+// A table, with the schema it is in: on PostgreSQL a schema, on MySQL and MariaDB a database, on
+// SQLite the name of an attached file. Empty: where the connection looks first.
+struct qualified_name {
+    qualified_name() = default;
+    qualified_name(const char* table) : name(table) {}
+    qualified_name(std::string table, std::string within = {})
+        : name(std::move(table)), schema(std::move(within)) {}
+
+    std::string name;
+    std::string schema;
+};
+
+enum class comparison {
+    equal = 1,
+    not_equal = 2,
+    less = 3,
+    at_most = 4,
+    greater = 5,
+    at_least = 6,
+    is_null = 7,      // takes no value
+    is_not_null = 8,  // takes no value
+    is_due = 9,       // takes no value: a time that is not in the database's future
+};
+
+// One test of one column; of a list all must hold. Comparing with null never does.
+struct condition {
+    std::string column;
+    comparison is = comparison::equal;
+    value than{};
+};
+
+// A column candidates are ordered by; nulls come where the engine puts them.
+struct order_by {
+    order_by(const char* name) : column(name) {}
+    order_by(std::string name) : column(std::move(name)) {}
+
+    std::string column;
+    bool is_descending = false;
+};
+inline order_by descending(std::string column) {
+    order_by made{std::move(column)};
+    made.is_descending = true;
+    return made;
+}
+
+// What the columns that hold times are. All of them are read and written by the database's clock.
+enum class time_kind {
+    // PostgreSQL timestamptz; MySQL and MariaDB TIMESTAMP; on SQLite the same as `utc`.
+    instant = 1,
+    // Without a zone, and holding UTC: PostgreSQL timestamp; MySQL and MariaDB DATETIME; SQLite
+    // TEXT as `strftime('%Y-%m-%d %H:%M:%f')` writes it.
+    utc = 2,
+    // Whole microseconds since 1970 in a 64-bit integer, on every engine.
+    microseconds = 3,
+};
+
+// A column that says how far a row has got. `from`: it may be claimed. `to`: it is claimed.
+// `done`: what finish() makes of it; null leaves it at `to`.
+struct state_column {
+    std::string column{};
+    value from{};
+    value to{};
+    value done{};
+};
+
+// A column and what it becomes, in the same UPDATE as the claim's own columns.
+struct assignment {
+    std::string column;
+    value to{};
+};
+using assignments = std::vector<assignment>;
+
+}  // namespace leasehold

@@ -1,0 +1,124 @@
+#pragma once
+// Claiming rows of a table of your own by locking them: SELECT … FOR UPDATE in your transaction.
+//
+//   leasehold::row_claim tasks{
+//       {.table = "task", .key = {"id"}, .columns = {"payload"},
+//        .where = {{"state", leasehold::comparison::equal, "ready"}}, .order = {"priority", "id"}}};
+//   leasehold::transaction tx = db.begin();
+//   for (const auto& each : tasks.claim_some(tx, 10, leasehold::skip_locked).rows) {
+//       work(tx, each);
+//   }
+//   tx.commit();  // the locks go
+//
+// The rows are yours until your transaction ends, however it ends; a process that dies frees them.
+//
+// | the rows asked for are …        | nowait  | skip_locked         | wait_at_most(limit)       |
+// |---------------------------------|---------|---------------------|---------------------------|
+// | there, and nobody has them      | claimed | claimed             | claimed                   |
+// | locked by others, by key        | busy    | busy                | claimed, or busy at limit |
+// | some of the first n locked      | busy    | claimed: the others | claimed, or busy at limit |
+// | not there, or not as `where`    | none    | none                | none                      |
+//
+// Promises: never more than n rows. Nobody else who claims, updates or deletes them can have them
+// at the same time. Contention is an answer, never an exception, and never waits inside the
+// database: a wait is a bounded series of tries. No setting of the connection is touched, and on
+// PostgreSQL your transaction is never left aborted by it.
+// Does not promise: fairness of waiting; on PostgreSQL the order of rows whose order columns were
+// being changed; anything about rows outside of the table.
+// `busy` is what the database showed at that moment: the other may be gone by now.
+//
+// Strength: `update` and `share` on every engine, `no_key_update` and `key_share` on PostgreSQL.
+// SQLite has no row locks: every call takes the write lock of your transaction, whatever was asked
+// for, and waits for it as long as your handle's busy time-out says; then no row is busy. Where
+// that lock is refused the answer is busy. Begin with BEGIN IMMEDIATE: a transaction that has read
+// before somebody else wrote cannot write any more (errc::transient).
+// MySQL and MariaDB keep every row lock until your transaction ends, also those a refused nowait or
+// wait of several rows had got.
+//
+// Isolation: READ COMMITTED on PostgreSQL, since a conflict would abort your transaction at another
+// level; on MySQL and MariaDB too for claims of several, which would lock the gaps between the rows
+// and stop others' inserts, and READ COMMITTED or REPEATABLE READ by key. There the session's level
+// counts (the one-time SET TRANSACTION does not show). Else errc::wrong_transaction.
+// An index must serve `where` and `order`: without one MySQL and MariaDB lock every row they sort,
+// and the next claimer gets nothing. check() warns; there, the index that was found is forced.
+//
+// Errors and threads: as versioned_claim.hpp says.
+// Source: WL#3597 "Skip locked"; PostgreSQL manual, "The Locking Clause".
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "leasehold/claim_mapping.hpp"
+#include "leasehold/database.hpp"
+
+namespace leasehold {
+
+enum class lock_strength {
+    update = 1,         // keeps out all others; FOR UPDATE
+    no_key_update = 2,  // PostgreSQL: lets rows that refer to these be inserted
+    share = 3,          // keeps out who would change the rows; several can have it
+    key_share = 4,      // PostgreSQL: keeps out who would delete them or change their keys
+};
+
+struct row_mapping {
+    qualified_name table{};
+    std::vector<std::string> key{};      // 1 or more columns, together unique
+    std::vector<std::string> columns{};  // what a row comes with
+    std::vector<condition> where{};      // what must hold of a row to be claimed
+    std::vector<order_by> order{};       // needed to claim more than one
+    lock_strength strength = lock_strength::update;
+    time_kind times = time_kind::instant;  // of the columns that `is_due` looks at
+};
+
+// What becomes of rows that others have locked.
+struct when_locked {
+    enum class rule { refuse = 1, skip = 2, wait = 3 };
+    rule what = rule::refuse;
+    std::chrono::milliseconds limit{0};  // of a wait: 0 to 1 h
+};
+inline constexpr when_locked nowait{when_locked::rule::refuse, std::chrono::milliseconds{0}};
+inline constexpr when_locked skip_locked{when_locked::rule::skip, std::chrono::milliseconds{0}};
+constexpr when_locked wait_at_most(std::chrono::milliseconds limit) {
+    return {when_locked::rule::wait, limit};
+}
+
+enum class claim_status { claimed = 1, busy = 2, none = 3 };
+
+struct claimed_row {
+    parameters key;  // in the order of the mapping
+    row columns;     // those of the mapping
+};
+
+struct claimed_rows {
+    claim_status status = claim_status::none;
+    std::vector<claimed_row> rows;  // where claimed
+
+    explicit operator bool() const noexcept { return status == claim_status::claimed; }
+};
+
+class row_claim {
+public:
+    explicit row_claim(row_mapping mapping);
+
+    // As of versioned_claim.
+    void check(const database& db) const;
+    std::vector<std::string> check(transaction_ref tx) const;
+
+    // The row with this key, if it is as `where` says.
+    claimed_rows claim(transaction_ref tx, const parameters& key, when_locked others) const;
+    // The first rows in the mapping's order, at most n, 1 to 1000. `and_where`: besides the
+    // mapping's own conditions.
+    claimed_rows claim_some(
+        transaction_ref tx, int n, when_locked others, const std::vector<condition>& and_where = {}
+    ) const;
+
+    const row_mapping& mapping() const noexcept;
+
+    class implementation;  // private: src/claim/row_claim.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,148 @@
+#pragma once
+// Claiming rows of a table of your own by its version column: optimistic, without waiting.
+//
+//   leasehold::versioned_claim seats{
+//       {.table = "seat", .key = {"id"}, .version = "version", .state = {"status", "free", "sold"}}};
+//   leasehold::transaction tx = db.begin();
+//   if (auto seat = seats.try_claim(tx, {42})) {
+//       pay(tx, *seat);
+//       tx.commit();
+//   }
+//
+// Every attempt is one UPDATE that names the version it has read and adds one to it; whether it
+// won is the number of rows it changed, and nothing is read back. All of it happens in your
+// transaction, and holds when you commit.
+//
+// | the row is …                         | try_claim | update, finish, release by its claimer |
+// |--------------------------------------|-----------|----------------------------------------|
+// | available                            | a row     | –                                      |
+// | claimed, without or before its term  | nothing   | done                                   |
+// | claimed, past its term (`expires_at`)| a row     | lost, also if nobody has claimed since |
+// | claimed again by somebody else       | nothing   | lost                                   |
+// | finished                             | nothing   | lost                                   |
+// | locked by a transaction still open   | nothing   | busy, when `patience` has run out      |
+// | not there                            | nothing   | lost                                   |
+//
+// Available: `state` is at `from`; without a state column `claimed_by` is null, or `expires_at` is;
+// or the claim's term has passed; and all of `available` holds.
+//
+// Promises: of all who try one version at most one wins. Contention is an answer, never an
+// exception: no attempt waits for a lock, and on PostgreSQL none leaves your transaction aborted.
+// A batch loses single rows to others, never all of them because of one.
+// Does not promise: anything about writers that change a row without adding to its version; that
+// the columns a row comes with are newer than the read that found it; that a claim outlives the
+// rollback of the transaction it was made in.
+//
+// Isolation: READ COMMITTED on PostgreSQL (elsewhere a conflict would abort your transaction);
+// READ COMMITTED or REPEATABLE READ on MySQL and MariaDB, by what the session says (the one-time
+// SET TRANSACTION does not show there), where REPEATABLE READ offers candidates of an old snapshot
+// and finds fewer. Another level is errc::wrong_transaction.
+// SQLite has one writer: every call but read() first takes the write lock of your transaction, for
+// as long as your handle's busy time-out says; where it is refused, a claim is empty and a change
+// busy. Begin with BEGIN IMMEDIATE: a transaction that has read before somebody else wrote cannot
+// write any more (errc::transient). Terms go by the machine's wall clock there.
+//
+// Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch where the
+// database is not as the mapping says; wrong_transaction where none is open, it has failed, the
+// connection is in pipeline mode, or it is of another engine than the one first used. All before
+// anything is sent that could hurt.
+// Threads: safe; copies share what they know of the table. One object, one database.
+// Source: "optimistic offline lock", Fowler 2002; Kung and Robinson 1981.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leasehold/claim_mapping.hpp"
+#include "leasehold/database.hpp"
+
+namespace leasehold {
+
+struct versioned_mapping {
+    qualified_name table{};
+    std::vector<std::string> key{};  // 1 or more columns, together unique
+    std::string version{};           // a NOT NULL integer
+    state_column state{};
+    std::vector<condition> available{};  // what must hold of a row besides, to be claimed
+    std::vector<order_by> order{};       // needed to claim more than one
+    std::string claimed_by{};            // a text column: who, for people
+    std::string claimed_at{};
+    std::string expires_at{};          // when the claim's term ends; null: never
+    std::chrono::microseconds term{};  // with expires_at: 1 ms to 366 days
+    time_kind times = time_kind::instant;
+    std::vector<std::string> columns{};  // what a row comes with
+    // What goes into claimed_by; empty: "claim@host:pid".
+    std::string claimant{};
+    // How long update, finish and release go on asking while another transaction has the row
+    // locked; 0 to 1 h, zero asks once.
+    std::chrono::milliseconds patience{1000};
+};
+
+// A row as it was found or claimed. What you keep between claim and finish.
+struct versioned_row {
+    parameters key;            // in the order of the mapping
+    std::int64_t version = 0;  // that this row has now, by what was done through it
+    row columns;               // those of the mapping, as they were before the claim
+    bool is_claimed = false;   // by whoever has this object
+};
+
+enum class change_outcome {
+    done = 1,
+    lost = 2,  // another version, an expired claim, or no row: write nothing on its strength
+    busy = 3,  // another open transaction has the row locked; nothing was changed
+};
+
+// In which order a claim of several goes through what is available.
+enum class candidate_order {
+    // A window of `candidates_max` rows in the mapping's order, tried in random order, so that
+    // workers do not run after each other.
+    shuffled = 1,
+    // The mapping's order. Losers move on to the next.
+    ordered = 2,
+};
+
+struct claim_choice {
+    std::vector<condition> where{};  // besides the mapping's
+    candidate_order candidates = candidate_order::shuffled;
+    int candidates_max = 64;  // how many rows are looked at per call; n to 10000
+};
+
+class versioned_claim {
+public:
+    explicit versioned_claim(versioned_mapping mapping);
+
+    // Holds the mapping against the database, which answers with warnings: a missing index, a
+    // version that may be null. The first tells the database's observer of them.
+    void check(const database& db) const;
+    std::vector<std::string> check(transaction_ref tx) const;
+
+    // The row with its version, claimed or not; nothing where there is none. Any isolation level.
+    std::optional<versioned_row> read(transaction_ref tx, const parameters& key) const;
+
+    // The row, if it was available and nobody was faster.
+    std::optional<versioned_row> try_claim(transaction_ref tx, const parameters& key) const;
+    // The same row, if it is still as it was read.
+    std::optional<versioned_row> try_claim(transaction_ref tx, const versioned_row& as_read) const;
+    // Up to n, 1 to 1000, of what is available. Fewer does not mean that there are no more.
+    std::vector<versioned_row> try_claim_some(
+        transaction_ref tx, int n, const claim_choice& choice = {}
+    ) const;
+
+    // Each adds one to the version of a row that still is as `at` says, and to `at`.
+    // update() also begins the term of a claim anew. finish() ends a claim for good: the state
+    // becomes `done`, and no term runs. release() makes the row available again.
+    change_outcome update(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
+    change_outcome finish(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
+    change_outcome release(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
+
+    const versioned_mapping& mapping() const noexcept;
+
+    class implementation;  // private: src/claim/versioned_claim.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

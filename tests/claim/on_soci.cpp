@@ -1,0 +1,100 @@
+// A soci::session of the caller's, with SOCI's backends postgresql, mysql (to both servers) and
+// sqlite3.
+#include <soci/mysql/soci-mysql.h>
+#include <soci/postgresql/soci-postgresql.h>
+#include <soci/soci.h>
+// Declares sqlite3.h inside of a namespace: no other header may have included it.
+#include <soci/sqlite3/soci-sqlite3.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <optional>
+#include <regex>
+#include <stdexcept>
+
+#include "claim/way.hpp"
+#include "leasehold/driver/mysql.hpp"
+#include "leasehold/driver/postgres.hpp"
+#include "leasehold/driver/soci.hpp"
+#include "leasehold/driver/sqlite.hpp"
+#include "support/required.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class folder {
+public:
+    folder() : path_((fs::temp_directory_path() / "leasehold-XXXXXX").string()) {
+        if (!mkdtemp(path_.data())) throw std::runtime_error("no temporary folder");
+    }
+    ~folder() { fs::remove_all(path_); }
+    std::string file() const { return path_ + "/claim.db"; }
+
+private:
+    std::string path_;
+};
+
+// "host=… port=… dbname=… user=… password=…", as SOCI's backends want it.
+std::string soci_words(const std::string& url, const std::string& database_word) {
+    static const std::regex shape{"[a-z]+://([^:@]+):([^@]*)@([^:/]+):([0-9]+)/([^?]+).*"};
+    std::smatch parts;
+    if (!std::regex_match(url, parts, shape)) throw std::runtime_error("not a test server's URL");
+    return "host=" + parts[3].str() + " port=" + parts[4].str() + " " + database_word + "=" +
+           parts[5].str() + " user=" + parts[1].str() + " password=" + parts[2].str();
+}
+
+class lent_session final : public lent {
+public:
+    lent_session(
+        const soci::backend_factory& backend,
+        const std::string& words,
+        const std::vector<std::string>& begin
+    )
+        : sql_(backend, words) {
+        for (const std::string& each : begin) sql_ << each;
+        borrowed_.emplace(borrow(sql_));
+    }
+    transaction_ref ref() override { return *borrowed_; }
+    void commit() override { sql_.commit(); }
+    void rollback() override { sql_.rollback(); }
+
+private:
+    soci::session sql_;
+    std::optional<borrowed_connection> borrowed_;
+};
+
+way lending(
+    const database& db, engine which, const soci::backend_factory& backend, const std::string& words
+) {
+    return {db, [=, &backend](begun how) -> std::unique_ptr<lent> {
+                auto begin = words_to_begin(which, how);
+                if (begin.empty() && how != begun::not_at_all) return nullptr;
+                return std::make_unique<lent_session>(backend, words, begin);
+            }};
+}
+
+}  // namespace
+
+std::vector<std::string> way_names() {
+    return {"sqlite_soci", "postgres_soci", "mariadb_soci", "mysql_soci"};
+}
+
+way open_way(const std::string& name) {
+    if (name == "sqlite_soci") {
+        static const folder place;
+        const database db = sqlite::open("sqlite:" + place.file());
+        migrate(db);  // makes the file
+        return lending(db, engine::sqlite, soci::sqlite3, place.file());
+    }
+    if (name == "postgres_soci") {
+        const std::string url = require_url("postgres");
+        const std::string words = soci_words(url, "dbname");
+        return lending(postgres::open(url), engine::postgres, soci::postgresql, words);
+    }
+    const std::string url = require_url(name == "mysql_soci" ? "mysql" : "mariadb");
+    return lending(mysql::open(url), engine::mysql, soci::mysql, soci_words(url, "db"));
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,53 @@
+#pragma once
+// A way to a database: an engine, and whose client library the transaction belongs to. The suites
+// know neither. Each on_<client>.cpp says which ways there are.
+//
+// Threads: one way, one thread at a time; ways are cheap to make.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "leasehold/leasehold.hpp"
+
+namespace leasehold::testing {
+
+// How a transaction of the caller's is begun.
+enum class begun {
+    plainly = 1,       // READ COMMITTED; on SQLite with the write lock
+    repeatable = 2,    // REPEATABLE READ; nothing on SQLite
+    serializable = 3,  // nothing on SQLite
+    not_at_all = 4,
+    deferred = 5,  // SQLite alone: without the write lock, and it waits for nobody
+};
+
+// A connection that is the caller's, with a transaction on it. Ends what is open when destroyed.
+class lent {
+public:
+    virtual ~lent() = default;
+    virtual transaction_ref ref() = 0;
+    virtual void commit() = 0;
+    virtual void rollback() = 0;
+    result run(const std::string& sql) { return ref().inside().execute(sql); }
+};
+
+struct way {
+    database db;  // of our own, to look from elsewhere
+    // Nothing where the client, or the engine, has no such transaction.
+    std::function<std::unique_ptr<lent>(begun)> begin;
+};
+
+// "postgres", "postgres_libpq", …: what this executable offers.
+std::vector<std::string> way_names();
+// Where a server is not there, ends the process or skips the test, as tests/README.md says.
+way open_way(const std::string& name);
+
+// ---- for those who make ways
+
+// Through leasehold's own transactions, and its own connections where there is to be none.
+std::unique_ptr<lent> begin_own(const database& db, begun how);
+
+// Words to send, in order, for a transaction begun so.
+std::vector<std::string> words_to_begin(engine which, begun how);
+
+}  // namespace leasehold::testing
