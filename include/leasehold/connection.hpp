@@ -50,8 +50,8 @@ public:
 
     virtual const server_info& server() const noexcept = 0;
 
-    // By what the client library knows; sends nothing. A borrowed MySQL connection cannot always
-    // tell an explicit transaction from none: it then answers in_transaction.
+    // By what the client library knows; sends nothing. Only of a borrowed sql::Connection* with
+    // autocommit on the server has to be asked, in one round trip on MariaDB and two on MySQL.
     virtual connection_state state() noexcept = 0;
 
     // One statement. It is prepared once per connection where the server side allows that.

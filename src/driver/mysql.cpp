@@ -33,17 +33,14 @@ public:
 
     const server_info& server() const noexcept override { return server_; }
 
-    // Autocommit as Connector/C++ knows it: set by setAutoCommit(). Within it only MariaDB can be
-    // asked for an explicit transaction, which is a round trip; for MySQL the caller is believed.
+    // Autocommit as Connector/C++ knows it: set by setAutoCommit(). Within it the server has to be
+    // asked for an explicit transaction.
     connection_state state() noexcept override {
         try {
             if (is_lost_ || lent_->isClosed()) return connection_state::lost;
-            if (!lent_->getAutoCommit() || server_.engine != engine::mariadb) {
-                return connection_state::in_transaction;
-            }
-            const result said = run("SELECT @@in_transaction");
-            return said.rows.at(0).integer(0) == 1 ? connection_state::in_transaction
-                                                   : connection_state::idle;
+            return !lent_->getAutoCommit() || is_in_explicit_transaction()
+                       ? connection_state::in_transaction
+                       : connection_state::idle;
         } catch (const std::exception&) {
             return connection_state::lost;
         }
@@ -79,6 +76,23 @@ private:
         throw error{
             errc::unsupported,
             place_ + ": it is " + what + " only by its owner, through Connector/C++"};
+    }
+
+    // MySQL has no variable for it. Outside of a transaction its SAVEPOINT does nothing, so that
+    // there is none to release; inside neither of the two has any effect together.
+    bool is_in_explicit_transaction() {
+        if (server_.engine == engine::mariadb) {
+            return run("SELECT @@in_transaction").rows.at(0).integer(0) == 1;
+        }
+        constexpr int no_such_savepoint = 1305;
+        run("SAVEPOINT leasehold_probe");
+        try {
+            run("RELEASE SAVEPOINT leasehold_probe");
+            return true;
+        } catch (const error& failure) {
+            if (failure.native_code() != no_such_savepoint) throw;
+            return false;
+        }
     }
 
     result run(const std::string& text, bool* has_rows = nullptr) {

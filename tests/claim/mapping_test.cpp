@@ -26,7 +26,7 @@ protected:
         tx->rollback();
         return failure->what();
     }
-    std::string refused(errc code, const versioned_mapping& mapping) {
+    std::string refuse_claim(errc code, const versioned_mapping& mapping) {
         return refused(code, [&](transaction_ref tx) {
             versioned_claim{mapping}.try_claim(tx, parameters(mapping.key.size(), 1));
         });
@@ -55,7 +55,7 @@ private:
 TEST_P(mapping_suite, a_table_that_does_not_exist) {
     auto mapping = seats();
     mapping.table = "no_such_table";
-    EXPECT_TRUE(contains(refused(errc::schema_mismatch, mapping), "no_such_table"));
+    EXPECT_TRUE(contains(refuse_claim(errc::schema_mismatch, mapping), "no_such_table"));
     auto elsewhere = rows();
     elsewhere.table = {table_, "no_such_schema"};
     refused(errc::schema_mismatch, [&](transaction_ref tx) {
@@ -68,7 +68,7 @@ TEST_P(mapping_suite, a_missing_column_comes_with_the_statement_that_adds_it) {
     mapping.version = "revision";
     mapping.expires_at = "until";
     mapping.claimed_by = "who";
-    const std::string said = refused(errc::schema_mismatch, mapping);
+    const std::string said = refuse_claim(errc::schema_mismatch, mapping);
     for (const char* column : {"revision", "until", "who"}) {
         EXPECT_TRUE(contains(said, std::string("no column ") + column)) << said;
     }
@@ -90,13 +90,13 @@ TEST_P(mapping_suite, a_missing_column_comes_with_the_statement_that_adds_it) {
 TEST_P(mapping_suite, columns_of_the_wrong_type_and_keys_that_are_not_unique) {
     auto version = seats();
     version.version = "note";
-    EXPECT_TRUE(contains(refused(errc::schema_mismatch, version), "note (version)"));
+    EXPECT_TRUE(contains(refuse_claim(errc::schema_mismatch, version), "note (version)"));
     auto expiry = leased_seats();
     expiry.expires_at = "event";
-    EXPECT_TRUE(contains(refused(errc::schema_mismatch, expiry), "event (time)"));
+    EXPECT_TRUE(contains(refuse_claim(errc::schema_mismatch, expiry), "event (time)"));
     auto key = seats();
     key.key = {"event"};
-    EXPECT_TRUE(contains(refused(errc::schema_mismatch, key), "not unique"));
+    EXPECT_TRUE(contains(refuse_claim(errc::schema_mismatch, key), "not unique"));
 }
 
 TEST_P(mapping_suite, several_rows_need_an_order) {
@@ -152,7 +152,7 @@ TEST_P(mapping_suite, arguments_that_can_never_work) {
     });
     auto plain = seats();
     plain.state = {};
-    refused(bad, plain);
+    refuse_claim(bad, plain);
     plain = seats();
     plain.term = 1h;
     EXPECT_TRUE(thrown_by([&] { versioned_claim{plain}; }));
@@ -226,7 +226,7 @@ TEST_P(mapping_suite, settings_of_what_was_lent_stay) {
         std::map<std::string, std::string> found;
         if (engine_ == engine::sqlite) {
             for (const char* each : {"busy_timeout", "journal_mode", "synchronous", "query_only"}) {
-                const value& set = tx.run(std::string("PRAGMA ") + each).rows.at(0).at(0);
+                const value set = tx.run(std::string("PRAGMA ") + each).rows.at(0).at(0);
                 const auto* text = std::get_if<std::string>(&set.held());
                 found[each] = text ? *text : std::to_string(set.integer());
             }

@@ -108,15 +108,18 @@ TEST_F(mysql_borrow, runs_scripts_without_being_allowed_several_statements_at_on
     EXPECT_EQ(got.affected_rows, 2);
 }
 
-TEST_F(mysql_borrow, knows_an_explicit_transaction_where_the_server_can_be_asked) {
+TEST_F(mysql_borrow, knows_an_explicit_transaction) {
+    create_table(*open());
     const auto own = open_raw();
     const borrowed_connection lent = borrow(own.get());
-    const auto outside = is_mariadb() ? connection_state::idle : connection_state::in_transaction;
-    EXPECT_EQ(lent.inside().state(), outside);
+    EXPECT_EQ(lent.inside().state(), connection_state::idle);
     run(*own, "START TRANSACTION");
     EXPECT_EQ(lent.inside().state(), connection_state::in_transaction);
+    run(*own, named("UPDATE {t} SET n = 7"));
+    EXPECT_EQ(lent.inside().state(), connection_state::in_transaction);
     run(*own, "COMMIT");
-    EXPECT_EQ(lent.inside().state(), outside);
+    EXPECT_EQ(lent.inside().state(), connection_state::idle);
+    EXPECT_EQ(number_from(*open(), named("SELECT MIN(n) FROM {t}")), 7);
 }
 
 TEST_F(mysql_borrow, reads_rows_of_a_connection_that_fetches_one_by_one) {

@@ -49,8 +49,6 @@ constexpr claim_words words{
     .utc_type = "DATETIME(6)",
 };
 
-constexpr std::string_view place_sql = "COALESCE(NULLIF(?, ''), DATABASE())";
-
 constexpr std::string_view columns_sql = R"sql(
 SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, t.engine, t.table_type
   FROM information_schema.columns c
@@ -90,9 +88,14 @@ public:
           ) {}
 
     table_shape look_up(connection& inside, const qualified_name& table) const override {
-        const parameters which{table.name, table.schema};
+        // No expression over literals: on a connection whose own collation is another than the
+        // server's default, as libmariadb makes it on MySQL, that is error 1267.
+        const bool is_here = table.schema.empty();
+        parameters which{table.name};
+        if (!is_here) which.emplace_back(table.schema);
         const auto asked = [&](std::string_view what, std::string_view order) {
-            return inside.execute(std::string{what}.append(place_sql).append(order), which);
+            std::string sql{what};
+            return inside.execute(sql.append(is_here ? "DATABASE()" : "?").append(order), which);
         };
         table_shape found;
         for (const row& each : asked(columns_sql, columns_order_sql).rows) {

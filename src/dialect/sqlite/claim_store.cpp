@@ -38,6 +38,8 @@ constexpr claim_words words{
     .utc_type = "TEXT",
 };
 
+// The pragmas below fail on a schema that is not there.
+constexpr std::string_view schema_sql = "SELECT 1 FROM pragma_database_list WHERE name = ?1";
 constexpr std::string_view columns_sql =
     "SELECT name, upper(type), \"notnull\", pk FROM pragma_table_info(?1, ?2) ORDER BY cid";
 constexpr std::string_view indexes_sql =
@@ -70,6 +72,7 @@ public:
     table_shape look_up(connection& inside, const qualified_name& table) const override {
         const std::string schema = table.schema.empty() ? "main" : table.schema;
         table_shape found;
+        if (inside.execute(schema_sql, {schema}).rows.empty()) return found;
         std::string rowid_column;
         int key_columns = 0;
         for (const row& each : inside.execute(columns_sql, {table.name, schema}).rows) {
