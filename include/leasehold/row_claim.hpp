@@ -3,7 +3,7 @@
 //
 //   leasehold::row_claim tasks{
 //       {.table = "task", .key = {"id"}, .columns = {"payload"},
-//        .where = {{"state", leasehold::comparison::equal, "ready"}}, .order = {"priority", "id"}}};
+//        .where = {{"state", leasehold::comparison::equal, "ready"}}, .order = {"id"}}};
 //   leasehold::transaction tx = db.begin();
 //   for (const auto& each : tasks.claim_some(tx, 10, leasehold::skip_locked).rows) {
 //       work(tx, each);

@@ -1,8 +1,8 @@
 #pragma once
 // Claiming rows of a table of your own by its version column: optimistic, without waiting.
 //
-//   leasehold::versioned_claim seats{
-//       {.table = "seat", .key = {"id"}, .version = "version", .state = {"status", "free", "sold"}}};
+//   leasehold::versioned_claim seats{{.table = "seat", .key = {"id"}, .version = "version",
+//                                     .state = {"status", "free", "sold"}}};
 //   leasehold::transaction tx = db.begin();
 //   if (auto seat = seats.try_claim(tx, {42})) {
 //       pay(tx, *seat);

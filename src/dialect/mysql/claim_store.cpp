@@ -1,8 +1,8 @@
 // Claims on the user's tables on MySQL and MariaDB, at READ COMMITTED or REPEATABLE READ.
 //
-// An UPDATE cannot skip locked rows, a SELECT can: the row is locked SKIP LOCKED in a derived table,
-// which its LIMIT keeps from being merged into the join, and changed by the same statement. Neither
-// waits, so no circle of waits can close (1213 would roll the caller's transaction back) and no
+// An UPDATE cannot skip locked rows, a SELECT can: the row is locked SKIP LOCKED in a derived
+// table, which its LIMIT keeps from being merged into the join, and changed by the same statement.
+// Neither waits, so no circle of waits can close (1213 would roll the caller's transaction back) and no
 // wait can run out (1205, which with innodb_rollback_on_timeout does the same). NOWAIT is no way:
 // MariaDB reports it as 1205.
 #include "dialect/claim_text.hpp"
@@ -20,7 +20,7 @@ constexpr std::string_view utc_now =
 std::string now(time_kind times) {
     switch (times) {
         case time_kind::instant:
-            return "SYSDATE(6)";  // in the session's zone, as TIMESTAMP columns are read and written
+            return "SYSDATE(6)";  // in the session's zone, as TIMESTAMP columns are
         case time_kind::utc:
             return std::string{utc_now};
         case time_kind::microseconds:
