@@ -2,9 +2,9 @@
 //
 // An UPDATE cannot skip locked rows, a SELECT can: the row is locked SKIP LOCKED in a derived
 // table, which its LIMIT keeps from being merged into the join, and changed by the same statement.
-// Neither waits, so no circle of waits can close (1213 would roll the caller's transaction back) and no
-// wait can run out (1205, which with innodb_rollback_on_timeout does the same). NOWAIT is no way:
-// MariaDB reports it as 1205.
+// Neither waits, so no circle of waits can close (1213 would roll the caller's transaction back)
+// and no wait can run out (1205, which with innodb_rollback_on_timeout does the same). NOWAIT is no
+// way: MariaDB reports it as 1205.
 #include "dialect/claim_text.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "leasehold/error.hpp"

@@ -2,9 +2,9 @@
 //
 // Nothing here may raise an error because of others, since an error ends the caller's transaction:
 // no NOWAIT (55P03), no lock_timeout (55P03, and it is a setting), no wait that could close a
-// circle (40P01). So each row is locked SKIP LOCKED in a materialised CTE, by its key, and changed in the
-// same statement. LockRows tests the WHERE again on the newest version of a row that had changed
-// since the snapshot; the UPDATE then finds a row that we hold, or none.
+// circle (40P01). So each row is locked SKIP LOCKED in a materialised CTE, by its key, and changed
+// in the same statement. LockRows tests the WHERE again on the newest version of a row that had
+// changed since the snapshot; the UPDATE then finds a row that we hold, or none.
 // Materialised, because the planner may otherwise run the locking query once per row it is joined
 // with, and claim them all.
 #include "dialect/claim_text.hpp"
