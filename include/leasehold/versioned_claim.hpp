@@ -33,6 +33,9 @@
 // the columns a row comes with are newer than the read that found it; that a claim outlives the
 // rollback of the transaction it was made in.
 //
+// MariaDB now and then takes two transactions that step around each other's rows at one instant for
+// a deadlock and rolls one back: errc::transient. Claim in one order, and try again.
+//
 // Isolation: READ COMMITTED on PostgreSQL (elsewhere a conflict would abort your transaction);
 // READ COMMITTED or REPEATABLE READ on MySQL and MariaDB, by what the session says (the one-time
 // SET TRANSACTION does not show there), where REPEATABLE READ offers candidates of an old snapshot
@@ -96,8 +99,8 @@ enum class change_outcome {
 
 // In which order a claim of several goes through what is available.
 enum class candidate_order {
-    // A window of `candidates_max` rows in the mapping's order, tried in random order, so that
-    // workers do not run after each other.
+    // Random ones of the first `candidates_max` in the mapping's order, so that workers do not run
+    // after each other.
     shuffled = 1,
     // The mapping's order. Losers move on to the next.
     ordered = 2,

@@ -1,6 +1,7 @@
 #include "leasehold/versioned_claim.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -160,15 +161,14 @@ public:
         candidate_request wanted{mapping_, mapping_.available, n, known->index};
         wanted.where.insert(wanted.where.end(), choice.where.begin(), choice.where.end());
         wanted.limit = std::max(n, choice.candidates_max);
-        auto candidates = known->dialect->candidates(inside, wanted);
-        if (choice.candidates == candidate_order::shuffled) {
-            thread_local std::mt19937 random{std::random_device{}()};
-            std::shuffle(candidates.begin(), candidates.end(), random);
-        }
+        const auto candidates = known->dialect->candidates(inside, wanted);
+        const bool is_shuffled = choice.candidates == candidate_order::shuffled;
+        const auto wins_max = static_cast<std::size_t>(n);
         std::vector<versioned_row> won;
-        for (const versioned_row& each : candidates) {
-            if (won.size() == static_cast<std::size_t>(n)) break;
-            if (auto claimed = attempt(*known, inside, each)) won.push_back(std::move(*claimed));
+        for (const std::size_t at : turns(candidates.size(), is_shuffled ? 2 * wins_max : 0)) {
+            if (won.size() == wins_max) break;
+            auto claimed = attempt(*known, inside, candidates[at]);
+            if (claimed) won.push_back(std::move(*claimed));
         }
         return won;
     }
@@ -204,6 +204,24 @@ private:
             refuse(mapping_, "a claim needs a state, claimed_by or expires_at to leave a trace in");
         }
         return table_.enter(inside, "try_claim");
+    }
+
+    // Positions in random parts, each of them in order: workers do not run after each other, and two
+    // batches that hold rows the other steps around do so in one direction. MariaDB's SKIP LOCKED
+    // queues for an instant, and takes two that meet in opposite directions for a deadlock.
+    static std::vector<std::size_t> turns(std::size_t size, std::size_t part) {
+        std::vector<std::size_t> positions(size);
+        std::iota(positions.begin(), positions.end(), std::size_t{0});
+        if (part == 0 || part >= size) return positions;
+        thread_local std::mt19937 random{std::random_device{}()};
+        std::shuffle(positions.begin(), positions.end(), random);
+        for (std::size_t first = 0; first < size; first += part) {
+            const auto at = [&](std::size_t position) {
+                return positions.begin() + static_cast<std::ptrdiff_t>(std::min(position, size));
+            };
+            std::sort(at(first), at(first + part));
+        }
+        return positions;
     }
 
     std::optional<versioned_row> attempt(

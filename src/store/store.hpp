@@ -1,13 +1,12 @@
 #pragma once
 // The seam between what leasehold promises and how one engine keeps it: the stores of a dialect.
-// The seam between what leasehold promises and how one engine keeps it: a few stores, one dialect.
 //
 // Thread rule and MUSTs: see each store. Made by src/dialect/<engine>/store.cpp and chosen in
 // src/session/database.cpp, the only file that names all dialects.
 #include <memory>
 
-#include "store/custody_store.hpp"
 #include "store/claim_store.hpp"
+#include "store/custody_store.hpp"
 #include "store/lock_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"

@@ -2,9 +2,11 @@
 //
 // An UPDATE cannot skip locked rows, a SELECT can: the row is locked SKIP LOCKED in a derived
 // table, which its LIMIT keeps from being merged into the join, and changed by the same statement.
-// Neither waits, so no circle of waits can close (1213 would roll the caller's transaction back)
-// and no wait can run out (1205, which with innodb_rollback_on_timeout does the same). NOWAIT is no
-// way: MariaDB reports it as 1205.
+// Neither waits for anybody, so no wait can run out (1205, which with innodb_rollback_on_timeout
+// rolls the caller's transaction back) and on MySQL no circle can close (1213, which always does).
+// MariaDB's SKIP LOCKED enters the queue before it leaves it, and its deadlock detector may look in
+// between: seen 27 times in 100,000 claims, each in a batch that tried rows in random order, so
+// batches go in one direction. NOWAIT is no way: MariaDB reports it as 1205.
 #include "dialect/claim_text.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "leasehold/error.hpp"
