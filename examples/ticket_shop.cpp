@@ -6,7 +6,7 @@
 // version: the seat table has a version column; who has read an old version buys nothing.
 // rows:    the seat's row is locked from the look to the commit.
 // lock:    a lock per seat, whose lease may run out, and a proof of it in the buying transaction.
-// --unguarded takes each one's guard away, and then seats are sold twice. Exit status: 1 if any was.
+// --unguarded takes each one's guard away, and then seats are sold twice: exit status 1.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

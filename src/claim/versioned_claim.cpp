@@ -206,9 +206,9 @@ private:
         return table_.enter(inside, "try_claim");
     }
 
-    // Positions in random parts, each of them in order: workers do not run after each other, and two
-    // batches that hold rows the other steps around do so in one direction. MariaDB's SKIP LOCKED
-    // queues for an instant, and takes two that meet in opposite directions for a deadlock.
+    // Positions in random parts, each of them in order: workers do not run after each other, and
+    // two batches that hold rows the other steps around do so in one direction. MariaDB's SKIP
+    // LOCKED queues for an instant, and takes two that meet from opposite sides for a deadlock.
     static std::vector<std::size_t> turns(std::size_t size, std::size_t part) {
         std::vector<std::size_t> positions(size);
         std::iota(positions.begin(), positions.end(), std::size_t{0});

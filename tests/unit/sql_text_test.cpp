@@ -90,5 +90,12 @@ TEST(sql_text_test, what_holds_nothing_but_comments_is_dropped) {
     EXPECT_EQ(split_statements("-- a lonely one\n;\nA;\n"), (list{"A"}));
 }
 
+TEST(sql_text_test, a_quoted_identifier_is_one_identifier_whatever_is_in_it) {
+    EXPECT_EQ(quoted_identifier("seat", '"'), "\"seat\"");
+    EXPECT_EQ(quoted_identifier("a\"; DROP TABLE seat", '"'), "\"a\"\"; DROP TABLE seat\"");
+    EXPECT_EQ(quoted_identifier("a`b", '`'), "`a``b`");
+    EXPECT_EQ(quoted_identifier("a`b", '"'), "\"a`b\"");
+}
+
 }  // namespace
 }  // namespace leasehold
