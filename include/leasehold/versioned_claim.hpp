@@ -109,7 +109,7 @@ enum class candidate_order {
 struct claim_choice {
     std::vector<condition> where{};  // besides the mapping's
     candidate_order candidates = candidate_order::shuffled;
-    int candidates_max = 64;  // how many rows are looked at per call; n to 10000
+    int candidates_max = 64;  // rows looked at per call, 1 to 10000; at least 8 n are
 };
 
 class versioned_claim {

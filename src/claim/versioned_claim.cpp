@@ -160,13 +160,18 @@ public:
         if (!known->dialect->enter(inside, mapping_.table, claim_use::versioned)) return {};
         candidate_request wanted{mapping_, mapping_.available, n, known->index};
         wanted.where.insert(wanted.where.end(), choice.where.begin(), choice.where.end());
-        wanted.limit = std::max(n, choice.candidates_max);
+        // Much more than n, or those who claim at once would all meet.
+        wanted.limit = std::max(8 * n, choice.candidates_max);
         const auto candidates = known->dialect->candidates(inside, wanted);
         const bool is_shuffled = choice.candidates == candidate_order::shuffled;
         const auto wins_max = static_cast<std::size_t>(n);
+        const std::size_t part = is_shuffled ? 2 * wins_max : candidates.size();
         std::vector<versioned_row> won;
-        for (const std::size_t at : turns(candidates.size(), is_shuffled ? 2 * wins_max : 0)) {
+        std::size_t tried = 0;
+        for (const std::size_t at : turns(candidates.size(), part)) {
             if (won.size() == wins_max) break;
+            // Where it is crowded a smaller batch now, before the terms of its first rows run out.
+            if (tried++ >= part && !won.empty()) break;
             auto claimed = attempt(*known, inside, candidates[at]);
             if (claimed) won.push_back(std::move(*claimed));
         }
@@ -212,7 +217,7 @@ private:
     static std::vector<std::size_t> turns(std::size_t size, std::size_t part) {
         std::vector<std::size_t> positions(size);
         std::iota(positions.begin(), positions.end(), std::size_t{0});
-        if (part == 0 || part >= size) return positions;
+        if (part >= size) return positions;
         thread_local std::mt19937 random{std::random_device{}()};
         std::shuffle(positions.begin(), positions.end(), random);
         for (std::size_t first = 0; first < size; first += part) {

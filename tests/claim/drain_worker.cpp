@@ -36,7 +36,7 @@ public:
               .order = {"priority", "id"},
               .claimed_by = "worker",
               .expires_at = "expires_at",
-              .term = 2s}},
+              .term = 15s}},
           rows_{row_mapping{
               .table = table,
               .key = {"id"},
