@@ -63,6 +63,7 @@ public:
              session.ttl.count()}
         );
         writing.commit();
+        boot_->note_entered();
     }
 
     heartbeat_result heartbeat(

@@ -38,7 +38,7 @@ void boot_check::enter(connection& on) {
         enter_inside(on);
         writing.commit();
     }
-    has_entered_ = true;
+    note_entered();
 }
 
 void boot_check::enter_inside(connection& transaction) {

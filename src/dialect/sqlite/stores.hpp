@@ -40,8 +40,10 @@ public:
     void enter(connection& on);
     // The same inside a write transaction, and every time: the tables may be others than those that
     // were entered, and the next process must not take what this one has for that of another boot.
-    // Sessions begin with it, and nothing is held without one.
+    // Sessions begin with it, and nothing is held without one. Once the transaction is committed:
+    // note_entered().
     void enter_inside(connection& transaction);
+    void note_entered() noexcept { has_entered_ = true; }
     const std::string& boot_id() const noexcept { return boot_id_; }
 
 private:
