@@ -239,7 +239,7 @@ cron_expression::wall_minute cron_expression::first_from(wall_minute from) const
             for (auto at = minute_of_day; at < 24 * 60; ++at) {
                 const auto hour = static_cast<std::size_t>(at / 60);
                 if (!hours_[hour]) {
-                    at = (at / 60 + 1) * 60 - 1;
+                    at += 59 - at % 60;  // the last minute of it
                 } else if (minutes_[static_cast<std::size_t>(at % 60)]) {
                     return day + minutes{at};
                 }
