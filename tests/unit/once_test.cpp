@@ -19,6 +19,12 @@ protected:
         return schedule::instant{
             model_.server().with_tables([](memory_tables& tables) { return tables.now; })};
     }
+    // For tests that move the clock by hours.
+    static session_settings lasting(const char* name = "lasting") {
+        auto settings = calm(name);
+        settings.ttl = 24h;
+        return settings;
+    }
     // The clock goes on until so shortly before the next tick.
     schedule::instant advance_until(const schedule& when, std::chrono::microseconds before) {
         const auto tick = when.next(now() + before);
@@ -32,7 +38,7 @@ TEST_F(once_test, a_start_that_meets_a_fault_is_made_once_or_said_to_have_failed
         for (const fault how : all_faults) {
             SCOPED_TRACE(std::string(statement) + " " + name_of(how));
             const key name = std::string(statement) + name_of(how);
-            session mine{faulty(), calm()};
+            session mine{faulty(), lasting()};
             plan_->fail_in_turn(statement, {how});
             auto run = once{mine, name, slow}.try_start();
             ASSERT_TRUE(run);
@@ -50,7 +56,7 @@ TEST_F(once_test, an_end_that_meets_a_fault_is_recorded) {
     for (const fault how : all_faults) {
         SCOPED_TRACE(name_of(how));
         const key name = name_of(how);
-        session mine{faulty(), calm()};
+        session mine{faulty(), lasting()};
         auto run = once{mine, name, slow}.try_start();
         plan_->fail_in_turn("finish", {how});
         EXPECT_EQ(run->finish({.exit_status = 4}), finish_outcome::recorded);
@@ -65,7 +71,7 @@ TEST_F(once_test, an_end_that_meets_a_fault_is_recorded) {
 }
 
 TEST_F(once_test, an_end_whose_answers_are_all_lost_is_unknown) {
-    session mine{faulty(), calm()};
+    session mine{faulty(), lasting()};
     auto run = once{mine, name_, slow}.try_start();
     plan_->fail_every("finish", fault::lost_after_it);
     EXPECT_EQ(run->finish(), finish_outcome::unknown);
@@ -73,7 +79,7 @@ TEST_F(once_test, an_end_whose_answers_are_all_lost_is_unknown) {
 }
 
 TEST_F(once_test, an_end_that_could_not_be_sent_is_thrown_and_the_run_can_be_repeated) {
-    session mine{faulty(), calm()};
+    session mine{faulty(), lasting()};
     {
         auto run = once{mine, name_, slow}.try_start();
         plan_->fail_every("finish", fault::lost_before_sending);
@@ -82,14 +88,14 @@ TEST_F(once_test, an_end_that_could_not_be_sent_is_thrown_and_the_run_can_be_rep
         plan_->heal();
     }
     EXPECT_EQ(record().state, run_state::abandoned);
-    session other{sound(), calm("other")};
+    session other{sound(), lasting("other")};
     auto again = once{other, name_, slow}.try_start();
     EXPECT_TRUE(again);
 }
 
 // The claim was given up here and waits in the server, while somebody else runs the tick.
 TEST_F(once_test, a_claim_that_comes_after_it_was_given_up_changes_nothing) {
-    session mine{faulty(), calm()}, other{sound(), calm("other")};
+    session mine{faulty(), lasting()}, other{sound(), lasting("other")};
     plan_->fail_every("claim", fault::carried_out_late);
     EXPECT_TRUE(thrown_by([&] { (void)(once{mine, name_, slow}.try_start()); }));
     EXPECT_FALSE(model_.is_held(name_));
@@ -103,7 +109,7 @@ TEST_F(once_test, a_claim_that_comes_after_it_was_given_up_changes_nothing) {
 }
 
 TEST_F(once_test, who_calls_shortly_before_a_tick_waits_for_it) {
-    session mine{sound(), calm()};
+    session mine{sound(), lasting()};
     const auto tick = advance_until(hourly, 80ms);
     auto run = once{mine, name_, hourly}.start();
     ASSERT_TRUE(run);
@@ -114,7 +120,7 @@ TEST_F(once_test, who_calls_shortly_before_a_tick_waits_for_it) {
 }
 
 TEST_F(once_test, who_calls_earlier_or_does_not_wait_goes_by_the_tick_that_is_current) {
-    session mine{sound(), calm()};
+    session mine{sound(), lasting()};
     const auto tick = advance_until(hourly, 10min);
     for (const bool waits : {true, false}) {
         const key name = waits ? "waits" : "does not";
@@ -127,7 +133,7 @@ TEST_F(once_test, who_calls_earlier_or_does_not_wait_goes_by_the_tick_that_is_cu
 }
 
 TEST_F(once_test, a_wait_for_a_tick_can_be_cancelled) {
-    session mine{sound(), calm()};
+    session mine{sound(), lasting()};
     advance_until(hourly, 4s);
     std::stop_source cancel;
     std::jthread canceller{[&] { cancel.request_stop(); }};
@@ -150,7 +156,7 @@ TEST_F(once_test, a_wait_for_a_tick_ends_when_the_session_is_lost) {
 
 // A tick that comes too early for one and too late for another is still one.
 TEST_F(once_test, nobody_waits_for_more_than_half_of_a_period) {
-    session mine{sound(), calm()};
+    session mine{sound(), lasting()};
     once_settings settings;
     settings.early_max = 1h;
     advance_until(hourly, 31min);
@@ -164,8 +170,7 @@ TEST_F(once_test, nobody_waits_for_more_than_half_of_a_period) {
 }
 
 TEST_F(once_test, no_tick_runs_again_when_the_clock_is_set_back) {
-    session mine{sound(), calm()};
-    model_.age_session(mine.id(), -24h);
+    session mine{sound(), lasting()};
     model_.advance(5h);
     once task{mine, name_, hourly};
     task.try_start()->finish();
@@ -181,11 +186,10 @@ TEST_F(once_test, no_tick_runs_again_when_the_clock_is_set_back) {
 }
 
 TEST_F(once_test, ticks_nobody_called_for_are_not_made_up_for_except_the_latest) {
-    session mine{sound(), calm()};
+    session mine{sound(), lasting()};
     once task{mine, name_, hourly};
     task.try_start()->finish();
     model_.advance(30min);
-    model_.age_session(mine.id(), -24h);
     model_.advance(5h);
     int runs = 0;
     while (auto run = task.try_start()) {
@@ -196,7 +200,7 @@ TEST_F(once_test, ticks_nobody_called_for_are_not_made_up_for_except_the_latest)
 }
 
 TEST_F(once_test, the_observer_is_told_of_refusals) {
-    session mine{faulty(), calm()};
+    session mine{faulty(), lasting()};
     once task{mine, name_, slow};
     auto run = task.try_start();
     EXPECT_EQ(events_->count(event_kind::refused), 0);
