@@ -5,37 +5,18 @@
 #include "cli/progress.hpp"
 #include "cli/supervisor.hpp"
 #include "leasehold/error.hpp"
-#include "leasehold/semaphore.hpp"
-#include "leasehold/shared_mutex.hpp"
 
 namespace leasehold::cli {
 namespace {
-
-acquisition acquire_in(session& within, const errand& what, const std::stop_token& cancel) {
-    if (what.permits > 0) {
-        semaphore counted{within, what.name, what.permits_there_are};
-        return what.patience ? counted.acquire_for(what.permits, *what.patience, cancel)
-                             : counted.acquire(what.permits, cancel);
-    }
-    if (what.mode == hold_mode::shared) {
-        shared_mutex shared{within, what.name};
-        return what.patience ? shared.acquire_shared_for(*what.patience, cancel)
-                             : shared.acquire_shared(cancel);
-    }
-    if (what.mode == hold_mode::exclusive) {
-        shared_mutex shared{within, what.name};
-        return what.patience ? shared.acquire_for(*what.patience, cancel) : shared.acquire(cancel);
-    }
-    mutex wanted{within, what.name};
-    return what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
-}
 
 // Runs in the background. The session comes first: the lease lives with it.
 holding acquire(const database& db, const errand& what, const std::stop_token& cancel) {
     session within{db, what.timing};
     if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt}};
     try {
-        acquisition got = acquire_in(within, what, cancel);
+        mutex wanted{within, what.name};
+        acquisition got =
+            what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
         return {std::move(within), std::move(got)};
     } catch (const error&) {
         return {std::move(within), acquisition{std::nullopt}, std::current_exception()};

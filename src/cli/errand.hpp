@@ -19,7 +19,6 @@
 #include "cli/events.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/program.hpp"
-#include "leasehold/lock_kind.hpp"
 #include "leasehold/mutex.hpp"
 
 namespace leasehold::cli {
@@ -30,10 +29,6 @@ struct errand {
     std::optional<std::chrono::milliseconds> patience;  // nothing: for ever
     session_settings timing;
     bool is_json = false;
-    // What the key is asked for as: a mutex, unless one of these says otherwise.
-    std::optional<hold_mode> mode{};         // of a shared mutex
-    std::int64_t permits = 0;                // of a semaphore
-    std::int64_t permits_there_are = 0;
 };
 
 // The lease and what it lives in, which comes first: it outlives the lease. `failed`: why there is

@@ -24,32 +24,12 @@ nlohmann::json json_of(const lock_info& lock) {
         {"held_seconds", seconds_of(lock.held_for)},
         {"left_seconds", seconds_of(lock.remaining)},
         {"count", lock.reentrant_count},
-        {"kind", name_of(lock.kind)},
-        {"mode", name_of(lock.mode)},
-        {"permits", lock.permits},
-        {"holders", lock.holders},
     };
     return object;
 }
 
-// In a word or two: how its holder has the key.
-std::string shown_kind(const lock_info& lock) {
-    switch (lock.kind) {
-        case lock_kind::mutex:
-            break;
-        case lock_kind::shared_mutex:
-            return name_of(lock.mode);
-        case lock_kind::semaphore:
-            return std::to_string(lock.permits) + (lock.permits == 1 ? " permit" : " permits");
-        case lock_kind::latch:
-        case lock_kind::barrier:
-            return std::string("at a ") + name_of(lock.kind);
-    }
-    return name_of(lock.kind);
-}
-
 int show_locks(const database& db, const std::string& prefix, bool is_json) {
-    table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT", "AS"}};
+    table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT"}};
     for (const lock_info& each : list_locks(db, prefix)) {
         if (is_json) print_json(json_of(each));
         shown_locks.add({
@@ -59,7 +39,6 @@ int show_locks(const database& db, const std::string& prefix, bool is_json) {
             {shown(each.held_for) + " ago"},
             {shown(each.remaining)},
             {std::to_string(each.reentrant_count)},
-            {shown_kind(each)},
         });
     }
     if (!is_json) shown_locks.print();

@@ -25,7 +25,7 @@ _leasehold() {
         'migrate up') more='--to --resume' ;;
         'migrate down') more='--to' ;;
         'migrate sql') more='--engine --from --to --down' ;;
-        lock) more='--wait --ttl --shared --exclusive --permits --of --' ;;
+        lock) more='--wait --ttl --' ;;
         elect) more='--ttl --' ;;
         once) more='--per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet --' ;;
         runs) more='--prefix --forget' ;;
