@@ -156,6 +156,15 @@ TEST(schedule_test, a_time_in_a_repeated_hour_fires_the_first_time_round) {
     );
 }
 
+// When the clock has been put back it shows less than the time that fired last.
+TEST(schedule_test, while_the_hour_is_repeated_its_fire_time_is_the_latest) {
+    const auto nightly = schedule::cron("30 2 * * *", "Europe/Berlin");
+    for (const int minute : {0, 10, 30, 59}) {
+        EXPECT_EQ(shown(nightly.previous(utc(2026, 10, 25, 1, minute))), "10-25 00:30") << minute;
+        EXPECT_EQ(shown(nightly.next(utc(2026, 10, 25, 1, minute))), "10-26 01:30") << minute;
+    }
+}
+
 TEST(schedule_test, an_open_hour_goes_by_real_time) {
     const auto hourly = schedule::cron("15 * * * *", "Europe/Berlin");
     EXPECT_EQ(
@@ -330,6 +339,27 @@ private:
     std::mt19937_64& random_;
 };
 
+// Asked at any instant, not only at fire times.
+void expect_neighbours(
+    const schedule& fires,
+    const std::set<std::int64_t>& wanted,
+    sys_seconds from,
+    sys_seconds until,
+    std::mt19937_64& random
+) {
+    if (wanted.size() < 2) return;
+    std::uniform_int_distribution<std::int64_t> any{0, (until - from).count() - 1};
+    for (int look = 0; look < 100; ++look) {
+        const sys_seconds at = from + seconds{any(random)};
+        const auto after = wanted.upper_bound(at.time_since_epoch() / 1min);
+        if (after == wanted.begin() || after == wanted.end()) continue;
+        EXPECT_EQ(fires.previous(at).time_since_epoch() / 1min, *std::prev(after))
+            << fires.text() << " at " << at.time_since_epoch().count();
+        EXPECT_EQ(fires.next(at).time_since_epoch() / 1min, *after)
+            << fires.text() << " at " << at.time_since_epoch().count();
+    }
+}
+
 // Around every kind of jump there is.
 TEST(schedule_test, random_expressions_agree_with_a_scan_of_every_minute) {
     const auto seed = testing::seed();
@@ -372,6 +402,7 @@ TEST(schedule_test, random_expressions_agree_with_a_scan_of_every_minute) {
             }
             ASSERT_EQ(got, wanted) << text << " in " << each.zone;
             ASSERT_EQ(backwards, wanted) << text << " in " << each.zone;
+            expect_neighbours(fires, wanted, from, until, random);
         }
     }
 }
