@@ -236,7 +236,7 @@ cron_expression::wall_minute cron_expression::first_from(wall_minute from) const
             continue;
         }
         if (matches_day(date)) {
-            for (auto at = minute_of_day; at < 24 * 60; ++at) {
+            for (auto at = minute_of_day; at < 24L * 60; ++at) {
                 const auto hour = static_cast<std::size_t>(at / 60);
                 if (!hours_[hour]) {
                     at += 59 - at % 60;  // the last minute of it
