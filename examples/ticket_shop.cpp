@@ -38,14 +38,16 @@ constexpr int seats = 3;
 constexpr int buyers = 4;
 
 leasehold::database open(const std::string& url) {
+    leasehold::database_settings settings;
+    settings.names.prefix = "shop_";  // tables of its own, which go when it closes
 #ifdef TICKET_SHOP_POSTGRES
-    if (url.rfind("postgresql:", 0) == 0) return leasehold::postgres::open(url);
+    if (url.rfind("postgresql:", 0) == 0) return leasehold::postgres::open(url, settings);
 #endif
 #ifdef TICKET_SHOP_MYSQL
-    if (url.rfind("mysql:", 0) == 0) return leasehold::mysql::open(url);
+    if (url.rfind("mysql:", 0) == 0) return leasehold::mysql::open(url, settings);
 #endif
 #ifdef TICKET_SHOP_SQLITE
-    if (url.rfind("sqlite:", 0) == 0) return leasehold::sqlite::open(url);
+    if (url.rfind("sqlite:", 0) == 0) return leasehold::sqlite::open(url, settings);
 #endif
     throw leasehold::error(leasehold::errc::invalid_argument, "no driver for this URL");
 }
@@ -56,7 +58,7 @@ public:
         : db_(open(url)), is_guarded_(is_guarded), random_(seed) {
         leasehold::migrate(db_);
         session_.emplace(db_, leasehold::session_settings{.name = "ticket_shop"});
-        close();
+        drop_tables();
         run("CREATE TABLE shop_seat (id BIGINT PRIMARY KEY, status VARCHAR(10) NOT NULL,"
             " version BIGINT NOT NULL)");
         run("CREATE TABLE shop_sale (seat BIGINT NOT NULL, buyer BIGINT NOT NULL)");
@@ -65,9 +67,11 @@ public:
         }
     }
 
+    // Leaves nothing behind.
     void close() {
-        run("DROP TABLE IF EXISTS shop_seat");
-        run("DROP TABLE IF EXISTS shop_sale");
+        drop_tables();
+        session_->end();
+        leasehold::migrate_down(db_, 0);
     }
 
     // Everybody buys one seat, if there is one left; answers with how many were sold twice.
@@ -90,6 +94,11 @@ public:
     }
 
 private:
+    void drop_tables() {
+        run("DROP TABLE IF EXISTS shop_seat");
+        run("DROP TABLE IF EXISTS shop_sale");
+    }
+
     void visit(int buyer, const std::string& variant, std::mt19937 random) {
         std::vector<int> wanted(seats);
         std::iota(wanted.begin(), wanted.end(), 0);

@@ -36,6 +36,8 @@ CREATE TABLE leasehold_lock (
     lock_delay      BIGINT         NOT NULL DEFAULT 0 COMMENT 'how long closed after a death',
     revocations     BIGINT         NOT NULL DEFAULT 0 COMMENT 'requests to the holder to let go',
     metadata        VARBINARY(4000)    NULL COMMENT 'of the holder, UTF-8',
+    capacity        BIGINT         NOT NULL DEFAULT 0 COMMENT 'permits or places; 0: a mutex',
+    arrived         BIGINT         NOT NULL DEFAULT 0 COMMENT 'at a latch',
     PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (LENGTH(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_not_negative CHECK (fence >= 0),
@@ -43,6 +45,37 @@ CREATE TABLE leasehold_lock (
         (owner IS NULL AND session_id IS NULL AND expires_at IS NULL AND reentrant_count = 0)
         OR (owner IS NOT NULL AND (session_id IS NULL) <> (expires_at IS NULL)
             AND reentrant_count > 0))
+) ENGINE = InnoDB;
+
+-- One row per waiting acquire, first come first served: the row is granted from as it stands.
+CREATE TABLE leasehold_waiter (
+    lock_key     VARBINARY(255)  NOT NULL,
+    ticket       BIGINT          NOT NULL COMMENT 'the smallest is first; never used again',
+    owner        BINARY(16)      NOT NULL COMMENT '16 random bytes: of the grant it will be',
+    session_id   BINARY(16)      NOT NULL COMMENT 'waits while this session lives',
+    node_info    VARBINARY(255)  NOT NULL COMMENT 'for people',
+    mode         SMALLINT        NOT NULL DEFAULT 1 COMMENT '1: alone',
+    permits      BIGINT          NOT NULL DEFAULT 1,
+    hold_at_most BIGINT              NULL COMMENT 'microseconds of a fixed term, or null',
+    lock_delay   BIGINT          NOT NULL DEFAULT 0,
+    metadata     VARBINARY(4000)     NULL,
+    queued_at    BIGINT          NOT NULL,
+    PRIMARY KEY (lock_key, ticket)
+) ENGINE = InnoDB;
+
+-- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
+-- of such a key has no owner: it is the gate, and its fence counts the grants.
+CREATE TABLE leasehold_holder (
+    lock_key   VARBINARY(255) NOT NULL,
+    owner      BINARY(16)     NOT NULL COMMENT '16 random bytes of this grant',
+    session_id BINARY(16)     NOT NULL COMMENT 'lives with this session',
+    mode       SMALLINT       NOT NULL COMMENT 'what it keeps out; 0: of the dead',
+    permits    BIGINT         NOT NULL COMMENT 'how much of the capacity it has',
+    fence      BIGINT         NOT NULL COMMENT 'its token; 0: it only waits',
+    node_info  VARBINARY(255) NOT NULL COMMENT 'for people',
+    granted_at BIGINT         NOT NULL,
+    PRIMARY KEY (lock_key, owner),
+    CONSTRAINT leasehold_holder_not_negative CHECK (permits >= 0 AND fence >= 0)
 ) ENGINE = InnoDB;
 
 -- One row: no removed lock row had a fence above this, so new rows start there.
@@ -75,6 +108,16 @@ CREATE TABLE leasehold_run (
     CONSTRAINT leasehold_run_started_or_finished CHECK ((finished_at IS NULL) = (state = 1))
 ) ENGINE = InnoDB;
 
+-- The highest fencing token each resource of this database was shown, for data that is guarded by
+-- locks of another database.
+CREATE TABLE leasehold_fence_guard (
+    resource VARBINARY(255) NOT NULL COMMENT 'UTF-8, compared byte by byte',
+    fence    BIGINT         NOT NULL COMMENT 'only grows',
+    PRIMARY KEY (resource),
+    CONSTRAINT leasehold_fence_guard_resource_size CHECK (LENGTH(resource) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_fence_guard_fence_positive CHECK (fence > 0)
+) ENGINE = InnoDB;
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INT          NOT NULL,
@@ -87,9 +130,12 @@ CREATE TABLE leasehold_migration (
 
 INSERT INTO leasehold_migration (version, name, checksum, applied_at, finished)
 VALUES (
-    1, 'locks', 'b946288d4fa5a1ae59c1d6daaed912c871ef3ee7a81fe58e2cd0aa2f54df75a0',
+    1, 'locks', '0d6046ffb809a964bee109b11cf93da614552b049b29769e95c254e7bb316a8d',
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     2, 'runs', '1b8b0f7b9a213df682fa8def6f5af3a8d68c678885b7a3388be99b355212ad76',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    3, 'fence_guard', 'f9975867f5be708f1b61d20c7315a2610f21b1a43881da01ed8670b341cc08d1',
     UNIX_TIMESTAMP() * 1000000, 1
 );

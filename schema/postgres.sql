@@ -35,6 +35,8 @@ CREATE TABLE leasehold_lock (
     lock_delay      bigint      NOT NULL DEFAULT 0,  -- microseconds it stays closed after a death
     revocations     bigint      NOT NULL DEFAULT 0,  -- requests to this holder to let go
     metadata        text,                  -- of the holder, for people and for followers
+    capacity        bigint      NOT NULL DEFAULT 0,  -- permits or places there are; 0: a mutex
+    arrived         bigint      NOT NULL DEFAULT 0,  -- at a latch
     CONSTRAINT leasehold_lock_pkey PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (octet_length(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_positive CHECK (fence > 0),
@@ -42,6 +44,38 @@ CREATE TABLE leasehold_lock (
         (owner IS NULL AND session_id IS NULL AND expires_at IS NULL AND reentrant_count = 0)
         OR (owner IS NOT NULL AND (session_id IS NULL) <> (expires_at IS NULL)
             AND reentrant_count > 0))
+) WITH (fillfactor = 60);
+
+-- One row per waiting acquire, first come first served: the row is granted from as it stands.
+CREATE TABLE leasehold_waiter (
+    lock_key     bytea       NOT NULL,
+    ticket       bigint      NOT NULL,  -- its place: the smallest is first; never used again
+    owner        bytea       NOT NULL,  -- 16 random bytes: of the grant it will be
+    session_id   bytea       NOT NULL,  -- waits while this session lives
+    node_info    text        NOT NULL,  -- for people
+    mode         smallint    NOT NULL DEFAULT 1,  -- 1: alone
+    permits      bigint      NOT NULL DEFAULT 1,
+    hold_at_most bigint,                -- microseconds of a fixed term; null: with its session
+    lock_delay   bigint      NOT NULL DEFAULT 0,
+    metadata     text,
+    queued_at    timestamptz NOT NULL,
+    CONSTRAINT leasehold_waiter_pkey PRIMARY KEY (lock_key, ticket),
+    CONSTRAINT leasehold_waiter_owner_size CHECK (octet_length(owner) = 16)
+);
+
+-- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
+-- of such a key has no owner: it is the gate, and its fence counts the grants.
+CREATE TABLE leasehold_holder (
+    lock_key   bytea       NOT NULL,
+    owner      bytea       NOT NULL,  -- 16 random bytes of this grant
+    session_id bytea       NOT NULL,  -- lives with this session
+    mode       smallint    NOT NULL,  -- what it keeps out; see schema/README
+    permits    bigint      NOT NULL,  -- how much of the capacity it has
+    fence      bigint      NOT NULL,  -- its token; 0: it only waits
+    node_info  text        NOT NULL,  -- for people
+    granted_at timestamptz NOT NULL,
+    CONSTRAINT leasehold_holder_pkey PRIMARY KEY (lock_key, owner),
+    CONSTRAINT leasehold_holder_not_negative CHECK (permits >= 0 AND fence >= 0)
 ) WITH (fillfactor = 60);
 
 -- One row: no removed lock row had a fence above this, so new rows start one higher.
@@ -74,6 +108,16 @@ CREATE TABLE leasehold_run (
     CONSTRAINT leasehold_run_started_or_finished CHECK ((finished_at IS NULL) = (state = 1))
 ) WITH (fillfactor = 60);
 
+-- The highest fencing token each resource of this database was shown, for data that is guarded by
+-- locks of another database.
+CREATE TABLE leasehold_fence_guard (
+    resource bytea  NOT NULL,  -- UTF-8, compared byte by byte
+    fence    bigint NOT NULL,  -- only grows
+    CONSTRAINT leasehold_fence_guard_pkey PRIMARY KEY (resource),
+    CONSTRAINT leasehold_fence_guard_resource_size CHECK (octet_length(resource) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_fence_guard_fence_positive CHECK (fence > 0)
+) WITH (fillfactor = 60);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    integer     NOT NULL,
@@ -86,5 +130,6 @@ CREATE TABLE leasehold_migration (
 
 INSERT INTO leasehold_migration (version, name, checksum, finished)
 VALUES
-    (1, 'locks', '48489bf189bd6db38a0ea9f08ed3b9371ee003f8b5433728d5de45716f185292', true),
-    (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true);
+    (1, 'locks', 'eb0310fe767c03cd23dce64b40c3f46d8655b6c898bcbaa3f8753f301a6e1602', true),
+    (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true),
+    (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true);

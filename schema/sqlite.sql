@@ -26,22 +26,56 @@ CREATE TABLE leasehold_lock (
     lock_key        BLOB    NOT NULL PRIMARY KEY,  -- UTF-8, compared byte by byte
     fence           INTEGER NOT NULL,              -- the token of the last grant; only grows
     owner           BLOB,                          -- 16 random bytes of this grant; null: free
-    session_id      BLOB,                          -- lives with this session; null: free, or a term
+    session_id      BLOB,                          -- lives with it; null: free or fixed term
     node_info       TEXT    NOT NULL,              -- of the last holder, for people
     reentrant_count INTEGER NOT NULL,              -- 0: free
     changed_at      INTEGER NOT NULL,              -- of the last grant or, where free, release
-    expires_at      INTEGER,                       -- end of a fixed term; null: see session_id
+    expires_at      INTEGER,                       -- end of a fixed term, or null
     kind            INTEGER NOT NULL DEFAULT 1,    -- what the key is used as; see schema/README
     last_ticket     INTEGER NOT NULL DEFAULT 0,    -- of its queue; 0: nobody waits
     lock_delay      INTEGER NOT NULL DEFAULT 0,    -- microseconds it stays closed after a death
     revocations     INTEGER NOT NULL DEFAULT 0,    -- requests to this holder to let go
     metadata        TEXT,                          -- of the holder, for people and for followers
+    capacity        INTEGER NOT NULL DEFAULT 0,    -- permits or places there are; 0: a mutex
+    arrived         INTEGER NOT NULL DEFAULT 0,    -- at a latch
     CHECK (length(lock_key) BETWEEN 1 AND 255),
     CHECK (fence > 0),
     CHECK (
         (owner IS NULL AND session_id IS NULL AND expires_at IS NULL AND reentrant_count = 0)
         OR (owner IS NOT NULL AND (session_id IS NULL) <> (expires_at IS NULL)
             AND reentrant_count > 0))
+) WITHOUT ROWID;
+
+-- One row per waiting acquire, first come first served: the row is granted from as it stands.
+CREATE TABLE leasehold_waiter (
+    lock_key     BLOB    NOT NULL,
+    ticket       INTEGER NOT NULL,            -- its place: the smallest is first; never used again
+    owner        BLOB    NOT NULL,            -- 16 random bytes: of the grant it will be
+    session_id   BLOB    NOT NULL,            -- waits while this session lives
+    node_info    TEXT    NOT NULL,            -- for people
+    mode         INTEGER NOT NULL DEFAULT 1,  -- 1: alone
+    permits      INTEGER NOT NULL DEFAULT 1,
+    hold_at_most INTEGER,                     -- microseconds of a fixed term, or null
+    lock_delay   INTEGER NOT NULL DEFAULT 0,
+    metadata     TEXT,
+    queued_at    INTEGER NOT NULL,
+    PRIMARY KEY (lock_key, ticket),
+    CHECK (length(owner) = 16)
+) WITHOUT ROWID;
+
+-- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
+-- of such a key has no owner: it is the gate, and its fence counts the grants.
+CREATE TABLE leasehold_holder (
+    lock_key   BLOB    NOT NULL,
+    owner      BLOB    NOT NULL,  -- 16 random bytes of this grant
+    session_id BLOB    NOT NULL,  -- lives with this session
+    mode       INTEGER NOT NULL,  -- what it keeps out; see schema/README
+    permits    INTEGER NOT NULL,  -- how much of the capacity it has
+    fence      INTEGER NOT NULL,  -- its token; 0: it only waits
+    node_info  TEXT    NOT NULL,  -- for people
+    granted_at INTEGER NOT NULL,
+    PRIMARY KEY (lock_key, owner),
+    CHECK (permits >= 0 AND fence >= 0)
 ) WITHOUT ROWID;
 
 -- One row: no removed lock row had a fence above this, so new rows start one higher.
@@ -77,6 +111,15 @@ CREATE TABLE leasehold_run (
     CHECK ((finished_at IS NULL) = (state = 1))
 ) WITHOUT ROWID;
 
+-- The highest fencing token each resource of this database was shown, for data that is guarded by
+-- locks of another database.
+CREATE TABLE leasehold_fence_guard (
+    resource BLOB    NOT NULL PRIMARY KEY,  -- UTF-8, compared byte by byte
+    fence    INTEGER NOT NULL,              -- only grows
+    CHECK (length(resource) BETWEEN 1 AND 255),
+    CHECK (fence > 0)
+) WITHOUT ROWID;
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INTEGER NOT NULL PRIMARY KEY,
@@ -88,5 +131,6 @@ CREATE TABLE leasehold_migration (
 
 INSERT INTO leasehold_migration (version, name, checksum, finished)
 VALUES
-    (1, 'locks', 'f8a076acc86b6b64aba40eb8a9ee30c8180a59e9b169b4335a2650a930736d11', 1),
-    (2, 'runs', '8d84f6b7dc39cf2c27937e54db44d79687d7890787d1fbf02e20812e4f1bf589', 1);
+    (1, 'locks', '68292fd5f6c2f9381a1dafb66d92949221881e442ecb865a41491aa65ea64e28', 1),
+    (2, 'runs', '8d84f6b7dc39cf2c27937e54db44d79687d7890787d1fbf02e20812e4f1bf589', 1),
+    (3, 'fence_guard', 'a1a1a732c7ac0704f592bdc90b561630cc8f3b84f3607deb50455ab0414d07e8', 1);

@@ -10,8 +10,29 @@
 //
 // A mapping is held against the database before the first statement that uses it, so that a name
 // or a type that is wrong is a clear error and cannot hurt the transaction it is used in: by
-// check(db) when a program starts, or else by the first use. What cannot be right is an error; an
-// index that is missing is a warning.
+// check(db) when a program starts, or else by the first use. What cannot be right is an error, with
+// the ALTER TABLE that cures it; an index that is missing is a warning.
+//
+// Errors: no such table or column; another type than the role needs; a value that is not of its
+// column's type; a key without an index that is unique at every moment (DEFERRABLE, partial), or
+// that may be null; one column in two roles; a role that a claim changes and that is part of the
+// key, generated, NOT NULL where a claim leaves null, or what the table is partitioned by
+// (PostgreSQL); a version of 8 or 16 bits; an expiry whose seconds are too coarse for the term.
+// On PostgreSQL a right that is missing is errc::permission_denied before it is needed, since the
+// refusal would abort: USAGE of the schema, SELECT of the columns it reads, UPDATE of those a claim
+// changes, and to lock rows UPDATE of any; only versioned_claim's read() needs no UPDATE.
+// Warnings, to the observer: no index for several rows, or for those whose term has passed, which
+// is one on state and expires_at; on MySQL and MariaDB a time_kind::instant in a session with
+// daylight saving; a version of 32 bits or that may be null; an expiry without milliseconds, which
+// the engine rounds; on SQLite a primary key that may be null; on PostgreSQL a row_claim that asks
+// for what the table is partitioned by: where somebody moves a row to another partition, who claims
+// it at that moment is aborted (40001).
+//
+// A value is an integer, a number, text or bytes as its column is; digits as text are a number;
+// truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; of an enumeration it is a label,
+// letter by letter; for any other type text as the engine has it (a UUID or a date is looked at).
+// What has no order, as PostgreSQL's json, is neither compared nor ordered by. SQLite's columns of
+// no type take anything.
 //
 // Threads: plain values.
 #include <chrono>
@@ -70,7 +91,10 @@ inline order_by descending(std::string column) {
 
 // What the columns that hold times are. All of them are read and written by the database's clock.
 enum class time_kind {
-    // PostgreSQL timestamptz; MySQL and MariaDB TIMESTAMP; on SQLite the same as `utc`.
+    // PostgreSQL timestamptz; MySQL and MariaDB TIMESTAMP; on SQLite the same as `utc`. MySQL and
+    // MariaDB reckon with these in the time zone of the session: where that has daylight saving, a
+    // term that meets the change is an hour longer or shorter, and in spring may be refused as a
+    // time that does not exist. Use a session in UTC there, or one of the others.
     instant = 1,
     // Without a zone, and holding UTC: PostgreSQL timestamp; MySQL and MariaDB DATETIME; SQLite
     // TEXT as `strftime('%Y-%m-%d %H:%M:%f')` writes it.

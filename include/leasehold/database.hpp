@@ -37,7 +37,9 @@ struct table_names {
 
 struct database_settings {
     table_names names;
-    int connections_max = 8;  // 1 to 1000; each session keeps one more for its heartbeat
+    // 1 to 1000; each session keeps one more for its heartbeat, and each database handle one while
+    // calls wait for keys.
+    int connections_max = 8;
     std::chrono::milliseconds connect_timeout{5000};   // to get one connection open; 100 ms to 1 h
     std::chrono::milliseconds acquire_timeout{10000};  // to get a pooled one; 1 ms to 1 h
     std::chrono::milliseconds statement_timeout{10000};  // per statement; 100 ms to 1 h

@@ -19,6 +19,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace leasehold {
 
@@ -41,6 +42,7 @@ enum class errc {
     unsupported = 14,        // this engine, version or build cannot do it
     busy = 15,  // only from the Lockable adapters: the key is held and waiting was refused
     database_error = 16,  // anything else the database said
+    would_deadlock = 17,  // waiting would never end: whoever has the key waits for us
 };
 
 // What the database said, for logs and for programs that know their engine.
@@ -67,6 +69,9 @@ public:
     // The request was sent and its answer was lost: it may have been done, or not. Never repeated
     // blindly by the library; operations on leases settle it by asking with the owner id.
     bool outcome_is_unknown() const noexcept { return facts_->outcome_unknown; }
+
+    // In the words of the standard library, where it has one; otherwise std::errc{}.
+    std::errc condition() const noexcept;
 
     const std::string& sqlstate() const noexcept { return facts_->sqlstate; }
     int native_code() const noexcept { return facts_->native_code; }

@@ -29,6 +29,7 @@ public:
 
     std::string bytes() const { return {bytes_.begin(), bytes_.end()}; }
     std::string text() const;
+    // NOLINTNEXTLINE(modernize-use-nullptr): what compares it is taken for a null pointer
     auto operator<=>(const identity&) const = default;
 
 private:
@@ -42,6 +43,7 @@ using session_id = identity;
 // holder that lost its lease and does not know it yet (Kleppmann 2016; Chubby's sequencer).
 struct fencing_token {
     std::int64_t number = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): as above
     auto operator<=>(const fencing_token&) const = default;
 };
 

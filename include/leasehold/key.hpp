@@ -23,7 +23,7 @@ public:
     key(const std::string& name) : key(std::string_view{name}) {}
 
     const std::string& name() const noexcept { return name_; }
-    auto operator<=>(const key&) const = default;
+    auto operator<=>(const key&) const = default;  // NOLINT(modernize-use-nullptr)
 
 private:
     std::string name_;

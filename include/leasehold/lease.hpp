@@ -19,7 +19,8 @@
 // Does not promise: that the thread notices in time. Between two instructions a process can be
 // paused for minutes; only verify_in, or a store that compares tokens, is safe against that.
 //
-// Threads: one lease, one thread at a time, but lost(), why_lost() and held_locally() from any.
+// Threads: one lease, one thread at a time, but lost(), why_lost(),
+// revoke_requested() and held_locally() from any.
 // Errors: leasehold::error; a destructor never throws and reports to the observer instead.
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,7 @@
 #include "leasehold/database.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
+#include "leasehold/lock_kind.hpp"
 #include "leasehold/session.hpp"
 
 namespace leasehold {
@@ -47,6 +49,13 @@ struct lock_info {
     std::chrono::microseconds held_for{0};  // since the grant, by the database's clock
     // Until the holder would lose it, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
+    std::string metadata;      // the holder's own words; empty: none
+    std::int64_t waiters = 0;  // live ones in its queue; a refused try counts none
+    // Of keys that several can hold, the above is of one holder; these are of it, and of all.
+    lock_kind kind = lock_kind::mutex;
+    hold_mode mode = hold_mode::exclusive;
+    std::int64_t permits = 0;  // of a semaphore: how many it has
+    std::int64_t holders = 0;  // how many hold the key, each with an entry of its own in a list
 };
 
 enum class release_outcome {
@@ -74,6 +83,9 @@ public:
     // others, and heartbeats. Set a flag, signal a thread.
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
+    // Fires when somebody asked the holder to let go (see request_revoke in inspect.hpp): with its
+    // next heartbeat, never for a fixed term. What to do about it is the holder's to decide.
+    std::stop_token revoke_requested() const noexcept;
     // By the local deadline alone; asks nobody.
     bool held_locally() const noexcept;
     local_clock::time_point deadline() const noexcept;

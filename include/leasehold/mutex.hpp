@@ -14,23 +14,45 @@
 // Promises: while a lease is live by the database's clock, nobody else is granted one. Each grant's
 // token is greater than the one before, also across release, expiry, crash and clean-up. A refused
 // try writes nothing to the database.
-// Does not promise: fairness. A waiting acquire asks again at jittered intervals (poll_min to
-// poll_max), holding no connection in between.
 //
-// Waiting ends early when the session is lost: the call then throws session_lost.
+// Waiting calls queue, first come first served, in the database: whoever releases the key makes the
+// first live waiter its owner in the same commit, and tells it.
+//
+// | a waiting call …               | its place in the queue              | and returns          |
+// |--------------------------------|-------------------------------------|----------------------|
+// | is first when the key is freed | becomes the grant                   | a lease              |
+// | runs out of time, is cancelled | goes; if it was granted meanwhile:  | empty; or that lease |
+// | its session is lost or ended   | is passed over, and goes            | throws session_lost  |
+// | its process dies               | is passed over when its session did | –                    |
+// | its row is lost (an operator)  | is taken anew, at the end           | –                    |
+//
+// It learns of its turn from a release in its own process at once, from others by a bell where the
+// database has one (PostgreSQL; on SQLite the file itself), and by a look every poll_min to
+// poll_max in any case: one statement for everybody who waits on one database handle. It holds no
+// pooled connection meanwhile.
+// Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
+// before those who wait for it; so may a waiting call with its first try. Waiting calls that come
+// while a transaction with a proof is open queue when that has ended, in any order.
+//
 // Where the answer to a try was lost on the way, the library asks again with the owner id; when
 // that too fails the call throws an error whose outcome_is_unknown(), and the session goes on
 // settling it, so that a grant nobody knows of does not outlive that by more than moments.
 //
 // Threads: distinct objects, safe; one mutex object, safe.
-// Errors: invalid_argument for a bad key or setting; otherwise what the database says.
+// Errors: invalid_argument for a bad key or setting, or a key in use as something else than a
+// mutex; would_deadlock; otherwise what the database says.
+//
+// Source: hand-over into the place the successor looks at, after Mellor-Crummey and Scott (1991);
+// lock_delay after Burrows, "The Chubby lock service" (2006).
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
+#include "leasehold/pending_lease.hpp"
 #include "leasehold/session.hpp"
 
 namespace leasehold {
@@ -40,10 +62,23 @@ struct mutex_settings {
     // the token stays. The object is the identity, never the thread.
     bool recursive = false;
     // A fixed term, 1 ms to 366 days, instead of a life with the session: nobody renews it, and it
-    // outlives the process. For tasks that must not run twice within a time.
+    // outlives the process. For tasks that must not run twice within a time. A call that waits gets
+    // its term at the hand-over; one whose process died while it waited may still be handed the key
+    // within the session's ttl, and then nobody has it until the term is over, or force_release().
     std::optional<std::chrono::microseconds> hold_at_most{};
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    // For so long after a holder *died* the key stays closed, 0 to 60 s: what it sent last has time
+    // to arrive where nothing compares tokens. Not after a release, nor after force_release().
+    std::chrono::microseconds lock_delay{0};
+    // For people and programs who ask who holds the key: UTF-8, at most 4,000 bytes.
+    std::string metadata{};
+    // Throws would_deadlock instead of waiting in a circle: for a key whose holder waits, perhaps
+    // through others, for one of this session's. Of those who close a circle at the same moment at
+    // least one is refused, and perhaps more. Off by default, because a session with several
+    // threads is not one waiter: that another thread of it waits need not keep this one's keys
+    // from being released. Holders of a fixed term are in no circle.
+    bool detects_deadlock = false;
 };
 
 class mutex {
@@ -60,6 +95,18 @@ public:
     // Waits at most so long; zero or less asks once.
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
+
+    // Asks once, in a transaction of the caller's: what is got stands or falls with it, see
+    // pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also where it
+    // recurses; the transaction goes on. Read what the key protects after this call, not before.
+    // Costs, beside one statement or two in the transaction, a try on a connection of leasehold's
+    // own; one more than connections_max is opened rather than waited for.
+    // Errors, none of which ends the transaction: wrong_transaction where none is open, where it is
+    // of another engine or database, and at any level of isolation but READ COMMITTED (the default
+    // of MySQL and MariaDB is another), on SQLite where it has read before somebody else wrote;
+    // session_lost; read_only, schema_missing and permission_denied where the transaction may not
+    // change leasehold's tables.
+    std::optional<pending_lease> try_acquire_in(transaction_ref tx);
 
     const leasehold::key& key() const noexcept;
 

@@ -29,6 +29,7 @@ enum class event_kind {
     reconnected = 9,          // a lost connection was replaced
     reaped = 10,              // rows of the dead were cleaned; number says how many
     warning = 11,             // a setting or server that weakens a promise; see detail
+    revoke_requested = 12,    // somebody asks the holder of a lease to let go
 };
 
 struct event {

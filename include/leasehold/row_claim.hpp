@@ -22,7 +22,8 @@
 // Promises: never more than n rows. Nobody else who claims, updates or deletes them can have them
 // at the same time. Contention is an answer, never an exception, and never waits inside the
 // database: a wait is a bounded series of tries. No setting of the connection is touched, and on
-// PostgreSQL your transaction is never left aborted by it.
+// PostgreSQL your transaction is not left aborted by it: the one exception are rows that others
+// move from one partition to another, of which check() warns.
 // Does not promise: fairness of waiting; on PostgreSQL the order of rows whose order columns were
 // being changed; anything about rows outside of the table.
 // `busy` is what the database showed at that moment: the other may be gone by now.
@@ -33,14 +34,18 @@
 // that lock is refused the answer is busy. Begin with BEGIN IMMEDIATE: a transaction that has read
 // before somebody else wrote cannot write any more (errc::transient).
 // MySQL and MariaDB keep every row lock until your transaction ends, also those a refused nowait or
-// wait of several rows had got.
+// wait of several rows had got; and at REPEATABLE READ a claim by a key that is not there locks the
+// gap it would be in, so that nobody else can insert into that until then; the row stays locked
+// where it is not as `where` says; and one that was deleted since your snapshot is busy, not none.
 //
 // Isolation: READ COMMITTED on PostgreSQL, since a conflict would abort your transaction at another
-// level; on MySQL and MariaDB too for claims of several, which would lock the gaps between the rows
-// and stop others' inserts, and READ COMMITTED or REPEATABLE READ by key. There the session's level
-// counts (the one-time SET TRANSACTION does not show). Else errc::wrong_transaction.
-// An index must serve `where` and `order`: without one MySQL and MariaDB lock every row they sort,
-// and the next claimer gets nothing. check() warns; there, the index that was found is forced.
+// level, and not READ ONLY; on MySQL and MariaDB too for claims of several, which would lock the
+// gaps between the rows and stop others' inserts, and READ COMMITTED or REPEATABLE READ by key.
+// There the session's level counts (the one-time SET TRANSACTION does not show), and REPEATABLE
+// READ with MariaDB's innodb_snapshot_isolation, on by default since 11.6, is as on PostgreSQL.
+// Else errc::wrong_transaction. An index must serve `where` and `order`: without one MySQL and
+// MariaDB lock every row they sort, and the next claimer gets nothing. check() warns; there, the
+// index that was found is forced.
 //
 // Errors and threads: as versioned_claim.hpp says.
 // Source: WL#3597 "Skip locked"; PostgreSQL manual, "The Locking Clause".

@@ -19,17 +19,32 @@
 // | claimed, without or before its term  | nothing   | done                                   |
 // | claimed, past its term (`expires_at`)| a row     | lost, also if nobody has claimed since |
 // | claimed again by somebody else       | nothing   | lost                                   |
-// | finished                             | nothing   | lost                                   |
+// | finished                             | nothing   | lost; `update` through its row: done   |
 // | locked by a transaction still open   | nothing   | busy, when `patience` has run out      |
 // | not there                            | nothing   | lost                                   |
 //
 // Available: `state` is at `from`; without a state column `claimed_by` is null, or `expires_at` is;
 // or the claim's term has passed; and all of `available` holds.
 //
+// A row is what became of it through a transaction. Where that did not certainly commit, because
+// it was rolled back or the answer to its commit was lost, the row is void: its version is one
+// that somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by` a
+// void row can change no claim of somebody else's: from its claim to its release whatever is done
+// through a row also compares who, and the name that is chosen for you differs from claim to claim.
+// Without it, and through a row that was only read or has been released, nothing can tell. The
+// column has to give back letter by letter what was put in: with a trigger that writes another name
+// every change is lost.
+//
 // Promises: of all who try one version at most one wins. Contention is an answer, never an
-// exception: no attempt waits for a lock, and on PostgreSQL none leaves your transaction aborted.
+// exception: no attempt waits for the row, and on PostgreSQL none leaves your transaction aborted.
 // A batch loses single rows to others, never all of them because of one.
-// Does not promise: anything about writers that change a row without adding to its version; that
+// Does not promise: that whatever else your own columns bring with them does not wait or fail as in
+// any UPDATE: a unique value that an open transaction has just used, a foreign key you change, a
+// trigger, a constraint. On PostgreSQL, where a changed column is in a unique index, whoever is
+// just checking a foreign key to the row has it locked (nothing; busy); on MySQL and MariaDB a
+// change of what foreign keys refer to waits for their checks. Nor anything about writers that
+// change a row without adding to its version, or move it to another partition at the moment of a
+// claim, which PostgreSQL answers by aborting it (40001); that
 // the columns a row comes with are newer than the read that found it; that a claim outlives the
 // rollback of the transaction it was made in.
 //
@@ -39,17 +54,25 @@
 // Isolation: READ COMMITTED on PostgreSQL (elsewhere a conflict would abort your transaction);
 // READ COMMITTED or REPEATABLE READ on MySQL and MariaDB, by what the session says (the one-time
 // SET TRANSACTION does not show there), where REPEATABLE READ offers candidates of an old snapshot
-// and finds fewer. Another level is errc::wrong_transaction.
+// and finds fewer, keeps a lock on the row where a change is lost, and on the gap where a key is
+// not there, until your transaction ends; a change of a row deleted since your snapshot is busy.
+// Another level is errc::wrong_transaction, and so is REPEATABLE READ with MariaDB's
+// innodb_snapshot_isolation (on by default since 11.6), which rolls back whoever meets a newer row;
+// on PostgreSQL a READ ONLY transaction is errc::read_only.
 // SQLite has one writer: every call but read() first takes the write lock of your transaction, for
 // as long as your handle's busy time-out says; where it is refused, a claim is empty and a change
 // busy. Begin with BEGIN IMMEDIATE: a transaction that has read before somebody else wrote cannot
-// write any more (errc::transient). Terms go by the machine's wall clock there.
+// write any more (errc::transient). Terms go by the machine's wall clock there; on MySQL and
+// MariaDB see time_kind::instant for sessions with daylight saving.
 //
 // Errors: invalid_argument for a mapping or argument that can never work; schema_mismatch where the
-// database is not as the mapping says; wrong_transaction where none is open, it has failed, the
-// connection is in pipeline mode, or it is of another engine than the one first used. All before
-// anything is sent that could hurt.
-// Threads: safe; copies share what they know of the table. One object, one database.
+// database is not as the mapping says; constraint where the version is the greatest its column
+// holds (a claim of several passes over such rows); wrong_transaction where none is open, it has
+// failed, the connection is in pipeline mode, or it is of another engine than the one first used.
+// All before anything is sent that could hurt.
+// What was looked up of the table, rights included, is looked up again before it refuses an
+// argument.
+// Threads: safe; copies share what they know of the table. One object, one database, one user.
 // Source: "optimistic offline lock", Fowler 2002; Kung and Robinson 1981.
 #include <chrono>
 #include <cstdint>
@@ -66,17 +89,19 @@ namespace leasehold {
 struct versioned_mapping {
     qualified_name table{};
     std::vector<std::string> key{};  // 1 or more columns, together unique
-    std::string version{};           // a NOT NULL integer
+    std::string version{};           // a NOT NULL integer, counted up to 2^63 - 1 at most
     state_column state{};
     std::vector<condition> available{};  // what must hold of a row besides, to be claimed
     std::vector<order_by> order{};       // needed to claim more than one
-    std::string claimed_by{};            // a text column: who, for people
+    std::string claimed_by{};            // a text column: who
     std::string claimed_at{};
     std::string expires_at{};          // when the claim's term ends; null: never
     std::chrono::microseconds term{};  // with expires_at: 1 ms to 366 days
     time_kind times = time_kind::instant;
     std::vector<std::string> columns{};  // what a row comes with
-    // What goes into claimed_by; empty: "claim@host:pid".
+    // What goes into claimed_by; empty: "claim@host:pid" and a tag that each claim has of its own,
+    // with as much of the former as a narrow column has room for, which needs 12 characters. One
+    // you choose is compared too, and does not end in a blank.
     std::string claimant{};
     // How long update, finish and release go on asking while another transaction has the row
     // locked; 0 to 1 h, zero asks once.
@@ -89,6 +114,7 @@ struct versioned_row {
     std::int64_t version = 0;  // that this row has now, by what was done through it
     row columns;               // those of the mapping, as they were before the claim
     bool is_claimed = false;   // by whoever has this object
+    std::string claimed_as{};  // what its claim put into claimed_by; empty: not compared
 };
 
 enum class change_outcome {

@@ -29,6 +29,8 @@ CREATE TABLE {prefix}lock (
     lock_delay      bigint      NOT NULL DEFAULT 0,  -- microseconds it stays closed after a death
     revocations     bigint      NOT NULL DEFAULT 0,  -- requests to this holder to let go
     metadata        text,                  -- of the holder, for people and for followers
+    capacity        bigint      NOT NULL DEFAULT 0,  -- permits or places there are; 0: a mutex
+    arrived         bigint      NOT NULL DEFAULT 0,  -- at a latch
     CONSTRAINT {bare}lock_pkey PRIMARY KEY (lock_key),
     CONSTRAINT {bare}lock_key_size CHECK (octet_length(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT {bare}lock_fence_positive CHECK (fence > 0),
@@ -36,6 +38,38 @@ CREATE TABLE {prefix}lock (
         (owner IS NULL AND session_id IS NULL AND expires_at IS NULL AND reentrant_count = 0)
         OR (owner IS NOT NULL AND (session_id IS NULL) <> (expires_at IS NULL)
             AND reentrant_count > 0))
+) WITH (fillfactor = 60);
+
+-- One row per waiting acquire, first come first served: the row is granted from as it stands.
+CREATE TABLE {prefix}waiter (
+    lock_key     bytea       NOT NULL,
+    ticket       bigint      NOT NULL,  -- its place: the smallest is first; never used again
+    owner        bytea       NOT NULL,  -- 16 random bytes: of the grant it will be
+    session_id   bytea       NOT NULL,  -- waits while this session lives
+    node_info    text        NOT NULL,  -- for people
+    mode         smallint    NOT NULL DEFAULT 1,  -- 1: alone
+    permits      bigint      NOT NULL DEFAULT 1,
+    hold_at_most bigint,                -- microseconds of a fixed term; null: with its session
+    lock_delay   bigint      NOT NULL DEFAULT 0,
+    metadata     text,
+    queued_at    timestamptz NOT NULL,
+    CONSTRAINT {bare}waiter_pkey PRIMARY KEY (lock_key, ticket),
+    CONSTRAINT {bare}waiter_owner_size CHECK (octet_length(owner) = 16)
+);
+
+-- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
+-- of such a key has no owner: it is the gate, and its fence counts the grants.
+CREATE TABLE {prefix}holder (
+    lock_key   bytea       NOT NULL,
+    owner      bytea       NOT NULL,  -- 16 random bytes of this grant
+    session_id bytea       NOT NULL,  -- lives with this session
+    mode       smallint    NOT NULL,  -- what it keeps out; see schema/README
+    permits    bigint      NOT NULL,  -- how much of the capacity it has
+    fence      bigint      NOT NULL,  -- its token; 0: it only waits
+    node_info  text        NOT NULL,  -- for people
+    granted_at timestamptz NOT NULL,
+    CONSTRAINT {bare}holder_pkey PRIMARY KEY (lock_key, owner),
+    CONSTRAINT {bare}holder_not_negative CHECK (permits >= 0 AND fence >= 0)
 ) WITH (fillfactor = 60);
 
 -- One row: no removed lock row had a fence above this, so new rows start one higher.

@@ -2,52 +2,63 @@
 
 #include <algorithm>
 
+#include "claim/value_check.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
+#include "session/taking_part.hpp"
 
 namespace leasehold {
 namespace {
 
-void require_transaction(connection& inside, std::string_view what) {
-    const std::string name{what};
-    switch (inside.state()) {
-        case connection_state::in_transaction:
-            return;
-        case connection_state::idle:
-            throw error(
-                errc::wrong_transaction,
-                name + " needs a transaction that is open: begin one, claim, write, commit"
-            );
-        case connection_state::failed:
-            throw error(
-                errc::wrong_transaction,
-                name + " got a transaction that has failed: roll it back and begin another one"
-            );
-        case connection_state::lost:
-            break;
-    }
-    throw error(errc::connection_lost, name + " got a connection that is lost: connect again");
+// On PostgreSQL the refusal would abort the transaction it is tried in.
+[[noreturn]] void deny(const std::string& table, const std::string& right) {
+    throw error(
+        errc::permission_denied,
+        "the user of this connection may not use rows of table " + table + ": grant " + right
+    );
 }
 
-const column_shape& column_of(const known_table& table, const std::string& name) {
-    const auto found =
-        std::find_if(table.columns.begin(), table.columns.end(), [&](const column_shape& each) {
-            return table.dialect->is_same_column(each.name, name);
-        });
-    if (found != table.columns.end()) return *found;
-    throw error(errc::invalid_argument, "the table has no column " + name);
+void require_right(const known_table& table, const column_shape& column, value_use use) {
+    const bool is_stored = use == value_use::stored;
+    if (is_stored ? column.may_be_changed : column.may_be_read) return;
+    deny(
+        table.name,
+        (is_stored ? "the right to UPDATE column " : "the right to SELECT column ") + column.name
+    );
 }
 
-void require_fit(const known_table& table, const std::string& name, const value& given) {
+void require_fit(
+    const known_table& table, const std::string& name, const value& given, value_use use
+) {
     const column_shape& column = column_of(table, name);
-    if (!table.dialect->is_typed() || fits(given, column.kind)) return;
+    require_right(table, column, use);
+    const std::string clause = misfit(column, given, use);
+    if (clause.empty()) return;
+    throw error(errc::invalid_argument, "column " + name + " " + clause);
+}
+
+void require_due(const known_table& table, const std::string& name, time_kind times) {
+    const column_shape& column = column_of(table, name);
+    require_right(table, column, value_use::compared);
+    const auto kinds = kinds_of(times, table.engine);
+    if (std::find(kinds.begin(), kinds.end(), column.kind) != kinds.end()) return;
     throw error(
         errc::invalid_argument,
-        "column " + name + " is " + column.type + ", which the value given for it is not"
+        "column " + name + " is " + column.type + ", and only " + name_of(kinds.front()) +
+            " can be due"
     );
 }
 
 }  // namespace
+
+const column_shape& column_of(const known_table& table, const std::string& name) {
+    if (const auto* found = find_column(*table.dialect, table.columns, name)) return *found;
+    throw error(errc::invalid_argument, "the table has no column " + name);
+}
+
+void claim_table::require_right_to_change(const known_table& table) {
+    if (!table.change_denied.empty()) deny(table.name, table.change_denied);
+}
 
 std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
     const auto found = std::make_shared<known_table>();
@@ -60,17 +71,27 @@ std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
     const table_shape shape = found->dialect->look_up(inside, need.table);
     mapping_verdict verdict = judge(need, shape, *found->dialect);
     if (!verdict.problem.empty()) throw error(errc::schema_mismatch, verdict.problem);
+    if (!verdict.read_denied.empty()) deny(need.table.name, verdict.read_denied);
+    found->name = need.table.name;
+    found->change_denied = std::move(verdict.change_denied);
     found->columns = shape.columns;
     found->index = verdict.index;
+    found->late_index = verdict.late_index;
     found->warnings = std::move(verdict.warnings);
     return found;
 }
 
-std::vector<std::string> claim_table::check(connection& inside) {
+std::shared_ptr<const known_table> claim_table::look_again(connection& inside) {
     auto found = look(inside);
     const std::lock_guard guard{mutex_};
     known_ = found;
-    return found->warnings;
+    return found;
+}
+
+std::vector<std::string> claim_table::check(connection& inside) {
+    const auto known = look_again(inside);
+    require_right_to_change(*known);
+    return known->warnings;
 }
 
 void claim_table::check(const database& db) {
@@ -79,7 +100,9 @@ void claim_table::check(const database& db) {
     for (const std::string& each : warnings) db.inner()->tell({event_kind::warning, "", 0, each});
 }
 
-std::shared_ptr<const known_table> claim_table::enter(connection& inside, std::string_view what) {
+std::shared_ptr<const known_table> claim_table::look_once(
+    connection& inside, std::string_view what
+) {
     require_transaction(inside, what);
     {
         const std::lock_guard guard{mutex_};
@@ -93,18 +116,40 @@ std::shared_ptr<const known_table> claim_table::enter(connection& inside, std::s
         }
         if (known_) return known_;
     }
-    check(inside);
-    const std::lock_guard guard{mutex_};
-    return known_;
+    return look_again(inside);
 }
 
-void require_values(const known_table& table, const std::vector<condition>& conditions) {
+void require_values(
+    const known_table& table, const std::vector<condition>& conditions, time_kind times
+) {
     require_conditions(conditions);
-    for (const condition& each : conditions) require_fit(table, each.column, each.than);
+    for (const condition& each : conditions) {
+        if (each.is == comparison::is_due) {
+            require_due(table, each.column, times);
+        } else {
+            require_fit(table, each.column, each.than, value_use::compared);
+        }
+    }
 }
 
 void require_values(const known_table& table, const assignments& to) {
-    for (const assignment& each : to) require_fit(table, each.column, each.to);
+    for (std::size_t at = 0; at < to.size(); ++at) {
+        const assignment& each = to[at];
+        require_fit(table, each.column, each.to, value_use::stored);
+        const column_shape& column = column_of(table, each.column);
+        const char* why = nullptr;
+        if (column.is_generated) why = " is written by the database alone";
+        if (column.is_partition_key) {
+            why =
+                " is what the table is partitioned by: the row would move, which aborts the "
+                "transactions of others who meet it";
+        }
+        for (std::size_t before = 0; before < at; ++before) {
+            if (!table.dialect->is_same_column(to[before].column, each.column)) continue;
+            why = " is assigned twice";
+        }
+        if (why != nullptr) throw error(errc::invalid_argument, "column " + each.column + why);
+    }
 }
 
 void require_key(
@@ -121,8 +166,30 @@ void require_key(
         if (values[at].is_null()) {
             throw error(errc::invalid_argument, "column " + key[at] + " of a key is null");
         }
-        require_fit(table, key[at], values[at]);
+        require_fit(table, key[at], values[at], value_use::key);
     }
+}
+
+bool is_any_referable(const known_table& table, const std::vector<std::string>& columns) {
+    return std::any_of(columns.begin(), columns.end(), [&](const std::string& each) {
+        return !each.empty() && column_of(table, each).is_referable;
+    });
+}
+
+value as_sent(const known_table& table, const std::string& column, const value& given) {
+    return given.is_null() ? given : table.dialect->as_sent(column_of(table, column), given);
+}
+void make_sendable(const known_table& table, std::vector<condition>& conditions) {
+    for (condition& each : conditions) each.than = as_sent(table, each.column, each.than);
+}
+parameters as_sent(
+    const known_table& table, const std::vector<std::string>& key, const parameters& values
+) {
+    parameters sent;
+    for (std::size_t at = 0; at < key.size(); ++at) {
+        sent.push_back(as_sent(table, key[at], values[at]));
+    }
+    return sent;
 }
 
 }  // namespace leasehold

@@ -12,18 +12,25 @@
 
 #include "claim/mapping_check.hpp"
 #include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
 #include "store/store.hpp"
 
 namespace leasehold {
 
 // A table that was looked at.
 struct known_table {
+    std::string name;
     leasehold::engine engine{};
     std::shared_ptr<const claim_store> dialect;
     std::vector<column_shape> columns;
     std::string index;
+    std::string late_index;
     std::vector<std::string> warnings;
+    std::string change_denied;  // the right the user lacks to claim or change rows; empty: none
 };
+
+// What an operation is about to do with the table.
+enum class table_use { read = 1, changed = 2 };
 
 class claim_table {
 public:
@@ -36,10 +43,47 @@ public:
     void check(const database& db);
 
     // For every operation: a transaction that can be taken part in, and the table, looked at if it
-    // was not before. Throws wrong_transaction and what check() throws.
-    std::shared_ptr<const known_table> enter(connection& inside, std::string_view what);
+    // was not before. Throws wrong_transaction and what check() throws; to be read it needs fewer
+    // rights. `require` throws where the arguments do not fit. Rights and arguments are judged anew
+    // with the table looked at anew before they are refused, since a right may have been granted, a
+    // column widened or a label added.
+    template <class Require>
+    std::shared_ptr<const known_table> enter(
+        connection& inside, std::string_view what, table_use use, Require&& require
+    ) {
+        auto known = look_once(inside, what);
+        const auto judge = [&] {
+            if (use == table_use::changed) require_right_to_change(*known);
+            require(*known);
+        };
+        try {
+            judge();
+            return known;
+        } catch (const error&) {
+            known = look_again(inside);
+        }
+        judge();
+        return known;
+    }
+
+    // Runs what names the table's index; where that is gone by now, once more with the table
+    // looked at anew.
+    template <class Run>
+    auto with_index(connection& inside, std::shared_ptr<const known_table>& known, Run&& run) {
+        try {
+            return run();
+        } catch (const error& failure) {
+            if (!known->dialect->lacks_index(failure)) throw;
+        }
+        known = look_again(inside);
+        return run();
+    }
+
+    std::shared_ptr<const known_table> look_again(connection& inside);
 
 private:
+    static void require_right_to_change(const known_table& table);
+    std::shared_ptr<const known_table> look_once(connection& inside, std::string_view what);
     std::shared_ptr<const known_table> look(connection& inside) const;
 
     const std::function<table_need(engine)> need_on_;
@@ -48,10 +92,24 @@ private:
 };
 
 // Throws invalid_argument where a value cannot be one of that column, or the column is not there.
-void require_values(const known_table& table, const std::vector<condition>& conditions);
+void require_values(
+    const known_table& table, const std::vector<condition>& conditions, time_kind times
+);
 void require_values(const known_table& table, const assignments& to);
 void require_key(
     const known_table& table, const std::vector<std::string>& key, const parameters& values
 );
+
+// Throws invalid_argument where there is none.
+const column_shape& column_of(const known_table& table, const std::string& name);
+// Whether foreign keys could refer to one of these. Empty names are of columns a mapping lacks.
+bool is_any_referable(const known_table& table, const std::vector<std::string>& columns);
+
+// Values as the engine takes them for those columns.
+value as_sent(const known_table& table, const std::string& column, const value& given);
+parameters as_sent(
+    const known_table& table, const std::vector<std::string>& key, const parameters& values
+);
+void make_sendable(const known_table& table, std::vector<condition>& conditions);
 
 }  // namespace leasehold

@@ -2,30 +2,11 @@
 
 #include <algorithm>
 
+#include "claim/value_check.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
 namespace {
-
-const char* name_of(column_kind kind) {
-    switch (kind) {
-        case column_kind::integer:
-            return "an integer";
-        case column_kind::number:
-            return "a number";
-        case column_kind::text:
-            return "text";
-        case column_kind::bytes:
-            return "bytes";
-        case column_kind::instant:
-            return "a time with a zone";
-        case column_kind::utc:
-            return "a time without a zone";
-        case column_kind::other:
-            break;
-    }
-    return "of another type";
-}
 
 std::string list_of(const std::vector<std::string>& names) {
     std::string text;
@@ -44,9 +25,12 @@ public:
         } else if (!found_.unfit.empty()) {
             add_problem(found_.unfit);
         } else {
+            require_single_roles();
             for (const column_need& each : need_.columns) look_at(each);
+            look_at_rights();
             if (verdict_.problem.empty()) require_unique_key();
             if (verdict_.problem.empty()) find_index();
+            if (verdict_.problem.empty()) find_late_index();
         }
         if (!verdict_.problem.empty()) {
             verdict_.problem =
@@ -63,16 +47,50 @@ private:
         verdict_.warnings.push_back("table " + need_.table.name + ": " + clause);
     }
 
-    void look_at(const column_need& wanted) {
-        const auto column = std::find_if(
-            found_.columns.begin(),
-            found_.columns.end(),
-            [&](const column_shape& each) {
-                return dialect_.is_same_column(each.name, wanted.name);
+    // Of the first that is missing: GRANT is of tables as a rule, and of columns now and then.
+    void look_at_rights() {
+        if (!found_.may_be_reached) verdict_.read_denied = "the right of USAGE on its schema";
+        for (const column_need& each : need_.columns) {
+            const column_shape* const column = find(each.name);
+            if (column == nullptr) continue;
+            if (each.is_read && !column->may_be_read && verdict_.read_denied.empty()) {
+                verdict_.read_denied = "the right to SELECT column " + each.name;
             }
-        );
+            if (each.is_changed && !column->may_be_changed && verdict_.change_denied.empty()) {
+                verdict_.change_denied = "the right to UPDATE column " + each.name;
+            }
+        }
+        if (!found_.may_be_locked) {
+            verdict_.change_denied = "the right to UPDATE it, without which it can lock none";
+        }
+    }
+
+    const column_shape* find(const std::string& name) const {
+        return find_column(dialect_, found_.columns, name);
+    }
+
+    // What a claim changes it changes once, and never the key it finds the row by.
+    void require_single_roles() {
+        const auto& all = need_.columns;
+        for (std::size_t later = 0; later < all.size(); ++later) {
+            for (std::size_t at = 0; at < later; ++at) {
+                const bool both_key = at < need_.key.size() && later < need_.key.size();
+                const bool both_changed = all[at].is_changed && all[later].is_changed;
+                const bool is_key_changed = at < need_.key.size() && all[later].is_changed;
+                if (!both_key && !both_changed && !is_key_changed) continue;
+                if (!dialect_.is_same_column(all[at].name, all[later].name)) continue;
+                add_problem(
+                    "column " + all[later].name + " is named twice, as " + all[at].role + " and " +
+                    all[later].role + ", and a claim cannot make both of it"
+                );
+            }
+        }
+    }
+
+    void look_at(const column_need& wanted) {
+        const column_shape* const column = find(wanted.name);
         const std::string what = "column " + wanted.name + " (" + wanted.role + ")";
-        if (column == found_.columns.end()) {
+        if (column == nullptr) {
             const auto cure = [&]() -> std::string {
                 if (!wanted.made_as) return "";
                 return ": " + dialect_.add_column_text(
@@ -86,10 +104,96 @@ private:
         if (!may_be.empty() &&
             std::find(may_be.begin(), may_be.end(), column->kind) == may_be.end()) {
             add_problem(what + " is " + column->type + " and must be " + name_of(may_be.front()));
+            return;
         }
         if (wanted.null_is_trouble && column->is_nullable) {
             warn(what + " may be null, and such rows are never claimed: make it NOT NULL");
         }
+        if (wanted.needs_order && !column->is_comparable) {
+            add_problem(what + " is " + column->type + ", which has no order");
+        }
+        const bool is_by_the_clock = !may_be.empty() && column->kind == column_kind::instant;
+        if (is_by_the_clock && found_.has_daylight_saving && !has_warned_of_zone_) {
+            has_warned_of_zone_ = true;
+            warn(
+                what +
+                " is read and written in the session's time zone, which has daylight saving: "
+                "terms are an hour off where it is changed; use a session in UTC, or times that "
+                "are utc or microseconds"
+            );
+        }
+        if (wanted.is_changed) require_changeable(wanted, *column, what);
+        if (wanted.counts_up) require_width(*column, what);
+        if (wanted.term.count() > 0) require_fineness(wanted, *column, what);
+        for (const value& each : wanted.compared)
+            require_fit(*column, each, value_use::compared, what);
+        for (const value& each : wanted.stored) require_fit(*column, each, value_use::stored, what);
+        if (need_.only_locks && column->is_partition_key && !wanted.compared.empty()) {
+            warn(
+                what +
+                " is what the table is partitioned by: where somebody changes it, so that a "
+                "row moves, whoever is claiming that row is aborted (40001)"
+            );
+        }
+    }
+
+    void require_fit(
+        const column_shape& column, const value& given, value_use use, const std::string& what
+    ) {
+        const std::string clause = misfit(column, given, use);
+        if (!clause.empty()) add_problem(what + " " + clause);
+    }
+
+    void require_changeable(
+        const column_need& wanted, const column_shape& column, const std::string& what
+    ) {
+        if (column.is_generated) {
+            add_problem(what + " is written by the database alone, and a claim must change it");
+        }
+        if (column.is_partition_key) {
+            add_problem(
+                what +
+                " is what the table is partitioned by: a claim would move the row, which "
+                "aborts the transactions of others who meet it"
+            );
+        }
+        if (wanted.is_emptied && !column.is_nullable) {
+            add_problem(
+                what + " is NOT NULL, and becomes null when a claim ends" +
+                cured(dialect_.change_null_text(need_.table, column, true))
+            );
+        }
+    }
+
+    void require_width(const column_shape& column, const std::string& what) {
+        constexpr int bits_refused = 16;
+        constexpr int bits_scarce = 32;
+        if (column.bits > bits_scarce) return;
+        const std::string clause = what + " is " + column.type +
+                                   ", and each claim and each change adds one to it" +
+                                   cured(dialect_.widen_text(need_.table, column));
+        column.bits <= bits_refused ? add_problem(clause) : warn(clause);
+    }
+
+    // The column rounds to its last digit: up to half of it is gained or lost.
+    void require_fineness(
+        const column_need& wanted, const column_shape& column, const std::string& what
+    ) {
+        constexpr int digits_fine = 3;
+        const bool has_digits =
+            column.kind == column_kind::instant || column.kind == column_kind::utc;
+        if (!has_digits || column.fraction_digits >= digits_fine) return;
+        std::chrono::microseconds step = std::chrono::seconds{1};
+        for (int digit = 0; digit < column.fraction_digits; ++digit) step /= 10;
+        const std::string clause = what + " is " + column.type +
+                                   ", so that terms are rounded to its last digit" +
+                                   cured(dialect_.widen_text(need_.table, column));
+        wanted.term < 2 * step ? add_problem(clause + "; or make the term longer") : warn(clause);
+    }
+
+    // The statement that puts it right, where there is one.
+    static std::string cured(const std::string& statement) {
+        return statement.empty() ? ", and here only a new table can change that" : ": " + statement;
     }
 
     bool is_one_of(const std::string& column, const std::vector<std::string>& names) const {
@@ -98,33 +202,63 @@ private:
         });
     }
 
+    // An index that makes the key name one row, at every moment.
     void require_unique_key() {
+        std::string nearly;
         for (const index_shape& index : found_.indexes) {
             if (!index.is_unique || index.is_partial) continue;
             const auto end = index.parts.begin() + static_cast<std::ptrdiff_t>(index.own_parts);
             const bool is_within = std::all_of(index.parts.begin(), end, [&](const auto& part) {
                 return is_one_of(part.column, need_.key);
             });
-            if (is_within) return;
+            if (!is_within) continue;
+            if (!index.is_deferrable) {
+                require_no_null_keys(index);
+                return;
+            }
+            nearly = " but by " + index.name + ", which is DEFERRABLE and may be untrue within a " +
+                     "transaction";
         }
         add_problem(
-            "its key (" + list_of(need_.key) +
-            ") is not unique by any index, so it does not name one row"
+            "its key (" + list_of(need_.key) + ") is not unique by any index" + nearly +
+            ", so it does not name one row"
         );
+    }
+
+    // Null is not equal to itself: such a row cannot be found again, and there may be several.
+    void require_no_null_keys(const index_shape& index) {
+        for (const std::string& each : need_.key) {
+            const column_shape* const column = find(each);
+            if (column == nullptr || !column->is_nullable) continue;
+            const std::string clause =
+                "column " + each + " (key) may be null, and such a row is no one's to claim";
+            // SQLite allows nulls in a primary key, and tables are made so by habit.
+            if (index.is_primary) {
+                warn(clause + ": make it NOT NULL");
+            } else {
+                add_problem(clause + cured(dialect_.change_null_text(need_.table, *column, false)));
+            }
+        }
     }
 
     // How many columns compared for equality the index begins with; nothing where the rest of it
     // is not the wanted order, forwards or backwards.
     std::optional<std::size_t> service_of(const index_shape& index) const {
         std::size_t at = 0;
-        while (at < index.parts.size() && is_one_of(index.parts[at].column, need_.equal)) ++at;
+        if (index.is_ignored) return std::nullopt;
+        while (at < index.parts.size() && !index.parts[at].is_prefix &&
+               is_one_of(index.parts[at].column, need_.equal)) {
+            ++at;
+        }
         const std::size_t equal = at;
         std::optional<bool> is_backwards;
         for (const order_by& each : need_.order) {
             if (is_one_of(each.column, need_.equal)) continue;
             if (at == index.parts.size()) return std::nullopt;
             const index_shape::part& part = index.parts[at++];
-            if (!dialect_.is_same_column(part.column, each.column)) return std::nullopt;
+            if (part.is_prefix || !dialect_.is_same_column(part.column, each.column)) {
+                return std::nullopt;
+            }
             const bool is_opposite = part.is_descending != each.is_descending;
             if (is_backwards.value_or(is_opposite) != is_opposite) return std::nullopt;
             is_backwards = is_opposite;
@@ -150,7 +284,44 @@ private:
         }
         warn(
             "no index serves a claim of several, which " + need_.without_index + ": " +
-            dialect_.add_index_text(need_.table, wanted)
+            dialect_.add_index_text(need_.table, wanted, "_claim")
+        );
+    }
+
+    bool begins_with(const index_shape& index, std::vector<std::string>::const_iterator first)
+        const {
+        const auto size = static_cast<std::size_t>(need_.late.end() - first);
+        if (index.is_ignored || index.parts.size() < size) return false;
+        return std::equal(
+            first,
+            need_.late.end(),
+            index.parts.begin(),
+            [&](const std::string& column, const index_shape::part& part) {
+                return !part.is_prefix && dialect_.is_same_column(part.column, column);
+            }
+        );
+    }
+
+    // The order does not find them: with it alone, all that are claimed are read each time.
+    void find_late_index() {
+        if (need_.order.empty() || need_.late.empty()) return;
+        // Terms are null of what is not claimed, so that they alone, which come last, will do.
+        for (auto first = need_.late.begin(); first != need_.late.end(); ++first) {
+            const auto found = std::find_if(
+                found_.indexes.begin(),
+                found_.indexes.end(),
+                [&](const index_shape& index) { return begins_with(index, first); }
+            );
+            if (found == found_.indexes.end()) continue;
+            verdict_.late_index = found->name;
+            return;
+        }
+        const std::vector<order_by> wanted(need_.late.begin(), need_.late.end());
+        warn(
+            std::string("no index serves the look for claims past their term, which reads every "
+                        "claimed row each time") +
+            (need_.keeps_finished ? ", and every finished one, since `done` is null: " : ": ") +
+            dialect_.add_index_text(need_.table, wanted, "_claim_late")
         );
     }
 
@@ -158,9 +329,19 @@ private:
     const table_shape& found_;
     const claim_store& dialect_;
     mapping_verdict verdict_;
+    bool has_warned_of_zone_ = false;
 };
 
 }  // namespace
+
+const column_shape* find_column(
+    const claim_store& dialect, const std::vector<column_shape>& columns, const std::string& name
+) {
+    const auto found = std::find_if(columns.begin(), columns.end(), [&](const column_shape& each) {
+        return dialect.is_same_column(each.name, name);
+    });
+    return found == columns.end() ? nullptr : &*found;
+}
 
 mapping_verdict judge(
     const table_need& need, const table_shape& found, const claim_store& dialect
@@ -206,41 +387,8 @@ void require_conditions(const std::vector<condition>& conditions) {
 
 std::vector<column_kind> kinds_of(time_kind times, engine which) {
     if (times == time_kind::microseconds) return {column_kind::integer};
-    if (which == engine::sqlite) return {column_kind::text, column_kind::other};
+    if (which == engine::sqlite) return {column_kind::text, column_kind::any};
     return {times == time_kind::instant ? column_kind::instant : column_kind::utc};
-}
-
-column_kind kind_of(const value& each) {
-    if (std::holds_alternative<std::int64_t>(each.held())) return column_kind::integer;
-    if (std::holds_alternative<double>(each.held())) return column_kind::number;
-    if (std::holds_alternative<blob>(each.held())) return column_kind::bytes;
-    return column_kind::text;
-}
-
-bool fits(const value& given, column_kind into) {
-    if (given.is_null()) return true;
-    const column_kind kind = kind_of(given);
-    switch (into) {
-        case column_kind::integer:
-        case column_kind::number: {
-            if (kind != column_kind::text) return kind != column_kind::bytes;
-            // Digits, as they are read from a column of numbers.
-            const std::string& text = given.text();
-            const bool is_exact = into == column_kind::integer;
-            return !text.empty() &&
-                   text.find_first_not_of(is_exact ? "-0123456789" : "+-.eE0123456789") ==
-                       std::string::npos;
-        }
-        case column_kind::bytes:
-            return kind == column_kind::bytes;
-        case column_kind::text:
-        case column_kind::instant:
-        case column_kind::utc:
-            return kind == column_kind::text;
-        case column_kind::other:
-            break;
-    }
-    return kind == column_kind::text || kind == column_kind::integer;
 }
 
 }  // namespace leasehold

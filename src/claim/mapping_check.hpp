@@ -2,6 +2,7 @@
 // A mapping held against a table as the catalogue has it. No I/O.
 //
 // Threads: plain functions.
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,14 @@ struct column_need {
     std::optional<column_kind> made_as{};
     std::optional<value> not_null_default{};
     bool null_is_trouble = false;  // a null makes the row one that is never claimed
+    bool is_changed = false;       // by a claim, and by nothing but the claim
+    bool is_emptied = false;       // becomes null when a claim ends
+    bool is_read = true;
+    bool needs_order = false;  // it is compared or ordered by
+    bool counts_up = false;
+    std::chrono::microseconds term{};  // it must be able to tell this from nothing; 0: any
+    std::vector<value> compared{};
+    std::vector<value> stored{};
 };
 
 struct table_need {
@@ -28,14 +37,26 @@ struct table_need {
     std::vector<std::string> key;
     std::vector<std::string> equal;  // columns a claim of several compares with one value
     std::vector<order_by> order;
-    std::string without_index;  // what it costs that no index serves `equal` and `order`
+    std::vector<std::string> late;  // what those whose term has passed are found by, in this order
+    bool keeps_finished = false;    // their rows look as claimed ones do, but for the term
+    std::string without_index;      // what it costs that no index serves `equal` and `order`
+    bool only_locks = false;        // what becomes of the rows is not the claim's to say
 };
 
 struct mapping_verdict {
     std::string problem;  // one line with what to do; empty: the mapping fits
     std::vector<std::string> warnings;
-    std::string index;  // that serves a claim of several; empty: none
+    std::string index;       // that serves a claim of several; empty: none
+    std::string late_index;  // that serves `late`; empty: none
+    // The rights the user lacks: to read what the mapping names, and to claim or change rows.
+    std::string read_denied;
+    std::string change_denied;
 };
+
+// By its name as the engine compares names; null where there is none.
+const column_shape* find_column(
+    const claim_store& dialect, const std::vector<column_shape>& columns, const std::string& name
+);
 
 mapping_verdict judge(const table_need& need, const table_shape& found, const claim_store& dialect);
 
@@ -46,11 +67,5 @@ void require_conditions(const std::vector<condition>& conditions);
 
 // The kinds a column of times may be, by what the mapping says of it.
 std::vector<column_kind> kinds_of(time_kind times, engine which);
-
-// The kind of column a value would need if it were made for it.
-column_kind kind_of(const value& each);
-
-// Whether a typed engine can compare and store this in a column of that kind.
-bool fits(const value& given, column_kind into);
 
 }  // namespace leasehold

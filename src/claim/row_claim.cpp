@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "claim/claim_table.hpp"
+#include "claim/value_check.hpp"
 #include "core/jitter.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
@@ -34,6 +35,7 @@ table_need need_of(const row_mapping& mapping, engine which) {
     need.table = mapping.table;
     need.key = mapping.key;
     need.order = mapping.order;
+    need.only_locks = true;
     need.without_index = which == engine::mysql || which == engine::mariadb
                              ? "locks every row it sorts, so that others get nothing"
                              : "sorts, and may read, the whole table each time";
@@ -46,13 +48,16 @@ table_need need_of(const row_mapping& mapping, engine which) {
     for (const condition& each : mapping.where) {
         column_need wanted{.name = each.column, .role = "condition"};
         if (each.is == comparison::is_due) wanted.may_be = kinds_of(mapping.times, which);
-        if (!each.than.is_null()) wanted.made_as = kind_of(each.than);
+        if (!each.than.is_null()) {
+            wanted.made_as = kind_of(each.than);
+            wanted.compared = {each.than};
+        }
         need.columns.push_back(std::move(wanted));
         const bool is_one_value = each.is == comparison::equal || each.is == comparison::is_null;
         if (is_one_value && !mapping.order.empty()) need.equal.push_back(each.column);
     }
     for (const order_by& each : mapping.order) {
-        need.columns.push_back({.name = each.column, .role = "order"});
+        need.columns.push_back({.name = each.column, .role = "order", .needs_order = true});
     }
     return need;
 }
@@ -75,15 +80,16 @@ public:
 
     claimed_rows by_key(connection& inside, const parameters& key, when_locked others) {
         require_limit(others);
-        const auto known = table_.enter(inside, "claim");
-        require_key(*known, mapping_.key, key);
+        const auto known =
+            table_.enter(inside, "claim", table_use::changed, [&](const known_table& table) {
+                require_key(table, mapping_.key, key);
+            });
         const claim_store& dialect = *known->dialect;
-        const row_request wanted{mapping_, mapping_.where, {key}, 1, ""};
+        row_request wanted{mapping_, mapping_.where, {as_sent(*known, mapping_.key, key)}, 1, ""};
+        make_sendable(*known, wanted.where);
         return repeatedly(others, [&]() -> claimed_rows {
             if (!dialect.enter(inside, mapping_.table, claim_use::row_by_key)) return {busy, {}};
-            auto rows = dialect.lock(inside, wanted);
-            if (!rows.empty()) return {claim_status::claimed, std::move(rows)};
-            return {dialect.look(inside, wanted).empty() ? claim_status::none : busy, {}};
+            return dialect.lock_by_key(inside, wanted);
         });
     }
 
@@ -101,12 +107,21 @@ public:
                     ": a claim of more than one row needs an order"
             );
         }
-        const auto known = table_.enter(inside, "claim_some");
-        require_values(*known, and_where);
+        auto known =
+            table_.enter(inside, "claim_some", table_use::changed, [&](const known_table& table) {
+                require_values(table, and_where, mapping_.times);
+            });
         row_request wanted{mapping_, mapping_.where, {}, n, known->index};
         wanted.where.insert(wanted.where.end(), and_where.begin(), and_where.end());
-        if (others.what == when_locked::rule::skip) return skipping(*known, inside, wanted);
-        return repeatedly(others, [&] { return all_of_first(*known, inside, wanted); });
+        make_sendable(*known, wanted.where);
+        return repeatedly(others, [&] {
+            return table_.with_index(inside, known, [&] {
+                wanted.index = known->index;
+                const bool skips = others.what == when_locked::rule::skip;
+                return skips ? skipping(*known, inside, wanted)
+                             : all_of_first(*known, inside, wanted);
+            });
+        });
     }
 
 private:
@@ -145,16 +160,25 @@ private:
     ) const {
         const claim_store& dialect = *known.dialect;
         if (!dialect.enter(inside, mapping_.table, claim_use::several_rows)) return {busy, {}};
+        std::vector<parameters> keys = dialect.look(inside, wanted);
+        // A key with a null names no row.
+        std::erase_if(keys, [](const parameters& key) {
+            return std::any_of(key.begin(), key.end(), [](const value& part) {
+                return part.is_null();
+            });
+        });
+        if (keys.empty()) return {claim_status::none, {}};
         row_request those = wanted;
-        those.keys = dialect.look(inside, wanted);
-        if (those.keys.empty()) return {claim_status::none, {}};
+        for (const parameters& each : keys) {
+            those.keys.push_back(as_sent(known, mapping_.key, each));
+        }
         dialect.begin_try(inside);
         auto rows = dialect.lock(inside, those);
         require_at_most(rows, wanted.limit);
         const bool has_all = rows.size() == those.keys.size();
         dialect.end_try(inside, has_all);
         if (!has_all) return {busy, {}};
-        in_order_of(those.keys, rows);
+        in_order_of(keys, rows);
         return {claim_status::claimed, std::move(rows)};
     }
 

@@ -1,14 +1,18 @@
 #include "leasehold/versioned_claim.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <thread>
 
 #include "claim/claim_table.hpp"
+#include "claim/value_check.hpp"
 #include "core/jitter.hpp"
+#include "core/utf8.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/identity.hpp"
 
 namespace leasehold {
 namespace {
@@ -18,6 +22,7 @@ using std::chrono::milliseconds;
 
 constexpr int rows_max = 1000;
 constexpr int candidates_most = 10'000;
+constexpr std::size_t tag_size = 12;  // of what tells one claim from another in claimed_by
 
 bool is_claimable(const versioned_mapping& mapping) {
     return !mapping.state.column.empty() || !mapping.claimed_by.empty() ||
@@ -46,10 +51,15 @@ versioned_mapping checked(versioned_mapping mapping) {
         (mapping.term < milliseconds{1} || mapping.term > hours{366 * 24})) {
         refuse(mapping, "term must be 1 ms to 366 days");
     }
+    if (mapping.claimed_by.empty() && !mapping.claimant.empty()) {
+        refuse(mapping, "a claimant needs the column claimed_by");
+    }
+    if (mapping.claimant.ends_with(' ')) {
+        refuse(mapping, "a claimant that ends in a blank may come back without it");
+    }
     if (mapping.patience < milliseconds{0} || mapping.patience > hours{1}) {
         refuse(mapping, "patience must be 0 to 1 h");
     }
-    if (mapping.claimant.empty()) mapping.claimant = node_info_of_this_process("claim");
     return mapping;
 }
 
@@ -61,9 +71,39 @@ void need_state(table_need& need, const versioned_mapping& mapping) {
          .role = "state",
          .may_be = {},
          .made_as = kind_of(state.from),
-         .not_null_default = state.from}
+         .not_null_default = state.from,
+         .is_changed = true,
+         .needs_order = true,
+         .stored = {state.from, state.to}}
     );
+    if (!state.done.is_null()) need.columns.back().stored.push_back(state.done);
     need.equal.push_back(state.column);
+}
+
+// What makes a row one that may be claimed, besides its state.
+void need_available(
+    table_need& need, const versioned_mapping& mapping, const std::vector<column_kind>& times
+) {
+    for (const condition& each : mapping.available) {
+        const bool is_due = each.is == comparison::is_due;
+        need.columns.push_back(
+            {.name = each.column,
+             .role = "condition",
+             .may_be = is_due ? times : std::vector<column_kind>{}}
+        );
+        if (!each.than.is_null()) need.columns.back().compared = {each.than};
+        if (each.is == comparison::equal || each.is == comparison::is_null) {
+            need.equal.push_back(each.column);
+        }
+    }
+    if (mapping.state.column.empty() && is_claimable(mapping)) {
+        need.equal.push_back(mapping.claimed_by.empty() ? mapping.expires_at : mapping.claimed_by);
+    }
+    if (!mapping.expires_at.empty()) {
+        if (!mapping.state.column.empty()) need.late.push_back(mapping.state.column);
+        need.late.push_back(mapping.expires_at);
+        need.keeps_finished = !mapping.state.column.empty() && mapping.state.done.is_null();
+    }
 }
 
 table_need need_of(const versioned_mapping& mapping, engine which) {
@@ -82,40 +122,43 @@ table_need need_of(const versioned_mapping& mapping, engine which) {
          .may_be = {column_kind::integer},
          .made_as = column_kind::integer,
          .not_null_default = value{0},
-         .null_is_trouble = true}
+         .null_is_trouble = true,
+         .is_changed = true,
+         .counts_up = true}
     );
     need_state(need, mapping);
     const std::vector<column_kind> times = kinds_of(mapping.times, which);
-    for (const std::string& each : {mapping.claimed_at, mapping.expires_at}) {
-        if (each.empty()) continue;
+    const auto add_time = [&](const std::string& name, std::chrono::microseconds term) {
+        if (name.empty()) return;
         need.columns.push_back(
-            {.name = each, .role = "time", .may_be = times, .made_as = times.front()}
+            {.name = name,
+             .role = "time",
+             .may_be = times,
+             .made_as = times.front(),
+             .is_changed = true,
+             .is_emptied = true,
+             .is_read = term.count() > 0,
+             .term = term}
         );
-    }
+    };
+    add_time(mapping.claimed_at, {});
+    add_time(mapping.expires_at, mapping.term);
     if (!mapping.claimed_by.empty()) {
         need.columns.push_back(
             {.name = mapping.claimed_by,
              .role = "claimed by",
              .may_be = {column_kind::text},
-             .made_as = column_kind::text}
+             .made_as = column_kind::text,
+             .is_changed = true,
+             .is_emptied = true,
+             .stored = {mapping.claimant.empty() ? std::string(tag_size, '0') : mapping.claimant}}
         );
     }
-    for (const condition& each : mapping.available) {
-        const bool is_due = each.is == comparison::is_due;
-        need.columns.push_back(
-            {.name = each.column,
-             .role = "condition",
-             .may_be = is_due ? times : std::vector<column_kind>{}}
-        );
-        if (each.is == comparison::equal || each.is == comparison::is_null) {
-            need.equal.push_back(each.column);
-        }
-    }
-    if (mapping.state.column.empty() && is_claimable(mapping)) {
-        need.equal.push_back(mapping.claimed_by.empty() ? mapping.expires_at : mapping.claimed_by);
-    }
+    need_available(need, mapping, times);
     if (mapping.order.empty()) need.equal.clear();  // single rows are claimed, by their keys
-    for (const order_by& each : mapping.order) add(each.column, "order");
+    for (const order_by& each : mapping.order) {
+        need.columns.push_back({.name = each.column, .role = "order", .needs_order = true});
+    }
     for (const std::string& each : mapping.columns) add(each, "column");
     return need;
 }
@@ -126,43 +169,63 @@ class versioned_claim::implementation {
 public:
     explicit implementation(versioned_mapping mapping)
         : mapping_(checked(std::move(mapping))),
+          node_info_(node_info_of_this_process("claim")),
           table_([this](engine which) { return need_of(mapping_, which); }) {}
 
     const versioned_mapping& mapping() const noexcept { return mapping_; }
     claim_table& table() noexcept { return table_; }
 
     std::optional<found_row> read(connection& inside, const parameters& key) {
-        const auto known = table_.enter(inside, "read");
-        require_key(*known, mapping_.key, key);
-        return known->dialect->read(inside, mapping_, key);
+        const auto known =
+            table_.enter(inside, "read", table_use::read, [&](const known_table& table) {
+                require_key(table, mapping_.key, key);
+            });
+        return known->dialect->read(inside, sent(*known), as_sent(*known, mapping_.key, key));
     }
 
     std::optional<versioned_row> claim(connection& inside, const parameters& key) {
-        const auto known = enter_claim(inside);
-        require_key(*known, mapping_.key, key);
+        const auto known = enter_claim(inside, [&](const known_table& table) {
+            require_key(table, mapping_.key, key);
+        });
         if (!known->dialect->enter(inside, mapping_.table, claim_use::versioned)) return {};
-        const auto found = known->dialect->read(inside, mapping_, key);
+        const versioned_mapping mapping = sent(*known);
+        const auto found =
+            known->dialect->read(inside, mapping, as_sent(*known, mapping_.key, key));
         if (!found || !found->is_available) return std::nullopt;
-        return attempt(*known, inside, found->row);
+        if (!has_room(*known, found->row)) require_room(*table_.look_again(inside), found->row);
+        return attempt(*known, inside, mapping, found->row);
     }
 
     std::optional<versioned_row> claim(connection& inside, const versioned_row& as_read) {
-        const auto known = enter_claim(inside);
-        require_key(*known, mapping_.key, as_read.key);
+        const auto known = enter_claim(inside, [&](const known_table& table) {
+            require_key(table, mapping_.key, as_read.key);
+            require_room(table, as_read);
+        });
         if (!known->dialect->enter(inside, mapping_.table, claim_use::versioned)) return {};
-        return attempt(*known, inside, as_read);
+        const versioned_mapping mapping = sent(*known);
+        const versioned_row row{
+            as_sent(*known, mapping_.key, as_read.key), as_read.version, {}, false, {}};
+        if (!known->dialect->looks_unchanged(inside, mapping, row)) return std::nullopt;
+        return attempt(*known, inside, mapping, as_read);
     }
 
     std::vector<versioned_row> claim_some(connection& inside, int n, const claim_choice& choice) {
-        const auto known = enter_claim(inside);
         require_choice(n, choice);
-        require_values(*known, choice.where);
+        auto known = enter_claim(inside, [&](const known_table& table) {
+            require_values(table, choice.where, mapping_.times);
+        });
         if (!known->dialect->enter(inside, mapping_.table, claim_use::versioned)) return {};
-        candidate_request wanted{mapping_, mapping_.available, n, known->index};
+        const versioned_mapping mapping = sent(*known);
+        candidate_request wanted{mapping, mapping_.available, n, "", ""};
         wanted.where.insert(wanted.where.end(), choice.where.begin(), choice.where.end());
+        make_sendable(*known, wanted.where);
         // Much more than n, or those who claim at once would all meet.
         wanted.limit = std::max(8 * n, choice.candidates_max);
-        const auto candidates = known->dialect->candidates(inside, wanted);
+        const auto candidates = table_.with_index(inside, known, [&] {
+            wanted.index = known->index;
+            wanted.late_index = known->late_index;
+            return known->dialect->candidates(inside, wanted);
+        });
         const bool is_shuffled = choice.candidates == candidate_order::shuffled;
         const auto wins_max = static_cast<std::size_t>(n);
         const std::size_t part = is_shuffled ? 2 * wins_max : candidates.size();
@@ -172,7 +235,11 @@ public:
             if (won.size() == wins_max) break;
             // Where it is crowded a smaller batch now, before the terms of its first rows run out.
             if (tried++ >= part && !won.empty()) break;
-            auto claimed = attempt(*known, inside, candidates[at]);
+            if (!has_room(*known, candidates[at])) {
+                known = table_.look_again(inside);
+                if (!has_room(*known, candidates[at])) continue;
+            }
+            auto claimed = attempt(*known, inside, mapping, candidates[at]);
             if (claimed) won.push_back(std::move(*claimed));
         }
         return won;
@@ -181,20 +248,35 @@ public:
     change_outcome change(
         connection& inside, versioned_row& at, claim_change what, const assignments& to
     ) {
-        const auto known = table_.enter(inside, "a change of a claimed row");
-        require_key(*known, mapping_.key, at.key);
-        require_change(*known, at, what, to);
+        constexpr const char* use = "a change of a claimed row";
+        const auto known =
+            table_.enter(inside, use, table_use::changed, [&](const known_table& table) {
+                require_key(table, mapping_.key, at.key);
+                require_change(table, at, what, to);
+                require_room(table, at);
+            });
+        const versioned_mapping mapping = sent(*known);
+        versioned_row row = at;
+        row.key = as_sent(*known, mapping_.key, at.key);
+        assignments sent_to = to;
+        std::vector<std::string> changed = own_columns();
+        for (assignment& each : sent_to) {
+            each.to = as_sent(*known, each.column, each.to);
+            changed.push_back(each.column);
+        }
+        const bool is_referable = is_any_referable(*known, changed);
         const auto deadline = local_clock::now() + mapping_.patience;
         for (int refusals = 1;; ++refusals) {
             if (known->dialect->enter(inside, mapping_.table, claim_use::versioned)) {
-                if (known->dialect->change(inside, mapping_, at, what, to)) {
+                const claim_store& dialect = *known->dialect;
+                if (!dialect.looks_unchanged(inside, mapping, row)) return change_outcome::lost;
+                if (dialect.change(inside, mapping, row, what, sent_to, is_referable)) {
                     ++at.version;
                     at.is_claimed = at.is_claimed && what == claim_change::update;
+                    if (what == claim_change::release) at.claimed_as.clear();
                     return change_outcome::done;
                 }
-                if (!known->dialect->may_be_locked(inside, mapping_, at)) {
-                    return change_outcome::lost;
-                }
+                if (!dialect.may_be_locked(inside, mapping, row)) return change_outcome::lost;
             }
             const auto now = local_clock::now();
             if (now >= deadline) return change_outcome::busy;
@@ -204,11 +286,61 @@ public:
     }
 
 private:
-    std::shared_ptr<const known_table> enter_claim(connection& inside) {
+    // One more is an error, which on PostgreSQL aborts, and on SQLite no integer any more.
+    bool has_room(const known_table& known, const versioned_row& row) const {
+        const column_shape& version = column_of(known, mapping_.version);
+        const int bits = version.is_unsigned ? version.bits : version.bits - 1;
+        constexpr auto most = std::numeric_limits<std::int64_t>::max();
+        return row.version < (version.bits >= 64 ? most : (std::int64_t{1} << bits) - 1);
+    }
+
+    void require_room(const known_table& known, const versioned_row& row) const {
+        if (has_room(known, row)) return;
+        throw error(
+            errc::constraint,
+            "a row of table " + mapping_.table.name +
+                " has the greatest version its column can hold, and cannot be claimed or changed: "
+                "set it to 1 while nobody has claimed it, or widen the column"
+        );
+    }
+
+    // What this claim, and no other, puts into claimed_by.
+    std::string claimant_on(const known_table& known) const {
+        if (mapping_.claimed_by.empty() || !mapping_.claimant.empty()) return mapping_.claimant;
+        const std::string tag = identity::random().text().substr(0, tag_size);
+        const std::int64_t most = column_of(known, mapping_.claimed_by).length_max;
+        if (most == 0) return node_info_ + " " + tag;
+        const std::size_t rest = static_cast<std::size_t>(most) - tag_size;
+        return rest < 2 ? tag : std::string{cut_utf8(node_info_, rest - 1)} + " " + tag;
+    }
+
+    template <class Require>
+    std::shared_ptr<const known_table> enter_claim(connection& inside, Require&& require) {
         if (!is_claimable(mapping_)) {
             refuse(mapping_, "a claim needs a state, claimed_by or expires_at to leave a trace in");
         }
-        return table_.enter(inside, "try_claim");
+        return table_.enter(inside, "try_claim", table_use::changed, require);
+    }
+
+    // The mapping with its values as the engine takes them.
+    versioned_mapping sent(const known_table& known) const {
+        versioned_mapping made = mapping_;
+        state_column& state = made.state;
+        for (value* each : {&state.from, &state.to, &state.done}) {
+            if (!state.column.empty()) *each = as_sent(known, state.column, *each);
+        }
+        make_sendable(known, made.available);
+        return made;
+    }
+
+    // Those that the claim itself changes; some may be empty.
+    std::vector<std::string> own_columns() const {
+        return {
+            mapping_.version,
+            mapping_.state.column,
+            mapping_.claimed_by,
+            mapping_.claimed_at,
+            mapping_.expires_at};
     }
 
     // Positions in random parts, each of them in order: workers do not run after each other, and
@@ -230,12 +362,23 @@ private:
     }
 
     std::optional<versioned_row> attempt(
-        const known_table& known, connection& inside, const versioned_row& as_read
+        const known_table& known,
+        connection& inside,
+        const versioned_mapping& mapping,
+        const versioned_row& as_read
     ) const {
-        if (!known.dialect->claim(inside, mapping_, as_read)) return std::nullopt;
+        const versioned_row row{
+            as_sent(known, mapping_.key, as_read.key),
+            as_read.version,
+            {},
+            as_read.is_claimed,
+            claimant_on(known)};
+        const bool is_referable = is_any_referable(known, own_columns());
+        if (!known.dialect->claim(inside, mapping, row, is_referable)) return std::nullopt;
         versioned_row mine = as_read;
         ++mine.version;
         mine.is_claimed = true;
+        mine.claimed_as = row.claimed_as;
         return mine;
     }
 
@@ -263,15 +406,8 @@ private:
         if (what == claim_change::finish && !stays_taken && to.empty()) {
             refuse(mapping_, "finish() must change a column, or the row is available again");
         }
-        std::vector<std::string> own = mapping_.key;
-        own.insert(
-            own.end(),
-            {mapping_.version,
-             mapping_.state.column,
-             mapping_.claimed_by,
-             mapping_.claimed_at,
-             mapping_.expires_at}
-        );
+        std::vector<std::string> own = own_columns();
+        own.insert(own.end(), mapping_.key.begin(), mapping_.key.end());
         for (const assignment& each : to) {
             for (const std::string& column : own) {
                 if (!known.dialect->is_same_column(column, each.column)) continue;
@@ -282,6 +418,7 @@ private:
     }
 
     const versioned_mapping mapping_;
+    const std::string node_info_;
     claim_table table_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -19,6 +21,10 @@
 
 namespace leasehold::cli {
 namespace {
+
+// What it is told to go with.
+constexpr std::uint64_t word_alone = 1;
+constexpr std::uint64_t word_with_terminal = 2;
 
 struct gap {
     unsigned first;
@@ -35,10 +41,10 @@ public:
         const std::vector<int>& keep_open,
         const sigset_t& mask
     );
-    void run_in_child(int status_pipe) noexcept;  // returns only when it failed
+    // Returns only when it failed.
+    void run_in_child(int go, int status_pipe, const terminal& lender) noexcept;
 
     pid_t parent = getpid();
-    const terminal* borrowed = nullptr;
 
 private:
     std::vector<std::string> words_;
@@ -84,7 +90,7 @@ launch::launch(
     gaps_.push_back({next, UINT_MAX});
 }
 
-void launch::run_in_child(int status_pipe) noexcept {
+void launch::run_in_child(int go, int status_pipe, const terminal& lender) noexcept {
     const auto give_up = [&] {
         const int problem = errno;
         [[maybe_unused]] const auto written = write(status_pipe, &problem, sizeof problem);
@@ -92,7 +98,11 @@ void launch::run_in_child(int status_pipe) noexcept {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(exit_status::lease_lost);  // it died before it could be watched
-    if (borrowed) borrowed->lend(getpid());
+    std::uint64_t word = 0;
+    while (read(go, &word, sizeof word) < 0) {
+        if (errno != EINTR) return give_up();
+    }
+    if (word == word_with_terminal) lender.lend(getpid());
     for (const gap& each : gaps_) {
         syscall(SYS_close_range, each.first, each.last, CLOSE_RANGE_CLOEXEC);
     }
@@ -104,25 +114,14 @@ void launch::run_in_child(int status_pipe) noexcept {
     give_up();
 }
 
-// What execve said in the child, or 0 when it became the command.
-int read_problem(int status_pipe) {
-    int problem = 0;
-    ssize_t got = 0;
-    do {
-        got = read(status_pipe, &problem, sizeof problem);
-    } while (got < 0 && errno == EINTR);
-    return got == sizeof problem ? problem : 0;
-}
-
-failure not_executed(const program& what, int problem) {
+failure not_executed(const std::string& name, int problem) {
     const bool is_missing = problem == ENOENT;
     const std::string reason = is_missing ? "it, or the interpreter it names, was not found"
                                           : std::generic_category().message(problem);
     return failure{
         is_missing ? exit_status::not_found : exit_status::not_executable,
         is_missing ? "command_not_found" : "command_not_executable",
-        "the command '" + what.arguments.front() + "' cannot be run: " + reason +
-            "; the key was released"};
+        "the command '" + name + "' cannot be run: " + reason + "; the key was released"};
 }
 
 }  // namespace
@@ -161,28 +160,39 @@ child::child(
     const environment& additions,
     const std::vector<int>& keep_open,
     const sigset_t& mask
-) {
+)
+    : name_(what.arguments.front()) {
+    go_ = descriptor{eventfd(0, EFD_CLOEXEC)};
+    if (go_.number() < 0) fail("eventfd");
     launch prepared{what, additions, keep_open, mask};
     int ends[2] = {-1, -1};
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        throw std::system_error{errno, std::generic_category(), "pipe2"};
-    }
-    const descriptor reading{ends[0]};
-    descriptor writing{ends[1]};
-    // Elsewhere the tool stays in front: what feeds it through a pipe may need the terminal.
-    if (isatty(STDIN_FILENO) == 1 && terminal_.reserve()) prepared.borrowed = &terminal_;
+    if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
+    problem_ = descriptor{ends[0]};
+    const descriptor writing{ends[1]};
+    if (fcntl(problem_.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
     pid_ = fork();
-    if (pid_ < 0) throw std::system_error{errno, std::generic_category(), "fork"};
+    if (pid_ < 0) fail("fork");
     if (pid_ == 0) {
-        prepared.run_in_child(writing.number());
+        prepared.run_in_child(go_.number(), writing.number(), terminal_);
         _exit(exit_status::not_executable);
     }
     setpgid(pid_, pid_);  // whoever comes first
-    writing.close();
-    if (const int problem = read_problem(reading.number())) {
-        reap();
-        throw not_executed(what, problem);
-    }
+}
+
+void child::begin() {
+    // Elsewhere the tool stays in front: what feeds it through a pipe may need the terminal.
+    const bool lends = isatty(STDIN_FILENO) == 1 && terminal_.reserve();
+    const std::uint64_t word = lends ? word_with_terminal : word_alone;
+    if (write(go_.number(), &word, sizeof word) < 0) fail("write");
+}
+
+void child::check_begun() {
+    if (problem_.number() < 0) return;
+    int problem = 0;
+    const auto got = read(problem_.number(), &problem, sizeof problem);
+    if (got < 0) return;  // nothing was said yet
+    problem_.close();
+    if (got == sizeof problem) throw not_executed(name_, problem);
 }
 
 child::~child() {

@@ -46,7 +46,7 @@ class child {
 public:
     using environment = std::vector<std::pair<std::string, std::string>>;
 
-    // Throws failure 126 or 127 where it cannot be executed.
+    // A process that has a number, which it can be stopped by, and does nothing yet.
     child(
         const program& what,
         const environment& additions,
@@ -57,6 +57,14 @@ public:
     ~child();
     child(const child&) = delete;
     child& operator=(const child&) = delete;
+
+    // It becomes the command: not before all that can stop it is in place, or a tool that is
+    // stopped in between leaves it running.
+    void begin();
+    // Throws failure 126 or 127 where it could not be executed. Call when the source can be read,
+    // and on SIGCHLD: exec may take its time, on a slow disk, and the lease goes on meanwhile.
+    void check_begun();
+    int begun_source() const noexcept { return problem_.number(); }
 
     pid_t group() const noexcept { return pid_; }
     void signal_group(int number) const noexcept;
@@ -74,6 +82,9 @@ public:
 private:
     void stop_along(int by_signal);
 
+    std::string name_;
+    descriptor go_;       // an eventfd: the end of the tool is no word to go
+    descriptor problem_;  // what execve said; its end: nothing, it became the command
     pid_t pid_ = -1;
     bool has_ended_ = false;
     bool is_reaped_ = false;

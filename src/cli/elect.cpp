@@ -32,7 +32,13 @@ verdict lead(
     lease& held = *answer.held->got;
     try {
         const ending ended = run_under(what, command, keep_open, *answer.held, held, signals);
-        if (ended.status) return release(what, held, *ended.status, signals);
+        if (ended.status) {
+            const int status = release(what, held, *ended.status, signals);
+            // Asked for by `unlock --ask`, the office goes to whoever is next, and this candidate
+            // waits for its turn.
+            if (ended.was_revoked && ended.asked_by == 0) return std::nullopt;
+            return status;
+        }
         // Whoever asked the command to end did not ask for another one.
         if (ended.asked_by != 0) throw lost(what, held, "the command was stopped");
         const failure deposed = lost(what, held, "the command was stopped; campaigning again");

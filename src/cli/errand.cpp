@@ -5,18 +5,37 @@
 #include "cli/progress.hpp"
 #include "cli/supervisor.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 
 namespace leasehold::cli {
 namespace {
+
+acquisition acquire_in(session& within, const errand& what, const std::stop_token& cancel) {
+    if (what.permits > 0) {
+        semaphore counted{within, what.name, what.permits_there_are};
+        return what.patience ? counted.acquire_for(what.permits, *what.patience, cancel)
+                             : counted.acquire(what.permits, cancel);
+    }
+    if (what.mode == hold_mode::shared) {
+        shared_mutex shared{within, what.name};
+        return what.patience ? shared.acquire_shared_for(*what.patience, cancel)
+                             : shared.acquire_shared(cancel);
+    }
+    if (what.mode == hold_mode::exclusive) {
+        shared_mutex shared{within, what.name};
+        return what.patience ? shared.acquire_for(*what.patience, cancel) : shared.acquire(cancel);
+    }
+    mutex wanted{within, what.name, {.lock_delay = what.lock_delay}};
+    return what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
+}
 
 // Runs in the background. The session comes first: the lease lives with it.
 holding acquire(const database& db, const errand& what, const std::stop_token& cancel) {
     session within{db, what.timing};
     if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt}};
     try {
-        mutex wanted{within, what.name};
-        acquisition got =
-            what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
+        acquisition got = acquire_in(within, what, cancel);
         return {std::move(within), std::move(got)};
     } catch (const error&) {
         return {std::move(within), acquisition{std::nullopt}, std::current_exception()};
@@ -105,7 +124,7 @@ ending run_under(
         signals.mask_outside()};
     supervisor watching{held, with.within.settings(), running, signals};
     const std::optional<int> status = watching.run();
-    return {status, watching.asked_by()};
+    return {status, watching.asked_by(), watching.was_revoked()};
 }
 
 int release(const errand& what, lease& held, int status, signal_inbox& signals) {

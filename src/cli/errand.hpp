@@ -19,6 +19,7 @@
 #include "cli/events.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/program.hpp"
+#include "leasehold/lock_kind.hpp"
 #include "leasehold/mutex.hpp"
 
 namespace leasehold::cli {
@@ -29,6 +30,11 @@ struct errand {
     std::optional<std::chrono::milliseconds> patience;  // nothing: for ever
     session_settings timing;
     bool is_json = false;
+    std::chrono::milliseconds lock_delay{0};
+    // What the key is asked for as: a mutex, unless one of these says otherwise.
+    std::optional<hold_mode> mode{};  // of a shared mutex
+    std::int64_t permits = 0;         // of a semaphore
+    std::int64_t permits_there_are = 0;
 };
 
 // The lease and what it lives in, which comes first: it outlives the lease. `failed`: why there is
@@ -63,6 +69,7 @@ failure lost(const errand& what, const lease& held, const std::string& consequen
 struct ending {
     std::optional<int> status;  // nothing: stopped, because the lease was lost
     int asked_by = 0;           // the last signal passed on to it that asks to end; 0: none
+    bool was_revoked = false;   // somebody asked for the key, and the command was told
 };
 
 ending run_under(

@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::array<int, 6> passed_on{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-[[noreturn]] void fail(const char* what) {
-    throw std::system_error{errno, std::generic_category(), what};
-}
-
 }  // namespace
+
+void fail(const char* call) {
+    throw std::system_error{errno, std::generic_category(), call};
+}
 
 descriptor::~descriptor() {
     close();

@@ -34,6 +34,9 @@ private:
     int number_ = -1;
 };
 
+// What a system call that failed has left in errno, as an exception.
+[[noreturn]] void fail(const char* call);
+
 // Waits until one of `sources` can be read, at most so long: which one, the first of several; or
 // nothing.
 std::optional<std::size_t> wait_for(

@@ -31,6 +31,7 @@ int exit_status_of(errc code) noexcept {
         case errc::lease_lost:
             return exit_status::lease_lost;
         case errc::busy:
+        case errc::would_deadlock:
             return exit_status::not_acquired;
         case errc::constraint:
         case errc::permission_denied:

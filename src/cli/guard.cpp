@@ -1,9 +1,9 @@
 #include "cli/guard.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 #include <climits>
 #include <csignal>
 #include <new>
-#include <system_error>
+#include <stdexcept>
 
 namespace leasehold::cli {
 namespace {
@@ -25,20 +25,27 @@ local_clock::time_point at(std::int64_t nanoseconds) {
 }  // namespace
 
 guard::guard(pid_t group, local_clock::time_point deadline, std::chrono::nanoseconds margin) {
-    const auto fail = [](const char* what) {
-        throw std::system_error{errno, std::generic_category(), what};
-    };
     void* const page =
         mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) fail("mmap");
     board_ = new (page) board{deadline.time_since_epoch().count(), false};
     int ends[2] = {-1, -1};
-    if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
-    const descriptor reading{ends[0]};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
+    descriptor theirs{ends[0]};
     lifeline_ = descriptor{ends[1]};
     pid_ = fork();
     if (pid_ < 0) fail("fork");
-    if (pid_ == 0) keep(*board_, group, margin, reading.number());
+    if (pid_ == 0) keep(*board_, group, margin, theirs.number());
+    theirs.close();
+    char word = 0;
+    ssize_t got = 0;
+    do {
+        got = read(lifeline_.number(), &word, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got != 1) {
+        retire();
+        throw std::runtime_error{"the process that guards the command did not start"};
+    }
 }
 
 guard::~guard() {
@@ -62,9 +69,10 @@ void guard::retire() noexcept {
 void guard::keep(board& shared, pid_t group, std::chrono::nanoseconds margin, int lifeline) {
     setsid();  // no signal from the terminal or to the tool's group reaches it
     prctl(PR_SET_NAME, "leasehold-guard");
-    // Nothing of the tool's stays open here: not its end of the pipe, no connection, no output.
+    // Nothing of the tool's stays open here: not its end of the socket, no connection, no output.
     dup2(lifeline, 0);
     syscall(SYS_close_range, 1U, UINT_MAX, 0U);
+    if (write(0, "", 1) != 1) _exit(0);  // from here on nothing that stops the tool stops this
     // A timer of the lease's own clock: poll's time-out stands still during suspend.
     const int timer = timerfd_create(CLOCK_BOOTTIME, 0);
     while (true) {

@@ -2,7 +2,7 @@
 // A second process that stops the command when the tool cannot: because the tool was killed, or is
 // itself stopped (SIGSTOP) or starved past the lease's deadline, while the command runs on.
 //
-// It shares nothing with the tool but one page of memory, with the deadline in it, and a pipe,
+// It shares nothing with the tool but one page of memory, with the deadline in it, and a socket,
 // whose end means that the tool is gone. It talks to no database, and is killed when the command
 // ended.
 //
@@ -20,7 +20,8 @@ namespace leasehold::cli {
 
 class guard {
 public:
-    // `margin`: how long after a deadline the database could first give the key to somebody else.
+    // Returns when it stands, in a session of its own. `margin`: how long after a deadline the
+    // database could first give the key to somebody else.
     guard(pid_t group, local_clock::time_point deadline, std::chrono::nanoseconds margin);
     ~guard();
     guard(const guard&) = delete;

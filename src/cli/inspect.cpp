@@ -24,12 +24,34 @@ nlohmann::json json_of(const lock_info& lock) {
         {"held_seconds", seconds_of(lock.held_for)},
         {"left_seconds", seconds_of(lock.remaining)},
         {"count", lock.reentrant_count},
+        {"waiters", lock.waiters},
+        {"metadata", lock.metadata},
+        {"kind", name_of(lock.kind)},
+        {"mode", name_of(lock.mode)},
+        {"permits", lock.permits},
+        {"holders", lock.holders},
     };
     return object;
 }
 
+// In a word or two: how its holder has the key.
+std::string shown_kind(const lock_info& lock) {
+    switch (lock.kind) {
+        case lock_kind::mutex:
+            break;
+        case lock_kind::shared_mutex:
+            return name_of(lock.mode);
+        case lock_kind::semaphore:
+            return std::to_string(lock.permits) + (lock.permits == 1 ? " permit" : " permits");
+        case lock_kind::latch:
+        case lock_kind::barrier:
+            return std::string("at a ") + name_of(lock.kind);
+    }
+    return name_of(lock.kind);
+}
+
 int show_locks(const database& db, const std::string& prefix, bool is_json) {
-    table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT"}};
+    table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT", "AS", "WAITERS"}};
     for (const lock_info& each : list_locks(db, prefix)) {
         if (is_json) print_json(json_of(each));
         shown_locks.add({
@@ -39,6 +61,8 @@ int show_locks(const database& db, const std::string& prefix, bool is_json) {
             {shown(each.held_for) + " ago"},
             {shown(each.remaining)},
             {std::to_string(each.reentrant_count)},
+            {shown_kind(each)},
+            {std::to_string(each.waiters)},
         });
     }
     if (!is_json) shown_locks.print();
@@ -93,6 +117,27 @@ int unlock(const database& db, const key& name, bool is_json) {
     return exit_status::done;
 }
 
+int ask(const database& db, const key& name, bool is_json) {
+    const auto asked = request_revoke(db, name);
+    if (is_json) {
+        nlohmann::json object{{"key", name.name()}, {"asked", asked.has_value()}};
+        if (asked) {
+            object["token"] = asked->token.number;
+            object["holder"] = asked->node_info;
+        }
+        print_json(object);
+    } else if (asked) {
+        print_line(
+            "asked " + printable(asked->node_info) + " to let go of '" + printable(name.name()) +
+            "' (token " + std::to_string(asked->token.number) + ", held for " +
+            shown(asked->held_for) + ")"
+        );
+    } else {
+        std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
+    }
+    return exit_status::done;
+}
+
 }  // namespace
 
 command add_locks(CLI::App& tool, const global_options& options) {
@@ -102,7 +147,9 @@ command add_locks(CLI::App& tool, const global_options& options) {
     parser->footer(
         "SINCE is when the key was granted; LEFT is when its holder loses it, should it show no\n"
         "further sign of life: a living holder's goes up again with every heartbeat. COUNT is how\n"
-        "often a recursive holder has it.\n"
+        "often a recursive holder has it; WAITERS how many live calls queue for it: none are "
+        "counted\n"
+        "where several can hold it, since who wants such a key asks again and again.\n"
         "\n"
         "Examples:\n"
         "  leasehold locks\n"
@@ -134,32 +181,43 @@ command add_sessions(CLI::App& tool, const global_options& options) {
 }
 
 command add_unlock(CLI::App& tool, const global_options& options) {
-    CLI::App* const parser = tool.add_subcommand("unlock", "Free a key from its holder, by force");
+    CLI::App* const parser = tool.add_subcommand("unlock", "Free a key from its holder");
     auto name = std::make_shared<std::string>();
     auto is_forced = std::make_shared<bool>(false);
+    auto is_asked = std::make_shared<bool>(false);
     parser->add_option("KEY", *name, "What to free")->required()->option_text(" ");
-    parser->add_flag("--force", *is_forced, "Yes, although its holder may be at work");
+    CLI::Option* const force =
+        parser->add_flag("--force", *is_forced, "At once, although its holder may be at work");
+    parser->add_flag("--ask", *is_asked, "Ask the holder to let go")->excludes(force);
     parser->footer(
-        "The holder is not asked. Its token becomes stale at once, so that what it writes under\n"
-        "proof of its lease, or to storage that compares tokens, is refused; anything else it "
-        "does\n"
-        "goes on until its next heartbeat tells it, a third of its ttl later at most. Somebody "
-        "else\n"
-        "can get the key before that. A dead holder needs no force: its keys free themselves.\n"
+        "With --force the holder is not asked. Its token becomes stale at once, so that what it\n"
+        "writes under proof of its lease, or to storage that compares tokens, is refused; "
+        "anything\n"
+        "else it does goes on until its next heartbeat tells it, a third of its ttl later at "
+        "most.\n"
+        "Somebody else can get the key before that. A dead holder needs no force: its keys free\n"
+        "themselves.\n"
+        "\n"
+        "With --ask nothing changes but that the holder's next heartbeat tells it. A command "
+        "under\n"
+        "`lock` or `elect` gets SIGTERM then, and the key is free when it has ended; a program of\n"
+        "your own decides by itself. One that holds for a fixed term is not told.\n"
         "\n"
         "Examples:\n"
+        "  leasehold unlock nightly-backup --ask\n"
         "  leasehold unlock nightly-backup --force\n"
         "\n"
-        "Exit status: 0 freed, or it was free already (said on standard error; in JSON, freed is\n"
-        "false); 64 without --force; otherwise see `leasehold --help`.\n"
+        "Exit status: 0 freed or asked, or it was free already (said on standard error; in JSON,\n"
+        "freed or asked is false); 64 without either; otherwise see `leasehold --help`.\n"
     );
-    return {parser, [name, is_forced, &options] {
+    return {parser, [name, is_forced, is_asked, &options] {
                 const key wanted{*name};
+                if (*is_asked) return ask(open_database(options), wanted, options.is_json);
                 if (!*is_forced) {
                     throw usage_failure(
                         "unlock takes the key from a holder that may be at work and will notice "
-                        "only with "
-                        "its next heartbeat; if that is what you want, say --force"
+                        "only with its next heartbeat; if that is what you want, say --force, or "
+                        "--ask to ask it first"
                     );
                 }
                 return unlock(open_database(options), wanted, options.is_json);

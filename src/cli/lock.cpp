@@ -9,6 +9,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/semaphore.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -19,7 +20,44 @@ struct lock_options {
     std::string key;
     std::string wait = "0";
     std::string ttl = "30s";
+    std::string lock_delay = "0";
+    bool is_shared = false;
+    bool is_exclusive = false;
+    std::int64_t permits = 0;
+    std::int64_t permits_there_are = 0;
 };
+
+// How the key is asked for; a mutex where nothing is said.
+void choose_kind(const lock_options& chosen, errand& what) {
+    if (chosen.is_shared) what.mode = hold_mode::shared;
+    if (chosen.is_exclusive) what.mode = hold_mode::exclusive;
+    what.permits = chosen.permits;
+    what.permits_there_are = chosen.permits_there_are;
+}
+
+// `delay` is a mutex's alone: with any of these it would be ignored.
+void add_kinds(CLI::App& parser, lock_options& chosen, CLI::Option& delay) {
+    CLI::Option* const shared = parser.add_flag(
+        "--shared", chosen.is_shared, "Beside others that say --shared, for reading"
+    );
+    CLI::Option* const exclusive = parser.add_flag(
+        "--exclusive", chosen.is_exclusive, "Alone, among others that say --shared or --exclusive"
+    );
+    CLI::Option* const permits =
+        parser
+            .add_option("--permits", chosen.permits, "Take N permits of a semaphore, all at once")
+            ->option_text("N")
+            ->check(CLI::Range(std::int64_t{1}, semaphore::permits_max));
+    CLI::Option* const of =
+        parser.add_option("--of", chosen.permits_there_are, "How many permits there are, for all")
+            ->option_text("M")
+            ->check(CLI::Range(std::int64_t{1}, semaphore::permits_max));
+    permits->needs(of);
+    of->needs(permits);
+    shared->excludes(exclusive)->excludes(permits);
+    exclusive->excludes(permits);
+    delay.excludes(shared)->excludes(exclusive)->excludes(permits);
+}
 
 failure busy(const errand& what, const std::optional<lock_info>& holder) {
     std::string message = "'" + what.name.name() + "' ";
@@ -94,10 +132,15 @@ constexpr const char* examples =
     "refuse lower ones) and LEASEHOLD_OWNER in its environment, standard input and output as they\n"
     "are, and the signals TERM, INT, HUP, QUIT, USR1 and USR2 that are sent to this process.\n"
     "\n"
+    "A key is locked in one way at a time: plainly, by --shared and --exclusive, or by --permits.\n"
+    "\n"
     "Examples:\n"
     "  leasehold lock nightly-backup -- /usr/local/bin/backup --all\n"
     "  leasehold lock deploy/shop --wait forever -- make deploy\n"
     "  leasehold lock report --wait 5m --ttl 10s -- sh -c 'make report && mail-it'\n"
+    "  leasehold lock site --shared --wait 1m -- rsync -a site/ mirror:\n"
+    "  leasehold lock site --exclusive --wait 1m -- make install\n"
+    "  leasehold lock licences --permits 2 --of 5 --wait forever -- render scene\n"
     "  leasehold lock cache -- curl -H \"Token: $T\" URL || [ $? = 75 ]    # busy is fine\n"
     "\n";
 
@@ -121,6 +164,16 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             "--ttl", chosen->ttl, "Free the key so long after a crash: 1s to 24h; default 30s"
         )
         ->option_text("D");
+    CLI::Option* const delay =
+        parser
+            ->add_option(
+                "--lock-delay",
+                chosen->lock_delay,
+                "Keep the key closed so long after this holder died: 0 (default) to 60s; not with "
+                "--shared, --exclusive or --permits, which are never closed to all"
+            )
+            ->option_text("D");
+    add_kinds(*parser, *chosen, *delay);
     parser->footer(std::string(examples) + exit_status_help);
     const auto run = [chosen, &options, &given] {
         session_settings timing;
@@ -132,6 +185,14 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         }
         errand what{
             key{chosen->key}, parse_patience(chosen->wait, "--wait"), timing, options.is_json};
+        what.lock_delay = parse_duration(chosen->lock_delay, "--lock-delay");
+        choose_kind(*chosen, what);
+        if (what.permits > what.permits_there_are) {
+            throw usage_failure(
+                "--permits " + std::to_string(what.permits) + " cannot be had --of " +
+                std::to_string(what.permits_there_are) + ": ask for no more than there are"
+            );
+        }
         const program command = find_program(given.command);
         what.timing.name = command.name();
         return run_lock(what, command, open_database(options, statement_timeout_for(timing)));

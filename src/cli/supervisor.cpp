@@ -24,12 +24,17 @@ supervisor::supervisor(
 
 std::optional<int> supervisor::run() {
     const std::stop_callback on_loss{held_.lost(), [this] { loss_.ring(); }};
+    const std::stop_callback on_request{held_.revoke_requested(), [this] { loss_.ring(); }};
+    if (!held_.held_locally()) return std::nullopt;  // what has not begun need not be stopped
+    running_.begin();
     while (true) {
         pass_signals_on();
+        running_.check_begun();
         if (running_.has_ended()) break;
         heed_loss();
+        heed_request();
         guard_.renew(held_.deadline());
-        wait_for({signals_.source(), loss_.source()}, pause());
+        wait_for({signals_.source(), loss_.source(), running_.begun_source()}, pause());
         loss_.hush();
     }
     const bool was_stopped = guard_.has_told();
@@ -49,6 +54,13 @@ void supervisor::pass_signals_on() {
             running_.signal_group(*next);
         }
     }
+}
+
+// What the command does about it, and how long that takes, is its own affair: the lease goes on.
+void supervisor::heed_request() {
+    if (was_revoked_ || kill_at_ || !held_.revoke_requested().stop_requested()) return;
+    was_revoked_ = true;
+    running_.signal_group(SIGTERM);
 }
 
 void supervisor::heed_loss() {

@@ -4,6 +4,7 @@
 // | what happens                    | what the supervisor does                                   |
 // |---------------------------------|------------------------------------------------------------|
 // | the tool is asked to end, …     | passes the signal on to the command's process group        |
+// | somebody asks for the key       | SIGTERM to the group, once; the command ends when it can   |
 // | the lease is lost               | SIGTERM to the group; after half the margin SIGKILL        |
 // | it wakes up later than that     | SIGKILL at once                                            |
 // | the tool itself stands still    | nothing: the guard does all this                           |
@@ -28,17 +29,20 @@ public:
         const lease& held, const session_settings& timing, child& running, signal_inbox& signals
     );
 
-    // Until the command has ended. Its status as a shell would say it; nothing where it was stopped
-    // because the lease was lost.
+    // From the command's beginning to its end. Its status as a shell would say it; nothing where it
+    // was stopped because the lease was lost.
     std::optional<int> run();
     // The last signal that was passed on and asks a program to end; 0: none.
     int asked_by() const noexcept { return asked_by_; }
+    // Somebody asked for the key, and the command was told.
+    bool was_revoked() const noexcept { return was_revoked_; }
 
 private:
     using instant = local_clock::time_point;
 
     void pass_signals_on();
     void heed_loss();
+    void heed_request();
     void end_rest_of_group();
     std::chrono::nanoseconds pause() const;
 
@@ -46,11 +50,12 @@ private:
     const session_settings& timing_;
     child& running_;
     signal_inbox& signals_;
-    bell loss_;
+    bell loss_;  // or a request
     guard guard_;
     std::optional<instant> kill_at_;  // set when the command was told to stop
     bool is_killed_ = false;
     int asked_by_ = 0;
+    bool was_revoked_ = false;
 };
 
 }  // namespace leasehold::cli

@@ -53,6 +53,8 @@ const char* name_of(event_kind kind) noexcept {
             return "reconnected";
         case event_kind::reaped:
             return "reaped";
+        case event_kind::revoke_requested:
+            return "revoke_requested";
         case event_kind::warning:
             return "warning";
     }

@@ -29,6 +29,25 @@ bool error::connection_is_lost() const noexcept {
     return code_ == errc::connection_lost || code_ == errc::connection_failed;
 }
 
+std::errc error::condition() const noexcept {
+    switch (code_) {
+        case errc::would_deadlock:
+            return std::errc::resource_deadlock_would_occur;
+        case errc::timed_out:
+            return std::errc::timed_out;
+        case errc::busy:
+            return std::errc::device_or_resource_busy;
+        case errc::invalid_argument:
+            return std::errc::invalid_argument;
+        case errc::permission_denied:
+            return std::errc::permission_denied;
+        case errc::read_only:
+            return std::errc::read_only_file_system;
+        default:
+            return std::errc{};
+    }
+}
+
 const char* name_of(errc code) noexcept {
     switch (code) {
         case errc::invalid_argument:
@@ -63,6 +82,8 @@ const char* name_of(errc code) noexcept {
             return "busy";
         case errc::database_error:
             return "database_error";
+        case errc::would_deadlock:
+            return "would_deadlock";
     }
     return "unknown";
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "dialect/sql_text.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold {
 namespace {
@@ -110,13 +112,14 @@ claim_statement& claim_statement::all_of(
     if (conditions.empty()) return sql("1 = 1");
     bool is_first = true;
     for (const condition& each : conditions) {
-        sql(is_first ? "" : " AND ").name(each.column).sql(sign_of(each.is));
+        sql(is_first ? "" : " AND ");
         is_first = false;
         if (each.is == comparison::is_due) {
-            sql(words_.now(times));
-        } else if (each.is != comparison::is_null && each.is != comparison::is_not_null) {
-            put(each.than);
+            is_past(each.column, times);
+            continue;
         }
+        name(each.column).sql(sign_of(each.is));
+        if (each.is != comparison::is_null && each.is != comparison::is_not_null) put(each.than);
     }
     return *this;
 }
@@ -141,7 +144,12 @@ claim_statement& claim_statement::late(const versioned_mapping& mapping) {
     if (!mapping.state.column.empty()) {
         name(mapping.state.column).sql(" = ").put(mapping.state.to).sql(" AND ");
     }
-    return name(mapping.expires_at).sql(" <= ").sql(words_.now(mapping.times));
+    return is_past(mapping.expires_at, mapping.times);
+}
+
+claim_statement& claim_statement::is_past(const std::string& column, time_kind times) {
+    if (words_.began != nullptr) name(column).sql(" <= ").sql(words_.began(times)).sql(" AND ");
+    return name(column).sql(" <= ").sql(words_.now(times));
 }
 
 claim_statement& claim_statement::available(const versioned_mapping& mapping) {
@@ -154,6 +162,10 @@ claim_statement& claim_statement::still_is(
     const versioned_mapping& mapping, const versioned_row& at
 ) {
     key_is(mapping.key, at.key).sql(" AND ").name(mapping.version).sql(" = ").put(at.version);
+    // Whose transaction did not commit has a version that may be that of somebody else's claim.
+    if (!mapping.claimed_by.empty() && !at.claimed_as.empty()) {
+        sql(" AND ").name(mapping.claimed_by).sql(" = ").put(at.claimed_as);
+    }
     if (!at.is_claimed || mapping.expires_at.empty()) return *this;
     sql(" AND (").name(mapping.expires_at).sql(" IS NULL OR ").name(mapping.expires_at);
     return sql(" > ").sql(words_.now(mapping.times)).sql(")");
@@ -163,10 +175,12 @@ claim_statement& claim_statement::set(const std::string& column) {
     return sql(", ").name(column, words_.set_prefix).sql(" = ");
 }
 
-claim_statement& claim_statement::set_claimed(const versioned_mapping& mapping) {
+claim_statement& claim_statement::set_claimed(
+    const versioned_mapping& mapping, const versioned_row& as_read
+) {
     name(mapping.version, words_.set_prefix).sql(" = ").name(mapping.version).sql(" + 1");
     if (!mapping.state.column.empty()) set(mapping.state.column).put(mapping.state.to);
-    if (!mapping.claimed_by.empty()) set(mapping.claimed_by).put(mapping.claimant);
+    if (!mapping.claimed_by.empty()) set(mapping.claimed_by).put(as_read.claimed_as);
     if (!mapping.claimed_at.empty()) set(mapping.claimed_at).sql(words_.now(mapping.times));
     if (!mapping.expires_at.empty()) {
         values_.emplace_back(std::int64_t{mapping.term.count()});
@@ -218,32 +232,35 @@ bool plain_claim_store::is_same_column(const std::string& left, const std::strin
     );
 }
 
+std::string_view plain_claim_store::type_of(column_kind kind) const {
+    switch (kind) {
+        case column_kind::integer:
+            return words_.integer_type;
+        case column_kind::number:
+            return words_.number_type;
+        case column_kind::bytes:
+            return words_.bytes_type;
+        case column_kind::instant:
+            return words_.instant_type;
+        case column_kind::utc:
+            return words_.utc_type;
+        case column_kind::text:
+        case column_kind::boolean:
+        case column_kind::other:
+        case column_kind::any:
+            break;
+    }
+    return words_.text_type;
+}
+
 std::string plain_claim_store::add_column_text(
     const qualified_name& table,
     const std::string& column,
     column_kind kind,
     const std::optional<value>& not_null_default
 ) const {
-    const auto type = [&] {
-        switch (kind) {
-            case column_kind::integer:
-                return words_.integer_type;
-            case column_kind::number:
-                return words_.number_type;
-            case column_kind::bytes:
-                return words_.bytes_type;
-            case column_kind::instant:
-                return words_.instant_type;
-            case column_kind::utc:
-                return words_.utc_type;
-            case column_kind::text:
-            case column_kind::other:
-                break;
-        }
-        return words_.text_type;
-    }();
     claim_statement text = begin("ALTER TABLE ");
-    text.table(table).sql(" ADD COLUMN ").name(column, "").sql(" ").sql(type);
+    text.table(table).sql(" ADD COLUMN ").name(column, "").sql(" ").sql(type_of(kind));
     if (!not_null_default) return text.text();
     const auto* words = std::get_if<std::string>(&not_null_default->held());
     text.sql(" NOT NULL DEFAULT ");
@@ -252,10 +269,10 @@ std::string plain_claim_store::add_column_text(
 }
 
 std::string plain_claim_store::add_index_text(
-    const qualified_name& table, const std::vector<order_by>& columns
+    const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
 ) const {
     claim_statement text = begin("CREATE INDEX ");
-    text.name(table.name + "_claim", "").sql(" ON ").table(table).sql(" (");
+    text.name(table.name + std::string{suffix}, "").sql(" ON ").table(table).sql(" (");
     for (std::size_t at = 0; at < columns.size(); ++at) {
         text.sql(at == 0 ? "" : ", ").name(columns[at].column, "");
         if (columns[at].is_descending) text.sql(" DESC");
@@ -300,7 +317,7 @@ std::vector<versioned_row> plain_claim_store::candidates(
         for (std::size_t at = 0; at < selected.size(); ++at) {
             asking.sql(at == 0 ? "" : ", ").name(selected[at]).sql(" AS c" + std::to_string(at));
         }
-        asking.from(mapping.table, wanted.index).sql(" WHERE ");
+        asking.from(mapping.table, is_fresh ? wanted.index : wanted.late_index).sql(" WHERE ");
         is_fresh ? asking.fresh(mapping) : asking.late(mapping);
         asking.sql(" AND ").all_of(wanted.where, mapping.times).ordered(mapping.order);
         asking.sql(" LIMIT ").put(wanted.limit).sql(is_fresh ? ") AS fresh" : ") AS late");
@@ -348,12 +365,27 @@ std::vector<claimed_row> plain_claim_store::rows_of(
     return rows;
 }
 
+bool plain_claim_store::is_one(std::int64_t affected_rows, const versioned_mapping& mapping) {
+    if (affected_rows <= 1) return affected_rows == 1;
+    throw error(
+        errc::database_error,
+        "a key of table " + mapping.table.name + " named " + std::to_string(affected_rows) +
+            " rows, and all were changed: roll back, and make the key unique"
+    );
+}
+
 std::vector<parameters> plain_claim_store::look(connection& inside, const row_request& wanted)
     const {
     const result found = rows_text(wanted).sql(" LIMIT ").put(wanted.limit).run(inside);
     std::vector<parameters> keys;
     for (claimed_row& each : rows_of(found, wanted.mapping)) keys.push_back(std::move(each.key));
     return keys;
+}
+
+claimed_rows plain_claim_store::lock_by_key(connection& inside, const row_request& wanted) const {
+    auto rows = lock(inside, wanted);
+    if (!rows.empty()) return {claim_status::claimed, std::move(rows)};
+    return {look(inside, wanted).empty() ? claim_status::none : claim_status::busy, {}};
 }
 
 }  // namespace leasehold

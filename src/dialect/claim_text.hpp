@@ -18,6 +18,9 @@ struct claim_words {
     std::string_view set_prefix;  // before a column that is assigned
     // The present, as a column of this kind holds it; read anew by each use.
     std::string (*now)(time_kind times);
+    // When the statement began, which is never later: unlike the present it does not change while
+    // the statement runs, so that it can bound a range of an index. Null where `now` can.
+    std::string (*began)(time_kind times);
     // The same, so many microseconds later as the place says.
     std::string (*later)(time_kind times, const std::string& place);
     bool forces_indexes;
@@ -54,11 +57,14 @@ public:
     // Available without, and because of, a term that has passed.
     claim_statement& fresh(const versioned_mapping& mapping);
     claim_statement& late(const versioned_mapping& mapping);
-    // Key, version and, of a claimed row, its term.
+    // Key, version and, of a claimed row, who claimed it and its term.
     claim_statement& still_is(const versioned_mapping& mapping, const versioned_row& at);
 
+    // That the time in a column has passed.
+    claim_statement& is_past(const std::string& column, time_kind times);
+
     // The lists behind SET.
-    claim_statement& set_claimed(const versioned_mapping& mapping);
+    claim_statement& set_claimed(const versioned_mapping& mapping, const versioned_row& as_read);
     claim_statement& set_changed(
         const versioned_mapping& mapping,
         const versioned_row& at,
@@ -82,21 +88,32 @@ private:
 class plain_claim_store : public claim_store {
 public:
     bool is_same_column(const std::string& left, const std::string& right) const override;
-    bool is_typed() const override { return false; }
+    value as_sent(const column_shape&, const value& given) const override { return given; }
+    bool lacks_index(const error&) const override { return false; }
     std::string add_column_text(
         const qualified_name& table,
         const std::string& column,
         column_kind kind,
         const std::optional<value>& not_null_default
     ) const override;
-    std::string add_index_text(const qualified_name& table, const std::vector<order_by>& columns)
-        const override;
+    std::string add_index_text(
+        const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
+    ) const override;
+    std::string change_null_text(const qualified_name&, const column_shape&, bool) const override {
+        return "";
+    }
+    std::string widen_text(const qualified_name&, const column_shape&) const override { return ""; }
     std::optional<found_row> read(
         connection& inside, const versioned_mapping& mapping, const parameters& key
     ) const override;
     std::vector<versioned_row> candidates(connection& inside, const candidate_request& wanted)
         const override;
     std::vector<parameters> look(connection& inside, const row_request& wanted) const override;
+    claimed_rows lock_by_key(connection& inside, const row_request& wanted) const override;
+    bool looks_unchanged(connection&, const versioned_mapping&, const versioned_row&)
+        const override {
+        return true;
+    }
     void begin_try(connection&) const override {}
     void end_try(connection&, bool) const override {}
 
@@ -107,6 +124,9 @@ protected:
     // SELECT key, columns FROM … WHERE … [ORDER BY …] LIMIT n, without the locking clause.
     claim_statement rows_text(const row_request& wanted) const;
     static std::vector<claimed_row> rows_of(const result& found, const row_mapping& mapping);
+    // Whether a statement about one row changed it. More than one is an error: its key named more.
+    static bool is_one(std::int64_t affected_rows, const versioned_mapping& mapping);
+    std::string_view type_of(column_kind kind) const;
 
 private:
     const claim_words& words_;

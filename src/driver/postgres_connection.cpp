@@ -24,6 +24,23 @@ std::string server_bound(milliseconds limit) {
     return std::to_string(limit_within_range(bound).count());
 }
 
+// "Cached plan must not change result type": a table was altered meanwhile. A trigger may raise the
+// same SQLSTATE, and the text is in the server's language; the name of the server's function stays.
+bool is_outdated_plan(const PGresult* failure) {
+    const char* from = PQresultErrorField(failure, PG_DIAG_SOURCE_FUNCTION);
+    return sqlstate_of(failure) == "0A000" && from != nullptr &&
+           std::string_view{from} == "RevalidateCachedQuery";
+}
+
+error run_again(const std::string& because, const std::string& sqlstate) {
+    error_facts facts;
+    facts.sqlstate = sqlstate;
+    return error{
+        errc::transient,
+        because + " (SQLSTATE " + sqlstate + "): roll back and run the transaction again",
+        std::move(facts)};
+}
+
 std::string_view verb_of(const PGresult* from) {
     return PQcmdStatus(const_cast<PGresult*>(from));
 }
@@ -231,17 +248,16 @@ result owned_connection::execute_prepared(
                 is_pooled_ = true;
                 statements_.clear();
                 if (is_idle) return execute_wrapped(sql, bound);
-                error_facts facts;
-                facts.sqlstate = state;
-                throw error{
-                    errc::transient,
-                    address_ + " is a pooler that hid itself (SQLSTATE " + state +
-                        "): roll back and run the transaction again",
-                    std::move(facts)};
-            } else if (state == "0A000" && !is_new && is_idle) {
-                // "Cached plan must not change result type": a table was altered meanwhile.
-                forget_statements();
-                continue;
+                throw run_again(address_ + " is a pooler that hid itself", state);
+            } else if (!is_new && is_outdated_plan(failure)) {
+                if (is_idle) {
+                    forget_statements();
+                    continue;
+                }
+                statements_.clear();  // those in the server go when there are too many
+                throw run_again(
+                    address_ + ": a table was altered since this statement was prepared", state
+                );
             }
         }
         require_success(answer, is_in_doubt);

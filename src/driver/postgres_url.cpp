@@ -2,7 +2,7 @@
 
 #include <libpq-fe.h>
 
-#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <string>
 
@@ -29,14 +29,19 @@ void require_encoded_password(std::string_view url) {
     }
 }
 
+// One for each host; an empty one is libpq's default.
 void require_ports(std::string_view ports) {
-    const bool is_digits = std::all_of(ports.begin(), ports.end(), [](char each) {
-        return (each >= '0' && each <= '9') || each == ',';
-    });
-    if (!is_digits) {
+    for (std::size_t first = 0; first <= ports.size();) {
+        const std::string_view port = ports.substr(first, ports.find(',', first) - first);
+        first += port.size() + 1;
+        int number = 0;
+        const auto [stop, failure] =
+            std::from_chars(port.data(), port.data() + port.size(), number);
+        const bool is_number = failure == std::errc{} && stop == port.data() + port.size();
+        if (port.empty() || (is_number && number >= 1 && number <= 65535)) continue;
         refuse(
-            "its port is not a number; in user and password write %40 for @, %2F for /, %3A "
-            "for a colon"
+            "its port is not a number from 1 to 65535; in user and password write %40 for @, %2F "
+            "for /, %3A for a colon"
         );
     }
 }

@@ -10,11 +10,13 @@
 #include <cstring>
 #include <list>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "core/classify.hpp"
 #include "core/jitter.hpp"
+#include "driver/sqlite_watch.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 
@@ -161,8 +163,51 @@ public:
         limit_ = std::max(limit, milliseconds{1});
     }
 
+    // Other connections' commits, of whatever: there is one channel, and it says nothing more.
+    bool can_notify() const noexcept override { return is_owned_; }
+    void listen(std::string_view channel) override {
+        require_owned("listen");
+        channel_ = channel;
+        watch_.emplace(path_);
+        heard_version_ = data_version();
+    }
+    // The log is written to before its commit can be seen, which waits for the disk: after an event
+    // the version is asked for at once and then again and again, less often the longer it takes.
+    // Who has no more patience need not stay for that; the next call goes on with it.
+    std::optional<notification> wait_for_notification(milliseconds patience) override {
+        if (!watch_) return connection::wait_for_notification(patience);
+        const auto until = local_clock::now() + patience;
+        for (;;) {
+            if (sees_commit()) {
+                written_at_.reset();
+                return notification{channel_, ""};
+            }
+            if (written_at_ && local_clock::now() - *written_at_ > commit_max) written_at_.reset();
+            if (!written_at_) {
+                if (!watch_->wait(until)) return std::nullopt;
+                written_at_ = local_clock::now();
+                // It stays set here: among what was written may be the beginning of the next one.
+                if (sees_commit()) return notification{channel_, ""};
+            }
+            const auto now = local_clock::now();
+            if (now >= until) return std::nullopt;
+            const auto pause = std::clamp((now - *written_at_) / 4, pause_min, pause_max);
+            std::this_thread::sleep_for(std::min(pause, until - now));
+        }
+    }
+
 private:
     static constexpr std::size_t prepared_max = 128;
+    // Between an event and the commit that can be seen: longer than a flush takes.
+    static constexpr local_clock::duration commit_max = milliseconds{40};
+    static constexpr local_clock::duration pause_min = std::chrono::microseconds{250};
+    static constexpr local_clock::duration pause_max = milliseconds{4};
+
+    bool sees_commit() {
+        const auto version = data_version();
+        return std::exchange(heard_version_, version) != version;
+    }
+    std::int64_t data_version() { return execute("PRAGMA data_version", {}).rows.at(0).integer(0); }
 
     // SQLite's own busy time-out sleeps in fixed steps up to 100 ms, which starves writers; short
     // random naps let everybody through (measured: worst wait 1.3 s against tens of milliseconds).
@@ -329,6 +374,10 @@ private:
     using kept = std::list<std::pair<std::string, statement_handle>>;
     kept prepared_;
     std::map<std::string_view, kept::iterator, std::less<>> by_text_;
+    std::optional<sqlite::file_watch> watch_;
+    std::string channel_;
+    std::int64_t heard_version_ = 0;
+    std::optional<local_clock::time_point> written_at_;  // by somebody whose commit is not seen yet
 };
 
 std::string path_of(std::string_view url) {

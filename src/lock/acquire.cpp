@@ -7,24 +7,58 @@
 namespace leasehold {
 namespace {
 
+template <class Use>
+void lent_by(session::implementation& within, const lender& lend, Use&& with) {
+    if (lend) {
+        lend(with);
+    } else {
+        within.inner().use(with);
+    }
+}
+
+}  // namespace
+
+acquire_request request_for(const session::implementation& within, const wish& what) {
+    return {
+        what.key,
+        owner_id::random(),
+        within.id(),
+        within.node_info(),
+        what.hold_at_most,
+        what.lock_delay,
+        what.metadata};
+}
+
 std::shared_ptr<grant> accept(
     session::implementation& within,
     const acquire_request& request,
     fencing_token token,
-    local_clock::time_point sent,
+    std::optional<local_clock::time_point> term_end,
     std::int64_t notices_when_sent
 ) {
-    std::optional<local_clock::time_point> term_end;
-    if (request.hold_at_most) {
-        const auto term = *request.hold_at_most;
-        const auto margin = std::min<std::chrono::microseconds>(within.settings().margin, term / 6);
-        term_end = sent + term - margin;
-    }
+    if (term_end) *term_end -= margin_of(within, *request.hold_at_most);
     auto granted = std::make_shared<grant>(hold{request.key, request.owner, token}, term_end);
     within.watch(granted, notices_when_sent);
     within.inner().tell({event_kind::granted, request.key.name(), token.number, ""});
     return granted;
 }
+
+void become_mutex(
+    session::implementation& within, const key& name, lock_kind found, const lender& lend
+) {
+    bool is_ours = false;
+    lent_by(within, lend, [&](connection& on, store& stores) {
+        is_ours = stores.locks->change_kind(on, name, lock_kind::mutex);
+    });
+    if (is_ours) return;
+    throw error(
+        errc::invalid_argument,
+        "'" + name.name() + "' is in use as a " + name_of(found) + " and cannot be a " +
+            name_of(lock_kind::mutex) + " at the same time; use another key"
+    );
+}
+
+namespace {
 
 // The answer to a try was lost. What the server knows now, if it can be asked; either way the try
 // may still be under way there, so the session keeps releasing what was not accepted.
@@ -55,37 +89,49 @@ std::optional<fencing_token> ask_again(
 
 }  // namespace
 
-try_outcome try_once(
-    session::implementation& within,
-    const key& name,
-    std::optional<std::chrono::microseconds> hold_at_most
+void require_valid_term(std::chrono::microseconds term, const char* what) {
+    if (term >= std::chrono::milliseconds{1} && term <= std::chrono::hours{366 * 24}) return;
+    throw error(errc::invalid_argument, std::string(what) + " must be 1 ms to 366 days");
+}
+
+std::chrono::microseconds margin_of(
+    const session::implementation& within, std::chrono::microseconds term
 ) {
+    return std::min<std::chrono::microseconds>(within.settings().margin, term / 6);
+}
+
+try_outcome try_once(session::implementation& within, const wish& what, const lender& lend) {
     const session::implementation::under_way sending{within};
     constexpr int attempts_max = 2;
     for (int attempt = 1;; ++attempt) {
         within.require_live();
-        const acquire_request request{
-            name, owner_id::random(), within.id(), within.node_info(), hold_at_most};
+        const acquire_request request = request_for(within, what);
         const auto notices = within.notices();
-        const auto sent = local_clock::now();
+        std::optional<local_clock::time_point> term_end;
+        if (what.hold_at_most) term_end = local_clock::now() + *what.hold_at_most;
         try {
-            const auto answer = within.inner().use([&](connection& on, store& stores) {
-                return stores.locks->try_acquire(on, request);
+            acquire_result answer;
+            lent_by(within, lend, [&](connection& on, store& stores) {
+                answer = stores.locks->try_acquire(on, request);
             });
             if (answer.status == acquire_status::granted) {
-                return {accept(within, request, answer.token, sent, notices), std::nullopt};
+                return {accept(within, request, answer.token, term_end, notices), std::nullopt};
             }
             if (answer.status == acquire_status::session_ended) {
                 throw error(
                     errc::session_lost, "the database says the session has ended; open a new one"
                 );
             }
-            within.inner().tell({event_kind::refused, name.name(), 0, ""});
+            if (answer.status == acquire_status::wrong_kind) {
+                become_mutex(within, what.key, answer.kind, lend);
+                if (attempt < attempts_max) continue;
+            }
+            within.inner().tell({event_kind::refused, what.key.name(), 0, ""});
             return {nullptr, answer.holder};
         } catch (const error& failure) {
             if (failure.outcome_is_unknown()) {
                 if (const auto token = ask_again(within, request)) {
-                    return {accept(within, request, *token, sent, notices), std::nullopt};
+                    return {accept(within, request, *token, term_end, notices), std::nullopt};
                 }
             }
             // Proved not done, or not done so far and settled if it ever is: a new try is safe.

@@ -1,25 +1,61 @@
 #pragma once
 // One try for one key, with every way it can go wrong settled or said.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "lock/grant.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {
 
+// What is wanted, apart from who wants it.
+struct wish {
+    leasehold::key key;
+    std::optional<std::chrono::microseconds> hold_at_most;
+    std::chrono::microseconds lock_delay{0};
+    std::string metadata;
+};
+
+acquire_request request_for(const session::implementation& within, const wish& what);
+
+// What the database granted becomes a grant that the session watches. `term_end`: until when a
+// fixed term cannot have ended.
+std::shared_ptr<grant> accept(
+    session::implementation& within,
+    const acquire_request& request,
+    fencing_token token,
+    std::optional<local_clock::time_point> term_end,
+    std::int64_t notices_when_sent
+);
+
 struct try_outcome {
     std::shared_ptr<grant> granted;   // nothing where busy
     std::optional<lock_info> holder;  // where busy, if it was still there
 };
 
+// Throws invalid_argument unless the term is 1 ms to 366 days; `what` names it.
+void require_valid_term(std::chrono::microseconds term, const char* what);
+
+// How long before its end a fixed term is not believed in any more.
+std::chrono::microseconds margin_of(
+    const session::implementation& within, std::chrono::microseconds term
+);
+
+// Lends a connection for one try; the default: one of the pool.
+using lender = std::function<void(const std::function<void(connection&, store&)>&)>;
+
 // Throws session_lost where the session is not live, and an error whose outcome_is_unknown() where
 // the answer was lost and could not be asked for; the session then settles it in the background.
 try_outcome try_once(
-    session::implementation& within,
-    const key& name,
-    std::optional<std::chrono::microseconds> hold_at_most
+    session::implementation& within, const wish& what, const lender& lend = nullptr
+);
+
+// The row is of another kind: makes it a mutex's where nobody uses it, and throws otherwise.
+void become_mutex(
+    session::implementation& within, const key& name, lock_kind found, const lender& lend = nullptr
 );
 
 }  // namespace leasehold

@@ -36,6 +36,10 @@ public:
         return true;
     }
 
+    // Somebody asks the holder to let go. True where this call was the first to say so.
+    bool ask_back() { return revoke_.request_stop(); }
+    std::stop_token revoke_requested() const noexcept { return revoke_.get_token(); }
+
     // How many leases stand on it: the row's reentrant_count, unless an answer was lost.
     struct levels {
         std::mutex mutex;
@@ -44,12 +48,17 @@ public:
     };
     levels& depth() noexcept { return depth_; }
 
+    // Of keys that several can hold: a downgrade changes it, and nothing else.
+    std::atomic<hold_mode>& mode() noexcept { return mode_; }
+
 private:
     const hold what_;
     const std::optional<local_clock::time_point> term_end_;
     std::atomic<loss_reason> reason_{loss_reason::none};
     std::stop_source lost_;
+    std::stop_source revoke_;
     levels depth_;
+    std::atomic<hold_mode> mode_{hold_mode::exclusive};
 };
 
 }  // namespace leasehold

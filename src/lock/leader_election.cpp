@@ -181,7 +181,7 @@ leader_watch::leader_watch(database db, key name, leader_watch_settings settings
 }
 
 bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_token& cancel) {
-    const patience how{deadline, settings_.poll_min, settings_.poll_max};
+    const asking how{deadline, settings_.poll_min, settings_.poll_max};
     return keep_asking(how, cancel, {}, [&] {
         auto seen = look(*database_.inner(), name_);
         if (std::exchange(has_looked_, true) && is_same(seen, leader_)) return false;

@@ -1,6 +1,8 @@
 #include "lock/lease.hpp"
 
 #include "leasehold/error.hpp"
+#include "session/pass_on.hpp"
+#include "session/taking_part.hpp"
 
 namespace leasehold {
 namespace {
@@ -54,28 +56,18 @@ void lease::implementation::lose(loss_reason why) {
 bool lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
     const bool held = session_->inner().use([&](connection& on, store& stores) -> bool {
-        return stores.locks->which_are_held(on, {what()}).at(0);
+        if (what().kind != lock_kind::mutex) {
+            return stores.holders->which_are_held(on, {what()}).at(0);
+        }
+        return stores.locks->standings(on, {what()}).at(0) != standing::gone;
     });
     if (!held) lose(loss_reason::taken_over);
     return held && held_locally();
 }
 
 void lease::implementation::verify_in(connection& inside) {
-    if (inside.state() != connection_state::in_transaction) {
-        throw error(
-            errc::wrong_transaction,
-            "verify_in needs a transaction that is open and has not failed: begin one, write, "
-            "verify, commit"
-        );
-    }
-    const engine ours = session_->inner().which();
-    if (inside.server().engine != ours) {
-        throw error(
-            errc::wrong_transaction,
-            "verify_in got a transaction of " + std::string(name_of(inside.server().engine)) +
-                " for a lease on " + std::string(name_of(ours)) + "; use the same database"
-        );
-    }
+    require_transaction(inside, "verify_in");
+    require_engine(inside, session_->inner().which(), "verify_in");
     const auto refuse = [&](loss_reason why) {
         session_->inner().tell(
             {event_kind::stale_token_refused, what().key.name(), what().token.number, name_of(why)}
@@ -86,7 +78,8 @@ void lease::implementation::verify_in(connection& inside) {
         );
     };
     if (reason() != loss_reason::none) refuse(reason());
-    if (!session_->inner().store_for(inside).locks->prove(inside, what())) {
+    const auto prove = [&](auto& holds) { return holds.prove(inside, what()); };
+    if (!with_store_of(session_->inner().store_for(inside), what().kind, prove)) {
         lose(loss_reason::taken_over);
         refuse(loss_reason::taken_over);
     }
@@ -113,7 +106,7 @@ release_outcome lease::implementation::release() {
 release_outcome lease::implementation::release_level() {
     try {
         return session_->inner().use([&](connection& on, store& stores) {
-            return stores.locks->release(on, what());
+            return release_hold(session_->inner(), on, stores, what());
         });
     } catch (const error& failure) {
         grant_->depth().is_uncertain = true;
@@ -130,7 +123,7 @@ release_outcome lease::implementation::release_last() {
     for (int attempt = 1;; ++attempt) {
         try {
             const auto outcome = database.use([&](connection& on, store& stores) {
-                return release_on(on, *stores.locks, was_in_doubt);
+                return release_on(on, stores, was_in_doubt);
             });
             database.tell({kind_of(outcome), what().key.name(), what().token.number, ""});
             return outcome;
@@ -138,7 +131,7 @@ release_outcome lease::implementation::release_last() {
             was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
             if (failure.is_transient() && attempt < release_attempts_max) continue;
             // Nobody has the lease any more that could release it again.
-            session_->settle_later(what().key, what().owner);
+            session_->settle_later(what().key, what().owner, what().kind);
             if (was_in_doubt) return release_outcome::unknown;
             throw;
         }
@@ -146,17 +139,32 @@ release_outcome lease::implementation::release_last() {
 }
 
 release_outcome lease::implementation::release_on(
-    connection& on, lock_store& locks, bool was_in_doubt
+    connection& on, store& stores, bool was_in_doubt
 ) {
-    const bool by_owner = grant_->depth().is_uncertain;
+    auto& database = session_->inner();
     const auto outcome =
-        by_owner ? locks.release_owner(on, what().key, what().owner) : locks.release(on, what());
+        grant_->depth().is_uncertain
+            ? release_owner(database, on, stores, what().key, what().owner, what().kind)
+            : release_hold(database, on, stores, what());
     if (outcome != release_outcome::not_held || !was_in_doubt) return outcome;
+    if (what().kind != lock_kind::mutex) return release_outcome::unknown;  // its row is gone
     // Not ours after an attempt that got no answer. That attempt did it if the fence is still ours;
     // where it moved on, somebody may have taken the key before that attempt arrived.
-    const auto now = locks.describe(on, what().key);
+    const auto now = stores.locks->describe(on, what().key);
     const bool is_untouched = now && now->token == what().token;
     return is_untouched ? release_outcome::released : release_outcome::unknown;
+}
+
+void lease::implementation::supersede() noexcept {
+    if (is_released_.exchange(true)) return;
+    session_->forget(*grant_);
+    given_back_.request_stop();
+    grant_->lose(loss_reason::released);
+}
+
+int lease::implementation::levels() const {
+    const std::lock_guard guard{grant_->depth().mutex};
+    return grant_->depth().count;
 }
 
 void lease::implementation::release_quietly() noexcept {
@@ -198,6 +206,9 @@ std::stop_token lease::lost() const noexcept {
 }
 loss_reason lease::why_lost() const noexcept {
     return held_->reason();
+}
+std::stop_token lease::revoke_requested() const noexcept {
+    return held_->revoke_requested();
 }
 bool lease::held_locally() const noexcept {
     return held_->held_locally();

@@ -24,11 +24,25 @@ public:
     void verify_in(connection& inside);
     release_outcome release();
     void release_quietly() noexcept;
+    std::stop_token revoke_requested() const noexcept { return grant_->revoke_requested(); }
+
+    // For handing the hold over.
+    bool has_term() const noexcept { return grant_->term_end().has_value(); }
+    int levels() const;
+    session::implementation& within() const noexcept { return *session_; }
+
+    const std::shared_ptr<grant>& granted() const noexcept { return grant_; }
+    bool belongs_to(const session::implementation& within) const noexcept {
+        return session_.get() == &within;
+    }
+    // This process holds it no more, and there is nothing to release: another grant has taken its
+    // place in the database, or another process will.
+    void supersede() noexcept;
 
 private:
     release_outcome release_level();
     release_outcome release_last();
-    release_outcome release_on(connection& on, lock_store& locks, bool was_in_doubt);
+    release_outcome release_on(connection& on, store& stores, bool was_in_doubt);
     void lose(loss_reason why);
 
     const std::shared_ptr<session::implementation> session_;

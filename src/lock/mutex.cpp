@@ -1,13 +1,16 @@
 #include "leasehold/mutex.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 
 #include "core/jitter.hpp"
+#include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/lease.hpp"
+#include "lock/patience.hpp"
+#include "lock/pending_lease.hpp"
+#include "lock/queue.hpp"
 
 namespace leasehold {
 namespace {
@@ -15,33 +18,23 @@ namespace {
 using std::chrono::milliseconds;
 
 void require_valid(const mutex_settings& settings) {
-    using std::chrono::hours;
-    if (settings.hold_at_most) {
-        const auto term = *settings.hold_at_most;
-        if (term < milliseconds{1} || term > hours{366 * 24}) {
-            throw error(errc::invalid_argument, "hold_at_most must be 1 ms to 366 days");
-        }
+    if (settings.hold_at_most) require_valid_term(*settings.hold_at_most, "hold_at_most");
+    if (settings.lock_delay < milliseconds{0} || settings.lock_delay > std::chrono::seconds{60}) {
+        throw error(errc::invalid_argument, "lock_delay must be 0 to 60 s");
     }
-    if (settings.poll_min < milliseconds{1} || settings.poll_max < settings.poll_min ||
-        settings.poll_max > hours{1}) {
+    constexpr std::size_t metadata_max = 4000;
+    if (settings.metadata.size() > metadata_max || !is_utf8(settings.metadata) ||
+        settings.metadata.find('\0') != std::string::npos) {
         throw error(
-            errc::invalid_argument, "poll_min must be 1 ms to poll_max, and poll_max at most 1 h"
+            errc::invalid_argument, "metadata must be UTF-8 of at most 4000 bytes, without NUL"
         );
     }
+    require_valid_polls(settings.poll_min, settings.poll_max);
 }
 
-// Sleeps until `wake`, or until one of the two asks to stop.
-void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token lost) {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    const std::stop_callback on_loss{lost, [&] {
-                                         const std::lock_guard guard{mutex};
-                                         changed.notify_all();
-                                     }};
-    std::unique_lock guard{mutex};
-    changed.wait_for(guard, cancel, wake - local_clock::now(), [&] {
-        return lost.stop_requested();
-    });
+// Where it could not queue: others are queueing at this moment, or a proof is open.
+std::chrono::nanoseconds pause_after(int refusals) {
+    return backed_off(refusals, milliseconds{2}, milliseconds{100});
 }
 
 }  // namespace
@@ -49,14 +42,14 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
 class mutex::implementation {
 public:
     implementation(session& within, leasehold::key name, mutex_settings settings)
-        : session_(within.inner()), key_(std::move(name)), settings_(settings) {
+        : session_(within.inner()), key_(std::move(name)), settings_(std::move(settings)) {
         require_valid(settings_);
     }
 
     const leasehold::key& key() const noexcept { return key_; }
 
     acquisition try_acquire() {
-        if (!settings_.recursive) return wrap(try_once(*session_, key_, settings_.hold_at_most));
+        if (!settings_.recursive) return wrap(try_once(*session_, wanted()));
         std::unique_lock guard{recursion_mutex_};
         std::shared_ptr<grant> gone;
         if (auto deeper = reenter(gone)) return acquisition{make_lease(std::move(deeper))};
@@ -65,32 +58,89 @@ public:
             tell_lost(*gone);
             guard.lock();
         }
-        auto outcome = try_once(*session_, key_, settings_.hold_at_most);
+        auto outcome = try_once(*session_, wanted());
         current_ = outcome.granted;
         return wrap(std::move(outcome));
+    }
+
+    static std::optional<pending_lease> try_acquire_in(
+        const std::shared_ptr<implementation>& self, connection& inside
+    ) {
+        const auto enter_later = [of = std::weak_ptr{self}](const std::shared_ptr<grant>& held) {
+            const auto alive = of.lock();
+            if (!alive || !alive->settings_.recursive) return;
+            const std::lock_guard guard{alive->recursion_mutex_};
+            alive->current_ = held;
+        };
+        return try_once_in(self->session_, self->wanted(), inside, enter_later);
     }
 
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
         for (int refusals = 1;; ++refusals) {
             std::optional<lock_info> holder;
+            const auto is_over = [&] {
+                return local_clock::now() >= deadline || cancel.stop_requested();
+            };
             try {
                 acquisition got = try_acquire();
                 if (got) return got;
                 holder = got.holder();
+                if (is_over()) return acquisition{holder};
+                stay waited = wait_in_queue(*session_, wanted(), patience_until(deadline, cancel));
+                if (waited.end == stay_end::granted) return keep(std::move(waited.granted));
+                if (waited.end == stay_end::left_queue && is_over()) return busy_now();
             } catch (const error& failure) {
                 // A server that restarts ends no wait; the session's own deadline does.
                 if (!failure.is_transient() || local_clock::now() >= deadline) throw;
             }
-            const auto now = local_clock::now();
-            if (now >= deadline || cancel.stop_requested()) return acquisition{holder};
-            rest(std::min(deadline, now + pause(refusals)), cancel, session_->lost());
+            if (is_over()) return acquisition{holder};
+            rest(
+                std::min(deadline, local_clock::now() + pause_after(refusals)),
+                cancel,
+                session_->lost()
+            );
             if (cancel.stop_requested()) return acquisition{holder};
         }
     }
 
 private:
-    std::chrono::nanoseconds pause(int refusals) const {
-        return backed_off(refusals, settings_.poll_min, settings_.poll_max);
+    wish wanted() const {
+        return {key_, settings_.hold_at_most, settings_.lock_delay, settings_.metadata};
+    }
+
+    patience patience_until(local_clock::time_point deadline, const std::stop_token& cancel) {
+        patience how{
+            deadline,
+            cancel,
+            {settings_.poll_min, settings_.poll_max},
+            settings_.detects_deadlock,
+            nullptr};
+        // Another thread of this object may have got the key meanwhile: then this one can enter.
+        if (settings_.recursive) how.look_up = [this] { return is_entered(); };
+        return how;
+    }
+
+    bool is_entered() {
+        const std::lock_guard guard{recursion_mutex_};
+        const auto held = current_.lock();
+        return held && held->is_live();
+    }
+
+    acquisition keep(std::shared_ptr<grant> granted) {
+        if (settings_.recursive) {
+            const std::lock_guard guard{recursion_mutex_};
+            current_ = granted;
+        }
+        return acquisition{make_lease(std::move(granted))};
+    }
+
+    // Who has the key when the wait was in vain; it may have changed hands often meanwhile.
+    acquisition busy_now() const {
+        auto holder = session_->inner().use([&](connection& on, store& stores) {
+            return stores.locks->describe(on, key_);
+        });
+        if (holder && !holder->is_held) holder.reset();
+        return acquisition{std::move(holder)};
     }
 
     // The current grant, one level deeper in its row; nothing where there is none to enter. In
@@ -141,7 +191,7 @@ private:
 };
 
 mutex::mutex(session& within, leasehold::key name, mutex_settings settings)
-    : inner_(std::make_shared<implementation>(within, std::move(name), settings)) {}
+    : inner_(std::make_shared<implementation>(within, std::move(name), std::move(settings))) {}
 mutex::mutex(mutex&&) noexcept = default;
 mutex& mutex::operator=(mutex&&) noexcept = default;
 mutex::~mutex() = default;
@@ -155,13 +205,15 @@ acquisition mutex::acquire(std::stop_token cancel) {
 }
 
 acquisition mutex::acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
-    const auto now = local_clock::now();
-    const auto room = local_clock::time_point::max() - now;
-    return inner_->acquire_until(now + std::min(patience, room), std::move(cancel));
+    return inner_->acquire_until(deadline_in(patience), std::move(cancel));
 }
 
 acquisition mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
     return inner_->acquire_until(deadline, std::move(cancel));
+}
+
+std::optional<pending_lease> mutex::try_acquire_in(transaction_ref tx) {
+    return implementation::try_acquire_in(inner_, tx.inside());
 }
 
 const key& mutex::key() const noexcept {

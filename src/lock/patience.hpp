@@ -3,7 +3,9 @@
 // holding nothing in between.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "core/jitter.hpp"
 #include "leasehold/clock.hpp"
@@ -20,30 +22,34 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
 // The instant so long from now, without running over the end of time.
 local_clock::time_point deadline_in(std::chrono::nanoseconds patience);
 
-struct patience {
+// When to ask again, and until when.
+struct asking {
     local_clock::time_point deadline;
     std::chrono::milliseconds poll_min;
     std::chrono::milliseconds poll_max;
 };
 
-// Calls `ask` until its answer converts to true, time is up or one of the tokens stops; answers
-// with its last answer. What is transient ends no wait, unless it is over.
+// Calls `ask` until its answer converts to true, time is up or `cancel` stops, which asks no more:
+// the answer is the last one then. When `lost` stops it asks at once. What is transient ends no
+// wait, unless time is up, or it is cancelled before there was an answer at all.
 template <class Ask>
 auto keep_asking(
-    const patience& how, const std::stop_token& cancel, const std::stop_token& lost, Ask&& ask
+    const asking& how, const std::stop_token& cancel, const std::stop_token& lost, Ask&& ask
 ) -> decltype(ask()) {
+    std::optional<decltype(ask())> last;
     for (int refusals = 1;; ++refusals) {
-        const auto is_over = [&] {
-            return local_clock::now() >= how.deadline || cancel.stop_requested();
-        };
+        const auto is_late = [&] { return local_clock::now() >= how.deadline; };
         try {
             auto answer = ask();
-            if (answer || is_over()) return answer;
+            if (answer || is_late()) return answer;
+            last.emplace(std::move(answer));
         } catch (const error& failure) {
-            if (!failure.is_transient() || is_over()) throw;
+            if (!failure.is_transient() || is_late()) throw;
+            if (cancel.stop_requested() && !last) throw;
         }
         const auto pause = backed_off(refusals, how.poll_min, how.poll_max);
         rest(std::min(how.deadline, local_clock::now() + pause), cancel, lost);
+        if (last && cancel.stop_requested()) return *std::move(last);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "leasehold/database.hpp"
 #include "session/pool.hpp"
+#include "session/waiting_room.hpp"
 #include "store/store.hpp"
 
 namespace leasehold {
@@ -24,6 +25,8 @@ store make_store(engine which, const table_names& names);
 class lent_connection {
 public:
     explicit lent_connection(pool& from) : from_(&from), held_(from.take()) {}
+    lent_connection(pool& from, std::unique_ptr<connection> taken) noexcept
+        : from_(&from), held_(std::move(taken)) {}
     lent_connection(lent_connection&& other) noexcept
         : from_(other.from_), held_(std::move(other.held_)) {}
     lent_connection& operator=(lent_connection&&) = delete;
@@ -51,6 +54,13 @@ public:
         store& stores = ready_store(*on);
         return std::forward<Use>(with)(*on, stores);
     }
+    // The same while the caller may hold a connection of the pool.
+    template <class Use>
+    auto use_beside(Use&& with) {
+        lent_connection on{pool_, pool_.take_beside()};
+        store& stores = ready_store(*on);
+        return std::forward<Use>(with)(*on, stores);
+    }
     // The same without looking at the schema; for migrations.
     template <class Use>
     auto use_unchecked(Use&& with) {
@@ -74,6 +84,7 @@ public:
         return engine_;
     }
     pool& connections() noexcept { return pool_; }
+    waiting_room& room() noexcept { return room_; }
     const database_settings& settings() const noexcept { return settings_; }
     void tell(const event& what) const noexcept {
         if (settings_.observer) settings_.observer->on_event(what);
@@ -88,6 +99,7 @@ private:
     engine engine_ = engine::memory;
     store store_;
     std::atomic<bool> schema_checked_ = false;
+    waiting_room room_{*this};  // last: its thread uses all of the above
 };
 
 }  // namespace leasehold

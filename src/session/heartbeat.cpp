@@ -6,6 +6,7 @@
 #include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/reaper.hpp"
+#include "session/pass_on.hpp"
 #include "session/session.hpp"
 #include "upkeep/reaper.hpp"
 
@@ -80,7 +81,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
 
 void session::implementation::beat() {
     auto sent = local_clock::now();
-    std::vector<lost_grant> gone;
+    news told;
     try {
         connection& on = own_connection(time_for_a_heartbeat(settings_, until(deadline())));
         store& stores = inner().store_for(on);
@@ -94,7 +95,7 @@ void session::implementation::beat() {
                 notices_ = answer.notices;
                 must_ask_ = false;
             }
-            gone = what_is_gone(stores, on);
+            told = what_is_new(stores, on);
             sent = local_clock::now();
             answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
         }
@@ -104,7 +105,7 @@ void session::implementation::beat() {
             if (answer.status == heartbeat_status::renewed) {
                 machine_->renewed(sent, answered);
             } else if (answer.status == heartbeat_status::ended) {
-                machine_->ended_by_server();
+                machine_->ended_by_server(answered);
             }  // or there is news again, and the next one is due at once
         }
         if (answered - sent > settings_.heartbeat_every) {
@@ -124,26 +125,47 @@ void session::implementation::beat() {
     }
     wake_all();  // the watch thread may have a later, or an earlier, deadline now
     // After the renewal, since whoever is told may take his time.
-    tell(gone, false, loss_reason::none);
+    tell(told.gone, false, loss_reason::none);
+    tell_requests(told.asked);
     tell_losses();
 }
 
-// What was freed by force; not watched from here on.
-std::vector<session::implementation::lost_grant> session::implementation::what_is_gone(
-    store& stores, connection& on
-) {
-    const auto grants = watched();
-    std::vector<hold> holds;
-    holds.reserve(grants.size());
-    for (const auto& each : grants) holds.push_back(each->what());
-    const std::vector<bool> held = stores.locks->which_are_held(on, holds);
-    std::vector<lost_grant> gone;
-    for (std::size_t at = 0; at < grants.size(); ++at) {
-        if (held[at]) continue;
-        forget(*grants[at]);
-        gone.emplace_back(grants[at], loss_reason::taken_over);
+// What was freed by force, which is not watched from here on, and what its holder was asked for.
+session::implementation::news session::implementation::what_is_new(store& stores, connection& on) {
+    std::vector<std::shared_ptr<grant>> grants = watched();
+    const auto is_mutex = [](const auto& each) { return each->what().kind == lock_kind::mutex; };
+    const auto middle = std::partition(grants.begin(), grants.end(), is_mutex);
+    const auto holds_of = [](auto from, auto to) {
+        std::vector<hold> holds;
+        for (; from != to; ++from) holds.push_back((*from)->what());
+        return holds;
+    };
+    std::vector<standing> found;
+    if (middle != grants.begin()) {
+        found = stores.locks->standings(on, holds_of(grants.begin(), middle));
     }
-    return gone;
+    if (middle != grants.end()) {
+        for (const bool is_held :
+             stores.holders->which_are_held(on, holds_of(middle, grants.end()))) {
+            found.push_back(is_held ? standing::held : standing::gone);
+        }
+    }
+    news told;
+    for (std::size_t at = 0; at < grants.size(); ++at) {
+        if (found[at] == standing::asked) told.asked.push_back(grants[at]);
+        if (found[at] != standing::gone) continue;
+        forget(*grants[at]);
+        told.gone.emplace_back(grants[at], loss_reason::taken_over);
+    }
+    return told;
+}
+
+void session::implementation::tell_requests(const std::vector<std::shared_ptr<grant>>& asked) {
+    for (const auto& each : asked) {
+        if (!each->ask_back()) continue;
+        const hold& what = each->what();
+        inner().tell({event_kind::revoke_requested, what.key.name(), what.token.number, ""});
+    }
 }
 
 void session::implementation::settle_doubts() {
@@ -155,26 +177,27 @@ void session::implementation::settle_doubts() {
         doubts = doubts_;
     }
     std::size_t asked = 0;
+    // For one statement, and for all together, or the next heartbeat would be late.
+    const auto patience = settings_.heartbeat_every / 2;
     try {
         for (const doubt& each : doubts) {
-            connection& on = own_connection(settings_.heartbeat_every / 2);
-            inner().store_for(on).locks->release_owner(on, each.name, each.owner);
+            if (local_clock::now() >= now + patience) break;
+            connection& on = own_connection(patience);
+            release_owner(inner(), on, inner().store_for(on), each.name, each.owner, each.kind);
             ++asked;
         }
     } catch (const std::exception&) {
         own_connection_.reset();
     }
     const std::lock_guard guard{mutex_};
+    // The next round begins where this one ended, or on a bad network the last ones would never be
+    // reached.
+    asked = std::min(asked, doubts_.size());  // an end() takes them all
+    const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(asked);
+    const auto settled = std::rotate(doubts_.begin(), middle, doubts_.end());
     // Gone only when released at a time when nothing could be on its way any more.
-    if (asked == doubts.size()) {
-        std::erase_if(doubts_, [&](const doubt& each) { return now > each.until; });
-    } else if (asked < doubts_.size()) {
-        // The next round begins with the one that failed: on a bad network the last ones would
-        // never be reached.
-        std::rotate(
-            doubts_.begin(), doubts_.begin() + static_cast<std::ptrdiff_t>(asked), doubts_.end()
-        );
-    }
+    const auto is_over = [&](const doubt& each) { return now > each.until; };
+    doubts_.erase(std::remove_if(settled, doubts_.end(), is_over), doubts_.end());
     // What is in doubt does not wait for a heartbeat that may be hours away.
     if (!doubts_.empty()) machine_->hurry(local_clock::now() + doubt_interval);
 }
@@ -186,7 +209,7 @@ void session::implementation::clean_up_after_the_dead() {
         reap_settings limits;
         limits.time_max = settings_.heartbeat_every / 2;
         connection& on = own_connection(limits.time_max);
-        reap_on(on, *inner().store_for(on).upkeep, limits);
+        reap_on(inner(), on, inner().store_for(on), limits);
     } catch (const std::exception& failure) {
         own_connection_.reset();
         inner().tell({event_kind::warning, "", 0, std::string("clean-up failed: ") + failure.what()}

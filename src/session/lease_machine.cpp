@@ -62,7 +62,8 @@ void lease_machine::renewed(instant sent, instant answered) {
     next_heartbeat_ = sent + heartbeat_every_;
 }
 
-void lease_machine::ended_by_server() {
+void lease_machine::ended_by_server(instant answered) {
+    tick(answered);  // it was too late before the answer said so
     lose(loss_reason::ended_by_server);
 }
 

@@ -5,7 +5,8 @@
 // |---------|-----------------------------------------|-------------------------------------------|
 // | live    | renewed, answered before the deadline   | live, deadline = sent + ttl - margin      |
 // | live    | renewed, answered at or after it        | lost (expired): the answer came too late  |
-// | live    | ended, says the database                | lost (ended_by_server)                    |
+// | live    | ended, says the database, before it     | lost (ended_by_server)                    |
+// | live    | ended, says the database, at or after it| lost (expired)                            |
 // | live    | failed or unknown                       | live, tries again sooner                  |
 // | live    | the clock reaches the deadline          | lost (expired)                            |
 // | live    | its owner ends it                       | lost (session_ended)                      |
@@ -35,7 +36,7 @@ public:
     lease_machine(const session_settings& settings, instant sent, instant answered);
 
     void renewed(instant sent, instant answered);
-    void ended_by_server();
+    void ended_by_server(instant answered);
     void failed(instant now);
     void tick(instant now);
     void hurry(instant now);  // the next heartbeat is due now

@@ -40,6 +40,18 @@ std::unique_ptr<connection> pool::take() {
         }
         ++lent_;
     }
+    return take_counted(deadline);
+}
+
+std::unique_ptr<connection> pool::take_beside() {
+    {
+        const std::lock_guard guard{mutex_};
+        ++lent_;
+    }
+    return take_counted(local_clock::now() + settings_.acquire_timeout);
+}
+
+std::unique_ptr<connection> pool::take_counted(local_clock::time_point deadline) {
     try {
         while (auto idle = take_idle()) {
             if (idle->state() == connection_state::idle) return idle;
@@ -143,8 +155,8 @@ void pool::give_back(std::unique_ptr<connection> lent) noexcept {
     {
         const std::lock_guard guard{mutex_};
         if (lent && !is_fit) has_lost_one_ = true;
-        --lent_;
-        if (is_fit) idle_.push_back({std::move(lent), local_clock::now()});
+        const bool is_beyond_bound = lent_-- > settings_.connections_max;
+        if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});
     }
     changed_.notify_all();  // one may be waiting for something else, and would keep it to itself
 }

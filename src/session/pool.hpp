@@ -30,6 +30,9 @@ public:
 
     // Waits at most acquire_timeout. Throws timed_out or what the connector throws.
     std::unique_ptr<connection> take();
+    // The same where the caller may hold one already: opens one beyond the bound rather than wait,
+    // so that as many callers as there are connections cannot wait for each other.
+    std::unique_ptr<connection> take_beside();
     void give_back(std::unique_ptr<connection> lent) noexcept;
 
     // A connection broke: the next one that opens is a recovery, and the observer is told.
@@ -44,6 +47,7 @@ private:
         local_clock::time_point since;
     };
 
+    std::unique_ptr<connection> take_counted(local_clock::time_point deadline);
     std::unique_ptr<connection> take_idle();
     std::unique_ptr<connection> connect_within(local_clock::time_point deadline);
     void wait_for_back_off(local_clock::time_point deadline);

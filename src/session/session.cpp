@@ -6,6 +6,7 @@
 #include "core/jitter.hpp"
 #include "core/program_name.hpp"
 #include "leasehold/error.hpp"
+#include "session/pass_on.hpp"
 
 namespace leasehold {
 namespace {
@@ -135,20 +136,56 @@ void session::implementation::watch(
     tell_losses();
 }
 
+bool session::implementation::watch_alone(
+    const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
+) {
+    {
+        const std::lock_guard guard{mutex_};
+        const bool is_watched = std::any_of(grants_.begin(), grants_.end(), [&](const auto& each) {
+            return each.second->what().owner == what->what().owner;
+        });
+        if (is_watched) return false;
+        grants_.emplace(what.get(), what);  // before anybody else looks; watch() finds it there
+    }
+    watch(what, notices_when_sent);
+    return true;
+}
+
 void session::implementation::forget(const grant& what) {
     const std::lock_guard guard{mutex_};
     grants_.erase(&what);
 }
 
-void session::implementation::settle_later(const key& name, const owner_id& owner) {
+void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
     {
         const std::lock_guard guard{mutex_};
         was_ever_in_doubt_ = true;
-        doubts_.push_back({name, owner, local_clock::now() + doubt_duration});
+        doubts_.push_back({name, owner, local_clock::now() + doubt_duration, kind});
         machine_->hurry(local_clock::now());
     }
     wake_all();
     inner().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
+}
+
+void session::implementation::settle_pending(
+    const key& name, const owner_id& granted, const owner_id& moved
+) {
+    {
+        const std::lock_guard guard{mutex_};
+        was_ever_in_doubt_ = true;
+        const auto now = local_clock::now();
+        doubts_.push_back({name, granted, now, lock_kind::mutex});
+        doubts_.push_back({name, moved, now, lock_kind::mutex});
+        machine_->hurry(now);
+    }
+    wake_all();
+    inner().tell({event_kind::outcome_unknown, name.name(), 0, "a pending lease was not confirmed"}
+    );
+}
+
+void session::implementation::keep_row() {
+    const std::lock_guard guard{mutex_};
+    was_ever_in_doubt_ = true;
 }
 
 std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
@@ -276,7 +313,7 @@ bool session::implementation::release_all(const std::vector<lost_grant>& held) n
         const hold& what = each.first->what();
         try {
             inner().use_unchecked([&](connection& on, store& stores) {
-                stores.locks->release_owner(on, what.key, what.owner);
+                release_owner(inner(), on, stores, what.key, what.owner, what.kind);
             });
         } catch (const std::exception& failure) {
             all_free = false;
@@ -297,7 +334,7 @@ void session::implementation::release_doubts_apart() noexcept {
     for (const doubt& each : doubts) {
         try {
             inner().use_unchecked([&](connection& on, store& stores) {
-                stores.locks->release_owner(on, each.name, each.owner);
+                release_owner(inner(), on, stores, each.name, each.owner, each.kind);
             });
         } catch (const std::exception& failure) {
             inner().tell({event_kind::release_failed, each.name.name(), 0, failure.what()});

@@ -51,6 +51,8 @@ public:
     std::int64_t notices() const;
     // From here on the grant is told when it is lost. Loses it at once where the session is lost.
     void watch(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
+    // The same, but false where another grant of the same hold is watched: each would release it.
+    bool watch_alone(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
 
     // While one of these lives, something sent for this session may change what it holds, and an
@@ -69,15 +71,29 @@ public:
     // An acquire or release under this owner id was sent and its answer lost. It may still be
     // waiting in the server and be granted later, so it is released again and again until it
     // cannot.
-    void settle_later(const key& name, const owner_id& owner);
+    void settle_later(const key& name, const owner_id& owner, lock_kind kind = lock_kind::mutex);
+
+    // One of these has the key, or had it: `moved` from the moment a transaction commits that is
+    // open perhaps, `granted` until then. Each is released, and once is enough: the release of
+    // `granted` waits for that transaction.
+    void settle_pending(const key& name, const owner_id& granted, const owner_id& moved);
+
+    // A hold that nobody here knows of any more lives with this session: end() leaves the session's
+    // row, expired, because a missing one would count as alive.
+    void keep_row();
 
 private:
     struct doubt {
         key name;
         owner_id owner;
         local_clock::time_point until;
+        lock_kind kind;
     };
     using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
+    struct news {
+        std::vector<lost_grant> gone;
+        std::vector<std::shared_ptr<grant>> asked;  // to let go
+    };
 
     // Condition variables do not count time spent in suspend: after waking up, a deadline is
     // noticed within one nap.
@@ -95,7 +111,8 @@ private:
     nap heartbeat_step();
     nap watch_step();
     void beat();
-    std::vector<lost_grant> what_is_gone(store& stores, connection& on);
+    news what_is_new(store& stores, connection& on);
+    void tell_requests(const std::vector<std::shared_ptr<grant>>& asked);
     void settle_doubts();
     void clean_up_after_the_dead();
     void end_in_database(bool remove) noexcept;

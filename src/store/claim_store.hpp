@@ -14,9 +14,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leasehold/connection.hpp"
+#include "leasehold/error.hpp"
 #include "leasehold/row_claim.hpp"
 #include "leasehold/versioned_claim.hpp"
 
@@ -29,7 +31,9 @@ enum class column_kind {
     bytes = 4,
     instant = 5,  // a time with a zone, as time_kind says
     utc = 6,      // one without
-    other = 7,
+    boolean = 7,
+    other = 8,  // takes what can be written as text
+    any = 9,    // SQLite: holds whatever it is given
 };
 
 struct column_shape {
@@ -37,25 +41,55 @@ struct column_shape {
     column_kind kind = column_kind::other;
     std::string type;  // as the engine writes it
     bool is_nullable = true;
+    bool is_generated = false;  // by the database alone: a statement that sets it fails
+    // PostgreSQL: the table is partitioned by it. An update that changes it moves the row, which
+    // aborts the transactions that have just met it.
+    bool is_partition_key = false;
+    // PostgreSQL: foreign keys could refer to it. An update that changes it conflicts with those
+    // who check theirs, and is to lock FOR UPDATE.
+    bool is_referable = false;
+    bool is_unsigned = false;
+    int bits = 64;      // of an integer; on PostgreSQL also of a floating point
+    int precision = 0;  // digits of a decimal, `scale` of them fraction; 0: any
+    int scale = 0;
+    std::int64_t length_max = 0;      // of text, in characters; 0: as long as it likes
+    int fraction_digits = 6;          // of the seconds of a time
+    std::vector<std::string> labels;  // of an enumeration
+    // PostgreSQL: comparing with it, or ordering by it, is an error where there is no order.
+    bool is_comparable = true;
+    bool is_date = false;
+    bool is_uuid = false;
+    // PostgreSQL: the user of the connection has the right to. Elsewhere a refusal ends nothing.
+    bool may_be_read = true;
+    bool may_be_changed = true;
 };
 
 struct index_shape {
     struct part {
         std::string column;  // empty for an expression
         bool is_descending = false;
+        bool is_prefix = false;  // of the column's first characters alone
     };
     std::string name;         // empty where it has none
     std::vector<part> parts;  // with those the engine appends by itself
     std::size_t own_parts = 0;
     bool is_unique = false;  // over its own parts
     bool is_partial = false;
+    bool is_primary = false;
+    bool is_deferrable = false;  // may be untrue until the commit
+    bool is_ignored = false;     // the planner may not use it, and cannot be told to
 };
 
 // A table as the catalogue has it.
 struct table_shape {
     std::vector<column_shape> columns;  // empty: there is no such table
     std::vector<index_shape> indexes;
+    // MySQL and MariaDB: the session's clock is set back and forth, and what it says is a time.
+    bool has_daylight_saving = false;
     std::string unfit;  // why its rows cannot be claimed, where they cannot: one clause
+    // PostgreSQL, as of columns: that it can be named at all, and its rows be locked.
+    bool may_be_reached = true;
+    bool may_be_locked = true;
 };
 
 // What a claim is about to do, for the level of isolation it needs.
@@ -75,6 +109,7 @@ struct candidate_request {
     std::vector<condition> where;  // the mapping's own and the call's
     int limit = 1;
     std::string index;
+    std::string late_index;  // that serves those whose term has passed; empty: none known
 };
 
 struct found_row {
@@ -93,9 +128,10 @@ public:
     virtual table_shape look_up(connection& inside, const qualified_name& table) const = 0;
     // Compared as the engine compares names of columns.
     virtual bool is_same_column(const std::string& left, const std::string& right) const = 0;
-    // Whether a value of this alternative can be compared with, and stored in, such a column.
-    // Engines that convert by themselves say yes.
-    virtual bool is_typed() const = 0;
+    // As the engine takes it for such a column: PostgreSQL compares no truth value with a number.
+    virtual value as_sent(const column_shape& column, const value& given) const = 0;
+    // Whether this says that an index which was named is not there.
+    virtual bool lacks_index(const error& failure) const = 0;
     // ALTER TABLE … ADD COLUMN …, and CREATE INDEX …, to be shown to people.
     virtual std::string add_column_text(
         const qualified_name& table,
@@ -103,14 +139,23 @@ public:
         column_kind kind,
         const std::optional<value>& not_null_default
     ) const = 0;
+    // `suffix`: of the index's name, behind the table's.
     virtual std::string add_index_text(
-        const qualified_name& table, const std::vector<order_by>& columns
+        const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
     ) const = 0;
+    // ALTER TABLE … for a column that is there: that it may, or may not, be null; and the widest
+    // or finest type of its kind. Empty where the engine can only make the table anew.
+    virtual std::string change_null_text(
+        const qualified_name& table, const column_shape& column, bool is_nullable
+    ) const = 0;
+    virtual std::string widen_text(const qualified_name& table, const column_shape& column)
+        const = 0;
 
     // ---- before anything that locks
 
-    // Throws wrong_transaction where the level of isolation makes the use unsafe; on SQLite takes
-    // the write lock, and false says that somebody else has it.
+    // Throws wrong_transaction where the level of isolation makes the use unsafe, and on PostgreSQL
+    // read_only where nothing can be locked; on SQLite takes the write lock, and false says that
+    // somebody else has it.
     virtual bool enter(connection& inside, const qualified_name& table, claim_use what) const = 0;
 
     // ---- versioned_claim
@@ -122,9 +167,19 @@ public:
     virtual std::vector<versioned_row> candidates(
         connection& inside, const candidate_request& wanted
     ) const = 0;
-    // One UPDATE. True: the row was available and at this version, and is now claimed.
+    // Before a claim or change by what was read earlier: false where a plain read shows that it
+    // must fail. True where failing costs nothing; nothing is sent there.
+    virtual bool looks_unchanged(
+        connection& inside, const versioned_mapping& mapping, const versioned_row& at
+    ) const = 0;
+    // One UPDATE. True: the row was available and at this version, and is now claimed, by who
+    // `as_read.claimed_as` says.
+    // `is_referable`: of what is changed, a column is. More than one row changed is an error.
     virtual bool claim(
-        connection& inside, const versioned_mapping& mapping, const versioned_row& as_read
+        connection& inside,
+        const versioned_mapping& mapping,
+        const versioned_row& as_read,
+        bool is_referable
     ) const = 0;
     // One UPDATE. True: the row was at this version and, where it is claimed, within its term.
     virtual bool change(
@@ -132,10 +187,12 @@ public:
         const versioned_mapping& mapping,
         const versioned_row& at,
         claim_change what,
-        const assignments& to
+        const assignments& to,
+        bool is_referable
     ) const = 0;
     // After a change that changed nothing: whether the row may still be as `at` says, so that it
-    // only was locked. MUST see what was committed since.
+    // only was locked. MUST see what was committed since, and MUST lock nothing at READ COMMITTED:
+    // a lock of whoever has lost would keep out the winner.
     virtual bool may_be_locked(
         connection& inside, const versioned_mapping& mapping, const versioned_row& at
     ) const = 0;
@@ -146,6 +203,9 @@ public:
     virtual std::vector<parameters> look(connection& inside, const row_request& wanted) const = 0;
     // Locks and returns what nobody else has locked. MUST return at most `limit` rows.
     virtual std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const = 0;
+    // The same for one key. MUST see what was committed since: `busy` of a row that is not as
+    // `where` says any more would never end.
+    virtual claimed_rows lock_by_key(connection& inside, const row_request& wanted) const = 0;
     // Brackets a lock() that is given up where it did not get all: drops what it locked since, if
     // the engine can.
     virtual void begin_try(connection& inside) const = 0;

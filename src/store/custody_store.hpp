@@ -45,12 +45,9 @@ public:
     virtual std::optional<custody> look(connection& on, const key& name) = 0;
 
     // Counts a request to let go on a live hold and adds one to the notices of its session's row,
-    // so that its next heartbeat finds out. Frees nothing. Waits for proofs. Answers with the hold;
-    // nothing where there is none, and then nothing is written.
+    // so that its next heartbeat finds out by lock_store::standings. Frees nothing. Waits for
+    // proofs. Answers with the hold; nothing where there is none: then nothing is written.
     virtual std::optional<lock_info> request_revoke(connection& on, const key& name) = 0;
-
-    // Which of these were asked to let go. Plain reads. Same order and size.
-    virtual std::vector<bool> which_are_revoked(connection& on, const std::vector<hold>& held) = 0;
 
     // A live hold that lives with its session lives for a fixed term from here on, counted by the
     // database's clock from the moment of the change. False where it is not held, or not live.

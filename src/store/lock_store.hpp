@@ -26,6 +26,7 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
+#include "leasehold/lock_kind.hpp"
 
 namespace leasehold {
 
@@ -36,20 +37,32 @@ struct acquire_request {
     std::string node_info;
     // Set: a fixed term. The row then names no session.
     std::optional<std::chrono::microseconds> hold_at_most;
+    // For so long after this holder died nobody is granted the key.
+    std::chrono::microseconds lock_delay{0};
+    std::string metadata{};  // empty: none
 };
 
-enum class acquire_status { granted = 1, busy = 2, session_ended = 3 };
+enum class acquire_status { granted = 1, busy = 2, session_ended = 3, wrong_kind = 4 };
 
 struct acquire_result {
     acquire_status status = acquire_status::busy;
-    fencing_token token;              // where granted
-    std::optional<lock_info> holder;  // where busy, if there still was one when it was read
+    fencing_token token;                // where granted
+    std::optional<lock_info> holder;    // where busy, if one is live when it is read
+    lock_kind kind = lock_kind::mutex;  // where wrong_kind: what the row is used as
 };
 
 struct hold {
     leasehold::key key;
     owner_id owner;
     fencing_token token;
+    lock_kind kind = lock_kind::mutex;  // any other is the holder_store's
+};
+
+// How a hold stands in its row.
+enum class standing {
+    gone = 1,   // not there any more, or not live
+    held = 2,   // live
+    asked = 3,  // live, and its holder was asked to let go
 };
 
 class lock_store {
@@ -58,7 +71,9 @@ public:
 
     // Grants the key if nobody has a live hold on it. MUST
     // - take a holder for dead only on positive proof: a locking read of its session row that finds
-    //   it there and expired. A missing row counts as alive;
+    //   it there and expired. A missing row counts as alive. A dead one's key stays closed until
+    //   the lock_delay of its row has passed since;
+    // - grant only rows that are a mutex's: wrong_kind otherwise, where not busy otherwise;
     // - give fence + 1 of the row as it is when it is changed, and for a new row one more than the
     //   high-water mark, in a way that excludes the reaper folding a row of this key meanwhile;
     // - refuse with session_ended when `session` is not live;
@@ -78,11 +93,12 @@ public:
     virtual std::optional<std::int64_t> reenter(connection& on, const hold& held) = 0;
 
     // One level less, or free. Never touches anybody else's hold. MAY commit asynchronously.
-    // Keeps the fence.
+    // Keeps the fence. Answers not_held, too, where the last level would go and the row has the
+    // mark that somebody waits: waiter_store::hand_over() then ends it.
     virtual release_outcome release(connection& on, const hold& held) = 0;
 
-    // Frees whatever `owner` holds of this key, whatever the token and level: settles an acquire
-    // whose answer was lost.
+    // Frees whatever `owner` holds of this key, whatever the token, level and mark: settles an
+    // acquire whose answer was lost. Whoever waits is served by waiter_store::serve().
     virtual release_outcome release_owner(
         connection& on, const key& name, const owner_id& owner
     ) = 0;
@@ -92,8 +108,8 @@ public:
     // free; false: not held by this owner under this token. Reads no clock and no session row.
     virtual bool prove(connection& inside, const hold& held) = 0;
 
-    // Which of these are still in their rows and live. Plain reads. Same order and size.
-    virtual std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) = 0;
+    // How these stand. Plain reads, on servers one for some hundreds of holds. Same order and size.
+    virtual std::vector<standing> standings(connection& on, const std::vector<hold>& held) = 0;
 
     // Plain reads. list() gives held keys (live holds only) greater than `after`, at most `limit`.
     virtual std::optional<lock_info> describe(connection& on, const key& name) = 0;
@@ -101,9 +117,14 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
-    // Frees a live hold, adds one to the fence, and adds one to the notices of its session's row,
-    // so that its next heartbeat finds out. Waits for proofs. Nothing where there was no live hold.
+    // Frees a live hold, or one whose lock_delay keeps the key closed, adds one to the fence, and
+    // adds one to the notices of its session's row, so that its next heartbeat finds out. Waits for
+    // proofs. Nothing where there was neither. Leaves the mark, as release_owner() does.
     virtual std::optional<lock_info> force_release(connection& on, const key& name) = 0;
+
+    // Makes a row that nobody uses (no owner, no mark, no holders) one of another kind. False where
+    // it is used; true, too, where it is of that kind already, or not there. A short transaction.
+    virtual bool change_kind(connection& on, const key& name, lock_kind to) = 0;
 };
 
 }  // namespace leasehold

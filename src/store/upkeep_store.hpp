@@ -19,13 +19,15 @@ public:
     // so a snapshot that has the hold and not the row is proof). Answers with how many.
     virtual std::int64_t free_locks_of_the_dead(connection& on, int limit) = 0;
 
-    // Removes rows of sessions that expired more than `retention` ago and hold nothing.
+    // Removes rows of sessions that expired more than `retention` ago and have neither lock rows
+    // nor holder rows.
     virtual std::int64_t remove_sessions(
         connection& on, std::chrono::microseconds retention, int limit
     ) = 0;
 
-    // Removes free lock rows nobody held for `retention`. MUST raise the high-water mark to at
-    // least their fences in the same transaction, having locked the mark before the first delete.
+    // Removes free lock rows without holder rows that nobody held for `retention`. MUST raise the
+    // high-water mark to at least their fences in the same transaction, having locked the mark
+    // before the first delete.
     virtual std::int64_t remove_idle_locks(
         connection& on, std::chrono::microseconds retention, int limit
     ) = 0;

@@ -5,6 +5,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
+#include "session/pass_on.hpp"
 
 namespace leasehold {
 namespace {
@@ -34,8 +35,11 @@ void require_valid(const reap_settings& settings) {
 
 }  // namespace
 
-reap_report reap_on(connection& on, upkeep_store& upkeep, const reap_settings& settings) {
+reap_report reap_on(
+    database::implementation& within, connection& on, store& stores, const reap_settings& settings
+) {
     require_valid(settings);
+    upkeep_store& upkeep = *stores.upkeep;
     const auto stop_at = local_clock::now() + settings.time_max;
     const bool is_limited = settings.time_max > std::chrono::milliseconds{0};
     reap_report report;
@@ -48,8 +52,14 @@ reap_report reap_on(connection& on, upkeep_store& upkeep, const reap_settings& s
         }
     };
     const int limit = settings.batch_size;
+    // What the dead held goes to whoever waits for it; where nobody does, the mark goes.
+    for (const key& each : stores.waiters->find_unserved(on, limit)) {
+        if (is_limited && local_clock::now() >= stop_at) break;
+        if (serve_key(within, on, stores, each)) ++report.locks_freed;
+    }
     // In this order: a session's row may only go when nothing it held is left.
     drain(report.locks_freed, [&] { return upkeep.free_locks_of_the_dead(on, limit); });
+    drain(report.locks_freed, [&] { return stores.holders->remove_dead(on, limit); });
     drain(report.sessions_removed, [&] {
         return upkeep.remove_sessions(on, settings.session_retention, limit);
     });
@@ -62,7 +72,7 @@ reap_report reap_on(connection& on, upkeep_store& upkeep, const reap_settings& s
 reap_report reap(const database& db, const reap_settings& settings) {
     require_valid(settings);
     auto report = db.inner()->use([&](connection& on, store& stores) {
-        return reap_on(on, *stores.upkeep, settings);
+        return reap_on(*db.inner(), on, stores, settings);
     });
     const auto total = report.sessions_removed + report.locks_freed + report.locks_removed;
     if (total > 0) db.inner()->tell({event_kind::reaped, "", total, "rows of the dead"});

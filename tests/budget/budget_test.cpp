@@ -300,5 +300,25 @@ TEST_F(budget_test, a_proof_is_one_statement_in_the_callers_transaction) {
     std::cout << "proof: " << first - empty << " in 1\n";
 }
 
+TEST_F(budget_test, a_proof_of_many_keys_is_one_statement_too) {
+    const database db = meter_.open();
+    session one{db, calm("one")};
+    std::vector<key> keys;
+    for (int each = 0; each < 20; ++each) keys.emplace_back("m" + std::to_string(each));
+    auto held = multi_lock{one, keys}.try_acquire();
+    ASSERT_TRUE(held);
+    const auto transactions_with = [&](int proofs, int count) {
+        const auto prove = [&] {
+            transaction tx = db.begin();
+            for (int each = 0; each < proofs; ++each) held->verify_in(tx);
+            tx.commit();
+        };
+        return cost_of(prove, count);
+    };
+    transactions_with(1, 1);
+    const cost empty = transactions_with(0, times);
+    EXPECT_EQ(transactions_with(1, times) - empty, allowed().proof * times);
+}
+
 }  // namespace
 }  // namespace leasehold::testing

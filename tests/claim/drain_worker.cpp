@@ -4,11 +4,13 @@
 //
 // PATH: `versioned` claims and commits, and finishes in a second transaction; `rows` does it all
 // in one. Either way a row of the table's _done is written by the transaction that ends the task,
-// and nothing but the claim keeps a task from having two.
+// and nothing but the claim keeps a task from having two. `unguarded` is without the claim: it
+// does what it has found, to prove that it would show.
 #include <atomic>
 #include <cstdio>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -43,10 +45,12 @@ public:
               .where = {{"state", comparison::equal, "ready"}},
               .order = {"priority", "id"}}} {}
 
-    void run(bool by_version, std::stop_token stop) {
+    void run(std::string_view path, std::stop_token stop) {
         while (!stop.stop_requested()) {
             try {
-                const bool got = by_version ? versioned_batch() : locked_batch();
+                const bool got = path == "versioned" ? versioned_batch()
+                                 : path == "rows"    ? locked_batch()
+                                                     : unguarded_batch();
                 if (!got && is_empty()) return;
                 // Others have the rest, and may die.
                 if (!got) eventually([] { return false; }, 20ms);
@@ -83,6 +87,23 @@ private:
         return !mine.rows.empty();
     }
 
+    bool unguarded_batch() {
+        transaction looking = db_.begin();
+        const result found = looking.execute(
+            "SELECT id FROM " + table_ + " WHERE state = 'ready' ORDER BY priority, id LIMIT " +
+            std::to_string(batch)
+        );
+        looking.commit();
+        transaction tx = db_.begin();
+        for (const row& each : found.rows) {
+            const parameters key{each.at(0)};
+            tx.execute("UPDATE " + table_ + " SET state = 'done' WHERE id = " + text_of(key));
+            record(tx, key);
+        }
+        tx.commit();
+        return !found.rows.empty();
+    }
+
     void record(transaction& tx, const parameters& key) {
         tx.execute("INSERT INTO " + table_ + "_done (id) VALUES (" + text_of(key) + ")");
     }
@@ -110,11 +131,13 @@ int main(int count, char** arguments) {
     using namespace leasehold;
     constexpr int arguments_count = 5;
     if (count != arguments_count) return 64;
-    const bool by_version = std::string_view{arguments[3]} == "versioned";
+    const std::string_view path{arguments[3]};
+    if (path != "versioned" && path != "rows" && path != "unguarded") return 64;
     database_settings settings;
     settings.connect_timeout = std::chrono::seconds{30};
     settings.statement_timeout = std::chrono::seconds{60};
-    testing::drain work{testing::open_at(arguments[1], settings), arguments[2]};
+    const database there = leasehold::testing::open_at(arguments[1], settings);
+    leasehold::testing::drain work{there, arguments[2]};
     std::atomic<bool> has_failed = false;
     std::stop_source stop;
     {
@@ -122,7 +145,7 @@ int main(int count, char** arguments) {
         for (int each = 0; each < std::stoi(arguments[4]); ++each) {
             threads.emplace_back([&] {
                 try {
-                    work.run(by_version, stop.get_token());
+                    work.run(path, stop.get_token());
                 } catch (const std::exception& failure) {
                     std::fprintf(stderr, "drain: %s\n", failure.what());
                     has_failed = true;

@@ -31,9 +31,6 @@ protected:
             versioned_claim{mapping}.try_claim(tx, parameters(mapping.key.size(), 1));
         });
     }
-    static bool contains(const std::string& text, const std::string& part) {
-        return text.find(part) != std::string::npos;
-    }
 };
 
 class warning_log final : public observer {

@@ -62,12 +62,18 @@ std::vector<std::string> way_names() {
 way open_way(const std::string& name) {
     const std::string url = require_url(backend());
     const database db = mysql::open(url);
-    if (name == backend()) return {db, [db](begun how) { return begin_own(db, how); }};
-    return {db, [url](begun how) -> std::unique_ptr<lent> {
-                auto words = words_to_begin(engine::mysql, how);
-                if (words.empty() && how != begun::not_at_all) return nullptr;
-                return std::make_unique<native>(url, words);
-            }};
+    const auto open = [url](database_settings settings) {
+        return mysql::open(url, std::move(settings));
+    };
+    if (name == backend()) return {db, [db](begun how) { return begin_own(db, how); }, open};
+    return {
+        db,
+        [url](begun how) -> std::unique_ptr<lent> {
+            auto words = words_to_begin(engine::mysql, how);
+            if (words.empty() && how != begun::not_at_all) return nullptr;
+            return std::make_unique<native>(url, words);
+        },
+        open};
 }
 
 }  // namespace leasehold::testing

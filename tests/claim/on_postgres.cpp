@@ -47,12 +47,18 @@ std::vector<std::string> way_names() {
 way open_way(const std::string& name) {
     const std::string url = require_url("postgres");
     const database db = postgres::open(url);
-    if (name == "postgres") return {db, [db](begun how) { return begin_own(db, how); }};
-    return {db, [url](begun how) -> std::unique_ptr<lent> {
-                auto words = words_to_begin(engine::postgres, how);
-                if (words.empty() && how != begun::not_at_all) return nullptr;
-                return std::make_unique<native>(url, words);
-            }};
+    const auto open = [url](database_settings settings) {
+        return postgres::open(url, std::move(settings));
+    };
+    if (name == "postgres") return {db, [db](begun how) { return begin_own(db, how); }, open};
+    return {
+        db,
+        [url](begun how) -> std::unique_ptr<lent> {
+            auto words = words_to_begin(engine::postgres, how);
+            if (words.empty() && how != begun::not_at_all) return nullptr;
+            return std::make_unique<native>(url, words);
+        },
+        open};
 }
 
 }  // namespace leasehold::testing

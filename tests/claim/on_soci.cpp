@@ -65,14 +65,24 @@ private:
     std::optional<borrowed_connection> borrowed_;
 };
 
+using opener = std::function<database(database_settings)>;
+
 way lending(
-    const database& db, engine which, const soci::backend_factory& backend, const std::string& words
+    const opener& open, engine which, const soci::backend_factory& backend, const std::string& words
 ) {
-    return {db, [=, &backend](begun how) -> std::unique_ptr<lent> {
-                auto begin = words_to_begin(which, how);
-                if (begin.empty() && how != begun::not_at_all) return nullptr;
-                return std::make_unique<lent_session>(backend, words, begin);
-            }};
+    return {
+        open({}),
+        [=, &backend](begun how) -> std::unique_ptr<lent> {
+            auto begin = words_to_begin(which, how);
+            if (begin.empty() && how != begun::not_at_all) return nullptr;
+            return std::make_unique<lent_session>(backend, words, begin);
+        },
+        open};
+}
+
+template <class Open>
+opener at(Open open, const std::string& url) {
+    return [=](database_settings settings) { return open(url, std::move(settings)); };
 }
 
 }  // namespace
@@ -84,17 +94,17 @@ std::vector<std::string> way_names() {
 way open_way(const std::string& name) {
     if (name == "sqlite_soci") {
         static const folder place;
-        const database db = sqlite::open("sqlite:" + place.file());
-        migrate(db);  // makes the file
-        return lending(db, engine::sqlite, soci::sqlite3, place.file());
+        const std::string url = "sqlite:" + place.file();
+        migrate(sqlite::open(url));  // makes the file
+        return lending(at(sqlite::open, url), engine::sqlite, soci::sqlite3, place.file());
     }
     if (name == "postgres_soci") {
         const std::string url = require_url("postgres");
         const std::string words = soci_words(url, "dbname");
-        return lending(postgres::open(url), engine::postgres, soci::postgresql, words);
+        return lending(at(postgres::open, url), engine::postgres, soci::postgresql, words);
     }
     const std::string url = require_url(name == "mysql_soci" ? "mysql" : "mariadb");
-    return lending(mysql::open(url), engine::mysql, soci::mysql, soci_words(url, "db"));
+    return lending(at(mysql::open, url), engine::mysql, soci::mysql, soci_words(url, "db"));
 }
 
 }  // namespace leasehold::testing

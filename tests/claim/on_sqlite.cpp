@@ -63,12 +63,18 @@ way open_way(const std::string& name) {
     static const folder place;
     const database db = sqlite::open("sqlite:" + place.file());
     migrate(db);  // makes the file
-    if (name == "sqlite") return {db, [db](begun how) { return begin_own(db, how); }};
-    return {db, [](begun how) -> std::unique_ptr<lent> {
-                auto words = words_to_begin(engine::sqlite, how);
-                if (words.empty() && how != begun::not_at_all) return nullptr;
-                return std::make_unique<native>(place.file(), words);
-            }};
+    const auto open = [](database_settings settings) {
+        return sqlite::open("sqlite:" + place.file(), std::move(settings));
+    };
+    if (name == "sqlite") return {db, [db](begun how) { return begin_own(db, how); }, open};
+    return {
+        db,
+        [](begun how) -> std::unique_ptr<lent> {
+            auto words = words_to_begin(engine::sqlite, how);
+            if (words.empty() && how != begun::not_at_all) return nullptr;
+            return std::make_unique<native>(place.file(), words);
+        },
+        open};
 }
 
 }  // namespace leasehold::testing

@@ -1,8 +1,8 @@
 // row_claim: rows of the user's table locked in the user's transaction.
 #include <atomic>
-#include <thread>
 
 #include "claim/suite.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -117,13 +117,13 @@ TEST_P(row_suite, a_wait_ends_with_the_lock_or_at_its_limit) {
     EXPECT_GE(std::chrono::steady_clock::now() - asked, 120ms);
     second->rollback();
     std::atomic<int> got = 0;
-    std::jthread by_key{[&] {
+    thread by_key{[&] {
         const auto tx = begin();
         EXPECT_TRUE(claims.claim(tx->ref(), {2}, wait_at_most(20s)));
         ++got;
         tx->commit();
     }};
-    std::jthread several{[&] {
+    thread several{[&] {
         const auto tx = begin();
         EXPECT_TRUE(claims.claim_some(tx->ref(), 3, wait_at_most(20s)));
         ++got;

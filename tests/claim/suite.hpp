@@ -23,7 +23,8 @@ protected:
         table_ = fresh_prefix() + "seat";
         const std::string text = is_mysql() ? "VARCHAR(40)" : "TEXT";
         define(
-            "CREATE TABLE " + table_ + " (id BIGINT PRIMARY KEY, status VARCHAR(10) NOT NULL, " +
+            "CREATE TABLE " + table_ +
+            " (id BIGINT NOT NULL PRIMARY KEY, status VARCHAR(10) NOT NULL, " +
             "event BIGINT NOT NULL, version BIGINT NOT NULL, note " + text + ", buyer " + text +
             ", claimed_at " + time_type() + ", expires_at " + time_type() + ")" + table_options()
         );
@@ -53,6 +54,14 @@ protected:
         if (is_postgres()) return "clock_timestamp() - interval '1 hour'";
         return is_mysql() ? "SYSDATE(6) - INTERVAL 1 HOUR"
                           : "strftime('%Y-%m-%d %H:%M:%f', 'now', '-1 hour')";
+    }
+
+    // That the term of the claim on a seat has passed.
+    void expire(int id) {
+        define(
+            "UPDATE " + table_ + " SET expires_at = " + an_hour_ago() +
+            " WHERE id = " + std::to_string(id)
+        );
     }
 
     // In a transaction of our own, committed.
@@ -110,6 +119,34 @@ protected:
     engine engine_{};
     std::string table_;
 };
+
+// Beside the seats: a table made by each test, with id, status, version and what it wants besides.
+class other_table_suite : public claim_suite {
+protected:
+    void SetUp() override {
+        claim_suite::SetUp();
+        other_ = table_ + "_x";
+    }
+    void TearDown() override {
+        if (way_) define("DROP TABLE IF EXISTS " + other_);
+        claim_suite::TearDown();
+    }
+
+    versioned_mapping tickets() const {
+        versioned_mapping made;
+        made.table = other_;
+        made.key = {"id"};
+        made.version = "version";
+        made.state = {"status", "free", "taken", "sold"};
+        return made;
+    }
+
+    std::string other_;
+};
+
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
 
 // What an operation threw, or nothing.
 template <class Run>

@@ -2,9 +2,9 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "claim/suite.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -162,7 +162,7 @@ TEST_P(versioned_suite, a_claim_past_its_term_is_available_and_its_late_finish_i
     EXPECT_EQ(claims.update(tx->ref(), *late), change_outcome::done);
     tx->commit();
 
-    define("UPDATE " + table_ + " SET expires_at = " + an_hour_ago() + " WHERE id = 5");
+    expire(5);
     tx = begin();
     // nobody has claimed it since, and still
     EXPECT_EQ(claims.finish(tx->ref(), *late), change_outcome::lost);
@@ -234,7 +234,7 @@ TEST_P(versioned_suite, a_change_waits_its_patience_for_a_lock_that_goes) {
     other->run("UPDATE " + table_ + " SET note = 'other' WHERE id = 5");
     std::atomic<bool> is_over = false;
     auto outcome = change_outcome::lost;
-    std::jthread finisher{[&] {
+    thread finisher{[&] {
         const auto mine = begin();
         outcome = claims.finish(mine->ref(), *seat);
         mine->commit();
@@ -346,7 +346,7 @@ TEST_P(versioned_suite, many_claimers_take_each_row_once) {
     std::map<std::int64_t, int> taken;
     std::atomic<int> rounds = 0;
     {
-        std::vector<std::jthread> workers;
+        std::vector<thread> workers;
         for (unsigned worker = 0; worker < 4; ++worker) {
             workers.emplace_back([&, worker] {
                 unsigned random = static_cast<unsigned>(seed) + worker;

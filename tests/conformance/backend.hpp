@@ -50,6 +50,9 @@ struct backend {
     // Two write transactions can be open at once: everywhere but on SQLite.
     bool has_concurrent_writers = true;
 
+    // A commit, or a notification, can wake who waits in another process; elsewhere it looks.
+    bool has_bells = false;
+
     // As if the database's clock had gone on by so much, for one row alone. Live heartbeats of a
     // session undo it, so suites use sessions whose next heartbeat is far away.
     std::function<void(const session_id&, std::chrono::microseconds)> age_session;

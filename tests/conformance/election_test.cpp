@@ -1,10 +1,10 @@
 // leasehold::leader_election: one leader, growing terms, words that go with the term, followers.
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "conformance/suite.hpp"
 #include "leasehold/leader_election.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -102,7 +102,7 @@ TEST_F(election_suite, a_leader_that_resigned_is_told_before_the_next_is_elected
     asking.on_elected = [&](fencing_token) { was_early = !is_over; };
     leader_election here{one, name, telling}, there{two, name, asking};
     auto leading = here.campaign();
-    std::jthread candidate{[&] { EXPECT_TRUE(there.campaign_for(20s)); }};
+    thread candidate{[&] { EXPECT_TRUE(there.campaign_for(20s)); }};
     const auto term = leading->term();
     leading.reset();  // a destructor resigns, too
     candidate.join();
@@ -179,7 +179,7 @@ TEST_F(election_suite, a_follower_and_a_candidate_can_be_cancelled) {
     leader_watch watch{second_, name};
     EXPECT_TRUE(watch.next());
     std::stop_source cancel;
-    std::jthread canceller{[&] { cancel.request_stop(); }};
+    thread canceller{[&] { cancel.request_stop(); }};
     EXPECT_FALSE(watch.next(cancel.get_token()));
     EXPECT_FALSE((leader_election{two, name}.campaign(cancel.get_token())));
 }
@@ -194,7 +194,7 @@ TEST_F(election_suite, a_follower_outlives_an_outage) {
     way->close();
     EXPECT_TRUE(thrown_by([&] { watch.next_for(40ms); }));
     auto leading = leader_election{one, name}.try_campaign();
-    std::jthread repair{[&] {
+    thread repair{[&] {
         EXPECT_TRUE(eventually([&] { return way->refused() > 3; }));
         way->open();
     }};
@@ -209,7 +209,7 @@ TEST_F(election_suite, eight_candidates_never_lead_at_once_and_terms_only_grow) 
     std::atomic<int> leaders = 0;
     std::vector<std::int64_t> terms;
     {
-        std::vector<std::jthread> threads;
+        std::vector<thread> threads;
         for (int each = 0; each < candidates; ++each) {
             threads.emplace_back([&] {
                 database own = current().open({});

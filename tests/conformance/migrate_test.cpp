@@ -2,13 +2,13 @@
 // anything behind.
 #include <algorithm>
 #include <barrier>
-#include <thread>
 
 #include "conformance/suite.hpp"
 #include "dialect/sql_text.hpp"
 #include "session/database.hpp"
 #include "support/faulty_connection.hpp"
 #include "support/required.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -188,7 +188,7 @@ TEST_F(migrate_suite, ten_threads_at_once_apply_each_migration_once_and_take_it_
     const auto all_at_once = [&](auto run) {
         std::barrier start{count};
         std::atomic<std::size_t> done = 0;
-        std::vector<std::jthread> threads;
+        std::vector<thread> threads;
         for (int each = 0; each < count; ++each) {
             threads.emplace_back([&] {
                 const database own = another();

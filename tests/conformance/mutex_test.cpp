@@ -7,6 +7,7 @@
 
 #include "conformance/suite.hpp"
 #include "leasehold/lockable.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -257,7 +258,7 @@ TEST_F(mutex_suite, a_waiter_gets_the_key_when_it_is_released) {
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
     const auto token = token_of(held);
-    std::jthread releaser{[&] { held->release(); }};
+    thread releaser{[&] { held->release(); }};
     auto got = mutex{two, name}.acquire_for(20s);
     EXPECT_GT(token_of(got), token);
 }
@@ -267,7 +268,7 @@ TEST_F(mutex_suite, a_wait_can_be_cancelled) {
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
     std::stop_source cancel;
-    std::jthread canceller{[&] { cancel.request_stop(); }};
+    thread canceller{[&] { cancel.request_stop(); }};
     auto refused = mutex{two, name}.acquire(cancel.get_token());
     EXPECT_FALSE(refused);
     EXPECT_TRUE(held->verify());
@@ -310,7 +311,7 @@ TEST_F(mutex_suite, eight_contenders_lose_no_update_of_an_unprotected_counter) {
     int unprotected = 0;
     std::vector<std::int64_t> tokens;
     {
-        std::vector<std::jthread> threads;
+        std::vector<thread> threads;
         for (int each = 0; each < contenders; ++each) {
             threads.emplace_back([&] {
                 database own = current().open({});
@@ -338,7 +339,7 @@ TEST_F(mutex_suite, fresh_keys_raced_by_many_are_granted_once_each) {
     std::atomic<int> grants = 0;
     std::barrier all_have_tried{contenders};
     {
-        std::vector<std::jthread> threads;
+        std::vector<thread> threads;
         for (int each = 0; each < contenders; ++each) {
             threads.emplace_back([&] {
                 database own = current().open({});

@@ -70,6 +70,7 @@ backend make_backend() {
     };
     const sql_words words{"make_interval(secs => MICROS / 1e6)", "$1", "bigint", names_sql};
     backend made = make_sql_backend("postgres", words, open, fresh_prefix());
+    made.has_bells = true;
     made.forbidden_places = {closed_schema(url, words), read_only_database(url, words)};
     const auto own = std::make_shared<database>(open({}));
     made.writes_so_far = [own] {

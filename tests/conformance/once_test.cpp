@@ -6,6 +6,7 @@
 
 #include "conformance/suite.hpp"
 #include "session/database.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -65,7 +66,7 @@ TEST_F(once_suite, ten_hosts_that_call_at_slightly_different_moments_run_a_tick_
     std::atomic<int> runs = 0, refusals = 0;
     std::barrier together{hosts};
     {
-        std::vector<std::jthread> threads;
+        std::vector<thread> threads;
         for (int host = 0; host < hosts; ++host) {
             threads.emplace_back([&, host] {
                 database own = current().open({});

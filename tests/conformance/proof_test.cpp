@@ -1,8 +1,8 @@
 // lease.verify_in(tx): what is written under a lease, in the transaction that proves it.
-#include <thread>
 
 #include "conformance/suite.hpp"
 #include "session/database.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -67,7 +67,7 @@ TEST_F(proof_suite, a_takeover_waits_for_the_transaction_that_proved) {
     held->verify_in(tx);
     std::atomic<bool> has_committed = false;
     std::atomic<bool> was_granted_before_commit = false;
-    std::jthread taker{[&] {
+    thread taker{[&] {
         auto taken = mutex{heir, name}.acquire_for(20s);
         was_granted_before_commit = taken && !has_committed;
         EXPECT_TRUE(taken);
@@ -79,7 +79,7 @@ TEST_F(proof_suite, a_takeover_waits_for_the_transaction_that_proved) {
 }
 
 TEST_F(proof_suite, the_proof_does_not_block_the_holders_own_heartbeat) {
-    session one{first_, brisk("one")};
+    session one{first_, alert("one")};
     auto held = mutex{one, fresh("k")}.try_acquire();
     if (!current().has_concurrent_writers)
         return;  // one writer: the heartbeat waits for any commit
@@ -113,7 +113,7 @@ TEST_F(proof_suite, force_waits_for_the_proof_and_then_refuses_the_next) {
     transaction tx = first_.begin();
     held->verify_in(tx);
     std::atomic<bool> was_forced = false;
-    std::jthread operator_thread{[&] {
+    thread operator_thread{[&] {
         EXPECT_TRUE(force_release(second_, name));
         was_forced = true;
     }};
@@ -172,7 +172,7 @@ TEST_F(proof_suite, no_operation_needs_a_second_connection) {
     session one{narrow, calm("one")}, two{narrow, calm("two")};
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
-    std::jthread waiter{[&] {
+    thread waiter{[&] {
         auto got = mutex{two, name}.acquire_for(20s);
         EXPECT_TRUE(got);
     }};

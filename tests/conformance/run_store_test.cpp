@@ -1,9 +1,9 @@
 // Records of run-once tasks: of two claims the greater token counts, in whatever order they come.
 #include <barrier>
-#include <thread>
 
 #include "conformance/suite.hpp"
 #include "session/database.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -70,7 +70,7 @@ TEST_F(run_store_suite, the_first_record_of_a_name_raced_for_is_the_greatest_tok
         const key name = fresh("race");
         std::barrier together{racers};
         {
-            std::vector<std::jthread> threads;
+            std::vector<thread> threads;
             for (int each = 1; each <= racers; ++each) {
                 threads.emplace_back([&, each] {
                     database own = current().open({});

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <string>
 
 #include "conformance/backend.hpp"
+#include "session/database.hpp"
 #include "support/eventually.hpp"
 
 namespace leasehold::testing {
@@ -23,9 +25,16 @@ protected:
         settings.reap_every = 0ms;
         return settings;
     }
+    // Hears soon of what happens to it, and does not die of a slow machine.
+    static session_settings alert(const char* name) {
+        session_settings settings = calm(name);
+        settings.heartbeat_every = 200ms;
+        return settings;
+    }
+    // For tests of a ttl that passes.
     static session_settings brisk(const char* name) {
         session_settings settings = calm(name);
-        settings.ttl = 1000ms;
+        settings.ttl = 3s;
         return settings;
     }
 
@@ -35,8 +44,17 @@ protected:
 
     void expire(const session& whose) { current().age_session(whose.id(), 2h); }
 
-    database first_ = current().open({});
-    database second_ = current().open({});
+    // Waiting calls must be served without any of the hints by which they usually learn of it
+    // sooner: every suite also runs without them.
+    static bool has_hints() { return std::getenv("LEASEHOLD_TEST_WITHOUT_HINTS") == nullptr; }
+    static database open() {
+        database made = current().open({});
+        if (!has_hints()) made.inner()->room().suppress_hints();
+        return made;
+    }
+
+    database first_ = open();
+    database second_ = open();
 };
 
 // The token, or 0 where the try was refused.

@@ -1,7 +1,7 @@
 // The reaper and the views: tables stay small, tokens go on growing, nobody alive is touched.
-#include <thread>
 
 #include "conformance/suite.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -91,7 +91,7 @@ TEST_F(upkeep_suite, reaping_races_with_granting_and_no_token_goes_backwards) {
     constexpr int keys = 4, rounds = 40;
     const std::string stem = fresh("race");
     std::atomic<bool> done = false;
-    std::jthread reaper{[&] {
+    thread reaper{[&] {
         while (!done) {
             for (int each = 0; each < keys; ++each) {
                 const key name = stem + std::to_string(each);
@@ -104,7 +104,7 @@ TEST_F(upkeep_suite, reaping_races_with_granting_and_no_token_goes_backwards) {
             reap(second_);
         }
     }};
-    std::vector<std::jthread> takers;
+    std::vector<thread> takers;
     for (int each = 0; each < keys; ++each) {
         takers.emplace_back([&, each] {
             database own = current().open({});

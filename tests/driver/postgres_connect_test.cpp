@@ -181,6 +181,9 @@ TEST(postgres_url_test, a_malformed_url_is_refused_at_once_and_not_repeated) {
          {std::string{},
           std::string{"app"},
           "postgresql://me:" + secret + "@host:port/app",
+          "postgresql://me:" + secret + "@host:65536/app",
+          "postgresql://me:" + secret + "@host:0/app",
+          "postgresql://me:" + secret + "@a:1,b:99999999999/app",
           "postgresql://me:" + secret + "@host/app?no_such_option=1",
           "postgresql://me:" + secret + "@host/app?sslmode",
           "postgresql://me:" + secret + "@[::1/app",
@@ -207,6 +210,7 @@ TEST(postgres_url_test, what_libpq_takes_is_taken) {
           "postgresql://[::1]:5432/app",
           "dbname=app",
           "host=a,b port=1,2 password='x@y/z'",
+          "host=a,b port=,65535",
           "service=billing"}) {
         EXPECT_NO_THROW(postgres::open(url)) << url;
     }

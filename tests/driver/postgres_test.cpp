@@ -312,6 +312,19 @@ TEST_F(postgres_test, prepared_statements_are_reused_bounded_and_survive_changed
     EXPECT_EQ(on->execute("SELECT * FROM grows").rows.at(0).columns.size(), 1U);
     on->execute("ALTER TABLE grows ADD b int");
     EXPECT_EQ(on->execute("SELECT * FROM grows").rows.at(0).columns.size(), 2U);
+    // In a transaction, which this aborts, it has to be run again.
+    on->execute("ALTER TABLE grows ADD c int");
+    on->begin();
+    try {
+        on->execute("SELECT * FROM grows");
+        ADD_FAILURE() << "the plan of another table was executed";
+    } catch (const error& failure) {
+        EXPECT_TRUE(failure.is_transient()) << failure.what();
+    }
+    on->rollback();
+    on->begin();
+    EXPECT_EQ(on->execute("SELECT * FROM grows").rows.at(0).columns.size(), 3U);
+    on->commit();
 }
 
 TEST_F(postgres_test, a_statement_is_one_round_trip_the_first_time_and_later) {

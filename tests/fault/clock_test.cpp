@@ -68,7 +68,10 @@ TEST_F(clock_fault, no_instant_of_the_client_travels) {
         EXPECT_FALSE(looks_like_an_instant(text)) << text;
         for (const value& each : values) {
             if (const auto* number = std::get_if<std::int64_t>(&each.held())) {
-                EXPECT_FALSE(looks_like_an_instant(*number)) << *number << " in " << text;
+                // A ticket is the database's own number: the first of a queue is its clock.
+                const bool is_of_the_client =
+                    looks_like_an_instant(*number) && !by->was_heard(*number);
+                EXPECT_FALSE(is_of_the_client) << *number << " in " << text;
             }
             if (const auto* words = std::get_if<std::string>(&each.held())) {
                 EXPECT_FALSE(looks_like_an_instant(*words)) << *words << " in " << text;

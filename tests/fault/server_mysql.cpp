@@ -19,7 +19,7 @@ std::string literal(const std::string& bytes) {
     return text + "'";
 }
 
-// Names are quoted by {…}: {lock}, {session}, {now}.
+// Names are quoted by {…}: {lock}, {session}, {holder}, {now}.
 std::string filled(std::string text, const std::string& prefix) {
     const auto replace = [&](const std::string& word, const std::string& by) {
         for (auto at = text.find(word); at != std::string::npos; at = text.find(word)) {
@@ -28,6 +28,7 @@ std::string filled(std::string text, const std::string& prefix) {
     };
     replace("{lock}", prefix + "lock");
     replace("{session}", prefix + "session");
+    replace("{holder}", prefix + "holder");
     replace("{now}", now_words);
     return text;
 }
@@ -71,6 +72,17 @@ public:
         const std::string sql =
             "SELECT 1 FROM {session} WHERE id = " + literal(id.bytes()) + " FOR UPDATE";
         if (inside.execute(sql_of(sql)).rows.size() != 1) throw std::runtime_error("no session");
+    }
+
+    void grant_hold(connection& inside, const key& name, const session_id& to) const override {
+        const std::string at_key = " WHERE lock_key = " + literal(name.name());
+        inside.execute(sql_of("UPDATE {lock} SET fence = fence + 1" + at_key));
+        inside.execute(sql_of(
+            "INSERT INTO {holder} (lock_key, owner, session_id, mode, permits, fence, node_info,"
+            " granted_at) SELECT lock_key, " +
+            literal(owner_id::random().bytes()) + ", " + literal(to.bytes()) +
+            ", 2, capacity, fence, 'in flight', {now} FROM {lock}" + at_key
+        ));
     }
 
     bool take(connection& on, careless_take how, const key& name, const session_id& taker)

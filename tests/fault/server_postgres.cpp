@@ -74,6 +74,18 @@ public:
         if (inside.execute(sql).rows.size() != 1) throw std::runtime_error("no such session");
     }
 
+    void grant_hold(connection& inside, const key& name, const session_id& to) const override {
+        const std::string at_key = " WHERE lock_key = " + literal(name.name());
+        inside.execute("UPDATE " + prefix_ + "lock SET fence = fence + 1" + at_key);
+        inside.execute(
+            "INSERT INTO " + prefix_ +
+            "holder (lock_key, owner, session_id, mode, permits, fence, node_info, granted_at) "
+            "SELECT lock_key, " +
+            literal(owner_id::random().bytes()) + ", " + literal(to.bytes()) +
+            ", 2, capacity, fence, 'in flight', clock_timestamp() FROM " + prefix_ + "lock" + at_key
+        );
+    }
+
     bool take(connection& on, careless_take how, const key& name, const session_id& taker)
         const override {
         const std::string sql =

@@ -19,11 +19,15 @@ public:
     connection_state state() noexcept override { return inside_->state(); }
     result execute(std::string_view sql, const parameters& values) override {
         const call now{*by_, sql, values};
-        return inside_->execute(sql, values);
+        result answer = inside_->execute(sql, values);
+        by_->heard(answer);
+        return answer;
     }
     result execute_script(std::string_view sql, const parameters& values) override {
         const call now{*by_, sql, values};
-        return inside_->execute_script(sql, values);
+        result answer = inside_->execute_script(sql, values);
+        by_->heard(answer);
+        return answer;
     }
     void begin() override {
         const call now{*by_, "BEGIN", {}};
@@ -69,6 +73,22 @@ void traffic::closed(std::int64_t id) {
 void traffic::sent(std::string_view text, const parameters& values) {
     const std::lock_guard guard{mutex_};
     statements_.push_back({std::string{text}, values});
+}
+void traffic::heard(const result& answer) {
+    const std::lock_guard guard{mutex_};
+    for (const row& each : answer.rows) {
+        for (std::size_t column = 0; column < each.columns.size(); ++column) {
+            try {
+                if (!each.is_null(column)) heard_.insert(each.integer(column));
+            } catch (const std::exception&) {
+                continue;  // not a number
+            }
+        }
+    }
+}
+bool traffic::was_heard(std::int64_t number) const {
+    const std::lock_guard guard{mutex_};
+    return heard_.contains(number);
 }
 void traffic::enter() {
     const std::lock_guard guard{mutex_};

@@ -25,12 +25,15 @@ public:
     void opened(std::int64_t id);
     void closed(std::int64_t id);
     void sent(std::string_view text, const parameters& values);
+    void heard(const result& answer);
     void enter();
     void leave();
 
     std::set<std::int64_t> connections() const;  // open now
     int connections_made() const;
     std::vector<statement> statements() const;
+    // Whether the database gave this number in an answer.
+    bool was_heard(std::int64_t number) const;
     int calls_under_way() const;
 
 private:
@@ -39,6 +42,7 @@ private:
     int made_ = 0;
     int under_way_ = 0;
     std::vector<statement> statements_;
+    std::set<std::int64_t> heard_;
 };
 
 // Connects by way of `behind`. `id_of` is asked of each new connection.

@@ -15,7 +15,9 @@ public:
     void close() noexcept { is_closed_ = true; }
     void open() noexcept { is_closed_ = false; }
     int refused() const noexcept { return refused_; }
+    int passed() const noexcept { return passed_; }
     void pass() {
+        ++passed_;
         if (!is_closed_) return;
         ++refused_;
         throw error(errc::connection_lost, "the test closed the way to the database");
@@ -24,6 +26,7 @@ public:
 private:
     std::atomic<bool> is_closed_ = false;
     std::atomic<int> refused_ = 0;
+    std::atomic<int> passed_ = 0;  // or refused
 };
 
 class gated_connection final : public connection {
@@ -52,6 +55,14 @@ public:
     void rollback() noexcept override { behind_->rollback(); }
     void set_statement_timeout(std::chrono::milliseconds limit) override {
         behind_->set_statement_timeout(limit);
+    }
+    bool can_notify() const noexcept override { return behind_->can_notify(); }
+    void listen(std::string_view channel) override {
+        gate_->pass();
+        behind_->listen(channel);
+    }
+    std::optional<notification> wait_for_notification(std::chrono::milliseconds patience) override {
+        return behind_->wait_for_notification(patience);
     }
 
 private:

@@ -55,18 +55,6 @@ public:
         return server_->ask<asked>(on, "request_revoke", attempt);
     }
 
-    std::vector<bool> which_are_revoked(connection& on, const std::vector<hold>& held) override {
-        const auto attempt = [held](memory_tables& tables, const connection&) {
-            std::vector<bool> answers;
-            for (const hold& each : held) {
-                const lock_row* const row = find_hold(tables, each);
-                answers.push_back(row && row->revocations > 0);
-            }
-            return std::optional{answers};
-        };
-        return server_->ask<std::vector<bool>>(on, "which_are_revoked", attempt);
-    }
-
     bool give_term(connection& on, const hold& held, microseconds hold_at_most) override {
         using answer = std::optional<bool>;
         const auto attempt = [held, hold_at_most](memory_tables& tables, const connection& from) {

@@ -1,5 +1,6 @@
 #pragma once
 // What the model's stores ask of its rows; see memory_store.hpp for is_live_hold.
+#include <optional>
 #include <string>
 
 #include "leasehold/key.hpp"
@@ -13,6 +14,11 @@ bool is_live_session(const memory_tables& tables, const session_id& id);
 // There, and expired: a session row that is missing is not proved dead.
 bool is_dead_session(const memory_tables& tables, const session_id& id);
 
+// A column that is null where there are no words.
+inline std::optional<std::string> words_of(const std::string& words) {
+    return words.empty() ? std::nullopt : std::optional{words};
+}
+
 // Whether an open transaction of another connection proved the hold in this row.
 bool is_proved_by_another(const lock_row& row, const connection& than);
 
@@ -20,6 +26,9 @@ bool is_proved_by_another(const lock_row& row, const connection& than);
 lock_row* find_row(memory_tables& tables, const key& name);
 // The row of exactly this hold.
 lock_row* find_hold(memory_tables& tables, const hold& held);
+
+// Rows of any state of a key that several can hold.
+bool has_holders(const memory_tables& tables, const std::string& name);
 
 void make_free(memory_tables& tables, lock_row& row);
 lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row);

@@ -66,7 +66,21 @@ void memory_server::carry_out(
 
 void memory_server::end_transaction(const connection& whose, bool commit) {
     const std::lock_guard guard{mutex_};
-    for (auto& [name, row] : tables_.locks) row.provers.erase(&whose);
+    for (auto& [name, row] : tables_.locks) {
+        row.provers.erase(&whose);
+        if (row.moving.writer != &whose) continue;
+        if (commit) {
+            row.owner = row.moving.to;
+            ++tables_.writes;
+        }
+        row.moving = {};
+    }
+    for (auto& [place, row] : tables_.holders) row.provers.erase(&whose);
+    for (auto& [name, row] : tables_.fences) {
+        if (row.writer != &whose) continue;
+        row.writer = nullptr;
+        if (commit) row.fence = row.written;
+    }
     if (tables_.counter_writer == &whose) {
         tables_.counter_writer = nullptr;
         if (commit) {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leasehold/connection.hpp"
@@ -43,12 +44,30 @@ struct lock_row {
     std::string node_info;              // of the last holder
     std::int64_t reentrant_count = 0;
     instant changed_at{};
-    std::optional<instant> expires_at;    // end of a fixed term
-    int kind = 1;                         // a mutex; see schema/README.md
-    std::int64_t last_ticket = 0;         // 0: nobody waits
+    std::optional<instant> expires_at;  // end of a fixed term
+    int kind = 1;                       // see lock_kind.hpp
+    std::int64_t last_ticket = 0;       // 0: nobody waits
+    std::chrono::microseconds lock_delay{0};
     std::int64_t revocations = 0;         // requests to this holder to let go
     std::optional<std::string> metadata;  // the holder's words
     std::set<const connection*> provers;  // whose open transactions proved this hold
+    // The owner it has once a transaction commits, which is one of the provers.
+    struct move {
+        const connection* writer = nullptr;
+        owner_id to;
+    } moving;
+    std::int64_t capacity = 0;
+    std::int64_t arrived = 0;
+};
+
+struct holder_row {
+    session_id session;
+    int bits = 0;
+    std::int64_t permits = 0;
+    std::int64_t fence = 0;  // 0: it only waits
+    std::string node_info;
+    instant granted_at{};
+    std::set<const connection*> provers;
 };
 
 struct run_row {
@@ -68,12 +87,31 @@ struct run_row {
     } ending;
 };
 
+struct waiter_row {
+    owner_id owner;
+    session_id session;
+    std::string node_info;
+    std::optional<std::chrono::microseconds> hold_at_most;
+    std::chrono::microseconds lock_delay{0};
+    std::string metadata;
+};
+
+// The highest token of a resource: committed, and written in a transaction that has not ended.
+struct fence_row {
+    std::int64_t fence = 0;
+    std::int64_t written = 0;
+    const connection* writer = nullptr;
+};
+
 struct memory_tables {
     instant now{};  // read when the request is carried out, and again after every wait
     std::map<session_id, session_row> sessions;
-    std::map<std::string, lock_row> locks;  // by key, in byte order
-    std::map<std::string, run_row> runs;    // by name, in byte order
+    std::map<std::string, lock_row> locks;                               // by key, in byte order
+    std::map<std::string, run_row> runs;                                 // by name, in byte order
+    std::map<std::pair<std::string, std::int64_t>, waiter_row> waiters;  // by key and ticket
+    std::map<std::pair<std::string, std::string>, holder_row> holders;   // by key and owner's bytes
     std::int64_t fence_mark = 0;
+    std::map<std::string, fence_row> fences;  // by resource
     std::optional<std::vector<migration_record>> migrations;
     const connection* migrator = nullptr;
     // The row of the user's own, see conformance/backend.hpp: committed, and written in a

@@ -27,6 +27,14 @@ bool is_live_hold(const memory_tables& tables, const lock_row& row) {
     return !row.session || !is_dead_session(tables, *row.session);
 }
 
+bool is_takeable(const memory_tables& tables, const lock_row& row) {
+    if (!row.owner) return true;
+    if (row.expires_at) return *row.expires_at + row.lock_delay <= tables.now;
+    const auto found = tables.sessions.find(*row.session);
+    return found != tables.sessions.end() &&
+           found->second.expires_at + row.lock_delay <= tables.now;
+}
+
 bool is_proved_by_another(const lock_row& row, const connection& than) {
     return std::any_of(row.provers.begin(), row.provers.end(), [&](const connection* each) {
         return each != &than;
@@ -41,6 +49,11 @@ lock_row* find_row(memory_tables& tables, const key& name) {
 lock_row* find_hold(memory_tables& tables, const hold& held) {
     lock_row* const row = find_row(tables, held.key);
     return row && row->owner == held.owner && row->fence == held.token.number ? row : nullptr;
+}
+
+bool has_holders(const memory_tables& tables, const std::string& name) {
+    const auto first = tables.holders.lower_bound({name, ""});
+    return first != tables.holders.end() && first->first.first == name;
 }
 
 void make_free(memory_tables& tables, lock_row& row) {
@@ -58,7 +71,12 @@ lock_info info_of(const memory_tables& tables, const std::string& name, const lo
     info.token = {row.fence};
     info.node_info = row.node_info;
     info.is_held = is_live_hold(tables, row);
+    const auto first = tables.waiters.lower_bound({name, 0});
+    info.waiters = std::count_if(first, tables.waiters.end(), [&](const auto& each) {
+        return each.first.first == name && is_live_session(tables, each.second.session);
+    });
     if (!info.is_held) return info;
+    info.metadata = row.metadata.value_or("");
     info.owner = row.owner;
     info.session = row.session;
     info.reentrant_count = row.reentrant_count;
@@ -87,8 +105,15 @@ public:
                 return acquire_result{acquire_status::session_ended, {}, std::nullopt};
             }
             lock_row* row = find_row(tables, wanted.key);
-            if (row && is_live_hold(tables, *row)) {
-                const auto holder = info_of(tables, wanted.key.name(), *row);
+            constexpr int kind = static_cast<int>(lock_kind::mutex);
+            if (row && row->kind != kind) {
+                const auto found = static_cast<lock_kind>(row->kind);
+                return acquire_result{acquire_status::wrong_kind, {}, std::nullopt, found};
+            }
+            if (row && !is_takeable(tables, *row)) {
+                if (!is_live_hold(tables, *row)) return acquire_result{};
+                auto holder = info_of(tables, wanted.key.name(), *row);
+                holder.waiters = 0;  // nobody counts them for a refused try
                 return acquire_result{acquire_status::busy, {}, holder};
             }
             if (row && is_proved_by_another(*row, from)) return std::nullopt;
@@ -106,10 +131,11 @@ public:
                 row->session = wanted.session;
             }
             row->node_info = wanted.node_info;
+            row->lock_delay = wanted.lock_delay;
+            row->metadata = words_of(wanted.metadata);
+            row->revocations = 0;
             row->reentrant_count = 1;
             row->changed_at = tables.now;
-            row->revocations = 0;
-            row->metadata.reset();
             ++tables.writes;
             return acquire_result{acquire_status::granted, {row->fence}, std::nullopt};
         };
@@ -145,6 +171,10 @@ public:
         const auto attempt = [held](memory_tables& tables, const connection& from) -> answer {
             lock_row* const row = find_hold(tables, held);
             if (!row) return release_outcome::not_held;
+            // Somebody waits: hand_over() knows what to do.
+            if (row->last_ticket != 0 && row->reentrant_count == 1) {
+                return release_outcome::not_held;
+            }
             if (is_proved_by_another(*row, from)) return std::nullopt;
             if (row->reentrant_count > 1) {
                 --row->reentrant_count;
@@ -180,16 +210,21 @@ public:
         return server_->ask<bool>(inside, "prove", attempt);
     }
 
-    std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) override {
+    std::vector<standing> standings(connection& on, const std::vector<hold>& held) override {
         const auto attempt = [held](memory_tables& tables, const connection&) {
-            std::vector<bool> answers;
+            std::vector<standing> answers;
             for (const hold& each : held) {
                 const lock_row* const row = find_hold(tables, each);
-                answers.push_back(row && is_live_hold(tables, *row));
+                const bool is_live = row && is_live_hold(tables, *row);
+                answers.push_back(
+                    !is_live               ? standing::gone
+                    : row->revocations > 0 ? standing::asked
+                                           : standing::held
+                );
             }
             return std::optional{answers};
         };
-        return server_->ask<std::vector<bool>>(on, "which_are_held", attempt);
+        return server_->ask<std::vector<standing>>(on, "standings", attempt);
     }
 
     std::optional<lock_info> describe(connection& on, const key& name) override {
@@ -223,7 +258,7 @@ public:
         using answer = std::optional<victim>;
         const auto attempt = [name](memory_tables& tables, const connection& from) -> answer {
             lock_row* const row = find_row(tables, name);
-            if (!row || !is_live_hold(tables, *row)) return victim{};
+            if (!row || is_takeable(tables, *row)) return victim{};
             if (is_proved_by_another(*row, from)) return std::nullopt;
             victim freed = info_of(tables, name.name(), *row);
             if (row->session) {
@@ -235,6 +270,21 @@ public:
             return freed;
         };
         return server_->ask<victim>(on, "force_release", attempt);
+    }
+
+    bool change_kind(connection& on, const key& name, lock_kind to) override {
+        const auto attempt = [name, to](memory_tables& tables, const connection&) {
+            lock_row* const row = find_row(tables, name);
+            if (!row || row->kind == static_cast<int>(to)) return std::optional{true};
+            if (row->owner || row->last_ticket != 0 || row->arrived != 0 ||
+                has_holders(tables, name.name())) {
+                return std::optional{false};
+            }
+            row->kind = static_cast<int>(to);
+            ++tables.writes;
+            return std::optional{true};
+        };
+        return server_->ask<bool>(on, "change_kind", attempt);
     }
 
 private:
@@ -251,6 +301,8 @@ public:
 
     void start(connection& on, const session_start& session) override {
         server_->ask<bool>(on, "start", [session](memory_tables& tables, const connection&) {
+            // Who is dead stays so.
+            if (is_dead_session(tables, session.id)) return std::optional{true};
             const bool is_new = !tables.sessions.contains(session.id);
             session_row& row = tables.sessions[session.id];
             if (is_new) {
@@ -319,80 +371,21 @@ private:
     const std::shared_ptr<memory_server> server_;
 };
 
-// ------------------------------------------------------------------------------------- upkeep
-
-class memory_upkeep_store final : public upkeep_store {
-public:
-    explicit memory_upkeep_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
-
-    std::int64_t free_locks_of_the_dead(connection& on, int limit) override {
-        const auto attempt = [limit](memory_tables& tables, const connection& from) {
-            std::int64_t freed = 0;
-            for (auto& [name, row] : tables.locks) {
-                if (freed == limit) break;
-                const bool session_is_gone = row.session && !tables.sessions.contains(*row.session);
-                const bool is_dead = !is_live_hold(tables, row) || session_is_gone;
-                if (!row.owner || !is_dead || is_proved_by_another(row, from)) continue;
-                make_free(tables, row);
-                ++freed;
-            }
-            return std::optional{freed};
-        };
-        return server_->ask<std::int64_t>(on, "free_locks_of_the_dead", attempt);
-    }
-
-    std::int64_t remove_sessions(connection& on, microseconds retention, int limit) override {
-        const auto attempt = [retention, limit](memory_tables& tables, const connection&) {
-            const auto holds_something = [&](const session_id& id) {
-                return std::any_of(tables.locks.begin(), tables.locks.end(), [&](const auto& each) {
-                    return each.second.session == id;
-                });
-            };
-            std::int64_t removed = 0;
-            std::erase_if(tables.sessions, [&](const auto& each) {
-                const auto& [id, row] = each;
-                const bool is_old = row.expires_at + retention <= tables.now;
-                if (removed == limit || !is_old || holds_something(id)) return false;
-                ++removed;
-                return true;
-            });
-            tables.writes += removed;
-            return std::optional{removed};
-        };
-        return server_->ask<std::int64_t>(on, "remove_sessions", attempt);
-    }
-
-    std::int64_t remove_idle_locks(connection& on, microseconds retention, int limit) override {
-        const auto attempt = [retention, limit](memory_tables& tables, const connection&) {
-            std::int64_t removed = 0;
-            std::erase_if(tables.locks, [&](const auto& each) {
-                const auto& [name, row] = each;
-                const bool is_idle = !row.owner && row.changed_at + retention <= tables.now;
-                if (removed == limit || !is_idle) return false;
-                tables.fence_mark = std::max(tables.fence_mark, row.fence);
-                ++removed;
-                return true;
-            });
-            tables.writes += removed;
-            return std::optional{removed};
-        };
-        return server_->ask<std::int64_t>(on, "remove_idle_locks", attempt);
-    }
-
-private:
-    const std::shared_ptr<memory_server> server_;
-};
-
 }  // namespace
 
 store make_memory_store(const std::shared_ptr<memory_server>& of) {
     return {
         std::make_unique<memory_lock_store>(of),
         std::make_unique<memory_session_store>(of),
-        std::make_unique<memory_upkeep_store>(of),
+        make_memory_upkeep_store(of),
         make_memory_schema_store(of),
         make_memory_custody_store(of),
         make_memory_run_store(of),
+        make_memory_waiter_store(of),
+        make_memory_holder_store(of),
+        make_memory_pending_store(of),
+        make_memory_multi_lock_store(of),
+        make_memory_fence_store(of),
     };
 }
 

@@ -21,9 +21,15 @@ namespace leasehold::testing {
 
 // The stores of the model, on connections of `of`, however wrapped.
 store make_memory_store(const std::shared_ptr<memory_server>& of);
+std::unique_ptr<upkeep_store> make_memory_upkeep_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<schema_store> make_memory_schema_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<custody_store> make_memory_custody_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<run_store> make_memory_run_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<waiter_store> make_memory_waiter_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<holder_store> make_memory_holder_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<pending_store> make_memory_pending_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<multi_lock_store> make_memory_multi_lock_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<fence_store> make_memory_fence_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
 public:
@@ -54,9 +60,16 @@ private:
     std::shared_ptr<memory_server> server_;
 };
 
+// A session row that is missing is neither.
+bool is_live_session(const memory_tables& tables, const session_id& id);
+bool is_dead_session(const memory_tables& tables, const session_id& id);
+
 // A live hold: an owner whose session is not proved dead and whose term, if any, has not passed. A
 // session row that is missing counts as alive.
 bool is_live_hold(const memory_tables& tables, const lock_row& row);
+
+// Nobody holds it, nor did anybody who died less than the row's lock_delay ago.
+bool is_takeable(const memory_tables& tables, const lock_row& row);
 
 // The shortest way to one handle on a model of its own.
 inline database open_memory_database(database_settings settings = {}) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -119,7 +120,7 @@ TEST_F(acquire_test, a_late_grant_does_not_stay_until_a_rare_heartbeat) {
     ASSERT_TRUE(eventually([&] { return row(mine.id())->heartbeat_at > started; }));
     plan_->carry_out_the_late();
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
-    EXPECT_EQ(row(name_)->fence, 1);
+    EXPECT_GE(row(name_)->fence, 1);  // the second may come when the first is released
 }
 
 TEST_F(acquire_test, a_late_grant_does_not_disturb_the_one_that_was_made_instead) {
@@ -456,7 +457,7 @@ TEST_F(acquire_test, contenders_over_bad_networks_never_hold_together) {
         plan->heal();
     };
     {
-        std::vector<std::jthread> threads;
+        std::vector<thread> threads;
         for (int each = 0; each < contenders; ++each) threads.emplace_back(contend, each);
     }
     EXPECT_EQ(together, 0);

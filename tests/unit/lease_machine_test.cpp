@@ -56,8 +56,12 @@ const transition transitions[] = {
      loss_reason::expired,
      10s},
     {"ended_by_the_database",
-     [](auto& m) { m.ended_by_server(); },
+     [](auto& m) { m.ended_by_server(at(10s - 1ns)); },
      loss_reason::ended_by_server,
+     10s},
+    {"ended_by_the_database_and_told_at_the_deadline",
+     [](auto& m) { m.ended_by_server(at(10s)); },
+     loss_reason::expired,
      10s},
     {"failed", [](auto& m) { m.failed(at(5s)); }, loss_reason::none, 10s},
     {"failed_at_the_deadline", [](auto& m) { m.failed(at(10s)); }, loss_reason::expired, 10s},
@@ -86,7 +90,8 @@ TEST_P(from_live, changes_nothing_once_lost) {
     for (const auto& [lose, why] : {
              std::pair{+[](lease_machine& m) { m.tick(at(10s)); }, loss_reason::expired},
              std::pair{
-                 +[](lease_machine& m) { m.ended_by_server(); }, loss_reason::ended_by_server},
+                 +[](lease_machine& m) { m.ended_by_server(at(5s)); },
+                 loss_reason::ended_by_server},
              std::pair{+[](lease_machine& m) { m.end(); }, loss_reason::session_ended},
          }) {
         lease_machine machine = started();

@@ -3,8 +3,8 @@
 #include "support/memory_store.hpp"
 
 #include <atomic>
-#include <thread>
 
+#include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -79,7 +79,7 @@ TEST_F(memory_store_test, a_taker_that_waits_goes_on_when_the_proof_ends) {
     model_.age_session(mine_, 1h);
     on_->set_statement_timeout(20s);
     std::atomic<bool> done = false;
-    std::jthread taker{[&] {
+    thread taker{[&] {
         EXPECT_EQ(try_as_other().status, acquire_status::granted);
         done = true;
     }};
@@ -99,7 +99,7 @@ TEST_F(memory_store_test, a_proof_stops_neither_heartbeats_nor_readers_nor_refus
     EXPECT_EQ(beat.status, heartbeat_status::renewed);
     EXPECT_TRUE(stores_.locks->describe(*on_, name_)->is_held);
     EXPECT_EQ(try_as_other().status, acquire_status::busy);
-    EXPECT_EQ(stores_.locks->which_are_held(*on_, {held_}), std::vector{true});
+    EXPECT_EQ(stores_.locks->standings(*on_, {held_}), std::vector{standing::held});
 }
 
 TEST_F(memory_store_test, a_proof_of_what_is_not_held_locks_nothing) {

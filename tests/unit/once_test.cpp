@@ -1,8 +1,7 @@
 // leasehold::once on the model: lost answers, ghosts, and clocks that are ahead or set back.
 #include "leasehold/once.hpp"
 
-#include <thread>
-
+#include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -136,7 +135,7 @@ TEST_F(once_test, a_wait_for_a_tick_can_be_cancelled) {
     session mine{sound(), lasting()};
     advance_until(hourly, 4s);
     std::stop_source cancel;
-    std::jthread canceller{[&] { cancel.request_stop(); }};
+    thread canceller{[&] { cancel.request_stop(); }};
     auto refused = once{mine, name_, hourly}.start(cancel.get_token());
     EXPECT_FALSE(refused);
     EXPECT_EQ(refused.outlook().refusal, start_refusal::none);

@@ -9,6 +9,7 @@
 
 #include "leasehold/error.hpp"
 #include "support/eventually.hpp"
+#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -145,7 +146,7 @@ TEST_F(pool_test, whoever_waits_gets_the_next_that_comes_back) {
     pool lends{connect(), settings(1, 20s)};
     auto lent = lends.take();
     std::atomic<bool> got = false;
-    std::jthread waiter{[&] {
+    thread waiter{[&] {
         auto mine = lends.take();
         got = true;
         lends.give_back(std::move(mine));
@@ -154,13 +155,30 @@ TEST_F(pool_test, whoever_waits_gets_the_next_that_comes_back) {
     EXPECT_TRUE(eventually([&] { return got.load(); }));
 }
 
+TEST_F(pool_test, one_taken_beside_others_does_not_wait_and_is_not_kept_beyond_the_bound) {
+    pool lends{connect(), settings(1, 20s)};
+    auto lent = lends.take();
+    const auto start = local_clock::now();
+    auto beside = lends.take_beside();
+    EXPECT_LT(local_clock::now() - start, 10s);
+    EXPECT_EQ(record_.made, 2);
+    lends.give_back(std::move(beside));
+    EXPECT_EQ(record_.closed, 1);
+    lends.give_back(std::move(lent));
+    EXPECT_EQ(record_.closed, 1);
+    // Within the bound it is like any other.
+    lends.give_back(lends.take_beside());
+    EXPECT_EQ(record_.made, 2);
+    EXPECT_EQ(record_.closed, 1);
+}
+
 TEST_F(pool_test, the_bound_is_kept_by_many_threads) {
     constexpr int bound = 3;
     pool lends{connect(), settings(bound, 20s)};
     std::atomic<int> lent = 0;
     std::atomic<int> most = 0;
     {
-        std::vector<std::jthread> threads;
+        std::vector<thread> threads;
         for (int each = 0; each < 8; ++each) {
             threads.emplace_back([&] {
                 for (int round = 0; round < 200; ++round) {
@@ -283,7 +301,7 @@ TEST_F(pool_test, a_server_that_comes_back_is_found_and_reported) {
     pool lends{connect(), watched};
     auto lent = lends.take();
     broken_ = true;
-    std::jthread server{[&] {
+    thread server{[&] {
         EXPECT_TRUE(eventually([&] { return attempts_ >= 3; }));
         broken_ = false;
     }};
@@ -302,10 +320,10 @@ TEST_F(pool_test, a_connection_that_comes_back_reaches_who_waits_for_one) {
     auto lent = lends.take();
     broken_ = true;
     attempts_ = 0;
-    std::jthread backing_off{[&] { code_of_take(lends); }};
+    thread backing_off{[&] { code_of_take(lends); }};
     ASSERT_TRUE(eventually([&] { return attempts_ >= 4; }));  // pauses of 200 ms and more from here
     std::atomic<bool> got = false;
-    std::jthread waiting{[&] {
+    thread waiting{[&] {
         auto mine = lends.take();  // the bound is reached: it waits
         got = true;
         lends.give_back(std::move(mine));

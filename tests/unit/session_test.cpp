@@ -3,6 +3,7 @@
 #include <latch>
 #include <thread>
 
+#include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -295,7 +296,7 @@ TEST_F(session_test, ending_tells_at_once_though_a_heartbeat_hangs) {
     auto held = mutex{mine, name_}.try_acquire();
     plan_->fail_every("heartbeat", fault::hangs);
     ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
-    std::jthread ending{[&] { mine.end(); }};
+    thread ending{[&] { mine.end(); }};
     EXPECT_TRUE(stopped(held->lost(), 10s)) << "it hangs for half of the minute to the deadline";
     plan_->heal();
     plan_->let_go();
@@ -316,7 +317,7 @@ TEST_F(session_test, a_row_whose_holds_could_not_be_released_expires_instead_of_
 TEST_F(session_test, ending_while_an_acquire_is_under_way_leaves_no_key_stuck) {
     session mine{faulty(), calm()};
     plan_->fail_in_turn("try_acquire", {fault::answered_late});
-    std::jthread acquiring{[&] {
+    thread acquiring{[&] {
         auto got = mutex{mine, name_}.try_acquire();
         EXPECT_TRUE(got);
         EXPECT_EQ(got->why_lost(), loss_reason::session_ended);
@@ -334,7 +335,7 @@ TEST_F(session_test, ending_while_a_release_is_under_way_leaves_no_key_stuck) {
     session mine{faulty(), calm()};
     auto held = mutex{mine, name_}.try_acquire();
     plan_->fail_every("release", fault::hangs);
-    std::jthread releasing{[&] { held->release(); }};
+    thread releasing{[&] { held->release(); }};
     ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
     mine.end();
     EXPECT_FALSE(model_.is_held(name_));

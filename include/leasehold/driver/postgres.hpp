@@ -30,6 +30,13 @@ database open(std::string_view url, database_settings settings = {});
 
 // Takes part in a transaction of the caller's own connection (a PGconn*), which it neither opens
 // nor closes; its settings are left as they are. Not in pipeline mode.
+//
+// A statement that is not answered within 10 s, or what set_statement_timeout() of `inside()` says,
+// is given up with errc::timed_out, and its command goes on in the server: PQtransactionStatus says
+// PQTRANS_ACTIVE. All further calls through what was borrowed are errc::connection_lost, and the
+// PGconn is yours to recover: PQcancel it or wait, take PQgetResult until it is null, roll back if
+// a transaction is open, and borrow anew; or PQfinish it. The latter alone where PQisnonblocking
+// says 1 and you had not: part of the request was never sent.
 borrowed_connection borrow(pg_conn* handle);
 
 }  // namespace leasehold

@@ -25,12 +25,12 @@ _leasehold() {
         'migrate up') more='--to --resume' ;;
         'migrate down') more='--to' ;;
         'migrate sql') more='--engine --from --to --down' ;;
-        lock) more='--wait --ttl --' ;;
+        lock) more='--wait --ttl --shared --exclusive --permits --of --' ;;
         elect) more='--ttl --' ;;
         once) more='--per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet --' ;;
         runs) more='--prefix --forget' ;;
         locks) more='--prefix' ;;
-        unlock) more='--force' ;;
+        unlock) more='--force --ask' ;;
         reap) more='--session-retention --lock-retention' ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$global $more" -- "$word")

@@ -19,16 +19,25 @@ namespace {
 constexpr std::string_view utc_now =
     "TIMESTAMPADD(SECOND, TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()), SYSDATE(6))";
 
-std::string now(time_kind times) {
+// A clock in the session's zone, as TIMESTAMP columns are, and the same in UTC.
+std::string as_kept(std::string_view local, std::string_view utc, time_kind times) {
     switch (times) {
         case time_kind::instant:
-            return "SYSDATE(6)";  // in the session's zone, as TIMESTAMP columns are
+            return std::string{local};
         case time_kind::utc:
-            return std::string{utc_now};
+            return std::string{utc};
         case time_kind::microseconds:
             break;
     }
-    return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + std::string{utc_now} + ")";
+    return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + std::string{utc} + ")";
+}
+
+std::string now(time_kind times) {
+    return as_kept("SYSDATE(6)", utc_now, times);
+}
+
+std::string began(time_kind times) {
+    return as_kept("NOW(6)", "UTC_TIMESTAMP(6)", times);
 }
 
 std::string later(time_kind times, const std::string& place) {
@@ -41,6 +50,7 @@ constexpr claim_words words{
     .has_numbered_places = false,
     .set_prefix = "t.",
     .now = now,
+    .began = began,
     .later = later,
     .forces_indexes = true,
     .integer_type = "BIGINT",
@@ -52,22 +62,33 @@ constexpr claim_words words{
 };
 
 constexpr std::string_view columns_sql = R"sql(
-SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, t.engine, t.table_type
+SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, t.engine, t.table_type,
+       c.generation_expression, c.character_maximum_length, c.datetime_precision
   FROM information_schema.columns c
   JOIN information_schema.tables t
     ON t.table_schema = c.table_schema AND t.table_name = c.table_name
  WHERE c.table_name = ? AND c.table_schema = )sql";
 constexpr std::string_view columns_order_sql = " ORDER BY c.ordinal_position";
 
-constexpr std::string_view indexes_sql = R"sql(
-SELECT s.index_name, s.non_unique, s.column_name, s.collation
+// The last column says that the planner may not use it: `ignored` YES, `is_visible` NO.
+constexpr std::string_view indexes_sql =
+    "SELECT s.index_name, s.non_unique, s.column_name, s.collation, s.sub_part, ";
+constexpr std::string_view indexes_where_sql = R"sql(
   FROM information_schema.statistics s
  WHERE s.index_type = 'BTREE' AND s.table_name = ? AND s.table_schema = )sql";
 constexpr std::string_view indexes_order_sql = " ORDER BY s.index_name, s.seq_in_index";
 
+// Whether the session's clock is another hour in July than in January (of 2026).
+constexpr std::string_view daylight_saving_sql = R"sql(
+SELECT TIMESTAMPDIFF(SECOND, FROM_UNIXTIME(1767225600), FROM_UNIXTIME(1782864000)) <> 15638400
+)sql";
+
 column_kind kind_of(const std::string& type) {
     if (type.find("int") != std::string::npos && type != "point") return column_kind::integer;
-    if (type == "decimal" || type == "double" || type == "float") return column_kind::number;
+    if (type == "decimal" || type == "double" || type == "float" || type == "bit" ||
+        type == "year") {
+        return column_kind::number;
+    }
     if (type.find("char") != std::string::npos || type.find("text") != std::string::npos ||
         type == "enum") {
         return column_kind::text;
@@ -80,6 +101,56 @@ column_kind kind_of(const std::string& type) {
     return column_kind::other;
 }
 
+int bits_of(const std::string& type) {
+    if (type == "tinyint") return 8;
+    if (type == "smallint") return 16;
+    if (type == "mediumint") return 24;
+    return type == "int" ? 32 : 64;
+}
+
+// Of enum('a','it''s','b\\c'): the server doubles quotes, and escapes the backslash, the ends of
+// lines and the zero byte. A character of four bytes comes as a question mark, since the catalogue
+// is utf8mb3: where there is one, the labels are not known.
+std::vector<std::string> labels_of(const std::string& type) {
+    std::vector<std::string> labels;
+    if (type.find('?') != std::string::npos) return labels;
+    bool is_within = false;
+    for (std::size_t at = 0; at < type.size(); ++at) {
+        const char each = type[at];
+        const char next = at + 1 < type.size() ? type[at + 1] : '\0';
+        if (!is_within) {
+            is_within = each == '\'';
+            if (is_within) labels.emplace_back();
+        } else if (each == '\'' && next != '\'') {
+            is_within = false;
+        } else if (each == '\\') {
+            labels.back() += next == 'n' ? '\n' : next == 'r' ? '\r' : next == '0' ? '\0' : next;
+            ++at;
+        } else {
+            labels.back() += each;
+            if (each == '\'') ++at;
+        }
+    }
+    return labels;
+}
+
+column_shape column_of(const row& from) {
+    const std::string& word = from.bytes(1);
+    column_shape column;
+    column.name = from.bytes(0);
+    column.kind = kind_of(word);
+    column.type = from.bytes(2);
+    column.is_nullable = from.bytes(3) == "YES";
+    column.is_unsigned = column.type.find("unsigned") != std::string::npos;
+    column.bits = bits_of(word);
+    if (word == "enum") column.labels = labels_of(column.type);
+    column.is_generated = !from.is_null(6) && !from.bytes(6).empty();
+    const bool has_length = word.find("char") != std::string::npos;
+    if (has_length && !from.is_null(7)) column.length_max = from.integer(7);
+    if (!from.is_null(8)) column.fraction_digits = static_cast<int>(from.integer(8));
+    return column;
+}
+
 class mysql_claim_store final : public plain_claim_store {
 public:
     explicit mysql_claim_store(engine which)
@@ -87,7 +158,25 @@ public:
           share_(
               which == engine::mariadb ? " LOCK IN SHARE MODE SKIP LOCKED"
                                        : " FOR SHARE SKIP LOCKED"
-          ) {}
+          ),
+          is_mariadb_(which == engine::mariadb) {}
+
+    bool lacks_index(const error& failure) const override {
+        constexpr int no_such_key = 1176;
+        return failure.native_code() == no_such_key;
+    }
+
+    // MODIFY takes the whole definition: people see to what else the column has.
+    std::string change_null_text(
+        const qualified_name& table, const column_shape& column, bool is_nullable
+    ) const override {
+        return modify_text(table, column, column.type, is_nullable);
+    }
+    std::string widen_text(const qualified_name& table, const column_shape& column) const override {
+        std::string_view type = type_of(column.kind);
+        if (column.kind == column_kind::instant) type = "TIMESTAMP(6)";
+        return modify_text(table, column, type, column.is_nullable);
+    }
 
     table_shape look_up(connection& inside, const qualified_name& table) const override {
         // No expression over literals: on a connection whose own collation is another than the
@@ -101,60 +190,67 @@ public:
         };
         table_shape found;
         for (const row& each : asked(columns_sql, columns_order_sql).rows) {
-            const bool is_nullable = each.bytes(3) == "YES";
-            found.columns.push_back(
-                {each.bytes(0), kind_of(each.bytes(1)), each.bytes(2), is_nullable}
-            );
+            found.columns.push_back(column_of(each));
             if (each.is_null(5) || each.bytes(5) != "BASE TABLE")
                 found.unfit = "it is not a table";
             else if (each.is_null(4) || each.bytes(4) != "InnoDB") {
                 found.unfit = "its engine locks no rows: make it ENGINE=InnoDB";
             }
         }
-        for (const row& each : asked(indexes_sql, indexes_order_sql).rows) {
+        std::string indexes{indexes_sql};
+        indexes.append(is_mariadb_ ? "s.ignored" : "s.is_visible").append(indexes_where_sql);
+        for (const row& each : asked(indexes, indexes_order_sql).rows) {
             if (found.indexes.empty() || found.indexes.back().name != each.bytes(0)) {
-                found.indexes.push_back({each.bytes(0), {}, 0, each.integer(1) == 0, false});
+                index_shape& next = found.indexes.emplace_back();
+                next.name = each.bytes(0);
+                next.is_unique = each.integer(1) == 0;
+                next.is_primary = next.name == "PRIMARY";
+                next.is_ignored = each.bytes(5) == (is_mariadb_ ? "YES" : "NO");
             }
+            index_shape& index = found.indexes.back();
             const bool is_descending = !each.is_null(3) && each.bytes(3) == "D";
             const std::string column = each.is_null(2) ? "" : each.bytes(2);
-            found.indexes.back().parts.push_back({column, is_descending});
-            ++found.indexes.back().own_parts;
+            index.parts.push_back({column, is_descending, !each.is_null(4)});
+            ++index.own_parts;
         }
         append_primary_key(found);
+        found.has_daylight_saving = inside.execute(daylight_saving_sql).rows.at(0).integer(0) == 1;
         return found;
     }
 
-    // What the session says: the level of the transaction itself cannot be asked for without the
-    // PROCESS privilege. MariaDB's variable changed its name with 11.1.
     bool enter(connection& inside, const qualified_name&, claim_use what) const override {
-        const server_info& server = inside.server();
-        const bool has_old_name = server.engine == engine::mariadb && server.version < 110101;
-        const std::string level =
-            inside
-                .execute(has_old_name ? "SELECT @@tx_isolation" : "SELECT @@transaction_isolation")
-                .rows.at(0)
-                .bytes(0);
+        const std::string level = session_isolation(inside);
         if (level == "READ-COMMITTED") return true;
         const bool may_repeat = what != claim_use::several_rows;
-        if (level == "REPEATABLE-READ" && may_repeat) return true;
+        const bool is_repeatable = level == "REPEATABLE-READ" && may_repeat;
+        const bool is_strict = is_repeatable && rolls_back_for_newer_rows(inside);
+        if (is_repeatable && !is_strict) return true;
         throw error(
             errc::wrong_transaction,
             std::string{"this claim needs READ COMMITTED"} +
-                (may_repeat ? " or REPEATABLE READ" : "") + " and the session is at " + level +
+                (may_repeat && !is_strict ? " or REPEATABLE READ" : "") +
+                " and the session is at " + level +
+                (is_strict ? " with innodb_snapshot_isolation, where a row changed by somebody "
+                             "else would roll the transaction back"
+                           : "") +
                 ": SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED before the transaction"
         );
     }
 
-    bool claim(connection& inside, const versioned_mapping& mapping, const versioned_row& as_read)
-        const override {
+    bool claim(
+        connection& inside,
+        const versioned_mapping& mapping,
+        const versioned_row& as_read,
+        bool /*is_referable*/
+    ) const override {
         claim_statement asking = begin("UPDATE ");
         asking.table(mapping.table).sql(" AS t JOIN (SELECT ").key_as(mapping.key);
         asking.from(mapping.table).sql(" WHERE ").key_is(mapping.key, as_read.key).sql(" AND ");
         asking.name(mapping.version).sql(" = ").put(as_read.version).sql(" AND ");
         asking.available(mapping).sql(" LIMIT 1 FOR UPDATE SKIP LOCKED) AS mine ON ");
-        asking.key_is_mine(mapping.key).sql(" SET ").set_claimed(mapping).sql(" WHERE ");
+        asking.key_is_mine(mapping.key).sql(" SET ").set_claimed(mapping, as_read).sql(" WHERE ");
         asking.name(mapping.version).sql(" = ").put(as_read.version);
-        return asking.run(inside).affected_rows == 1;
+        return is_one(asking.run(inside).affected_rows, mapping);
     }
 
     // Changed, not matched, rows: the version always changes, so both counts are the same with and
@@ -164,7 +260,8 @@ public:
         const versioned_mapping& mapping,
         const versioned_row& at,
         claim_change what,
-        const assignments& to
+        const assignments& to,
+        bool /*is_referable*/
     ) const override {
         claim_statement asking = begin("UPDATE ");
         asking.table(mapping.table).sql(" AS t JOIN (SELECT ").key_as(mapping.key);
@@ -172,46 +269,94 @@ public:
         asking.sql(" LIMIT 1 FOR UPDATE SKIP LOCKED) AS mine ON ").key_is_mine(mapping.key);
         asking.sql(" SET ").set_changed(mapping, at, what, to).sql(" WHERE ");
         asking.name(mapping.version).sql(" = ").put(at.version);
-        return asking.run(inside).affected_rows == 1;
+        return is_one(asking.run(inside).affected_rows, mapping);
     }
 
-    // A locking read sees the newest version also at REPEATABLE READ: a row it gets is not locked
-    // by others, and is either still ours or not. What it does not get is locked, or gone.
-    bool may_be_locked(
+    // InnoDB keeps the lock of a row it has found by its key, also where the row is not as wanted.
+    bool looks_unchanged(
         connection& inside, const versioned_mapping& mapping, const versioned_row& at
     ) const override {
-        claim_statement newest = begin("SELECT CASE WHEN ");
-        newest.still_is(mapping, at).sql(" THEN 1 ELSE 0 END").from(mapping.table).sql(" WHERE ");
-        newest.key_is(mapping.key, at.key).sql(share_);
-        const result found = newest.run(inside);
-        if (!found.rows.empty()) return found.rows[0].integer(0) == 1;
         claim_statement plain = begin("SELECT 1");
         plain.from(mapping.table).sql(" WHERE ").still_is(mapping, at);
         return !plain.run(inside).rows.empty();
     }
 
+    // At READ COMMITTED a plain read sees what was committed. The snapshot of REPEATABLE READ may
+    // only show what has long been: there a locking read sees the newest version, and a row it gets
+    // is locked by nobody else, and is either still ours or not. FOR UPDATE, since of two that
+    // shared it neither could go on.
+    bool may_be_locked(
+        connection& inside, const versioned_mapping& mapping, const versioned_row& at
+    ) const override {
+        if (!looks_unchanged(inside, mapping, at)) return false;
+        if (session_isolation(inside) == "READ-COMMITTED") return true;
+        claim_statement newest = begin("SELECT CASE WHEN ");
+        newest.still_is(mapping, at).sql(" THEN 1 ELSE 0 END").from(mapping.table).sql(" WHERE ");
+        newest.key_is(mapping.key, at.key).sql(" FOR UPDATE SKIP LOCKED");
+        const result found = newest.run(inside);
+        return found.rows.empty() || found.rows[0].integer(0) == 1;
+    }
+
+    // As above: at REPEATABLE READ the plain look may show for ever what has long been.
+    claimed_rows lock_by_key(connection& inside, const row_request& wanted) const override {
+        claimed_rows got = plain_claim_store::lock_by_key(inside, wanted);
+        if (got.status != claim_status::busy) return got;
+        if (session_isolation(inside) == "READ-COMMITTED") return got;
+        claim_statement newest = begin("SELECT CASE WHEN ");
+        newest.all_of(wanted.where, wanted.mapping.times).sql(" THEN 1 ELSE 0 END");
+        newest.from(wanted.mapping.table).sql(" WHERE ");
+        newest.key_is(wanted.mapping.key, wanted.keys.at(0)).sql(locking(wanted.mapping.strength));
+        const result found = newest.run(inside);
+        if (found.rows.empty()) return got;
+        if (found.rows[0].integer(0) == 0) return {claim_status::none, {}};
+        return plain_claim_store::lock_by_key(inside, wanted);  // it was let go in between
+    }
+
     std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const override {
         claim_statement asking = rows_text(wanted);
-        asking.sql(" LIMIT ").put(wanted.limit);
-        const bool is_shared = wanted.mapping.strength == lock_strength::share;
-        asking.sql(is_shared ? share_ : " FOR UPDATE SKIP LOCKED");
+        asking.sql(" LIMIT ").put(wanted.limit).sql(locking(wanted.mapping.strength));
         return rows_of(asking.run(inside), wanted.mapping);
     }
 
 private:
+    std::string_view locking(lock_strength strength) const {
+        return strength == lock_strength::share ? share_ : " FOR UPDATE SKIP LOCKED";
+    }
+
+    // MariaDB: error 1020, and the whole transaction is rolled back, where a row to be locked is
+    // newer than the snapshot. Older servers have no such variable; since 11.6 it is on.
+    bool rolls_back_for_newer_rows(connection& inside) const {
+        if (!is_mariadb_) return false;
+        const result said =
+            inside.execute("SHOW SESSION VARIABLES LIKE 'innodb\\_snapshot\\_isolation'");
+        return !said.rows.empty() && said.rows[0].bytes(1) == "ON";
+    }
+
     // InnoDB's secondary indexes end with the columns of the primary key they do not have.
     static void append_primary_key(table_shape& found) {
         std::vector<index_shape::part> key;
         for (const index_shape& each : found.indexes) {
-            if (each.name == "PRIMARY") key = each.parts;
+            if (each.is_primary) key = each.parts;
         }
         for (index_shape& each : found.indexes) {
-            if (each.name == "PRIMARY") continue;
+            if (each.is_primary) continue;
             each.parts.insert(each.parts.end(), key.begin(), key.end());
         }
     }
 
+    std::string modify_text(
+        const qualified_name& table,
+        const column_shape& column,
+        std::string_view type,
+        bool is_nullable
+    ) const {
+        claim_statement text = begin("ALTER TABLE ");
+        text.table(table).sql(" MODIFY COLUMN ").name(column.name, "").sql(" ").sql(type);
+        return text.sql(is_nullable ? " NULL" : " NOT NULL").text();
+    }
+
     const std::string_view share_;
+    const bool is_mariadb_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Words on a hold, requests to let go, and moving it, on MySQL and MariaDB. The rules of
 // lock_store.cpp.
-#include <map>
 #include <utility>
 
 #include "dialect/mysql/stores.hpp"
@@ -18,23 +17,32 @@ WHERE l.lock_key = ? AND @leasehold_go = 1 AND l.owner = ? AND l.fence = ?;
 SELECT COUNT(*) FROM {prefix}lock l
 WHERE l.lock_key = ? AND l.owner = ? AND l.fence = ? AND @leasehold_go = 1)sql";
 
-constexpr std::string_view look_text = R"sql(
-SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
-       {now} - l.changed_at, COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0), l.metadata
+// What describes a hold, in the order live_info_of() takes it, and the words.
+#define CUSTODY_COLUMNS                                                               \
+    "l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count, "    \
+    "{now} - l.changed_at, COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0), " \
+    "l.metadata "
+
+constexpr std::string_view look_text =
+    "SELECT " CUSTODY_COLUMNS
+    "FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id "
+    "WHERE l.lock_key = ? AND l.owner IS NOT NULL AND {unexpired}";
+
+// A transaction inside one packet, as force_text of lock_store.cpp: the hold is the answer.
+constexpr std::string_view request_revoke_text = R"sql(
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = ? FOR UPDATE;
+SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
-WHERE l.lock_key = ? AND l.owner IS NOT NULL AND {unexpired})sql";
-
-// Three statements of one transaction, as force_release of lock_store.cpp has them.
-constexpr std::string_view lock_row_text = R"sql(
-SELECT l.fence FROM {prefix}lock l WHERE l.lock_key = ? FOR UPDATE)sql";
-constexpr std::string_view ask_text = R"sql(
-UPDATE {prefix}lock l SET l.revocations = l.revocations + 1 WHERE l.lock_key = ?)sql";
-constexpr std::string_view add_notice_text = R"sql(
-UPDATE {prefix}session SET notices = notices + 1 WHERE id = ?)sql";
-
-constexpr std::string_view revoked_among_text = R"sql(
-SELECT l.lock_key, l.owner, l.fence FROM {prefix}lock l
-WHERE l.revocations > 0 AND l.lock_key IN )sql";
+WHERE l.lock_key = ? AND l.owner IS NOT NULL AND {unexpired};
+SELECT )sql" CUSTODY_COLUMNS R"sql(
+FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = ? AND @leasehold_go = 1;
+UPDATE {prefix}lock l SET l.revocations = l.revocations + 1
+WHERE l.lock_key = ? AND @leasehold_go = 1;
+UPDATE {prefix}session SET notices = notices + 1
+WHERE id = @leasehold_session AND @leasehold_go = 1;
+COMMIT)sql";
 
 // As reenter of lock_store.cpp: only the holder itself can be told no too early. The expiry comes
 // before the session in the list, which is read from left to right.
@@ -71,8 +79,6 @@ SELECT (SELECT COUNT(*) FROM {prefix}lock l
         WHERE l.lock_key = ? AND l.owner = ? AND l.fence = ? AND l.session_id = ?),
        (SELECT COUNT(*) FROM {prefix}session m WHERE m.id = ? AND m.expires_at > {now}))sql";
 
-constexpr std::size_t keys_per_statement_max = 500;
-
 lock_info live_info_of(const row& from) {
     lock_info info;
     info.key = from.bytes(0);
@@ -99,10 +105,7 @@ public:
     mysql_custody_store(const table_names& names, engine which)
         : set_words_(statement(set_words_text, names, which)),
           look_(statement(look_text, names, which)),
-          lock_row_(statement(lock_row_text, names, which)),
-          ask_(statement(ask_text, names, which)),
-          add_notice_(statement(add_notice_text, names, which)),
-          revoked_among_(statement(revoked_among_text, names, which)),
+          request_revoke_(statement(request_revoke_text, names, which)),
           give_term_(statement(give_term_text, names, which)),
           adopt_(statement(adopt_text, names, which)) {}
 
@@ -110,7 +113,6 @@ public:
         override;
     std::optional<custody> look(connection& on, const key& name) override;
     std::optional<lock_info> request_revoke(connection& on, const key& name) override;
-    std::vector<bool> which_are_revoked(connection& on, const std::vector<hold>& held) override;
     bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
         override;
     adopt_status adopt(connection& on, const adoption& wanted) override;
@@ -118,10 +120,7 @@ public:
 private:
     std::string set_words_;
     std::string look_;
-    std::string lock_row_;
-    std::string ask_;
-    std::string add_notice_;
-    std::string revoked_among_;
+    std::string request_revoke_;
     std::string give_term_;
     std::string adopt_;
 };
@@ -163,42 +162,12 @@ std::optional<custody> mysql_custody_store::look(connection& on, const key& name
 std::optional<lock_info> mysql_custody_store::request_revoke(connection& on, const key& name) {
     // A look first, so that a free key costs no lock and no wait.
     if (!look(on, name)) return std::nullopt;
-    return despite_deadlocks([&]() -> std::optional<lock_info> {
-        transaction_scope work{on};
-        on.execute(lock_row_, {as_value(name)});
-        // A new statement is a new snapshot: it has what was committed while we waited for the row.
-        std::optional<custody> seen = look(on, name);
-        if (!seen) return std::nullopt;
-        on.execute(ask_, {as_value(name)});
-        if (seen->hold.session) on.execute(add_notice_, {as_value(*seen->hold.session)});
-        work.commit();
-        return seen->hold;
+    const value which = as_value(name);
+    const result asked = despite_deadlocks([&] {
+        return send_transaction(on, request_revoke_, {which, which, which, which});
     });
-}
-
-std::vector<bool> mysql_custody_store::which_are_revoked(
-    connection& on, const std::vector<hold>& held
-) {
-    std::map<std::string, std::pair<std::string, std::int64_t>> revoked;
-    for (std::size_t first = 0; first < held.size(); first += keys_per_statement_max) {
-        const std::size_t last = std::min(held.size(), first + keys_per_statement_max);
-        parameters names;
-        for (std::size_t i = first; i < last; ++i) names.push_back(as_value(held[i].key));
-        const std::string sql = revoked_among_ + '(' + placeholders(names.size()) + ')';
-        for (const row& each : on.execute(sql, names).rows) {
-            revoked[each.bytes(0)] = {each.bytes(1), each.integer(2)};
-        }
-    }
-    std::vector<bool> answers;
-    answers.reserve(held.size());
-    for (const hold& each : held) {
-        const auto found = revoked.find(each.key.name());
-        answers.push_back(
-            found != revoked.end() && found->second.first == each.owner.bytes() &&
-            found->second.second == each.token.number
-        );
-    }
-    return answers;
+    if (asked.rows.empty()) return std::nullopt;
+    return live_info_of(asked.rows[0]);
 }
 
 bool mysql_custody_store::give_term(

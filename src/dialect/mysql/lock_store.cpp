@@ -2,10 +2,10 @@
 // UPDATE … RETURNING, so the token travels as LAST_INSERT_ID(fence + 1), and is read in the same
 // packet as ROW_COUNT(): after a refusal it is the number of an earlier statement.
 //
-// All of it runs at READ COMMITTED, each statement of a packet committing by itself. There, the
-// nested SELECT of a single-table UPDATE reads a snapshot opened after the wait for the lock row,
-// and locks nothing unless it says so (tried on MySQL 9.7 and MariaDB 10.11; the multi-table form,
-// and DELETE, lock what they read).
+// All of it runs at READ COMMITTED, each statement of a packet committing by itself unless the
+// packet has a transaction of its own. There, the nested SELECT of a single-table UPDATE reads a
+// snapshot opened after the wait for the lock row, and locks nothing unless it says so (tried on
+// MySQL 9.7 and MariaDB 10.11; the multi-table form, and DELETE, lock what they read).
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -30,18 +30,20 @@ FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = ? AND m.expires_at > {now}
 LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = ?
-  AND (l.owner IS NULL OR l.expires_at <= {now} OR s.expires_at <= {now});
+  AND l.kind = 1
+  AND (l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now});
 UPDATE {prefix}lock l
 SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = ?, l.session_id = ?, l.node_info = ?,
-    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + ?,
-    l.revocations = 0, l.metadata = NULL
-WHERE l.lock_key = ? AND @leasehold_go = 1
+    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + ?, l.lock_delay = ?,
+    l.metadata = ?, l.revocations = 0
+WHERE l.lock_key = ? AND @leasehold_go = 1 AND l.kind = 1
   AND EXISTS (
       SELECT 1 FROM {prefix}session m
       WHERE m.id = ? AND m.expires_at > {now} AND l.fence >= 0)
-  AND (l.owner IS NULL OR l.expires_at <= {now} OR {proved_dead});
+  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead});
 SELECT ROW_COUNT(), LAST_INSERT_ID(),
-       EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = ? AND m.expires_at > {now}), {info}
+       EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = ? AND m.expires_at > {now}),
+       l.kind, {info}
 FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = ?
 LEFT JOIN {prefix}session s ON s.id = l.session_id)sql";
@@ -78,17 +80,20 @@ SELECT ROW_COUNT(), LAST_INSERT_ID())sql";
 
 // Assignments run from left to right and see the earlier ones: the count comes last, because the
 // others ask for it. The pre-check keeps a release that comes too late from waiting behind the
-// next holder's proof; our own grant it cannot miss, owner and fence being of a committed row.
+// next holder's proof; our own grant it cannot miss, owner and fence being of a committed row. A
+// mark that comes after it is seen by the change.
 constexpr std::string_view release_text = R"sql(
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
-WHERE l.lock_key = ? AND l.owner = ? AND l.fence = ?;
+WHERE l.lock_key = ? AND l.owner = ? AND l.fence = ?
+  AND (l.last_ticket = 0 OR l.reentrant_count > 1);
 UPDATE {prefix}lock l
 SET l.session_id = IF(l.reentrant_count > 1, l.session_id, NULL),
     l.expires_at = IF(l.reentrant_count > 1, l.expires_at, NULL),
     l.changed_at = IF(l.reentrant_count > 1, l.changed_at, {now}),
     l.owner = IF(l.reentrant_count > 1, l.owner, NULL),
     l.reentrant_count = LAST_INSERT_ID(l.reentrant_count - 1)
-WHERE l.lock_key = ? AND @leasehold_go = 1 AND l.owner = ? AND l.fence = ?;
+WHERE l.lock_key = ? AND @leasehold_go = 1 AND l.owner = ? AND l.fence = ?
+  AND (l.last_ticket = 0 OR l.reentrant_count > 1);
 SELECT ROW_COUNT(), LAST_INSERT_ID())sql";
 
 // Without a pre-check on purpose: it queues for the row behind the acquire it settles, which may
@@ -105,41 +110,77 @@ WHERE lock_key = ? AND owner = ? AND fence = ? LOCK IN SHARE MODE)sql";
 
 // Plain reads, by primary key or in its order.
 constexpr std::string_view held_among_text = R"sql(
-SELECT l.lock_key, l.owner, l.fence FROM {prefix}lock l
+SELECT l.lock_key, l.owner, l.fence, l.revocations > 0 FROM {prefix}lock l
 LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.owner IS NOT NULL AND {unexpired} AND l.lock_key IN )sql";
 
 constexpr std::string_view describe_text = R"sql(
-SELECT {info} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+SELECT {info}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = ?)sql";
 
 constexpr std::string_view list_text = R"sql(
-SELECT {info} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+SELECT {info}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key >= ? AND l.lock_key < ? AND l.lock_key > ?
   AND l.owner IS NOT NULL AND {unexpired}
 ORDER BY l.lock_key LIMIT ?)sql";
 
-// Three statements of one transaction. X on the lock row comes first and waits for proofs; then
-// nothing can change who holds it. The session's row comes second: nothing waits for a lock row
-// while it holds a session row, so no circle of waits can close.
-constexpr std::string_view lock_row_text = R"sql(
-SELECT l.fence FROM {prefix}lock l WHERE l.lock_key = ? FOR UPDATE)sql";
-constexpr std::string_view force_free_text = R"sql(
-UPDATE {prefix}lock l SET l.fence = l.fence + 1, {free} WHERE l.lock_key = ?)sql";
-constexpr std::string_view add_notice_text = R"sql(
-UPDATE {prefix}session SET notices = notices + 1 WHERE id = ?)sql";
+// What keeps the key closed: a live hold, or a dead one's lock_delay.
+#define IS_CLOSED                                                        \
+    "l.owner IS NOT NULL"                                                \
+    " AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})" \
+    " AND (s.expires_at IS NULL OR s.expires_at + l.lock_delay > {now})"
+
+constexpr std::string_view is_closed_text =
+    "SELECT 1 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id"
+    " WHERE l.lock_key = ? AND " IS_CLOSED;
+
+// A transaction inside one packet; see waiter_store.cpp. X on the lock row comes first, and waits
+// for proofs; then nothing can change who holds it, and a new statement is a new snapshot: it has
+// what was committed meanwhile. What was there is the answer, being the only rows that the packet
+// gives. The session's row comes last: nothing waits for a lock row while it holds a session row,
+// so no circle of waits can close.
+constexpr std::string_view force_text = R"sql(
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = ? FOR UPDATE;
+SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
+FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = ? AND )sql" IS_CLOSED R"sql(;
+SELECT {info}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = ? AND @leasehold_go = 1;
+UPDATE {prefix}lock l SET l.fence = l.fence + 1, {free}
+WHERE l.lock_key = ? AND @leasehold_go = 1;
+UPDATE {prefix}session SET notices = notices + 1
+WHERE id = @leasehold_session AND @leasehold_go = 1;
+COMMIT)sql";
+
+// The row first: grants to holders lock it, and the next statement sees those that came before.
+// Then one row, by primary key. Holders: none that another table shows.
+constexpr std::string_view change_kind_text = R"sql(
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = ? FOR UPDATE;
+UPDATE {prefix}lock l SET l.kind = ?
+WHERE l.lock_key = ? AND l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0
+  AND NOT EXISTS (
+      SELECT 1 FROM {prefix}holder h
+      WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0));
+COMMIT;
+SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = ?)sql";
 
 // What describes a hold, in the order read_info() takes it. A session whose row is gone counts as
 // alive, with no time known to remain.
 constexpr std::string_view info_columns =
     "l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, l.owner, l.session_id, l.node_info,"
     " l.reentrant_count, {now} - l.changed_at,"
-    " COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0)";
+    " COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0), l.metadata";
+
+// Counted only where somebody may wait, and only the live.
+constexpr std::string_view waiters_column =
+    "IF(l.last_ticket = 0, 0,"
+    " (SELECT COUNT(*) FROM {prefix}waiter w JOIN {prefix}session ws ON ws.id = w.session_id"
+    " WHERE w.lock_key = l.lock_key AND ws.expires_at > {now}))";
 
 constexpr int duplicate_key_code = 1062;
 constexpr std::size_t keys_per_statement_max = 500;
-// Greater than every key: no UTF-8 text contains this byte.
-constexpr std::string_view beyond_all_keys = "\xff";
 
 lock_info read_info(const row& from, std::size_t first) {
     lock_info info;
@@ -153,16 +194,15 @@ lock_info read_info(const row& from, std::size_t first) {
     info.reentrant_count = from.integer(first + 6);
     info.held_for = std::chrono::microseconds{from.integer(first + 7)};
     info.remaining = std::chrono::microseconds{from.integer(first + 8)};
+    if (!from.is_null(first + 9)) info.metadata = from.bytes(first + 9);
     return info;
 }
 
-// The least byte string greater than everything that begins with `prefix`.
-std::string end_of_prefix(std::string_view prefix) {
-    std::string end{prefix};
-    while (!end.empty() && end.back() == '\xff') end.pop_back();
-    if (end.empty()) return std::string{beyond_all_keys};
-    end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
-    return end;
+// With {waiters} behind it.
+lock_info read_described(const row& from) {
+    lock_info info = read_info(from, 0);
+    info.waiters = from.integer(10);
+    return info;
 }
 
 value as_value(const key& name) {
@@ -185,9 +225,9 @@ public:
           held_among_(text_of(held_among_text, names, which)),
           describe_(text_of(describe_text, names, which)),
           list_(text_of(list_text, names, which)),
-          lock_row_(text_of(lock_row_text, names, which)),
-          force_free_(text_of(force_free_text, names, which)),
-          add_notice_(text_of(add_notice_text, names, which)) {}
+          is_closed_(text_of(is_closed_text, names, which)),
+          force_(text_of(force_text, names, which)),
+          change_kind_(text_of(change_kind_text, names, which)) {}
 
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override;
     std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
@@ -196,12 +236,13 @@ public:
     release_outcome release(connection& on, const hold& held) override;
     release_outcome release_owner(connection& on, const key& name, const owner_id& owner) override;
     bool prove(connection& inside, const hold& held) override;
-    std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) override;
+    std::vector<standing> standings(connection& on, const std::vector<hold>& held) override;
     std::optional<lock_info> describe(connection& on, const key& name) override;
     std::vector<lock_info> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override;
     std::optional<lock_info> force_release(connection& on, const key& name) override;
+    bool change_kind(connection& on, const key& name, lock_kind to) override;
 
 private:
     struct attempt {
@@ -210,12 +251,13 @@ private:
     };
 
     static std::string text_of(std::string_view text, const table_names& names, engine which) {
-        std::string with_info{text};
-        constexpr std::string_view word = "{info}";
-        if (const auto at = with_info.find(word); at != std::string::npos) {
-            with_info.replace(at, word.size(), info_columns);
+        std::string filled{text};
+        for (const auto& [word, columns] :
+             {std::pair{std::string_view{"{info}"}, info_columns}, {"{waiters}", waiters_column}}) {
+            const auto at = filled.find(word);
+            if (at != std::string::npos) filled.replace(at, word.size(), columns);
         }
-        return statement(with_info, names, which);
+        return statement(filled, names, which);
     }
 
     static attempt ask(connection& on, const std::string& packet, const parameters& values);
@@ -233,9 +275,9 @@ private:
     std::string held_among_;
     std::string describe_;
     std::string list_;
-    std::string lock_row_;
-    std::string force_free_;
-    std::string add_notice_;
+    std::string is_closed_;
+    std::string force_;
+    std::string change_kind_;
 };
 
 mysql_lock_store::attempt mysql_lock_store::ask(
@@ -243,7 +285,7 @@ mysql_lock_store::attempt mysql_lock_store::ask(
 ) {
     const result reply = send_packet(on, packet, values);
     const row& report = reply.rows.at(0);
-    constexpr std::size_t info_first = 3;
+    constexpr std::size_t info_first = 4;
     attempt made;
     made.key_is_known = !report.is_null(info_first);
     if (report.integer(0) == 1) {
@@ -251,6 +293,9 @@ mysql_lock_store::attempt mysql_lock_store::ask(
         made.answer.token = {report.integer(1)};
     } else if (report.integer(2) == 0) {
         made.answer.status = acquire_status::session_ended;
+    } else if (made.key_is_known && report.integer(3) != static_cast<int>(lock_kind::mutex)) {
+        made.answer.status = acquire_status::wrong_kind;
+        made.answer.kind = static_cast<lock_kind>(report.integer(3));
     } else if (made.key_is_known) {
         lock_info holder = read_info(report, info_first);
         if (holder.is_held) made.answer.holder = std::move(holder);
@@ -276,6 +321,8 @@ acquire_result mysql_lock_store::try_acquire(connection& on, const acquire_reque
     const value own = as_value(wanted.session);
     value lives_with;
     value term;
+    value words;
+    if (!wanted.metadata.empty()) words = blob{wanted.metadata};
     if (wanted.hold_at_most) {
         term = std::int64_t{wanted.hold_at_most->count()};
     } else {
@@ -290,6 +337,8 @@ acquire_result mysql_lock_store::try_acquire(connection& on, const acquire_reque
         lives_with,
         blob{wanted.node_info},
         term,
+        std::int64_t{wanted.lock_delay.count()},
+        words,
         name,
         own,
         // 3. the report
@@ -349,25 +398,31 @@ bool mysql_lock_store::prove(connection& inside, const hold& held) {
     return !inside.execute(prove_, values).rows.empty();
 }
 
-std::vector<bool> mysql_lock_store::which_are_held(connection& on, const std::vector<hold>& held) {
-    std::map<std::string, std::pair<std::string, std::int64_t>> grants;
+std::vector<standing> mysql_lock_store::standings(connection& on, const std::vector<hold>& held) {
+    struct found {
+        std::string owner;
+        std::int64_t fence = 0;
+        bool is_asked = false;
+    };
+    std::map<std::string, found> grants;
     for (std::size_t first = 0; first < held.size(); first += keys_per_statement_max) {
         const std::size_t last = std::min(held.size(), first + keys_per_statement_max);
         parameters names;
         for (std::size_t i = first; i < last; ++i) names.push_back(as_value(held[i].key));
         const std::string sql = held_among_ + '(' + placeholders(names.size()) + ')';
-        const result found = on.execute(sql, names);
-        for (const row& each : found.rows) {
-            grants[each.bytes(0)] = {each.bytes(1), each.integer(2)};
+        for (const row& each : on.execute(sql, names).rows) {
+            grants[each.bytes(0)] = {each.bytes(1), each.integer(2), each.integer(3) != 0};
         }
     }
-    std::vector<bool> answers;
+    std::vector<standing> answers;
     answers.reserve(held.size());
     for (const hold& each : held) {
-        const auto grant = grants.find(each.key.name());
+        const found& grant = grants[each.key.name()];
+        const bool is_ours = grant.owner == each.owner.bytes() && grant.fence == each.token.number;
         answers.push_back(
-            grant != grants.end() && grant->second.first == each.owner.bytes() &&
-            grant->second.second == each.token.number
+            !is_ours         ? standing::gone
+            : grant.is_asked ? standing::asked
+                             : standing::held
         );
     }
     return answers;
@@ -376,7 +431,7 @@ std::vector<bool> mysql_lock_store::which_are_held(connection& on, const std::ve
 std::optional<lock_info> mysql_lock_store::describe(connection& on, const key& name) {
     const result found = on.execute(describe_, {as_value(name)});
     if (found.rows.empty()) return std::nullopt;
-    return read_info(found.rows[0], 0);
+    return read_described(found.rows[0]);
 }
 
 std::vector<lock_info> mysql_lock_store::list(
@@ -388,25 +443,28 @@ std::vector<lock_info> mysql_lock_store::list(
     );
     std::vector<lock_info> locks;
     locks.reserve(found.rows.size());
-    for (const row& each : found.rows) locks.push_back(read_info(each, 0));
+    for (const row& each : found.rows) locks.push_back(read_described(each));
     return locks;
 }
 
 std::optional<lock_info> mysql_lock_store::force_release(connection& on, const key& name) {
+    const value which = as_value(name);
     // A look first, so that a free key costs no lock and no wait.
-    const std::optional<lock_info> seen = describe(on, name);
-    if (!seen || !seen->is_held) return std::nullopt;
-    return despite_deadlocks([&]() -> std::optional<lock_info> {
-        transaction_scope work{on};
-        on.execute(lock_row_, {as_value(name)});
-        // A new statement is a new snapshot: it has what was committed while we waited for the row.
-        std::optional<lock_info> victim = describe(on, name);
-        if (!victim || !victim->is_held) return std::nullopt;
-        on.execute(force_free_, {as_value(name)});
-        if (victim->session) on.execute(add_notice_, {as_value(*victim->session)});
-        work.commit();
-        return victim;
+    if (on.execute(is_closed_, {which}).rows.empty()) return std::nullopt;
+    const result victim = despite_deadlocks([&] {
+        return send_transaction(on, force_, {which, which, which, which});
     });
+    if (victim.rows.empty()) return std::nullopt;
+    return read_described(victim.rows[0]);
+}
+
+bool mysql_lock_store::change_kind(connection& on, const key& name, lock_kind to) {
+    const value which = as_value(name);
+    const int kind = static_cast<int>(to);
+    const result found = despite_deadlocks([&] {
+        return send_transaction(on, change_kind_, {which, kind, which, which});
+    });
+    return found.rows.empty() || found.rows[0].integer(0) == kind;
 }
 
 }  // namespace

@@ -13,12 +13,12 @@ constexpr std::string_view insert_text = R"sql(
 INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
 VALUES (?, ?, {now}, {now}, {now} + ?, 0))sql";
 
-// For a start whose first answer was lost. No resurrection: whoever started it has not been told
-// yet that it exists, so it holds nothing.
+// For a start whose first answer was lost. A first attempt that arrives after its session has ended
+// revives nothing.
 constexpr std::string_view restart_text = R"sql(
 UPDATE {prefix}session
-SET node_info = ?, started_at = {now}, heartbeat_at = {now}, expires_at = {now} + ?, notices = 0
-WHERE id = ?)sql";
+SET heartbeat_at = {now}, expires_at = {now} + ?
+WHERE id = ? AND expires_at > {now})sql";
 
 // Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
 // expiry changes nothing. No other statement locks a live session's row, but for the moment in
@@ -167,7 +167,7 @@ void mysql_session_store::start(connection& on, const session_start& session) {
             on.execute(insert_, {id, blob{session.node_info}, as_value(session.ttl)});
         } catch (const error& failure) {
             if (failure.native_code() != duplicate_key_code) throw;
-            on.execute(restart_, {blob{session.node_info}, as_value(session.ttl), id});
+            on.execute(restart_, {as_value(session.ttl), id});
         }
     });
 }

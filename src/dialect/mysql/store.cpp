@@ -19,14 +19,15 @@ constexpr std::string_view unexpired =
     "(l.expires_at IS NULL OR l.expires_at > {now})"
     " AND (s.expires_at IS NULL OR s.expires_at > {now})";
 
-// The session of lock row l is there and expired, on positive proof. The locking read is what makes
-// it proof: a plain one does not see a renewal that is being committed. It steps around a locked
-// row instead of waiting, which refuses. The plain test first, so that no live session is locked.
+// The session of lock row l is there and expired, for the row's lock_delay, on positive proof. The
+// locking read is what makes it proof: a plain one does not see a renewal that is being committed.
+// It steps around a locked row instead of waiting, which refuses. The plain test first, so that no
+// live session is locked.
 constexpr std::string_view proved_dead =
     "(EXISTS (SELECT 1 FROM {prefix}session d"
-    " WHERE d.id = l.session_id AND d.expires_at <= {now})"
+    " WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now})"
     " AND EXISTS (SELECT 1 FROM {prefix}session d"
-    " WHERE d.id = l.session_id AND d.expires_at <= {now} {share_skip_locked}))";
+    " WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now} {share_skip_locked}))";
 
 // The assignments that free lock row l; its fence and the name of its last holder stay.
 constexpr std::string_view free =
@@ -73,9 +74,32 @@ result send_packet(connection& on, std::string_view packet, const parameters& va
     }
 }
 
+result send_transaction(connection& on, std::string_view packet, const parameters& values) {
+    try {
+        return send_packet(on, packet, values);
+    } catch (...) {
+        on.rollback();
+        throw;
+    }
+}
+
+// MariaDB's variable changed its name with 11.1.
+std::string session_isolation(connection& inside) {
+    const server_info& server = inside.server();
+    const bool has_old_name = server.engine == engine::mariadb && server.version < 110101;
+    const char* const question =
+        has_old_name ? "SELECT @@tx_isolation" : "SELECT @@transaction_isolation";
+    return inside.execute(question).rows.at(0).bytes(0);
+}
+
 std::string placeholders(std::size_t count) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i) text += i == 0 ? "?" : ", ?";
+    return text;
+}
+
+std::string for_keys(std::string text, std::size_t count) {
+    replace_all(text, "{keys}", placeholders(count));
     return text;
 }
 
@@ -97,6 +121,11 @@ store make_mysql_store(const table_names& names, engine which) {
         .schema = mysql_dialect::make_schema_store(names),
         .custody = mysql_dialect::make_custody_store(names, which),
         .runs = mysql_dialect::make_run_store(names, which),
+        .waiters = mysql_dialect::make_waiter_store(names, which),
+        .holders = mysql_dialect::make_holder_store(names, which),
+        .pending = mysql_dialect::make_pending_store(names, which),
+        .multi_locks = mysql_dialect::make_multi_lock_store(names, which),
+        .fences = mysql_dialect::make_fence_store(names),
         .claims = mysql_dialect::make_claim_store(which),
     };
 }

@@ -17,7 +17,12 @@ std::unique_ptr<upkeep_store> make_upkeep_store(const table_names& names, engine
 std::unique_ptr<schema_store> make_schema_store(const table_names& names);
 std::unique_ptr<custody_store> make_custody_store(const table_names& names, engine which);
 std::unique_ptr<run_store> make_run_store(const table_names& names, engine which);
+std::unique_ptr<pending_store> make_pending_store(const table_names& names, engine which);
 std::unique_ptr<claim_store> make_claim_store(engine which);
+std::unique_ptr<waiter_store> make_waiter_store(const table_names& names, engine which);
+std::unique_ptr<holder_store> make_holder_store(const table_names& names, engine which);
+std::unique_ptr<multi_lock_store> make_multi_lock_store(const table_names& names, engine which);
+std::unique_ptr<fence_store> make_fence_store(const table_names& names);
 
 // A statement with its names and the words of store.cpp filled in: {now}, {free}, {proved_dead} …
 std::string statement(std::string_view text, const table_names& names, engine which);
@@ -26,8 +31,31 @@ std::string statement(std::string_view text, const table_names& names, engine wh
 // change was committed, and is passed on as one whose outcome is unknown unless it rules that out.
 result send_packet(connection& on, std::string_view packet, const parameters& values);
 
+// The same for a packet with a START TRANSACTION and a COMMIT of its own: one that failed between
+// them is rolled back.
+result send_transaction(connection& on, std::string_view packet, const parameters& values);
+
+// "READ-COMMITTED", … of the session: the level of the transaction itself cannot be asked for
+// without the PROCESS privilege.
+std::string session_isolation(connection& inside);
+
 // "?, ?, ?"
 std::string placeholders(std::size_t count);
+
+// The text with as many of them in place of each {keys}.
+std::string for_keys(std::string text, std::size_t count);
+
+// Greater than every key: no UTF-8 text contains this byte.
+inline constexpr std::string_view beyond_all_keys = "\xff";
+
+// The least byte string greater than everything that begins with `prefix`.
+inline std::string end_of_prefix(std::string_view prefix) {
+    std::string end{prefix};
+    while (!end.empty() && end.back() == '\xff') end.pop_back();
+    if (end.empty()) return std::string{beyond_all_keys};
+    end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+    return end;
+}
 
 // A deadlock rolled everything back and may not happen again. A lock wait that ran out (1205) is
 // not repeated: it has used up the time of the call.
@@ -44,30 +72,5 @@ auto despite_deadlocks(Operation&& operation) {
         }
     }
 }
-
-// A transaction that is rolled back unless it was committed.
-class transaction_scope {
-public:
-    explicit transaction_scope(connection& on) : on_(on) { on_.begin(); }
-    transaction_scope(const transaction_scope&) = delete;
-    transaction_scope& operator=(const transaction_scope&) = delete;
-    ~transaction_scope() {
-        if (!is_over_) on_.rollback();
-    }
-
-    void commit() {
-        is_over_ = true;
-        try {
-            on_.commit();
-        } catch (...) {
-            on_.rollback();
-            throw;
-        }
-    }
-
-private:
-    connection& on_;
-    bool is_over_ = false;
-};
 
 }  // namespace leasehold::mysql_dialect

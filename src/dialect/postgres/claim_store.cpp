@@ -7,6 +7,8 @@
 // changed since the snapshot; the UPDATE then finds a row that we hold, or none.
 // Materialised, because the planner may otherwise run the locking query once per row it is joined
 // with, and claim them all.
+#include <sstream>
+
 #include "dialect/claim_text.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
@@ -15,17 +17,24 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// The clock at the moment of use, not of the transaction.
-std::string now(time_kind times) {
+std::string as_kept(const std::string& clock, time_kind times) {
     switch (times) {
         case time_kind::instant:
-            return "clock_timestamp()";
+            return clock;
         case time_kind::utc:
-            return "(clock_timestamp() AT TIME ZONE 'UTC')";
+            return "(" + clock + " AT TIME ZONE 'UTC')";
         case time_kind::microseconds:
             break;
     }
-    return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    return "(extract(epoch FROM " + clock + ") * 1000000)::bigint";
+}
+
+// The clock at the moment of use, not of the transaction.
+std::string now(time_kind times) {
+    return as_kept("clock_timestamp()", times);
+}
+std::string began(time_kind times) {
+    return as_kept("statement_timestamp()", times);
 }
 
 std::string later(time_kind times, const std::string& place) {
@@ -38,6 +47,7 @@ constexpr claim_words words{
     .has_numbered_places = true,
     .set_prefix = "",
     .now = now,
+    .began = began,
     .later = later,
     .forces_indexes = false,
     .integer_type = "bigint",
@@ -48,34 +58,102 @@ constexpr claim_words words{
     .utc_type = "timestamp",
 };
 
-// $1 the table's name, quoted. Of domains the type below.
+// $1 the table's name, $2 its schema or ''. By their rows: to_regclass() of a name in a schema that
+// the user may not use is an error. What the search_path names there it leaves out. Locking clauses
+// want the right to UPDATE any column.
+constexpr std::string_view table_sql = R"sql(
+SELECT c.oid::bigint, coalesce(has_schema_privilege(n.oid, 'USAGE'), false),
+       coalesce(has_any_column_privilege(c.oid, 'UPDATE'), false)
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relname = $1::name
+   AND CASE $2::text WHEN '' THEN pg_table_is_visible(c.oid)
+                     WHEN 'pg_temp' THEN n.oid = pg_my_temp_schema()
+                     ELSE n.nspname = $2::text::name END)sql";
+
+// $1 the table's oid. A domain is what it was made of, with what it adds. `part`: the table and
+// whatever it is partitioned into, or is a partition of.
 constexpr std::string_view columns_sql = R"sql(
-SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+WITH RECURSIVE layer AS (
+    SELECT a.attnum, a.atttypid AS type, a.atttypmod AS modifier, a.attnotnull AS is_not_null
+      FROM pg_attribute a
+     WHERE a.attrelid = $1::bigint::oid AND a.attnum > 0 AND NOT a.attisdropped
+    UNION ALL
+    SELECT l.attnum, t.typbasetype, t.typtypmod, l.is_not_null OR t.typnotnull
+      FROM layer l
+      JOIN pg_type t ON t.oid = l.type AND t.typtype = 'd'
+), part AS (
+    SELECT $1::bigint::oid AS id
+     UNION SELECT relid::oid FROM pg_partition_tree($1::bigint::oid::regclass)
+     UNION SELECT relid::oid FROM pg_partition_ancestors($1::bigint::oid::regclass)
+)
+SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), l.is_not_null,
        CASE WHEN b.typname IN ('int2', 'int4', 'int8') THEN 'integer'
-            WHEN b.typcategory = 'N' THEN 'number'
+            WHEN b.typname IN ('numeric', 'float4', 'float8') THEN 'number'
             WHEN b.typcategory = 'S' THEN 'text'
             WHEN b.typname = 'bytea' THEN 'bytes'
             WHEN b.typname = 'timestamptz' THEN 'instant'
             WHEN b.typname = 'timestamp' THEN 'utc'
+            WHEN b.typname = 'bool' THEN 'boolean'
             ELSE 'other' END,
-       c.relkind IN ('r', 'p')
-  FROM pg_attribute a
+       CASE WHEN c.relkind NOT IN ('r', 'p') THEN 'it is not a table'
+            WHEN c.relkind = 'r' AND EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhparent = c.oid)
+            THEN 'other tables inherit from it, and no key is unique over them all'
+            ELSE '' END,
+       a.attgenerated <> '' OR a.attidentity = 'a',
+       EXISTS (SELECT 1
+                 FROM part
+                 JOIN pg_partitioned_table p ON p.partrelid = part.id
+                 JOIN pg_attribute k ON k.attrelid = part.id AND k.attnum = ANY (p.partattrs)
+                WHERE k.attname = a.attname),
+       EXISTS (SELECT 1
+                 FROM part
+                 JOIN pg_index i ON i.indrelid = part.id AND i.indisunique
+                  AND i.indpred IS NULL AND i.indexprs IS NULL
+                 JOIN pg_attribute k ON k.attrelid = part.id
+                  AND k.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
+                WHERE k.attname = a.attname),
+       CASE WHEN b.typname = 'int2' THEN 16
+            WHEN b.typname IN ('int4', 'float4') THEN 32
+            ELSE 64 END,
+       CASE WHEN b.typname IN ('varchar', 'bpchar') AND l.modifier > 4
+            THEN l.modifier - 4 ELSE 0 END,
+       CASE WHEN b.typname IN ('timestamp', 'timestamptz') AND l.modifier >= 0
+            THEN l.modifier ELSE 6 END,
+       (SELECT coalesce(string_agg(n.enumlabel || chr(10), ''), '')
+          FROM pg_enum n
+         WHERE n.enumtypid = b.oid),
+       coalesce(has_column_privilege(c.oid, a.attnum, 'SELECT'), false),
+       coalesce(has_column_privilege(c.oid, a.attnum, 'UPDATE'), false),
+       b.typname::text,
+       CASE WHEN b.typname = 'numeric' AND l.modifier >= 4 THEN l.modifier - 4 ELSE 0 END,
+       coalesce(e.typtype, b.typtype) <> 'b'
+       OR EXISTS (SELECT 1
+                    FROM pg_opclass o
+                    JOIN pg_am m ON m.oid = o.opcmethod AND m.amname = 'btree'
+                   WHERE o.opcdefault
+                     AND (o.opcintype = coalesce(e.oid, b.oid)
+                          OR EXISTS (SELECT 1 FROM pg_cast k
+                                      WHERE k.castsource = coalesce(e.oid, b.oid)
+                                        AND k.casttarget = o.opcintype
+                                        AND k.castmethod = 'b' AND k.castcontext = 'i')))
+  FROM layer l
+  JOIN pg_type b ON b.oid = l.type AND b.typtype <> 'd'
+  LEFT JOIN pg_type e ON b.typcategory = 'A' AND e.oid = b.typelem
+  JOIN pg_attribute a ON a.attrelid = $1::bigint::oid AND a.attnum = l.attnum
   JOIN pg_class c ON c.oid = a.attrelid
-  JOIN pg_type t ON t.oid = a.atttypid
-  JOIN pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
- WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
  ORDER BY a.attnum)sql";
 
 // One row per part of each index that is in use.
 constexpr std::string_view indexes_sql = R"sql(
 SELECT i.indexrelid::regclass::text, i.indisunique, i.indpred IS NOT NULL, a.attname::text,
-       (i.indoption[n.n - 1] & 1)::bigint
+       (i.indoption[n.n - 1] & 1)::bigint, NOT i.indimmediate
   FROM pg_index i
   JOIN pg_class c ON c.oid = i.indexrelid
   JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
   CROSS JOIN LATERAL generate_series(1, i.indnkeyatts) AS n (n)
   LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n.n - 1]
- WHERE i.indrelid = to_regclass($1) AND i.indisvalid
+ WHERE i.indrelid = $1::bigint::oid AND i.indisvalid
  ORDER BY i.indexrelid, n.n)sql";
 
 column_kind kind_of(const std::string& word) {
@@ -85,7 +163,40 @@ column_kind kind_of(const std::string& word) {
     if (word == "bytes") return column_kind::bytes;
     if (word == "instant") return column_kind::instant;
     if (word == "utc") return column_kind::utc;
+    if (word == "boolean") return column_kind::boolean;
     return column_kind::other;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream from{text};
+    for (std::string each; std::getline(from, each);) lines.push_back(each);
+    return lines;
+}
+
+column_shape column_of(const row& from) {
+    column_shape column;
+    column.name = from.text(0);
+    column.type = from.text(1);
+    column.is_nullable = from.integer(2) == 0;
+    column.kind = kind_of(from.text(3));
+    column.is_generated = from.integer(5) == 1;
+    column.is_partition_key = from.integer(6) == 1;
+    column.is_referable = from.integer(7) == 1;
+    column.bits = static_cast<int>(from.integer(8));
+    column.length_max = from.integer(9);
+    column.fraction_digits = static_cast<int>(from.integer(10));
+    column.labels = lines_of(from.text(11));
+    column.may_be_read = from.integer(12) == 1;
+    column.may_be_changed = from.integer(13) == 1;
+    column.is_date = from.text(14) == "date";
+    column.is_uuid = from.text(14) == "uuid";
+    const std::int64_t digits = from.integer(15);
+    column.precision = static_cast<int>(digits >> 16);
+    // Since 15 the scale may be negative, in 11 bits.
+    column.scale = static_cast<int>(((digits & 0x7ff) ^ 0x400) - 0x400);
+    column.is_comparable = from.integer(16) == 1;
+    return column;
 }
 
 std::string_view strength_of(lock_strength strength) {
@@ -102,6 +213,13 @@ std::string_view strength_of(lock_strength strength) {
     return " FOR UPDATE OF t SKIP LOCKED";
 }
 
+// What the UPDATE itself will take, so that it never waits for more. FOR NO KEY UPDATE lets rows
+// that refer to this one be inserted meanwhile; where a column that can be referred to is changed,
+// those whose foreign keys are being checked are passed over like everybody else.
+std::string_view strength_of(bool is_referable) {
+    return strength_of(is_referable ? lock_strength::update : lock_strength::no_key_update);
+}
+
 class postgres_claim_store final : public plain_claim_store {
 public:
     postgres_claim_store() : plain_claim_store(words) {}
@@ -109,23 +227,46 @@ public:
     bool is_same_column(const std::string& left, const std::string& right) const override {
         return left == right;
     }
-    // bigint = text is an error here, and not a false.
-    bool is_typed() const override { return true; }
+    // boolean = bigint is an error here, and not a comparison.
+    value as_sent(const column_shape& column, const value& given) const override {
+        if (column.kind != column_kind::boolean) return given;
+        const auto* number = std::get_if<std::int64_t>(&given.held());
+        return number ? value{*number == 0 ? "false" : "true"} : given;
+    }
+
+    std::string change_null_text(
+        const qualified_name& table, const column_shape& column, bool is_nullable
+    ) const override {
+        claim_statement text = begin("ALTER TABLE ");
+        text.table(table).sql(" ALTER COLUMN ").name(column.name, "");
+        return text.sql(is_nullable ? " DROP NOT NULL" : " SET NOT NULL").text();
+    }
+    std::string widen_text(const qualified_name& table, const column_shape& column) const override {
+        claim_statement text = begin("ALTER TABLE ");
+        text.table(table).sql(" ALTER COLUMN ").name(column.name, "").sql(" TYPE ");
+        return text.sql(type_of(column.kind)).text();
+    }
 
     table_shape look_up(connection& inside, const qualified_name& table) const override {
-        const std::string name = begin("").table(table).text();
         table_shape found;
-        for (const row& each : inside.execute(columns_sql, {name}).rows) {
-            found.columns.push_back(
-                {each.text(0), kind_of(each.text(3)), each.text(1), each.integer(2) == 0}
-            );
-            if (each.integer(4) == 0) found.unfit = "it is not a table";
+        const result named = inside.execute(table_sql, {table.name, table.schema});
+        if (named.rows.empty()) return found;
+        const value id = named.rows[0].at(0);
+        found.may_be_reached = named.rows[0].integer(1) == 1;
+        found.may_be_locked = named.rows[0].integer(2) == 1;
+        for (const row& each : inside.execute(columns_sql, {id}).rows) {
+            found.columns.push_back(column_of(each));
+            found.unfit = each.text(4);
         }
         std::string last;
-        for (const row& each : inside.execute(indexes_sql, {name}).rows) {
+        for (const row& each : inside.execute(indexes_sql, {id}).rows) {
             if (found.indexes.empty() || each.text(0) != last) {
                 last = each.text(0);
-                found.indexes.push_back({last, {}, 0, each.integer(1) == 1, each.integer(2) == 1});
+                index_shape& next = found.indexes.emplace_back();
+                next.name = last;
+                next.is_unique = each.integer(1) == 1;
+                next.is_partial = each.integer(2) == 1;
+                next.is_deferrable = each.integer(5) == 1;
             }
             index_shape& index = found.indexes.back();
             index.parts.push_back({each.is_null(3) ? "" : each.text(3), each.integer(4) == 1});
@@ -135,29 +276,44 @@ public:
     }
 
     bool enter(connection& inside, const qualified_name&, claim_use) const override {
-        const row level =
-            inside.execute("SELECT current_setting('transaction_isolation')").rows.at(0);
-        if (level.text(0) == "read committed") return true;
+        const row said = inside
+                             .execute(
+                                 "SELECT current_setting('transaction_isolation'),"
+                                 " current_setting('transaction_read_only')"
+                             )
+                             .rows.at(0);
+        if (said.text(1) != "off") {
+            throw error(
+                errc::read_only,
+                "a claim locks rows and this transaction is read-only, where that would abort it: "
+                "begin it READ WRITE, on a server that is no replica"
+            );
+        }
+        // READ UNCOMMITTED is another name of the same.
+        const std::string& level = said.text(0);
+        if (level == "read committed" || level == "read uncommitted") return true;
         throw error(
             errc::wrong_transaction,
-            "a claim needs READ COMMITTED and this transaction is at " + level.text(0) +
+            "a claim needs READ COMMITTED and this transaction is at " + level +
                 ", where a row changed by somebody else would abort it: begin it with BEGIN "
                 "ISOLATION LEVEL READ COMMITTED"
         );
     }
 
-    // FOR NO KEY UPDATE is what the UPDATE itself will take; rows that refer to this one can be
-    // inserted meanwhile.
-    bool claim(connection& inside, const versioned_mapping& mapping, const versioned_row& as_read)
-        const override {
+    bool claim(
+        connection& inside,
+        const versioned_mapping& mapping,
+        const versioned_row& as_read,
+        bool is_referable
+    ) const override {
         claim_statement asking = begin("WITH mine AS MATERIALIZED (SELECT ");
         asking.key_as(mapping.key).from(mapping.table).sql(" WHERE ");
         asking.key_is(mapping.key, as_read.key).sql(" AND ").name(mapping.version).sql(" = ");
-        asking.put(as_read.version).sql(" AND ").available(mapping);
-        asking.sql(" FOR NO KEY UPDATE OF t SKIP LOCKED) UPDATE ").table(mapping.table);
-        asking.sql(" AS t SET ").set_claimed(mapping).sql(" FROM mine WHERE ");
+        asking.put(as_read.version).sql(" AND ").available(mapping).sql(strength_of(is_referable));
+        asking.sql(") UPDATE ").table(mapping.table);
+        asking.sql(" AS t SET ").set_claimed(mapping, as_read).sql(" FROM mine WHERE ");
         asking.key_is_mine(mapping.key).sql(" AND ").name(mapping.version).sql(" = ");
-        return asking.put(as_read.version).run(inside).affected_rows == 1;
+        return is_one(asking.put(as_read.version).run(inside).affected_rows, mapping);
     }
 
     bool change(
@@ -165,14 +321,15 @@ public:
         const versioned_mapping& mapping,
         const versioned_row& at,
         claim_change what,
-        const assignments& to
+        const assignments& to,
+        bool is_referable
     ) const override {
         claim_statement asking = begin("WITH mine AS MATERIALIZED (SELECT ");
         asking.key_as(mapping.key).from(mapping.table).sql(" WHERE ").still_is(mapping, at);
-        asking.sql(" FOR NO KEY UPDATE OF t SKIP LOCKED) UPDATE ").table(mapping.table);
+        asking.sql(strength_of(is_referable)).sql(") UPDATE ").table(mapping.table);
         asking.sql(" AS t SET ").set_changed(mapping, at, what, to).sql(" FROM mine WHERE ");
         asking.key_is_mine(mapping.key).sql(" AND ").name(mapping.version).sql(" = ");
-        return asking.put(at.version).run(inside).affected_rows == 1;
+        return is_one(asking.put(at.version).run(inside).affected_rows, mapping);
     }
 
     // A statement of its own is a snapshot of its own.

@@ -1,6 +1,5 @@
 // Words on a hold, requests to let go, and moving it, on PostgreSQL. The rules of lock_store.cpp.
 #include <algorithm>
-#include <array>
 
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
@@ -63,16 +62,6 @@ SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_coun
            * 1000000)::bigint,
        l.metadata
   FROM locked l CROSS JOIN asked LEFT JOIN {prefix}session s ON s.id = l.session_id)sql";
-
-// The list of holds stands between these two, as in which_are_held of lock_store.cpp.
-constexpr std::string_view which_are_revoked_head_sql = R"sql(
-SELECT asked.number
-  FROM (VALUES )sql";
-constexpr std::string_view which_are_revoked_tail_sql = R"sql(
-       ) AS asked (number, lock_key, owner, fence)
-  JOIN {prefix}lock l
-    ON l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.fence
- WHERE l.revocations > 0)sql";
 
 // $1 key, $2 owner, $3 token, $4 term in microseconds. As reenter of lock_store.cpp: waits for a
 // proof, then reads the clock. The session is the caller's own.
@@ -152,11 +141,7 @@ public:
           look_(fill_in(look_sql, names)),
           request_revoke_(fill_in(request_revoke_sql, names)),
           give_term_(fill_in(give_term_sql, names)),
-          adopt_(fill_in(adopt_sql, names)) {
-        for (std::size_t index = 0; index < chunk_sizes.size(); ++index) {
-            which_are_revoked_[index] = fill_in(which_are_revoked_text(chunk_sizes[index]), names);
-        }
-    }
+          adopt_(fill_in(adopt_sql, names)) {}
 
     bool set_words(connection& on, const hold& held, const std::optional<std::string>& words)
         override {
@@ -180,29 +165,6 @@ public:
         return live_info_of(asked.rows[0]);
     }
 
-    std::vector<bool> which_are_revoked(connection& on, const std::vector<hold>& held) override {
-        std::vector<bool> answers(held.size(), false);
-        for (std::size_t first = 0; first < held.size();) {
-            const std::size_t left = held.size() - first;
-            std::size_t index = 0;
-            while (index + 1 < chunk_sizes.size() && chunk_sizes[index] < left) ++index;
-            const std::size_t asked = std::min(left, chunk_sizes[index]);
-            parameters values;
-            values.reserve(chunk_sizes[index] * 3);
-            for (std::size_t number = 0; number < chunk_sizes[index]; ++number) {
-                // The last one fills up the chunk.
-                const parameters one = values_of(held[first + std::min(number, asked - 1)]);
-                values.insert(values.end(), one.begin(), one.end());
-            }
-            for (const row& each : on.execute(which_are_revoked_[index], values).rows) {
-                const auto number = static_cast<std::size_t>(each.integer(0));
-                answers[first + std::min(number, asked - 1)] = true;
-            }
-            first += asked;
-        }
-        return answers;
-    }
-
     bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
         override {
         parameters values = values_of(held);
@@ -221,22 +183,6 @@ public:
     }
 
 private:
-    // Few different texts, because each is prepared once per connection.
-    static constexpr std::array<std::size_t, 4> chunk_sizes{1, 8, 64, 256};
-
-    static std::string which_are_revoked_text(std::size_t size) {
-        std::string text{which_are_revoked_head_sql};
-        for (std::size_t number = 0; number < size; ++number) {
-            const auto placeholder = [&](std::size_t column) {
-                return "$" + std::to_string(number * 3 + column);
-            };
-            text += number == 0 ? "(" : ", (";
-            text += std::to_string(number) + ", " + placeholder(1) + "::bytea, " + placeholder(2) +
-                    "::bytea, " + placeholder(3) + "::bigint)";
-        }
-        return text.append(which_are_revoked_tail_sql);
-    }
-
     static parameters values_of(const hold& held) {
         return {bytes_of(held.key.name()), bytes_of(held.owner), value{held.token.number}};
     }
@@ -246,7 +192,6 @@ private:
     const std::string request_revoke_;
     const std::string give_term_;
     const std::string adopt_;
-    std::array<std::string, chunk_sizes.size()> which_are_revoked_;
 };
 
 }  // namespace

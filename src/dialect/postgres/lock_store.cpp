@@ -20,7 +20,8 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null.
+// $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
+// metadata or null.
 //
 // me:     the snapshot, against the time the statement came in. Both are taken at the same moment,
 //         so a renewal that commits while this statement waits cannot make a live session look
@@ -47,19 +48,22 @@ WITH me AS MATERIALIZED (
     SELECT l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
            (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint AS held_for,
            (extract(epoch FROM coalesce(l.expires_at, s.expires_at) - clock_timestamp())
-               * 1000000)::bigint AS remaining
+               * 1000000)::bigint AS remaining,
+           l.metadata, l.kind
       FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
      WHERE l.lock_key = $1
 ), dead AS MATERIALIZED (
     SELECT s.id
       FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-     WHERE l.lock_key = $1 AND s.expires_at <= clock_timestamp()
+     WHERE l.lock_key = $1
+       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
        FOR SHARE OF s SKIP LOCKED
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), passed AS MATERIALIZED (
     SELECT l.fence
       FROM {prefix}lock l
-     WHERE l.lock_key = $1 AND l.expires_at <= clock_timestamp()
+     WHERE l.lock_key = $1
+       AND l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), taken AS (
     UPDATE {prefix}lock AS l
@@ -67,8 +71,8 @@ WITH me AS MATERIALIZED (
            session_id = CASE WHEN $5::bigint IS NULL THEN $3::bytea END,
            node_info = $4, reentrant_count = 1, changed_at = clock_timestamp(),
            expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond',
-           revocations = 0, metadata = NULL
-     WHERE l.lock_key = $1
+           lock_delay = $6::bigint, metadata = $7::text, revocations = 0
+     WHERE l.lock_key = $1 AND l.kind = 1
        AND EXISTS (SELECT FROM me)
        AND (l.owner IS NULL
             OR l.session_id IN (SELECT id FROM dead)
@@ -82,9 +86,10 @@ WITH me AS MATERIALIZED (
        FOR SHARE
 ), made AS (
     INSERT INTO {prefix}lock (lock_key, fence, owner, session_id, node_info, reentrant_count,
-                              changed_at, expires_at)
+                              changed_at, expires_at, lock_delay, metadata)
     SELECT $1, mark.fence + 1, $2, CASE WHEN $5::bigint IS NULL THEN $3::bytea END, $4, 1,
-           clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 microsecond'
+           clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 microsecond',
+           $6::bigint, $7::text
       FROM mark
     ON CONFLICT (lock_key) DO NOTHING
     RETURNING fence, CASE current_setting('synchronous_commit')
@@ -93,7 +98,7 @@ WITH me AS MATERIALIZED (
 SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
        (SELECT count(*) FROM me),
        seen.fence, seen.owner, seen.session_id, seen.node_info, seen.reentrant_count,
-       seen.held_for, seen.remaining
+       seen.held_for, seen.remaining, seen.metadata, seen.kind
   FROM (SELECT 1) AS always LEFT JOIN seen ON true)sql";
 
 // $1 key, $2 owner. A plain read; live or not is not asked.
@@ -111,8 +116,9 @@ WITH locked AS MATERIALIZED (
       FROM {prefix}lock l
      WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
        AND (l.expires_at > clock_timestamp()
-            OR EXISTS (SELECT FROM {prefix}session s
-                        WHERE s.id = l.session_id AND s.expires_at > statement_timestamp()))
+            OR (l.session_id IS NOT NULL AND NOT EXISTS (
+                SELECT FROM {prefix}session s
+                 WHERE s.id = l.session_id AND s.expires_at <= statement_timestamp())))
        FOR NO KEY UPDATE OF l
 ), reached AS MATERIALIZED (
     SELECT lock_key, fence, clock_timestamp() AS instant FROM locked
@@ -126,8 +132,8 @@ RETURNING l.reentrant_count, CASE current_setting('synchronous_commit')
     WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
 
 // $1 key, $2 owner, $3 token. Waits for proofs of the same hold; whatever it waited for, the levels
-// are counted on the version that is changed. The commit is asynchronous: losing it leaves the key
-// held until the session ends, and whoever took it since has flushed ours with theirs.
+// are counted, and the mark tested, on the version that is changed. The commit is asynchronous:
+// losing it leaves the key held until the session ends, and whoever took it since has flushed ours.
 constexpr std::string_view release_sql = R"sql(
 UPDATE {prefix}lock
    SET reentrant_count = reentrant_count - 1,
@@ -135,7 +141,7 @@ UPDATE {prefix}lock
        session_id = CASE WHEN reentrant_count > 1 THEN session_id END,
        expires_at = CASE WHEN reentrant_count > 1 THEN expires_at END,
        changed_at = CASE WHEN reentrant_count > 1 THEN changed_at ELSE clock_timestamp() END
- WHERE lock_key = $1 AND owner = $2 AND fence = $3
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3 AND (last_ticket = 0 OR reentrant_count > 1)
 RETURNING reentrant_count, set_config('synchronous_commit', 'off', true))sql";
 
 // $1 key, $2 owner. As release, for all levels; commits as the database is set to, because the
@@ -162,10 +168,10 @@ SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR
 
 // The list of holds stands between these two; each has a number, a key, an owner and a token.
 // Plain reads of one snapshot, by the clock: nothing waits. Index: lock_pkey, once per hold.
-constexpr std::string_view which_are_held_head_sql = R"sql(
-SELECT asked.number
+constexpr std::string_view standings_head_sql = R"sql(
+SELECT asked.number, l.revocations > 0
   FROM (VALUES )sql";
-constexpr std::string_view which_are_held_tail_sql = R"sql(
+constexpr std::string_view standings_tail_sql = R"sql(
        ) AS asked (number, lock_key, owner, fence)
   JOIN {prefix}lock l
     ON l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.fence
@@ -173,12 +179,19 @@ constexpr std::string_view which_are_held_tail_sql = R"sql(
  WHERE (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
    AND (s.id IS NULL OR s.expires_at > clock_timestamp()))sql";
 
+// The live ones in the queue of lock row l; looked for only where somebody may wait.
+#define WAITERS                                                              \
+    "CASE WHEN l.last_ticket = 0 THEN 0 ELSE (SELECT count(*) "              \
+    "FROM {prefix}waiter w JOIN {prefix}session ws ON ws.id = w.session_id " \
+    "WHERE w.lock_key = l.lock_key AND ws.expires_at > clock_timestamp()) END"
+
 // $1 key. One snapshot, by the clock. A missing session row counts as alive.
 constexpr std::string_view describe_sql = R"sql(
 SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
        (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint,
        (extract(epoch FROM coalesce(l.expires_at, s.expires_at) - clock_timestamp())
            * 1000000)::bigint,
+       l.metadata, )sql" WAITERS R"sql(,
        l.owner IS NOT NULL
            AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
            AND (s.id IS NULL OR s.expires_at > clock_timestamp())
@@ -192,6 +205,7 @@ SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_coun
        (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint,
        (extract(epoch FROM coalesce(l.expires_at, s.expires_at) - clock_timestamp())
            * 1000000)::bigint,
+       l.metadata, )sql" WAITERS R"sql(,
        true
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
  WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.lock_key > $3
@@ -212,14 +226,14 @@ SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_coun
 constexpr std::string_view force_release_sql = R"sql(
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
-           l.changed_at, l.expires_at
+           l.changed_at, l.expires_at, l.lock_delay, l.metadata, l.last_ticket
       FROM {prefix}lock l
      WHERE l.lock_key = $1 AND l.owner IS NOT NULL
        FOR NO KEY UPDATE OF l
 ), dead AS MATERIALIZED (
     SELECT s.id
       FROM locked JOIN {prefix}session s ON s.id = locked.session_id
-     WHERE s.expires_at <= clock_timestamp()
+     WHERE s.expires_at + locked.lock_delay * interval '1 microsecond' <= clock_timestamp()
        FOR SHARE OF s SKIP LOCKED
 ), freed AS (
     UPDATE {prefix}lock AS l
@@ -227,7 +241,9 @@ WITH locked AS MATERIALIZED (
            reentrant_count = 0, changed_at = clock_timestamp()
       FROM locked
      WHERE l.lock_key = locked.lock_key
-       AND (locked.expires_at IS NULL OR locked.expires_at > clock_timestamp())
+       AND (locked.expires_at IS NULL
+            OR locked.expires_at + locked.lock_delay * interval '1 microsecond'
+               > clock_timestamp())
        AND NOT EXISTS (SELECT FROM dead)
     RETURNING l.lock_key, CASE current_setting('synchronous_commit')
         WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
@@ -241,8 +257,30 @@ SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_coun
        (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint,
        (extract(epoch FROM coalesce(l.expires_at, s.expires_at) - clock_timestamp())
            * 1000000)::bigint,
-       true
+       l.metadata, )sql" WAITERS R"sql(,
+       coalesce(coalesce(l.expires_at, s.expires_at) > clock_timestamp(), true)
   FROM locked l CROSS JOIN freed LEFT JOIN {prefix}session s ON s.id = l.session_id)sql";
+
+// $1 key, $2 kind. Counts on what `seen` was, as a grant of holder_texts.hpp does; why owner and
+// tickets are asked of the newest version: `taken` there.
+constexpr std::string_view change_kind_sql = R"sql(
+WITH seen AS MATERIALIZED (
+    SELECT l.fence, l.kind,
+           l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0 AND NOT EXISTS (
+               SELECT FROM {prefix}holder h
+                WHERE h.lock_key = $1 AND (h.mode <> 0 OR h.fence > 0)) AS is_idle
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1
+), changed AS (
+    UPDATE {prefix}lock AS l
+       SET kind = $2::smallint
+      FROM seen
+     WHERE l.lock_key = $1 AND seen.is_idle AND seen.kind <> $2::smallint
+       AND l.fence = seen.fence AND l.kind = seen.kind
+       AND l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0
+    RETURNING 1
+)
+SELECT seen.kind, seen.is_idle, (SELECT count(*) FROM changed) FROM seen)sql";
 
 // A hold that is not live is shown as what it is to everybody else: free.
 void fill_holder(lock_info& info, const row& from, std::size_t column) {
@@ -256,25 +294,18 @@ void fill_holder(lock_info& info, const row& from, std::size_t column) {
     };
     info.held_for = not_negative(column + 4);
     info.remaining = not_negative(column + 5);
+    if (!from.is_null(column + 6)) info.metadata = from.text(column + 6);
 }
 
-// Of the nine columns that describe, list and force_release have in common.
+// Of the eleven columns that describe, list and force_release have in common.
 lock_info lock_info_of(const row& from) {
     lock_info info;
     info.key = from.bytes(0);
     info.token.number = from.integer(1);
     info.node_info = from.text(4);
-    if (from.integer(8) != 0) fill_holder(info, from, 2);
+    info.waiters = from.integer(9);
+    if (from.integer(10) != 0) fill_holder(info, from, 2);
     return info;
-}
-
-// The least byte string greater than all that begin with `prefix` and are at most a key long.
-std::string end_of_range(std::string prefix) {
-    constexpr char last_byte = '\xff';
-    while (!prefix.empty() && prefix.back() == last_byte) prefix.pop_back();
-    if (prefix.empty()) return std::string(key::bytes_max + 1, last_byte);
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
 }
 
 class postgres_lock_store final : public lock_store {
@@ -288,9 +319,10 @@ public:
           prove_(fill_in(prove_sql, names)),
           describe_(fill_in(describe_sql, names)),
           list_(fill_in(list_sql, names)),
-          force_release_(fill_in(force_release_sql, names)) {
+          force_release_(fill_in(force_release_sql, names)),
+          change_kind_(fill_in(change_kind_sql, names)) {
         for (std::size_t index = 0; index < chunk_sizes.size(); ++index) {
-            which_are_held_[index] = fill_in(which_are_held_text(chunk_sizes[index]), names);
+            standings_[index] = fill_in(standings_text(chunk_sizes[index]), names);
         }
     }
 
@@ -300,7 +332,9 @@ public:
             bytes_of(wanted.owner),
             bytes_of(wanted.session),
             wanted.node_info,
-            wanted.hold_at_most ? microseconds_of(*wanted.hold_at_most) : value{}};
+            wanted.hold_at_most ? microseconds_of(*wanted.hold_at_most) : value{},
+            microseconds_of(wanted.lock_delay),
+            wanted.metadata.empty() ? value{} : value{wanted.metadata}};
         // Free or absent in our snapshot and yet not ours: somebody else was there first, or the
         // reaper was. Looking again finds out, and each time somebody has got on.
         constexpr int looks_max = 4;
@@ -310,12 +344,19 @@ public:
                 return {acquire_status::granted, fencing_token{found.integer(0)}, std::nullopt};
             }
             if (found.integer(1) == 0) return {acquire_status::session_ended, {}, std::nullopt};
+            const auto kind =
+                found.is_null(10) ? lock_kind::mutex : static_cast<lock_kind>(found.integer(10));
+            if (kind != lock_kind::mutex) {
+                return {acquire_status::wrong_kind, {}, std::nullopt, kind};
+            }
             if (found.is_null(3)) continue;
             lock_info holder;
             holder.key = wanted.key.name();
             holder.token.number = found.integer(2);
             holder.node_info = found.text(5);
             fill_holder(holder, found, 3);
+            // Dead, and its lock_delay has not passed, or its proof is another's at this moment.
+            if (!found.is_null(8) && found.integer(8) <= 0) break;
             return {acquire_status::busy, {}, std::move(holder)};
         }
         return {acquire_status::busy, {}, std::nullopt};
@@ -350,8 +391,8 @@ public:
         return !inside.execute(prove_, values_of(held)).rows.empty();
     }
 
-    std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) override {
-        std::vector<bool> answers(held.size(), false);
+    std::vector<standing> standings(connection& on, const std::vector<hold>& held) override {
+        std::vector<standing> answers(held.size(), standing::gone);
         for (std::size_t first = 0; first < held.size();) {
             const std::size_t left = held.size() - first;
             std::size_t index = 0;
@@ -364,9 +405,10 @@ public:
                 const parameters one = values_of(held[first + std::min(number, asked - 1)]);
                 values.insert(values.end(), one.begin(), one.end());
             }
-            for (const row& each : on.execute(which_are_held_[index], values).rows) {
+            for (const row& each : on.execute(standings_[index], values).rows) {
                 const auto number = static_cast<std::size_t>(each.integer(0));
-                answers[first + std::min(number, asked - 1)] = true;
+                answers[first + std::min(number, asked - 1)] =
+                    each.integer(1) != 0 ? standing::asked : standing::held;
             }
             first += asked;
         }
@@ -402,12 +444,25 @@ public:
         return lock_info_of(freed.rows[0]);
     }
 
+    bool change_kind(connection& on, const key& name, lock_kind to) override {
+        const parameters change{bytes_of(name.name()), static_cast<int>(to)};
+        // Idle and yet not changed: somebody else was there since our snapshot.
+        constexpr int looks_max = 4;
+        for (int look = 1;; ++look) {
+            const result found = on.execute(change_kind_, change);
+            if (found.rows.empty()) return true;
+            const row& seen = found.rows[0];
+            if (seen.integer(0) == static_cast<int>(to) || seen.integer(2) != 0) return true;
+            if (seen.integer(1) == 0 || look == looks_max) return false;
+        }
+    }
+
 private:
     // Few different texts, because each is prepared once per connection.
     static constexpr std::array<std::size_t, 5> chunk_sizes{1, 4, 16, 64, 256};
 
-    static std::string which_are_held_text(std::size_t size) {
-        std::string text{which_are_held_head_sql};
+    static std::string standings_text(std::size_t size) {
+        std::string text{standings_head_sql};
         for (std::size_t number = 0; number < size; ++number) {
             const auto placeholder = [&](std::size_t column) {
                 return "$" + std::to_string(number * 3 + column);
@@ -416,7 +471,7 @@ private:
             text += std::to_string(number) + ", " + placeholder(1) + "::bytea, " + placeholder(2) +
                     "::bytea, " + placeholder(3) + "::bigint)";
         }
-        return text.append(which_are_held_tail_sql);
+        return text.append(standings_tail_sql);
     }
 
     static parameters values_of(const hold& held) {
@@ -432,7 +487,8 @@ private:
     const std::string describe_;
     const std::string list_;
     const std::string force_release_;
-    std::array<std::string, chunk_sizes.size()> which_are_held_;
+    const std::string change_kind_;
+    std::array<std::string, chunk_sizes.size()> standings_;
 };
 
 }  // namespace

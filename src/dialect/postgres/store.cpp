@@ -13,7 +13,12 @@ store make_postgres_store(const table_names& names) {
     made.schema = postgres_dialect::make_schema_store(names);
     made.custody = postgres_dialect::make_custody_store(names);
     made.runs = postgres_dialect::make_run_store(names);
+    made.pending = postgres_dialect::make_pending_store(names);
     made.claims = postgres_dialect::make_claim_store();
+    made.waiters = postgres_dialect::make_waiter_store(names);
+    made.holders = postgres_dialect::make_holder_store(names);
+    made.multi_locks = postgres_dialect::make_multi_lock_store(names);
+    made.fences = postgres_dialect::make_fence_store(names);
     return made;
 }
 

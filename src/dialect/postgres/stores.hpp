@@ -20,7 +20,12 @@ std::unique_ptr<upkeep_store> make_upkeep_store(const table_names& names);
 std::unique_ptr<schema_store> make_schema_store(const table_names& names);
 std::unique_ptr<custody_store> make_custody_store(const table_names& names);
 std::unique_ptr<run_store> make_run_store(const table_names& names);
+std::unique_ptr<pending_store> make_pending_store(const table_names& names);
 std::unique_ptr<claim_store> make_claim_store();
+std::unique_ptr<waiter_store> make_waiter_store(const table_names& names);
+std::unique_ptr<holder_store> make_holder_store(const table_names& names);
+std::unique_ptr<multi_lock_store> make_multi_lock_store(const table_names& names);
+std::unique_ptr<fence_store> make_fence_store(const table_names& names);
 
 inline value bytes_of(const identity& id) {
     return value{blob{id.bytes()}};
@@ -34,6 +39,15 @@ inline value bytes_of(const std::string& text) {
 inline value microseconds_of(std::chrono::microseconds duration) {
     constexpr std::chrono::microseconds longest = std::chrono::hours{24L * 365 * 1000};
     return value{std::int64_t{std::clamp(duration, std::chrono::microseconds{0}, longest).count()}};
+}
+
+// The least byte string greater than all that begin with `prefix` and are at most a key long.
+inline std::string end_of_range(std::string prefix) {
+    constexpr char last_byte = '\xff';
+    while (!prefix.empty() && prefix.back() == last_byte) prefix.pop_back();
+    if (prefix.empty()) return std::string(key::bytes_max + 1, last_byte);
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+    return prefix;
 }
 
 }  // namespace leasehold::postgres_dialect

@@ -20,14 +20,14 @@ constexpr std::string_view free_locks_of_the_dead_sql = R"sql(
 WITH dead AS MATERIALIZED (
     SELECT l.lock_key, l.fence
       FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-     WHERE s.expires_at <= clock_timestamp()
+     WHERE s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
      LIMIT $1::bigint
        FOR SHARE OF s SKIP LOCKED
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), passed AS MATERIALIZED (
     SELECT l.lock_key, l.fence
       FROM {prefix}lock l
-     WHERE l.expires_at <= clock_timestamp()
+     WHERE l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
      LIMIT $1::bigint - (SELECT count(*) FROM dead)
        FOR NO KEY UPDATE OF l SKIP LOCKED
 ), orphaned AS MATERIALIZED (
@@ -61,14 +61,18 @@ WITH old AS MATERIALIZED (
       FROM {prefix}session s
      WHERE s.expires_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
        AND NOT EXISTS (SELECT FROM {prefix}lock l WHERE l.session_id = s.id)
+       AND NOT EXISTS (SELECT FROM {prefix}holder h WHERE h.session_id = s.id)
      LIMIT $2::bigint
        FOR UPDATE OF s SKIP LOCKED
+), left_queue AS (
+    DELETE FROM {prefix}waiter AS w USING old WHERE w.session_id = old.id
 )
 DELETE FROM {prefix}session AS s
  USING old
  WHERE s.id = old.id
    AND s.expires_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
-   AND NOT EXISTS (SELECT FROM {prefix}lock l WHERE l.session_id = s.id))sql";
+   AND NOT EXISTS (SELECT FROM {prefix}lock l WHERE l.session_id = s.id)
+   AND NOT EXISTS (SELECT FROM {prefix}holder h WHERE h.session_id = s.id))sql";
 
 // $1 retention, $2 limit.
 //
@@ -77,21 +81,26 @@ DELETE FROM {prefix}session AS s
 // idle:   joins the mark, so no row of it exists, let alone is deleted, before the mark is locked.
 // raised: the newest version of the mark, which is ours; by what is locked, which is all that is
 //         deleted or more.
+// A gate with holders stays: a snapshot that lacks one of them is older than its grant, which has
+// made the gate too young.
 constexpr std::string_view remove_idle_locks_sql = R"sql(
 WITH mark AS MATERIALIZED (
     SELECT m.id
       FROM {prefix}fence_mark m
      WHERE m.id = 1
        AND EXISTS (SELECT FROM {prefix}lock l
-                    WHERE l.owner IS NULL
+                    WHERE l.owner IS NULL AND l.last_ticket = 0
                       AND l.changed_at
-                          <= clock_timestamp() - $1::bigint * interval '1 microsecond')
+                          <= clock_timestamp() - $1::bigint * interval '1 microsecond'
+                      AND NOT EXISTS (SELECT FROM {prefix}holder h
+                                       WHERE h.lock_key = l.lock_key))
        FOR NO KEY UPDATE OF m
 ), idle AS MATERIALIZED (
     SELECT l.lock_key, l.fence
       FROM mark CROSS JOIN {prefix}lock l
-     WHERE l.owner IS NULL
+     WHERE l.owner IS NULL AND l.last_ticket = 0
        AND l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
+       AND NOT EXISTS (SELECT FROM {prefix}holder h WHERE h.lock_key = l.lock_key)
      LIMIT $2::bigint
        FOR UPDATE OF l SKIP LOCKED
 ), raised AS (
@@ -101,7 +110,7 @@ WITH mark AS MATERIALIZED (
 )
 DELETE FROM {prefix}lock AS l
  USING idle
- WHERE l.lock_key = idle.lock_key AND l.owner IS NULL
+ WHERE l.lock_key = idle.lock_key AND l.owner IS NULL AND l.last_ticket = 0
    AND l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond')sql";
 
 class postgres_upkeep_store final : public upkeep_store {

@@ -32,10 +32,6 @@ constexpr std::string_view ask_sql =
 constexpr std::string_view notify_session_sql =
     "UPDATE {prefix}session SET notices = notices + 1 WHERE id = ?1";
 
-constexpr std::string_view is_revoked_sql =
-    "SELECT 1 FROM {prefix}lock l WHERE l.lock_key = ?1 AND l.owner = ?2 AND l.fence = ?3 "
-    "AND l.revocations > 0";
-
 constexpr std::string_view give_term_sql =
     "UPDATE {prefix}lock AS l SET session_id = NULL, expires_at = ?1 + ?5 WHERE " THIS_HOLD
     " AND l.session_id IS NOT NULL AND " LIVE_HOLD;
@@ -74,7 +70,6 @@ public:
           look_(fill_in(look_sql, names)),
           ask_(fill_in(ask_sql, names)),
           notify_session_(fill_in(notify_session_sql, names)),
-          is_revoked_(fill_in(is_revoked_sql, names)),
           give_term_(fill_in(give_term_sql, names)),
           session_is_live_(fill_in(session_is_live_sql, names)),
           adopt_(fill_in(adopt_sql, names)) {}
@@ -114,17 +109,6 @@ public:
         if (seen->hold.session) on.execute(notify_session_, {blob{seen->hold.session->bytes()}});
         writing.commit();
         return seen->hold;
-    }
-
-    std::vector<bool> which_are_revoked(connection& on, const std::vector<hold>& held) override {
-        std::vector<bool> answers;
-        answers.reserve(held.size());
-        for (const hold& each : held) {  // no server: a statement costs microseconds
-            const parameters which{
-                blob{each.key.name()}, blob{each.owner.bytes()}, each.token.number};
-            answers.push_back(!on.execute(is_revoked_, which).rows.empty());
-        }
-        return answers;
     }
 
     bool give_term(connection& on, const hold& held, microseconds hold_at_most) override {
@@ -167,7 +151,6 @@ private:
     const std::string look_;
     const std::string ask_;
     const std::string notify_session_;
-    const std::string is_revoked_;
     const std::string give_term_;
     const std::string session_is_live_;
     const std::string adopt_;

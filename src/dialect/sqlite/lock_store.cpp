@@ -14,13 +14,23 @@ using std::chrono::microseconds;
     "(l.owner IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at > ?1) AND NOT EXISTS (" \
     "SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at <= ?1))"
 
+// Of an owner, dead or not, that keeps others out: the dead do for the row's lock_delay.
+#define CLOSED                                                                             \
+    "(l.owner IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > ?1) " \
+    "AND NOT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id "           \
+    "AND s.expires_at + l.lock_delay <= ?1))"
+
 // ?2 this boot: rows of another boot count as free.
 #define LOCK_COLUMNS                                                                         \
     "l.lock_key, l.fence, " LIVE_HOLD                                                        \
     " AND (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ?2 AS is_held, "           \
     "l.owner, l.session_id, l.node_info, l.reentrant_count, ?1 - l.changed_at AS held_for, " \
     "coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s "                    \
-    "WHERE s.id = l.session_id), ?1) - ?1 AS remaining"
+    "WHERE s.id = l.session_id), ?1) - ?1 AS remaining, l.metadata, "                        \
+    "CASE WHEN l.last_ticket = 0 THEN 0 ELSE (SELECT count(*) FROM {prefix}waiter w "        \
+    "JOIN {prefix}session ws ON ws.id = w.session_id "                                       \
+    "WHERE w.lock_key = l.lock_key AND ws.expires_at > ?1) END AS waiters, l.kind, " CLOSED  \
+    " AS is_closed"
 
 constexpr std::string_view describe_sql =
     "SELECT " LOCK_COLUMNS " FROM {prefix}lock l WHERE l.lock_key = ?3";
@@ -38,16 +48,17 @@ constexpr std::string_view session_is_live_sql =
 constexpr std::string_view take_sql = R"sql(
 UPDATE {prefix}lock AS l
    SET fence = fence + 1, owner = ?3, session_id = ?4, node_info = ?5, reentrant_count = 1,
-       changed_at = ?1, expires_at = ?1 + ?6, revocations = 0, metadata = NULL
- WHERE l.lock_key = ?2 AND NOT )sql" LIVE_HOLD R"sql(
+       changed_at = ?1, expires_at = ?1 + ?6, lock_delay = ?7, metadata = ?8, revocations = 0
+ WHERE l.lock_key = ?2 AND l.kind = 1 AND NOT )sql" CLOSED R"sql(
 RETURNING fence)sql";
 
 // A key never seen starts above every fence that was ever removed. The write lock excludes the
 // reaper, which raises the mark.
 constexpr std::string_view make_sql = R"sql(
 INSERT INTO {prefix}lock (lock_key, fence, owner, session_id, node_info, reentrant_count,
-                          changed_at, expires_at)
-SELECT ?2, mark.fence + 1, ?3, ?4, ?5, 1, ?1, ?1 + ?6 FROM {prefix}fence_mark mark WHERE id = 1
+                          changed_at, expires_at, lock_delay, metadata)
+SELECT ?2, mark.fence + 1, ?3, ?4, ?5, 1, ?1, ?1 + ?6, ?7, ?8
+  FROM {prefix}fence_mark mark WHERE id = 1
 ON CONFLICT (lock_key) DO NOTHING
 RETURNING fence)sql";
 
@@ -70,7 +81,7 @@ UPDATE {prefix}lock
        expires_at = CASE WHEN reentrant_count > 1 THEN expires_at END,
        changed_at = CASE WHEN reentrant_count > 1 THEN changed_at ELSE ?1 END,
        reentrant_count = reentrant_count - 1
- WHERE lock_key = ?2 AND owner = ?3 AND fence = ?4
+ WHERE lock_key = ?2 AND owner = ?3 AND fence = ?4 AND (last_ticket = 0 OR reentrant_count > 1)
 RETURNING reentrant_count)sql";
 
 constexpr std::string_view release_owner_sql =
@@ -83,11 +94,18 @@ constexpr std::string_view prove_sql =
     "SELECT 1 FROM {prefix}lock WHERE lock_key = ?1 AND owner = ?2 AND fence = ?3";
 
 constexpr std::string_view is_held_sql =
-    "SELECT 1 FROM {prefix}lock l WHERE l.lock_key = ?2 AND l.owner = ?3 AND l.fence = ?4 "
-    "AND " LIVE_HOLD;
+    "SELECT l.revocations FROM {prefix}lock l "
+    "WHERE l.lock_key = ?2 AND l.owner = ?3 AND l.fence = ?4 AND " LIVE_HOLD;
 
 constexpr std::string_view force_sql =
     "UPDATE {prefix}lock SET fence = fence + 1, " FREE_ROW " WHERE lock_key = ?2";
+
+// Holders: none of a kind that a lock row's owner and mark do not show.
+constexpr std::string_view kind_sql = "SELECT kind FROM {prefix}lock WHERE lock_key = ?1";
+constexpr std::string_view change_kind_sql =
+    "UPDATE {prefix}lock SET kind = ?2 WHERE lock_key = ?1 AND owner IS NULL AND last_ticket = 0 "
+    "AND arrived = 0 AND NOT EXISTS (SELECT 1 FROM {prefix}holder "
+    "WHERE lock_key = ?1 AND (mode <> 0 OR fence > 0))";
 
 constexpr std::string_view notify_session_sql =
     "UPDATE {prefix}session SET notices = notices + 1 WHERE id = ?1";
@@ -103,9 +121,15 @@ lock_info lock_info_of(const row& found) {
         info.reentrant_count = found.integer(6);
         info.held_for = microseconds{found.integer(7)};
         info.remaining = microseconds{found.integer(8)};
+        if (!found.is_null(9)) info.metadata = found.text(9);
     }
     info.node_info = found.text(5);
+    info.waiters = found.integer(10);
     return info;
+}
+
+bool is_closed(const row& found) {
+    return found.integer(12) != 0;
 }
 
 class sqlite_lock_store final : public lock_store {
@@ -124,6 +148,8 @@ public:
           prove_(fill_in(prove_sql, names)),
           is_held_(fill_in(is_held_sql, names)),
           force_(fill_in(force_sql, names)),
+          kind_(fill_in(kind_sql, names)),
+          change_kind_(fill_in(change_kind_sql, names)),
           notify_session_(fill_in(notify_session_sql, names)) {}
 
     // Reads first, without the write lock: a refused try writes nothing and waits for nobody.
@@ -140,6 +166,8 @@ public:
             is_fixed ? value{} : value{blob{wanted.session.bytes()}},
             wanted.node_info,
             is_fixed ? value{wanted.hold_at_most->count()} : value{},
+            wanted.lock_delay.count(),
+            wanted.metadata.empty() ? value{} : value{wanted.metadata},
         };
         auto granted = on.execute(take_, row);
         if (granted.rows.empty()) granted = on.execute(make_, row);
@@ -189,20 +217,23 @@ public:
         return !inside.execute(prove_, which).rows.empty();
     }
 
-    std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) override {
+    std::vector<standing> standings(connection& on, const std::vector<hold>& held) override {
         boot_->enter(on);
-        std::vector<bool> answers;
+        std::vector<standing> answers;
         answers.reserve(held.size());
         for (const hold& each : held) {  // no server: a statement costs microseconds
-            answers.push_back(!on.execute(is_held_, hold_now(each)).rows.empty());
+            const auto found = on.execute(is_held_, hold_now(each));
+            answers.push_back(
+                found.rows.empty()             ? standing::gone
+                : found.rows[0].integer(0) > 0 ? standing::asked
+                                               : standing::held
+            );
         }
         return answers;
     }
 
     std::optional<lock_info> describe(connection& on, const key& name) override {
-        const auto found = on.execute(
-            describe_, {boot_clock::now_microseconds(), boot_->boot_id(), blob{name.name()}}
-        );
+        const auto found = read(on, name);
         if (found.rows.empty()) return std::nullopt;
         return lock_info_of(found.rows[0]);
     }
@@ -226,12 +257,24 @@ public:
     std::optional<lock_info> force_release(connection& on, const key& name) override {
         boot_->enter(on);
         write_transaction writing{on};
-        auto victim = describe(on, name);
-        if (!victim || !victim->is_held) return std::nullopt;
+        const auto found = read(on, name);
+        if (found.rows.empty() || !is_closed(found.rows[0])) return std::nullopt;
+        const lock_info victim = lock_info_of(found.rows[0]);
         on.execute(force_, {boot_clock::now_microseconds(), blob{name.name()}});
-        if (victim->session) on.execute(notify_session_, {blob{victim->session->bytes()}});
+        if (victim.session) on.execute(notify_session_, {blob{victim.session->bytes()}});
         writing.commit();
         return victim;
+    }
+
+    bool change_kind(connection& on, const key& name, lock_kind to) override {
+        boot_->enter(on);
+        write_transaction writing{on};
+        const auto found = on.execute(kind_, {blob{name.name()}});
+        if (found.rows.empty() || found.rows[0].integer(0) == static_cast<int>(to)) return true;
+        const parameters change{blob{name.name()}, static_cast<int>(to)};
+        if (on.execute(change_kind_, change).affected_rows == 0) return false;
+        writing.commit();
+        return true;
     }
 
 private:
@@ -245,13 +288,27 @@ private:
 
     // Why the request must be refused as things stand; nothing where it may be granted.
     std::optional<acquire_result> refusal(connection& on, const acquire_request& wanted) {
-        const parameters own{boot_clock::now_microseconds(), blob{wanted.session.bytes()}};
-        if (on.execute(session_is_live_, own).rows.empty()) {
+        const auto now = boot_clock::now_microseconds();
+        if (on.execute(session_is_live_, {now, blob{wanted.session.bytes()}}).rows.empty()) {
             return acquire_result{acquire_status::session_ended, {}, std::nullopt};
         }
-        auto holder = describe(on, wanted.key);
-        if (!holder || !holder->is_held) return std::nullopt;
+        const auto found = read(on, wanted.key);
+        if (found.rows.empty()) return std::nullopt;
+        const row& as_it_is = found.rows[0];
+        const auto kind = static_cast<lock_kind>(as_it_is.integer(11));
+        if (kind != lock_kind::mutex) {
+            return acquire_result{acquire_status::wrong_kind, {}, std::nullopt, kind};
+        }
+        if (!is_closed(as_it_is)) return std::nullopt;
+        std::optional<lock_info> holder = lock_info_of(as_it_is);
+        if (!holder->is_held) holder.reset();  // dead, within its lock_delay
         return acquire_result{acquire_status::busy, {}, std::move(holder)};
+    }
+
+    result read(connection& on, const key& name) {
+        return on.execute(
+            describe_, {boot_clock::now_microseconds(), boot_->boot_id(), blob{name.name()}}
+        );
     }
 
     const std::shared_ptr<boot_check> boot_;
@@ -267,6 +324,8 @@ private:
     const std::string prove_;
     const std::string is_held_;
     const std::string force_;
+    const std::string kind_;
+    const std::string change_kind_;
     const std::string notify_session_;
 };
 

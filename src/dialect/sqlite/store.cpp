@@ -11,8 +11,12 @@ constexpr std::string_view read_sql = "SELECT boot_id FROM {prefix}fence_mark WH
 // Times of another boot mean nothing on this clock, and nobody of that boot is alive.
 constexpr std::string_view free_locks_sql = R"sql(
 UPDATE {prefix}lock
-   SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = ?1
+   SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = ?1,
+       last_ticket = 0
 )sql";
+
+constexpr std::string_view end_queues_sql = "DELETE FROM {prefix}waiter";
+constexpr std::string_view remove_holders_sql = "DELETE FROM {prefix}holder";
 
 constexpr std::string_view end_sessions_sql = "DELETE FROM {prefix}session";
 
@@ -23,6 +27,8 @@ constexpr std::string_view enter_sql = "UPDATE {prefix}fence_mark SET boot_id = 
 boot_check::boot_check(const table_names& names)
     : read_(fill_in(read_sql, names)),
       free_locks_(fill_in(free_locks_sql, names)),
+      end_queues_(fill_in(end_queues_sql, names)),
+      remove_holders_(fill_in(remove_holders_sql, names)),
       end_sessions_(fill_in(end_sessions_sql, names)),
       enter_(fill_in(enter_sql, names)),
       boot_id_(boot_clock::boot_id()) {}
@@ -44,6 +50,8 @@ void boot_check::enter(connection& on) {
 void boot_check::enter_inside(connection& transaction) {
     if (is_ours(transaction)) return;  // or somebody was faster
     transaction.execute(free_locks_, {boot_clock::now_microseconds()});
+    transaction.execute(end_queues_);
+    transaction.execute(remove_holders_);
     transaction.execute(end_sessions_);
     transaction.execute(enter_, {boot_id_});
 }
@@ -60,6 +68,11 @@ store make_sqlite_store(const table_names& names) {
         make_schema_store(names),
         make_custody_store(names, boot),
         make_run_store(names, boot),
+        make_waiter_store(names, boot),
+        make_holder_store(names, boot),
+        make_pending_store(names),
+        make_multi_lock_store(names, boot),
+        make_fence_store(names),
         make_claim_store(),
     };
 }

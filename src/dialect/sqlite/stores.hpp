@@ -12,22 +12,26 @@ namespace leasehold::sqlite_dialect {
 
 // BEGIN IMMEDIATE: takes the write lock at once. A deferred transaction that reads first and writes
 // later fails at once when another wrote in between, whatever the busy time-out.
+// Where one is open already, the caller's, it takes part in that and leaves its end to the caller.
 class write_transaction {
 public:
-    explicit write_transaction(connection& on) : on_(on) { on_.begin(); }
+    explicit write_transaction(connection& on)
+        : on_(on), is_open_(on.state() == connection_state::idle) {
+        if (is_open_) on_.begin();
+    }
     ~write_transaction() {
         if (is_open_) on_.rollback();
     }
     write_transaction(const write_transaction&) = delete;
     write_transaction& operator=(const write_transaction&) = delete;
     void commit() {
-        on_.commit();
+        if (is_open_) on_.commit();
         is_open_ = false;
     }
 
 private:
     connection& on_;
-    bool is_open_ = true;
+    bool is_open_;
 };
 
 // Whether the rows in the database are of this boot. The first write of another boot frees
@@ -51,6 +55,8 @@ private:
 
     const std::string read_;
     const std::string free_locks_;
+    const std::string end_queues_;
+    const std::string remove_holders_;
     const std::string end_sessions_;
     const std::string enter_;
     const std::string boot_id_;
@@ -73,6 +79,17 @@ std::unique_ptr<custody_store> make_custody_store(
 std::unique_ptr<run_store> make_run_store(
     const table_names& names, std::shared_ptr<boot_check> boot
 );
+std::unique_ptr<waiter_store> make_waiter_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+);
+std::unique_ptr<pending_store> make_pending_store(const table_names& names);
 std::unique_ptr<claim_store> make_claim_store();
+std::unique_ptr<holder_store> make_holder_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+);
+std::unique_ptr<multi_lock_store> make_multi_lock_store(
+    const table_names& names, std::shared_ptr<boot_check> boot
+);
+std::unique_ptr<fence_store> make_fence_store(const table_names& names);
 
 }  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,77 @@
+#pragma once
+// A meeting point, again and again: nobody passes before so many are there, across processes.
+//
+//   leasehold::barrier step{session, "simulation/step", 3};
+//   while (auto passed = step.arrive_and_wait_for(5min)) compute(passed->number);
+//
+// | a participant …              | counts | becomes                                              |
+// |------------------------------|--------|------------------------------------------------------|
+// | arrives                      | yes    | waiting; or passed, with all others, as the last one |
+// | waits                        | yes    | passed, when the phase is complete                   |
+// | gives up, or is cancelled    | no     | gone, unless it had passed already                   |
+// | dies, or its session is lost | no     | gone; its place in the phase is free                 |
+// | is freed by force            | no     | told so: lease_lost                                  |
+//
+// Promises: all of a phase pass at once, in one commit, when exactly participants() that live by
+// the database's clock are there, and every one is told of the same phase. Phases are numbered by
+// the key's fencing token: each has a greater number than all before. One that gives up at the
+// moment the phase completes is told that it passed. A participant that dies while it waits is not
+// counted, and the others wait for somebody in its place: a phase that completed had all of them
+// alive.
+// Does not promise: that a participant still lives when the others go on. More participants than
+// places wait for the next phase.
+//
+// participants() belongs to the key while anybody waits, as the permits of a semaphore do.
+// Waiting asks again at jittered intervals, two reads each.
+// Source: std::barrier; Curator's DistributedDoubleBarrier, whose members are ephemeral, too.
+//
+// Threads: distinct objects, safe; one barrier object, safe: each call is a participant.
+// Errors: invalid_argument as for a latch; session_lost; lease_lost as above.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct barrier_settings {
+    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+};
+
+class barrier {
+public:
+    static constexpr std::int64_t participants_max = 1'000'000'000;
+
+    barrier(
+        session& within,
+        leasehold::key name,
+        std::int64_t participants,
+        barrier_settings settings = {}
+    );
+    barrier(barrier&&) noexcept;
+    barrier& operator=(barrier&&) noexcept;
+    ~barrier();
+
+    // Takes part in a phase: the number of the phase that was passed, or nothing where patience
+    // ended, or `cancel` was requested, before it was complete.
+    std::optional<fencing_token> arrive_and_wait(std::stop_token cancel = {});
+    std::optional<fencing_token> arrive_and_wait_for(
+        std::chrono::nanoseconds patience, std::stop_token cancel = {}
+    );
+
+    std::int64_t participants() const noexcept;
+    const leasehold::key& key() const noexcept;
+
+    class implementation;  // private: src/lock/barrier.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,53 @@
+#pragma once
+// Keeps late writers away from files.
+//
+//   leasehold::fence_file guard{"/srv/reports/.fence"};
+//   guard.admit(lease->token(), [&] { replace_file("/srv/reports/today.json", text); });
+//
+// | the highest token in the file is … | admit()                                       |
+// |------------------------------------|-----------------------------------------------|
+// | none yet, or lower                 | writes the new one down, then runs the action |
+// | the same                           | runs the action                               |
+// | higher                             | throws lease_lost; the action does not run    |
+//
+// Promises: while an action runs no other one runs under the same file, in any process that uses
+// it; an action under a lower token never runs after one under a higher has begun. A crash at any
+// moment leaves a whole number: the file is replaced by rename(2) after fsync(2), and excluded by
+// flock(2) on PATH.lock, which the kernel frees when a process dies.
+// Does not promise: anything to programs that write without asking. An action that was killed
+// half-way has done half: write a new file and rename it. A process that is stopped within its
+// action keeps all others waiting (they give up after `patience`). Whoever deletes PATH.lock lets
+// two act at once. On network file systems it is as good as their flock and rename are: Linux asks
+// the NFS server since 2.6.12, and with `local_lock=flock` nobody but itself.
+//
+// Threads: safe; across processes too.
+// Errors: lease_lost; timed_out where somebody else's action took longer than `patience`;
+// database_error where the file cannot be read or written, or does not hold a number.
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "leasehold/identity.hpp"
+
+namespace leasehold {
+
+class fence_file {
+public:
+    // Made when first needed, in a folder that exists. One per resource, or per folder of them.
+    explicit fence_file(std::filesystem::path path) : path_(std::move(path)) {}
+
+    void admit(
+        fencing_token token,
+        const std::function<void()>& action,
+        std::chrono::milliseconds patience = std::chrono::seconds{10}
+    ) const;
+
+    // The highest token admitted so far; nothing where there was none.
+    std::optional<fencing_token> highest() const;
+
+private:
+    std::filesystem::path path_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,53 @@
+#pragma once
+// Keeps late writers away from data in a database of its own, which holds no locks.
+//
+//   leasehold::fence_guard guard{stock};               // the other database
+//   leasehold::transaction tx = stock.begin();
+//   guard.admit(tx, "shelf/12", lease->token());  // throws lease_lost: a later one was here
+//   tx.execute("UPDATE shelf SET …");
+//   tx.commit();
+//
+// Where lock and data are in one database use lease.verify_in(tx): it is stronger, and needs none
+// of this. Where they are not, the data's side has to remember the highest token it was shown.
+//
+// | the highest token seen of the resource is … | admit()                                |
+// |---------------------------------------------|----------------------------------------|
+// | none yet, or lower                          | passes; is the highest once it commits |
+// | the same                                    | passes                                 |
+// | higher                                      | throws lease_lost: roll back           |
+//
+// Promises: of two transactions that were admitted for a resource, the one that commits later has
+// not the lower token. Writers of one resource wait for each other from admit() to commit.
+// Does not promise: that the holder still holds when it commits. A deposed holder can write until
+// the next holder has first been admitted: let that be the first thing it does.
+//
+// Tokens are compared within one key of one lock database: guard a resource with one key.
+// The table belongs to leasehold's own (`leasehold migrate`, in the other database).
+//
+// Threads: safe. Errors: lease_lost; wrong_transaction where none is open; otherwise what the
+// database says, `transient` where its isolation level met a concurrent writer.
+// After Kleppmann, "How to do distributed locking" (2016), and Chubby's CheckSequencer.
+#include <optional>
+
+#include "leasehold/database.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+
+namespace leasehold {
+
+class fence_guard {
+public:
+    // The database the data is in.
+    explicit fence_guard(database guarded) : guarded_(std::move(guarded)) {}
+
+    // Takes part in the caller's transaction on that database, best as its first statement.
+    void admit(transaction_ref tx, const key& resource, fencing_token token) const;
+
+    // The highest token committed so far; nothing where there was none. A plain read.
+    std::optional<fencing_token> highest(const key& resource) const;
+
+private:
+    database guarded_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,68 @@
+#pragma once
+// Passing a hold on to another process, without anybody getting in between.
+//
+//   leasehold::detached_lease parcel = leasehold::detach_for(std::move(*held), 1min);
+//   run_child({"LEASE=" + parcel.text()});
+//   // and in the child, or after a restart:
+//   auto mine = leasehold::adopt(session, leasehold::detached_lease::from_text(text));
+//   if (mine) work_under(*mine);  // same owner id, same token
+//
+// | the hold is …                     | lives until …                 | another session's adopt() |
+// |-----------------------------------|-------------------------------|---------------------------|
+// | held by a lease                   | the lease is released         | –                         |
+// | detached                          | its old session ends          | moves it                  |
+// | detached for a term               | the term has passed           | moves it                  |
+// | adopted                           | the new session, as any other | nothing, for anyone else  |
+// | gone: released, expired, by force | –                             | nothing                   |
+//
+// Promises: nobody else is granted the key in between, and the token stays, so that what was
+// written under it stays valid. Of several adopters one gets it: the move names the session it
+// comes from. What is expired or was taken is not adopted, whatever the value says.
+// Does not promise: that the old process stops. It gave the lease up in its own interest: what it
+// writes under the same token nobody can tell from the new holder's writes.
+//
+// The value is a secret as the owner id in it is: whoever has it can take the hold.
+//
+// Threads: safe. Errors: lease_lost where there is nothing to detach any more; invalid_argument for
+// one level of several of a recursive hold, a bad term, or a text that is none; session_lost where
+// the adopting session has ended. An error whose outcome_is_unknown(): detach_for gives the hold up
+// (it is released in the background); adopt may have moved it, and is to be called again.
+// After etcd's ResumeElection and Redlock's random value that travels.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct detached_lease {
+    leasehold::key key;
+    owner_id owner;
+    fencing_token token;
+    // With which it lives until it is adopted; nothing: it has a term.
+    std::optional<session_id> session;
+
+    // One line of UTF-8, for an argument or an environment variable.
+    std::string text() const;
+    static detached_lease from_text(std::string_view text);
+    bool operator==(const detached_lease&) const = default;
+};
+
+// Asks nobody. The hold goes on living with the session of the lease, and ends with it; one with a
+// fixed term keeps that.
+detached_lease detach(lease held);
+
+// From here on it lives for so long by the database's clock, 1 ms to 366 days, whatever becomes of
+// this process. One round trip.
+detached_lease detach_for(lease held, std::chrono::microseconds term);
+
+// Moves the hold into this session; nothing where it has gone, or somebody else adopted it, or a
+// lease of this session has it already. Repeating it after an error is harmless. One round trip.
+std::optional<lease> adopt(session& into, const detached_lease& what);
+
+}  // namespace leasehold

@@ -1,0 +1,94 @@
+#pragma once
+// A door that opens once, when so many have arrived: across processes, and deaths on the way.
+//
+//   leasehold::latch loaded{session, "import/2026-10/loaded", 4};
+//   if (auto mine = loaded.try_join()) {  // in each of the four loaders
+//       load(part);
+//       loaded.arrive(*mine);
+//   }
+//   if (loaded.wait_for(1h).is_open) publish();  // in whoever comes after
+//
+// | a place is …           | try_join() counts it | arrive(lease)         | its process dies      |
+// |------------------------|----------------------|-----------------------|-----------------------|
+// | nobody's               | yes: a lease on it   | –                     | –                     |
+// | of a live participant  | no                   | arrived, for good     | nobody's again        |
+// | of a dead participant  | as nobody's          | lease_lost            | –                     |
+// | arrived                | no                   | –                     | stays arrived         |
+//
+// | the latch is …               | try_join() | wait_for()       | becomes              |
+// |------------------------------|------------|------------------|----------------------|
+// | closed, places left          | a lease    | waits            | –                    |
+// | closed, all taken or arrived | busy       | waits            | open with the last   |
+// | open: count() have arrived   | busy       | is_open, at once | closed by force only |
+//
+// Promises: it opens when count() participants have arrived, each in a place of its own, and not
+// before. An arrival and the end of its lease are one commit, so that none counts twice or is lost.
+// A participant that dies before it arrived does not count: its place is free when its session's
+// TTL has passed, for another to join and do its part. Those who wait see it in tally(): `present`
+// goes down.
+// Does not promise: that anybody takes the place of the dead. Waiting does not end because nobody
+// is there: a place can be taken at any time.
+//
+// An open latch stays open; force_release() (or `leasehold unlock --force`) closes it and forgets
+// all. The reaper forgets a latch nobody joined or arrived at for its lock_retention.
+// count() belongs to the key while anybody has joined or arrived, as the permits of a semaphore do.
+// Waiting asks again at jittered intervals.
+// Source: std::latch, with arrivals that are leased until they are made.
+//
+// Threads: distinct objects, safe; one latch object, safe.
+// Errors: invalid_argument for a count that is not 1 to count_max, a bad key or setting, a lease of
+// another key, and a key in use as another kind or with another count.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct latch_settings {
+    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+};
+
+struct latch_tally {
+    std::int64_t arrived = 0;
+    std::int64_t present = 0;  // joined, live, and not arrived
+    bool is_open = false;
+};
+
+class latch {
+public:
+    static constexpr std::int64_t count_max = 1'000'000'000;
+
+    latch(session& within, leasehold::key name, std::int64_t count, latch_settings settings = {});
+    latch(latch&&) noexcept;
+    latch& operator=(latch&&) noexcept;
+    ~latch();
+
+    // A place among those who shall arrive; busy where all are taken. Its lease proves, in
+    // verify_in(tx), that the place is still ours, and released it is nobody's again.
+    acquisition try_join();
+
+    // Arrives, and spends the lease. Throws lease_lost where the place is not ours any more. An
+    // error whose outcome_is_unknown() leaves the lease: tally() and its verify() tell.
+    void arrive(lease& place);
+
+    latch_tally tally();
+    // Waits for the latch to open: for so long, or until cancelled. The session need not be live.
+    latch_tally wait_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    latch_tally wait(std::stop_token cancel = {});
+
+    std::int64_t count() const noexcept;
+    const leasehold::key& key() const noexcept;
+
+    class implementation;  // private: src/lock/latch.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

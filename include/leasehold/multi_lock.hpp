@@ -1,0 +1,135 @@
+#pragma once
+// Several keys as one: all of them, or none.
+//
+//   leasehold::multi_lock both{session, {"account/4", "account/17"}};
+//   if (auto held = both.acquire_for(5s)) {
+//       move(tx, 100);
+//       held->verify_in(tx);  // one statement proves both; throws lease_lost
+//       tx.commit();
+//   }                         // both released
+//
+// | the keys are …                   | try_acquire()                 | release of the lease |
+// |----------------------------------|-------------------------------|----------------------|
+// | all free, or their holders dead  | a lease, each token + 1       | –                    |
+// | one of them held by anyone else  | busy, and who holds the first | –                    |
+// | held through this lease          | busy                          | all free             |
+// | one of them lost meanwhile       | by its state                  | the others are free  |
+// | one of them no mutex (permits …) | throws invalid_argument       | –                    |
+//
+// | a multi_lease is … | lost() | verify_in(tx)     | becomes                                   |
+// |--------------------|--------|-------------------|-------------------------------------------|
+// | held               | quiet  | passes            | lost as soon as one of its keys is        |
+// | lost               | fired  | throws lease_lost | released; what it still has stays its own |
+// | released           | fired  | throws lease_lost | –                                         |
+//
+// The keys are those of leasehold::mutex, and exclude its holders and are excluded by them.
+//
+// Promises: those of leasehold::mutex for each key. Nothing is ever held of a set that was refused,
+// and nothing while waiting, so that overlapping sets asked for in any order cannot deadlock.
+// Does not promise: fairness. A waiting acquire asks again at jittered intervals; a large set can
+// be overtaken by small ones again and again.
+//
+// Threads: multi_lock is safe; a multi_lease: one thread at a time, but lost(), why_lost(),
+// revoke_requested() and held_locally() from any.
+// Errors: invalid_argument for no key, more than 100, or a bad setting; otherwise as for mutex.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct multi_lock_settings {
+    // A fixed term for all keys, 1 ms to 366 days, instead of a life with the session; see mutex.
+    std::optional<std::chrono::microseconds> hold_at_most{};
+    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+};
+
+class multi_lease {
+public:
+    multi_lease(multi_lease&&) noexcept;
+    multi_lease& operator=(multi_lease&&) noexcept;
+    // Releases; never throws, and reports to the observer instead.
+    ~multi_lease();
+
+    // In byte order, each once, and their tokens in the same order.
+    const std::vector<key>& keys() const noexcept;
+    const std::vector<fencing_token>& tokens() const noexcept;
+    // Throws invalid_argument for a key that is not among them.
+    fencing_token token(const key& of) const;
+    // One owner id for all of them.
+    const owner_id& owner() const noexcept;
+
+    // Fires when the first of the keys is lost, or the lease is released.
+    std::stop_token lost() const noexcept;
+    loss_reason why_lost() const noexcept;
+    // Fires when the holder was asked for any of the keys; see lease::revoke_requested.
+    std::stop_token revoke_requested() const noexcept;
+    bool held_locally() const noexcept;
+    local_clock::time_point deadline() const noexcept;
+
+    // Asks the database: false means that at least one is lost, and lost() has fired.
+    [[nodiscard]] bool verify();
+    // See lease::verify_in; one statement for all keys.
+    void verify_in(transaction_ref tx);
+
+    // Gives all keys back. `released`: all were ours until now; `not_held`: at least one was not.
+    release_outcome release();
+
+    class implementation;  // private: src/lock/multi_lease.hpp
+    explicit multi_lease(std::shared_ptr<implementation> held) noexcept;
+
+private:
+    std::shared_ptr<implementation> held_;
+};
+
+// What a try brings: a lease on all keys, or who holds the first busy one.
+class [[nodiscard]] multi_acquisition {
+public:
+    explicit multi_acquisition(multi_lease granted) : lease_(std::move(granted)) {}
+    explicit multi_acquisition(std::optional<lock_info> holder) : holder_(std::move(holder)) {}
+
+    explicit operator bool() const noexcept { return lease_.has_value(); }
+    multi_lease& operator*() & { return lease_.value(); }
+    multi_lease&& operator*() && { return std::move(lease_).value(); }
+    multi_lease* operator->() { return &lease_.value(); }
+    const std::optional<lock_info>& holder() const noexcept { return holder_; }
+
+private:
+    std::optional<multi_lease> lease_;
+    std::optional<lock_info> holder_;
+};
+
+class multi_lock {
+public:
+    static constexpr std::size_t keys_max = 100;
+
+    // In any order; a key named twice is one key.
+    multi_lock(session& within, std::vector<key> keys, multi_lock_settings settings = {});
+    multi_lock(multi_lock&&) noexcept;
+    multi_lock& operator=(multi_lock&&) noexcept;
+    ~multi_lock();
+
+    // Asks once.
+    multi_acquisition try_acquire();
+    // Waits, as long as it takes; empty only when `cancel` was requested.
+    multi_acquisition acquire(std::stop_token cancel = {});
+    // Waits at most so long; zero or less asks once.
+    multi_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    multi_acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
+
+    const std::vector<key>& keys() const noexcept;
+
+    class implementation;  // private: src/lock/multi_lock.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

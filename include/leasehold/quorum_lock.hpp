@@ -1,0 +1,159 @@
+#pragma once
+// A mutex that stands on the majority of several independent databases, and so outlives any
+// minority of them. Engines may be mixed.
+//
+//   leasehold::quorum servers{{one, two, three}, {.server_timeout = 500ms}};
+//   leasehold::quorum_lock leader{servers, "leader"};
+//   if (auto held = leader.acquire_for(10s)) work_until(held->lost());
+//
+// | of N servers …                   | try_acquire()                                          |
+// |----------------------------------|--------------------------------------------------------|
+// | a majority grants in time        | a lease, with a token for each that did                |
+// | less: busy, silent or failing    | empty, and how many of which; everything is given back |
+// | one answers after server_timeout | counts as silent; what it granted is given back        |
+//
+// | a quorum_lease is …                | lost() | becomes                                      |
+// |------------------------------------|--------|----------------------------------------------|
+// | held: a majority of grants is live | quiet  | lost when the last grant above a minority is |
+// | lost                               | fired  | released: the rest is given back             |
+// | released                           | fired  | –                                            |
+//
+// Promises: while a quorum lease is live no other one is granted the key, because two majorities
+// share a server, and each server keeps its word: by its own clock alone, across restarts, and with
+// a commit that is durable before it is answered. lost() fires before that can change. A lease is
+// believed for ttl - elapsed - drift, where drift is Redlock's ttl / 100 + 2 ms or the session's
+// `margin`, whichever is longer: its deadline is that of the majority, counted from before each
+// request was sent, and moves on with the heartbeats. A server that does not answer delays a try by
+// server_timeout at most, and once more where what others granted has to be given back.
+// Does not promise: a proof. verify_in on one server's lease proves that server's grant and no
+// more: another majority may have formed without it. Nor a single fencing token: tokens of
+// different servers do not compare. A resource can refuse late writers all the same: let it keep
+// the highest token of *each* server (a fence_guard resource per server) and refuse a holder that
+// shows a lower one for any. A later holder has a server in common with every earlier one, and
+// there its token is greater.
+// A server that loses committed transactions (asynchronous fail-over) breaks all of it.
+//
+// Threads: quorum and quorum_lock are safe; a quorum_lease: one thread at a time, but lost() and
+// held_locally() from any. One background thread per server, beside those of its session.
+// Errors: invalid_argument for a bad setting, no server, and for the same database named twice,
+// which is noticed as soon as both answer. An even number of servers is a warning to the observer
+// of the first: it survives no more failures than one less. Servers that fail are no exception.
+// After Antirez, "Distributed locks with Redis" (Redlock), and Kleppmann's critique of it.
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct quorum_settings {
+    session_settings session{};  // on each server; margin is raised to the drift, see above
+    // How long one server may take for one request, connecting included: 10 ms to a third of ttl.
+    std::chrono::milliseconds server_timeout{1000};
+    std::chrono::milliseconds poll_min{20};   // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{500};  // poll_min to 1 h
+};
+
+// The servers, with one session on each, opened when it can be and again when it was lost.
+class quorum {
+public:
+    // Waits for each server to answer, at most server_timeout; those that do not are tried again
+    // whenever they are needed. The destructor waits for requests under way, as long as the
+    // time-outs of each database allow.
+    explicit quorum(std::vector<database> servers, quorum_settings settings = {});
+    quorum(quorum&&) noexcept;
+    quorum& operator=(quorum&&) noexcept;
+    ~quorum();
+
+    std::size_t size() const noexcept;
+    std::size_t majority() const noexcept { return size() / 2 + 1; }
+
+    class implementation;  // private: src/lock/quorum.hpp
+    const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+class quorum_lease {
+public:
+    quorum_lease(quorum_lease&&) noexcept;
+    quorum_lease& operator=(quorum_lease&&) noexcept;
+    // Releases on every server; never throws.
+    ~quorum_lease();
+
+    // Of each server, in the order they were given; nothing where it did not grant.
+    const std::vector<std::optional<fencing_token>>& tokens() const noexcept;
+    // How many grants are believed in now.
+    std::size_t held_count() const noexcept;
+
+    // Fires when less than a majority is left, or it was released.
+    std::stop_token lost() const noexcept;
+    bool held_locally() const noexcept;
+    // Until when a majority may be believed in, if no further heartbeat succeeds.
+    local_clock::time_point deadline() const noexcept;
+
+    // Asks all servers: whether a majority says that it is still held.
+    [[nodiscard]] bool verify();
+    // `released`: by every server that had granted it; `unknown`: one did not answer in time, and
+    // is asked again in the background; `not_held`: one had lost it before.
+    release_outcome release();
+
+    class implementation;  // private: src/lock/quorum_lock.cpp
+    explicit quorum_lease(std::shared_ptr<implementation> held) noexcept;
+
+private:
+    std::shared_ptr<implementation> held_;
+};
+
+// What a try brought: a lease, or how the servers answered.
+class [[nodiscard]] quorum_acquisition {
+public:
+    struct answers {
+        std::size_t granted = 0;
+        std::size_t busy = 0;
+        std::size_t failed = 0;             // or silent
+        std::vector<std::string> problems;  // one line for each that failed
+    };
+
+    quorum_acquisition(std::optional<quorum_lease> granted, answers given)
+        : lease_(std::move(granted)), answers_(std::move(given)) {}
+
+    explicit operator bool() const noexcept { return lease_.has_value(); }
+    quorum_lease& operator*() & { return lease_.value(); }
+    quorum_lease&& operator*() && { return std::move(lease_).value(); }
+    quorum_lease* operator->() { return &lease_.value(); }
+    const answers& servers() const noexcept { return answers_; }
+
+private:
+    std::optional<quorum_lease> lease_;
+    answers answers_;
+};
+
+class quorum_lock {
+public:
+    quorum_lock(quorum& of, key name);
+
+    // Asks every server once.
+    quorum_acquisition try_acquire();
+    // Waits, as long as it takes; empty only when `cancel` was requested.
+    quorum_acquisition acquire(std::stop_token cancel = {});
+    // Waits at most so long, and a last try.
+    quorum_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+
+    const leasehold::key& key() const noexcept { return name_; }
+
+private:
+    std::shared_ptr<quorum::implementation> servers_;
+    leasehold::key name_;
+};
+
+}  // namespace leasehold

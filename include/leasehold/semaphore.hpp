@@ -1,0 +1,77 @@
+#pragma once
+// A number of permits that all processes share: at most so many at once, each permit a lease.
+//
+//   leasehold::semaphore licences{session, "licences/cad", 5};
+//   if (auto two = licences.acquire_for(2, 30s)) render(two->lost());
+//
+// | permits in use (of live holders) | try_acquire(n)              | release of n permits |
+// |----------------------------------|-----------------------------|----------------------|
+// | at most permits - n              | a lease on all n, token + 1 | n less in use        |
+// | more                             | busy, none of them taken    | n less in use        |
+// | any, and n > permits or n < 1    | invalid_argument            | –                    |
+//
+// Promises: never more permits in use than there are. Several are acquired at once or not at all,
+// and released together. What a crashed process had is free again when its session's TTL has
+// passed, without any clean-up running; a paused one cannot commit past the loss of its permits
+// under verify_in(tx). Tokens grow with every grant. A refused try writes nothing.
+// Does not promise: an order among those who wait; who wants many permits can be overtaken for ever
+// by those who want few.
+//
+// The number of permits belongs to the key as long as anybody holds one: a program that names
+// another gets invalid_argument, and both numbers. Once nobody holds any it may change.
+// Waiting asks again at jittered intervals, and ends early with session_lost.
+// Source: Dijkstra, "Cooperating sequential processes" (1965), with leased permits as Redisson's
+// RPermitExpirableSemaphore has them.
+//
+// Threads: distinct objects, safe; one semaphore object, safe.
+// Errors: invalid_argument as above, for a bad key or setting, and where the key is in use as
+// another kind; otherwise what the database says.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct semaphore_settings {
+    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+};
+
+class semaphore {
+public:
+    static constexpr std::int64_t permits_max = 1'000'000'000;
+
+    // How many permits there are: 1 to permits_max, the same in every program.
+    semaphore(
+        session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings = {}
+    );
+    semaphore(semaphore&&) noexcept;
+    semaphore& operator=(semaphore&&) noexcept;
+    ~semaphore();
+
+    // So many permits in one lease, 1 to permits(). try_acquire asks once; acquire() waits as long
+    // as it takes and is empty only when `cancel` was requested; the others wait at most so long.
+    acquisition try_acquire(std::int64_t wanted = 1);
+    acquisition acquire(std::int64_t wanted = 1, std::stop_token cancel = {});
+    acquisition acquire_for(
+        std::int64_t wanted, std::chrono::nanoseconds patience, std::stop_token cancel = {}
+    );
+    acquisition acquire_until(
+        std::int64_t wanted, local_clock::time_point deadline, std::stop_token cancel = {}
+    );
+
+    std::int64_t permits() const noexcept;
+    const leasehold::key& key() const noexcept;
+
+    class implementation;  // private: src/lock/semaphore.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,81 @@
+#pragma once
+// A shared mutex in the shape of the standard library, so that std::shared_lock works, and
+// std::unique_lock, too.
+//
+//   leasehold::lockable_shared_mutex prices{session, "prices"};
+//   std::shared_lock reading{prices, 5s};  // SharedLockable and SharedTimedLockable
+//   if (reading && prices.held_locally()) print(load_prices());
+//
+// | this object … | lock, try_lock | lock_shared, try_… | unlock        | unlock_shared |
+// |---------------|----------------|--------------------|---------------|---------------|
+// | has nothing   | exclusive      | shared             | no effect     | no effect     |
+// | has one       | undefined      | undefined          | has nothing   | has nothing   |
+//
+// A guard cannot report loss: owns_lock() only means "was granted once". Ask lost(), or use
+// leasehold::shared_mutex, whose leases say more, and can be upgraded.
+//
+// Promises: those of leasehold::shared_mutex. unlock() and unlock_shared() never throw; what they
+// met goes to the observer. Errors: lock() and lock_shared() throw what the mutex throws.
+//
+// Threads: one object is one agent: at most one hold at a time, shared or not; threads that read
+// beside each other have an object each. Unlock from any thread.
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+#include "leasehold/shared_mutex.hpp"
+
+namespace leasehold {
+
+class lockable_shared_mutex {
+public:
+    lockable_shared_mutex(session& within, key name, shared_mutex_settings settings = {});
+
+    void lock();
+    bool try_lock();
+    void unlock() noexcept;
+
+    void lock_shared();
+    bool try_lock_shared();
+    void unlock_shared() noexcept { unlock(); }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
+        return keep(mutex_.acquire_for(std::chrono::ceil<std::chrono::nanoseconds>(patience)));
+    }
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+        return try_lock_for(deadline - Clock::now());
+    }
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
+        const auto limit = std::chrono::ceil<std::chrono::nanoseconds>(patience);
+        return keep(mutex_.acquire_shared_for(limit));
+    }
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+        return try_lock_shared_for(deadline - Clock::now());
+    }
+
+    // False when nothing is locked, or the lease is lost.
+    bool held_locally() const;
+    // Of the current lock; a token that never fires where nothing is locked.
+    std::stop_token lost() const;
+    // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
+    template <class Use>
+    auto with_lease(Use&& use) {
+        const std::lock_guard guard{held_mutex_};
+        return std::forward<Use>(use)(locked());
+    }
+
+private:
+    bool keep(acquisition got);
+    lease& locked();
+
+    shared_mutex mutex_;
+    mutable std::mutex held_mutex_;
+    std::optional<lease> held_;
+};
+
+}  // namespace leasehold

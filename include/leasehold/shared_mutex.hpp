@@ -1,0 +1,111 @@
+#pragma once
+// A mutex that many may hold for reading and one for writing, across processes.
+//
+//   leasehold::shared_mutex prices{session, "prices"};
+//   if (auto reading = prices.acquire_shared_for(5s)) print(load_prices());
+//   if (auto writing = prices.acquire_for(5s)) store(prices_of_today(), writing->token());
+//
+// | the key is held …           | shared | upgradeable | exclusive | upgrade of the upgradeable |
+// |-----------------------------|--------|-------------|-----------|----------------------------|
+// | by nobody, or by the dead   | yes    | yes         | yes       | –                          |
+// | shared, by any number       | yes    | yes         | busy      | busy until they have gone  |
+// | upgradeable, by one         | yes    | busy        | busy      | exclusive, a new token     |
+// | exclusive, by one           | busy   | busy        | busy      | –                          |
+// | and somebody waits to write | busy   | busy        | as above  | as above                   |
+//
+// | a lease that is … | upgrade                      | downgrade          | release         |
+// |-------------------|------------------------------|--------------------|-----------------|
+// | shared            | invalid_argument             | stays as it is     | one reader less |
+// | upgradeable       | another lease; this is spent | shared, same token | the same        |
+// | exclusive         | invalid_argument             | shared, same token | free            |
+// | lost or released  | lease_lost                   | lease_lost         | not_held        |
+//
+// Promises: while an exclusive lease is live nobody else has any, and while any other is, nobody
+// has an exclusive one. Tokens grow with every grant, across readers and writers: whoever writes
+// has a greater token than all who read or wrote before. Each lease ends alone when its session
+// dies. verify_in(tx) of a shared lease keeps writers out until the transaction ends, and lets
+// other readers on. A refused try writes nothing.
+// A waiting writer (acquire, acquire_for, upgrade_for; not try_acquire) is not starved: new readers
+// are refused until it is granted or gives up. It says so in a row that lives with its session.
+// An upgrade takes a new token, because others have read under later ones since; while it waits it
+// keeps the hold it has. A downgrade is atomic: no writer gets in between.
+//
+// Does not promise: an order among waiting writers, or among readers. Whoever holds it shared and
+// asks for it shared again, while a writer waits for the first to end, waits for itself. Two shared
+// holders cannot both become writers without letting go: only the upgradeable one can, so take
+// that one where reading may turn into writing. Where the answer to an upgrade is lost and cannot
+// be asked for, the hold it started from is given up, too.
+//
+// Waiting asks again at jittered intervals, and ends early with session_lost.
+// Source: Courtois, Heymans and Parnas, "Concurrent Control with Readers and Writers" (1971), whose
+// second problem is that of writers who are not starved; leases instead of their counters.
+//
+// Threads: distinct objects, safe; one object, safe; one lease, one thread at a time.
+// Errors: invalid_argument for a bad key or setting, and where the key is in use as another kind;
+// otherwise what the database says.
+#include <chrono>
+#include <memory>
+#include <stop_token>
+
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+struct shared_mutex_settings {
+    std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
+    std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+};
+
+class shared_mutex {
+public:
+    shared_mutex(session& within, leasehold::key name, shared_mutex_settings settings = {});
+    shared_mutex(shared_mutex&&) noexcept;
+    shared_mutex& operator=(shared_mutex&&) noexcept;
+    ~shared_mutex();
+
+    // For writing. try_… asks once; acquire() waits as long as it takes and is empty only when
+    // `cancel` was requested; the others wait at most so long, and zero or less asks once.
+    acquisition try_acquire();
+    acquisition acquire(std::stop_token cancel = {});
+    acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
+
+    // For reading.
+    acquisition try_acquire_shared();
+    acquisition acquire_shared(std::stop_token cancel = {});
+    acquisition acquire_shared_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    acquisition acquire_shared_until(local_clock::time_point deadline, std::stop_token cancel = {});
+
+    // For reading now and perhaps writing later; one at a time.
+    acquisition try_acquire_upgradeable();
+    acquisition acquire_upgradeable(std::stop_token cancel = {});
+    acquisition acquire_upgradeable_for(
+        std::chrono::nanoseconds patience, std::stop_token cancel = {}
+    );
+    acquisition acquire_upgradeable_until(
+        local_clock::time_point deadline, std::stop_token cancel = {}
+    );
+
+    // From upgradeable to exclusive. Where it succeeds `from` is spent, its lost() fires, and the
+    // lease in the answer takes its place; where not, `from` is as it was. Commit what proved
+    // `from` first.
+    acquisition try_upgrade(lease& from);
+    acquisition upgrade_for(
+        lease& from, std::chrono::nanoseconds patience, std::stop_token cancel = {}
+    );
+
+    // From exclusive or upgradeable to shared: the same lease, the same token. Commit what proved
+    // it first. Throws lease_lost where it is not held any more.
+    void downgrade(lease& held);
+
+    const leasehold::key& key() const noexcept;
+
+    class implementation;  // private: src/lock/shared_mutex.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,326 @@
+#pragma once
+// Keys that several can hold, on PostgreSQL. The rules these statements follow: lock_store.cpp.
+//
+// A grant reads the gate and the holders in one snapshot and then counts on the gate's fence, on
+// condition that the gate is still as it was read: any grant since has moved it on, and the whole
+// statement is asked again with a new snapshot. So no transaction is left open between two round
+// trips, in which a paused process would keep everybody out.
+// Order of locks: session rows and rows of the dead (both SKIP LOCKED), then the other holder rows,
+// then the gate. What waits for a holder row has no gate. A query of WITH goes only as far as it is
+// asked, materialised or not: EXISTS takes its first row and leaves the others for after the gate.
+// So what must be locked before is counted.
+#include <string_view>
+
+namespace leasehold::postgres_dialect::holder_texts {
+
+// $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
+// way to, $10 token of the hold in place or null.
+//
+// me:       as in lock_store.cpp: the snapshot, against the time the statement came in.
+// others:   the snapshot. Who looks dead here is not counted in `verdict`, which may only refuse.
+// verdict:  a holder_status. 1 is a question so far.
+// dead:     the proof, and only where it is needed: nothing is locked where the answer is no. A
+//           heartbeat or a proof in flight is skipped, and who has it counts as alive in
+//           `left_over`. The holder row comes first, so that nothing is written to the session row
+//           of one whose proof is open: the two are locked in the order of their clauses.
+// own:      locked before the gate, because force_release has the rows first; waits for proofs of
+//           the caller's own. Nothing where there is no row yet. Asked for by `may` in any case.
+// taken:    counts on what `gate` was. A newer version has another fence, kind or count: no row.
+//           Who queues changes none of these, so tickets are asked of the newest version.
+// mark,
+// made:     as in lock_store.cpp.
+// Indexes: the primary keys.
+inline constexpr std::string_view try_acquire_sql = R"sql(
+WITH me AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
+), gate AS MATERIALIZED (
+    SELECT l.fence, l.kind, l.capacity, l.arrived,
+           l.owner IS NOT NULL OR l.arrived > 0 OR (l.kind <> $5 AND l.last_ticket <> 0) AS is_taken
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1
+), others AS MATERIALIZED (
+    SELECT h.owner, h.session_id, h.node_info, h.mode, h.permits, h.fence, h.granted_at,
+           s.expires_at, coalesce(s.expires_at <= clock_timestamp(), false) AS looks_dead
+      FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+     WHERE h.lock_key = $1 AND h.owner <> $2
+), alive AS MATERIALIZED (
+    SELECT coalesce(sum(permits), 0)::bigint AS permits, coalesce(bit_or(mode), 0) AS modes,
+           coalesce(bool_or(fence > 0), false) AS has_holders
+      FROM others
+     WHERE NOT looks_dead
+), verdict AS MATERIALIZED (
+    SELECT CASE
+               WHEN NOT EXISTS (SELECT FROM me) THEN 3
+               WHEN (g.is_taken OR a.has_holders) AND g.kind <> $5 THEN 4
+               WHEN (g.is_taken OR a.has_holders) AND g.capacity <> $8 THEN 5
+               WHEN $10::bigint IS NOT NULL AND NOT EXISTS (
+                   SELECT FROM {prefix}holder
+                    WHERE lock_key = $1 AND owner = $2 AND fence = $10) THEN 6
+               WHEN a.permits + coalesce(g.arrived, 0) + $7::bigint > $8::bigint
+                   OR (a.modes::int & $9::int) <> 0 THEN 2
+               ELSE 1
+           END AS status
+      FROM alive a LEFT JOIN gate g ON true
+), dead AS MATERIALIZED (
+    SELECT h.owner
+      FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+     WHERE h.lock_key = $1 AND h.owner <> $2 AND s.expires_at <= clock_timestamp()
+       AND (SELECT status FROM verdict) = 1
+       FOR UPDATE OF h SKIP LOCKED
+       FOR SHARE OF s SKIP LOCKED
+), own AS MATERIALIZED (
+    SELECT h.fence
+      FROM {prefix}holder h
+     WHERE h.lock_key = $1 AND h.owner = $2 AND (SELECT status FROM verdict) = 1
+       FOR UPDATE OF h
+), left_over AS MATERIALIZED (
+    SELECT coalesce(sum(permits), 0)::bigint AS permits, coalesce(bit_or(mode), 0) AS modes,
+           coalesce(bool_or(fence > 0), false) AS has_holders
+      FROM others
+     WHERE owner NOT IN (SELECT owner FROM dead)
+), may AS MATERIALIZED (
+    SELECT o.permits, o.has_holders
+      FROM left_over o CROSS JOIN (SELECT max(fence) AS fence FROM own) AS mine
+     WHERE (SELECT status FROM verdict) = 1
+       AND (o.modes::int & $9::int) = 0
+       AND ($10::bigint IS NULL OR mine.fence = $10)
+), taken AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, kind = $5, capacity = $8, node_info = $4,
+           changed_at = clock_timestamp()
+      FROM gate, may
+     WHERE l.lock_key = $1
+       AND l.fence = gate.fence AND l.kind = gate.kind AND l.arrived = gate.arrived
+       AND l.owner IS NULL
+       AND may.permits + l.arrived + $7::bigint <= $8::bigint
+       AND (l.kind = $5 OR l.last_ticket = 0)
+       AND (NOT may.has_holders OR (gate.kind = $5 AND gate.capacity = $8))
+    RETURNING l.fence, CASE current_setting('synchronous_commit')
+        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+), mark AS MATERIALIZED (
+    SELECT m.fence
+      FROM {prefix}fence_mark m, may
+     WHERE m.id = 1 AND NOT EXISTS (SELECT FROM gate) AND may.permits + $7::bigint <= $8::bigint
+       FOR SHARE OF m
+), made AS (
+    INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at, kind,
+                              capacity)
+    SELECT $1, mark.fence + 1, $4, 0, clock_timestamp(), $5, $8
+      FROM mark
+    ON CONFLICT (lock_key) DO NOTHING
+    RETURNING fence, CASE current_setting('synchronous_commit')
+        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+), counted AS MATERIALIZED (
+    SELECT fence FROM taken UNION ALL SELECT fence FROM made
+), granted AS (
+    INSERT INTO {prefix}holder AS h (lock_key, owner, session_id, mode, permits, fence, node_info,
+                                     granted_at)
+    SELECT $1, $2, $3, $6, $7, counted.fence, $4, clock_timestamp()
+      FROM counted
+    ON CONFLICT (lock_key, owner) DO UPDATE
+       SET mode = excluded.mode, permits = excluded.permits, fence = excluded.fence,
+           granted_at = excluded.granted_at
+    RETURNING h.fence
+), buried AS (
+    DELETE FROM {prefix}holder AS h
+     USING dead
+     WHERE h.lock_key = $1 AND h.owner = dead.owner AND EXISTS (SELECT FROM counted)
+)
+SELECT (SELECT fence FROM granted), verdict.status, gate.kind, gate.capacity,
+       first.fence, first.owner, first.session_id, first.node_info, first.mode, first.permits,
+       (extract(epoch FROM clock_timestamp() - first.granted_at) * 1000000)::bigint,
+       (extract(epoch FROM first.expires_at - clock_timestamp()) * 1000000)::bigint,
+       gate.fence, gate.arrived
+  FROM verdict
+  LEFT JOIN gate ON true
+  LEFT JOIN LATERAL (
+      SELECT * FROM others o WHERE NOT o.looks_dead AND o.fence > 0 ORDER BY o.fence LIMIT 1
+  ) AS first ON true)sql";
+
+// $1 key, $2 owner. A plain read.
+inline constexpr std::string_view look_sql = R"sql(
+SELECT mode, fence FROM {prefix}holder WHERE lock_key = $1 AND owner = $2)sql";
+
+// $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. Why the commit is asynchronous:
+// release_sql of lock_store.cpp; who was granted something since counts on another row, but has
+// flushed what came before it. Not so a place at a barrier: who gave one up must not find itself
+// passed after a crash.
+inline constexpr std::string_view release_sql = R"sql(
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING CASE
+    WHEN (SELECT kind FROM {prefix}lock WHERE lock_key = $1) IS DISTINCT FROM 5
+        THEN set_config('synchronous_commit', 'off', true)
+    WHEN current_setting('synchronous_commit') = 'off'
+        THEN set_config('synchronous_commit', 'on', true) END)sql";
+
+inline constexpr std::string_view release_owner_sql = R"sql(
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2)sql";
+
+// $1 key, $2 owner, $3 token; in the caller's transaction. See prove_sql of lock_store.cpp: FOR
+// SHARE keeps out whoever would remove the row, which each who takes its place must do.
+inline constexpr std::string_view prove_sql = R"sql(
+SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE)sql";
+
+// $1 key, $2 owner, $3 token. One statement for each hold; asked only when something happened.
+inline constexpr std::string_view is_held_sql = R"sql(
+SELECT 1
+  FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+ WHERE h.lock_key = $1 AND h.owner = $2 AND h.fence = $3
+   AND (s.id IS NULL OR s.expires_at > clock_timestamp()))sql";
+
+// $1 key, $2 owner, $3 session, $4 node_info. Asynchronous: a wish that a crash forgets only keeps
+// its owner from being preferred.
+inline constexpr std::string_view announce_sql = R"sql(
+INSERT INTO {prefix}holder AS h (lock_key, owner, session_id, mode, permits, fence, node_info,
+                                 granted_at)
+SELECT $1, $2, s.id, 8, 0, 0, $4, clock_timestamp()
+  FROM {prefix}session s
+ WHERE s.id = $3 AND s.expires_at > statement_timestamp()
+ON CONFLICT (lock_key, owner) DO UPDATE SET mode = h.mode | 8
+RETURNING set_config('synchronous_commit', 'off', true))sql";
+
+// $1 key, $2 owner. Two different rows at most, so the two cannot disturb each other.
+inline constexpr std::string_view withdraw_sql = R"sql(
+WITH wish AS (
+    DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = 0
+)
+UPDATE {prefix}holder SET mode = mode & ~8 WHERE lock_key = $1 AND owner = $2 AND fence > 0)sql";
+
+// $1 key, $2 owner, $3 token, $4 mode, $5 permits. Durable: others count on it.
+inline constexpr std::string_view reduce_sql = R"sql(
+UPDATE {prefix}holder SET mode = $4, permits = $5
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING 1, CASE current_setting('synchronous_commit')
+    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+
+// $1 key, $2 owner, $3 token. The holder row first, then the gate. Both or neither: an arrival has
+// the place of its participant.
+inline constexpr std::string_view arrive_sql = R"sql(
+WITH gone AS (
+    DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 RETURNING 1
+)
+UPDATE {prefix}lock
+   SET arrived = arrived + 1, changed_at = clock_timestamp()
+ WHERE lock_key = $1 AND EXISTS (SELECT FROM gone)
+RETURNING arrived, CASE current_setting('synchronous_commit')
+    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+
+// $1 key.
+inline constexpr std::string_view tally_sql = R"sql(
+SELECT l.kind, l.capacity, l.arrived,
+       (SELECT count(*)
+          FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+         WHERE h.lock_key = l.lock_key AND h.fence > 0
+           AND (s.id IS NULL OR s.expires_at > clock_timestamp()))
+  FROM {prefix}lock l
+ WHERE l.lock_key = $1)sql";
+
+// $1 key. Counts on the gate as try_acquire_sql does: of several who find the phase complete one
+// moves it on, and the others no longer find it so. `complete` is the snapshot, and may only
+// refuse, so that nothing is locked then. Who gives up does not touch the gate: what decides is
+// the places that are still there when they are locked, in the order of force_release_sql.
+inline constexpr std::string_view pass_sql = R"sql(
+WITH gate AS MATERIALIZED (
+    SELECT fence, capacity FROM {prefix}lock WHERE lock_key = $1
+), complete AS MATERIALIZED (
+    SELECT sum(h.permits) = (SELECT capacity FROM gate) AS is_so
+      FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+     WHERE h.lock_key = $1 AND (s.id IS NULL OR s.expires_at > clock_timestamp())
+), here AS MATERIALIZED (
+    SELECT h.owner, h.permits
+      FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+     WHERE h.lock_key = $1 AND h.permits > 0 AND (SELECT is_so FROM complete)
+       AND (s.id IS NULL OR s.expires_at > clock_timestamp())
+     ORDER BY h.owner
+       FOR UPDATE OF h
+), next AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, changed_at = clock_timestamp()
+      FROM gate
+     WHERE l.lock_key = $1 AND l.fence = gate.fence AND gate.capacity > 0
+       AND gate.capacity = (SELECT sum(permits) FROM here)
+    RETURNING l.fence, CASE current_setting('synchronous_commit')
+        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+)
+UPDATE {prefix}holder AS h
+   SET mode = 16, permits = 0, fence = next.fence
+  FROM here, next
+ WHERE h.lock_key = $1 AND h.owner = here.owner
+RETURNING 1)sql";
+
+#define HOLDER_COLUMNS                                                                \
+    "h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, "    \
+    "(extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint, "      \
+    "(extract(epoch FROM s.expires_at - clock_timestamp()) * 1000000)::bigint, "      \
+    "coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1) " \
+    "FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id "       \
+    "WHERE h.fence > 0 AND (s.id IS NULL OR s.expires_at > clock_timestamp()) "
+
+// $1 key. A range of the primary key.
+inline constexpr std::string_view holders_sql =
+    "SELECT " HOLDER_COLUMNS "AND h.lock_key = $1 ORDER BY h.fence, h.owner";
+
+// $1 prefix, $2 the first name after all that have it, $3 after, $4 the owner after, $5 limit.
+inline constexpr std::string_view list_sql =
+    "SELECT " HOLDER_COLUMNS
+    "AND h.lock_key >= $1 AND h.lock_key < $2 AND (h.lock_key, h.owner) > ($3, $4) "
+    "ORDER BY h.lock_key, h.owner LIMIT $5";
+
+// $1 key. The holder rows first, in one order, waiting for proofs; then the gate. What is granted
+// between this snapshot and the gate's turn stays: it is younger than the wish to free the key.
+inline constexpr std::string_view force_release_sql = R"sql(
+WITH locked AS MATERIALIZED (
+    SELECT h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, h.granted_at
+      FROM {prefix}holder h
+     WHERE h.lock_key = $1
+     ORDER BY h.owner
+       FOR UPDATE OF h
+), freed AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, arrived = 0, changed_at = clock_timestamp()
+      FROM (SELECT count(*) AS number FROM locked) AS holders
+     WHERE l.lock_key = $1 AND l.owner IS NULL AND (l.arrived > 0 OR holders.number > 0)
+    RETURNING l.kind, CASE current_setting('synchronous_commit')
+        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+), told AS (
+    UPDATE {prefix}session AS s
+       SET notices = s.notices + 1
+     WHERE s.id IN (SELECT session_id FROM locked) AND EXISTS (SELECT FROM freed)
+), removed AS (
+    DELETE FROM {prefix}holder AS h
+     USING locked
+     WHERE h.lock_key = $1 AND h.owner = locked.owner AND EXISTS (SELECT FROM freed)
+)
+SELECT h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits,
+       (extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint,
+       (extract(epoch FROM s.expires_at - clock_timestamp()) * 1000000)::bigint,
+       coalesce((SELECT kind FROM freed), 1)
+  FROM locked h LEFT JOIN {prefix}session s ON s.id = h.session_id
+ WHERE h.fence > 0 AND (s.id IS NULL OR s.expires_at > clock_timestamp())
+ ORDER BY h.fence, h.owner)sql";
+
+// $1 limit. As free_locks_of_the_dead_sql of upkeep_store.cpp: proved dead, or without a session in
+// one snapshot that has the hold.
+inline constexpr std::string_view remove_dead_sql = R"sql(
+WITH dead AS MATERIALIZED (
+    SELECT h.lock_key, h.owner
+      FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+     WHERE s.expires_at <= clock_timestamp()
+     LIMIT $1::bigint
+       FOR SHARE OF s SKIP LOCKED
+       FOR UPDATE OF h SKIP LOCKED
+), orphaned AS MATERIALIZED (
+    SELECT h.lock_key, h.owner
+      FROM {prefix}holder h
+     WHERE NOT EXISTS (SELECT FROM {prefix}session s WHERE s.id = h.session_id)
+     LIMIT $1::bigint - (SELECT count(*) FROM dead)
+       FOR UPDATE OF h SKIP LOCKED
+), found AS MATERIALIZED (
+    SELECT lock_key, owner FROM dead UNION ALL SELECT lock_key, owner FROM orphaned
+)
+DELETE FROM {prefix}holder AS h
+ USING found
+ WHERE h.lock_key = found.lock_key AND h.owner = found.owner
+RETURNING set_config('synchronous_commit', 'off', true))sql";
+
+}  // namespace leasehold::postgres_dialect::holder_texts

@@ -1,0 +1,405 @@
+// The queue of a key on PostgreSQL. The rules these statements follow: lock_store.cpp.
+//
+// How a statement that hands over knows the whole queue although it may have waited for the lock
+// row after its snapshot was taken: each enqueue() raises the mark in the row it locks, and no mark
+// is given twice, so where the locked row has the mark of the snapshot's row nobody has queued in
+// between. Otherwise it changes nothing and is sent again. That some have left since does not
+// matter: their rows are gone or locked, and skipped.
+#include <array>
+#include <optional>
+
+#include "dialect/postgres/stores.hpp"
+#include "dialect/sql_text.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+// $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null.
+//
+// me:     as in try_acquire_sql.
+// locked: a proof may keep the row for long, so it is skipped rather than waited for.
+// marked: the newest version, which is locked. Asynchronous, like all of it: a waiter lost in a
+//         crash is found missing.
+// Whether the key looks takeable is asked of the locked version: who freed it before saw no mark.
+constexpr std::string_view enqueue_sql = R"sql(
+WITH me AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
+), seen AS MATERIALIZED (
+    SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = $1
+), locked AS MATERIALIZED (
+    SELECT l.lock_key, l.owner, l.session_id, l.expires_at, l.lock_delay
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.kind = 1 AND EXISTS (SELECT FROM me)
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), marked AS (
+    UPDATE {prefix}lock AS l
+       SET last_ticket = greatest(l.last_ticket + 1,
+                                  (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+      FROM locked
+     WHERE l.lock_key = locked.lock_key
+    RETURNING l.last_ticket, set_config('synchronous_commit', 'off', true)
+), queued AS (
+    INSERT INTO {prefix}waiter (lock_key, ticket, owner, session_id, node_info, hold_at_most,
+                                lock_delay, metadata, queued_at)
+    SELECT $1, marked.last_ticket, $2, $3, $4, $5::bigint, $6::bigint, $7, clock_timestamp()
+      FROM marked
+    RETURNING ticket
+)
+SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM seen),
+       (SELECT coalesce(locked.owner IS NULL
+                   OR coalesce(locked.expires_at, s.expires_at)
+                      + locked.lock_delay * interval '1 microsecond' <= clock_timestamp(), false)
+          FROM locked LEFT JOIN {prefix}session s ON s.id = locked.session_id))sql";
+
+// The two ways to lock the row; pass_on_sql goes on from there. seen: the mark in the snapshot.
+// $1 key, $2 owner, $3 token. Waits for proofs of the same hold.
+constexpr std::string_view lock_own_sql = R"sql(
+WITH seen AS MATERIALIZED (
+    SELECT l.last_ticket FROM {prefix}lock l WHERE l.lock_key = $1
+), locked AS MATERIALIZED (
+    SELECT l.lock_key, l.last_ticket
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       FOR NO KEY UPDATE OF l
+))sql";
+
+// $1 key. dead: the proof of try_acquire_sql. Waits for nobody.
+constexpr std::string_view lock_takeable_sql = R"sql(
+WITH seen AS MATERIALIZED (
+    SELECT l.last_ticket FROM {prefix}lock l WHERE l.lock_key = $1
+), dead AS MATERIALIZED (
+    SELECT l.lock_key, l.last_ticket
+      FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
+     WHERE l.lock_key = $1 AND l.kind = 1
+       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       FOR SHARE OF s SKIP LOCKED
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), open AS MATERIALIZED (
+    SELECT l.lock_key, l.last_ticket
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.kind = 1
+       AND (l.owner IS NULL
+            OR l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp())
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), locked AS MATERIALIZED (
+    SELECT lock_key, last_ticket FROM dead
+    UNION ALL SELECT lock_key, last_ticket FROM open
+))sql";
+
+// sure:    see the head of this file.
+// next:    the first waiter alive in the snapshot, by the time it was taken at (see `me`), and not
+//          just leaving. One that dies during the wait gets a key anybody may take from it.
+// late:    those before it whose session is proved dead; who only looks dead is passed over.
+// gone:    those before it whose session is not there any more: one snapshot that has the waiter
+//          and not its session is proof, because the session was there first.
+// removed: rows that are locked, or for ever dead.
+// given:   one update, whether there is a next or not; the fence is counted on the locked version.
+//          Durable, since it is a grant.
+// The mark goes where no other row is left in the snapshot.
+// Indexes: the primary keys.
+constexpr std::string_view pass_on_sql = R"sql(, sure AS MATERIALIZED (
+    SELECT locked.lock_key FROM locked JOIN seen ON seen.last_ticket = locked.last_ticket
+), next AS MATERIALIZED (
+    SELECT w.ticket, w.owner, w.session_id, w.node_info, w.hold_at_most, w.lock_delay, w.metadata
+      FROM sure
+      JOIN {prefix}waiter w ON w.lock_key = sure.lock_key
+      JOIN {prefix}session s ON s.id = w.session_id
+     WHERE s.expires_at > statement_timestamp()
+     ORDER BY w.ticket
+     LIMIT 1
+       FOR UPDATE OF w SKIP LOCKED
+), late AS MATERIALIZED (
+    SELECT w.ticket
+      FROM sure
+      JOIN {prefix}waiter w ON w.lock_key = sure.lock_key
+      JOIN {prefix}session s ON s.id = w.session_id
+     WHERE s.expires_at <= clock_timestamp()
+       AND w.ticket < coalesce((SELECT ticket FROM next), w.ticket + 1)
+       FOR SHARE OF s SKIP LOCKED
+), gone AS MATERIALIZED (
+    SELECT w.ticket
+      FROM sure JOIN {prefix}waiter w ON w.lock_key = sure.lock_key
+     WHERE NOT EXISTS (SELECT FROM {prefix}session s WHERE s.id = w.session_id)
+       AND w.ticket < coalesce((SELECT ticket FROM next), w.ticket + 1)
+), removed AS (
+    DELETE FROM {prefix}waiter AS w
+     USING sure
+     WHERE w.lock_key = sure.lock_key
+       AND (w.ticket IN (SELECT ticket FROM next) OR w.ticket IN (SELECT ticket FROM late)
+            OR w.ticket IN (SELECT ticket FROM gone))
+    RETURNING w.ticket
+), given AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + (SELECT count(*) FROM next),
+           owner = next.owner,
+           session_id = CASE WHEN next.hold_at_most IS NULL THEN next.session_id END,
+           node_info = coalesce(next.node_info, l.node_info),
+           reentrant_count = (SELECT count(*) FROM next),
+           changed_at = clock_timestamp(),
+           expires_at = clock_timestamp() + next.hold_at_most * interval '1 microsecond',
+           lock_delay = coalesce(next.lock_delay, 0),
+           metadata = next.metadata,
+           revocations = 0,
+           last_ticket = CASE WHEN EXISTS (
+               SELECT FROM {prefix}waiter w
+                WHERE w.lock_key = $1 AND w.ticket NOT IN (SELECT ticket FROM removed))
+               THEN l.last_ticket ELSE 0 END
+      FROM sure LEFT JOIN next ON true
+     WHERE l.lock_key = sure.lock_key
+    RETURNING l.fence, CASE WHEN l.owner IS NULL THEN set_config('synchronous_commit', 'off', true)
+        WHEN current_setting('synchronous_commit') = 'off'
+        THEN set_config('synchronous_commit', 'on', true) END
+)
+SELECT (SELECT count(*) FROM locked), (SELECT fence FROM given),
+       next.owner, next.session_id, next.hold_at_most
+  FROM (SELECT 1) AS always LEFT JOIN next ON true)sql";
+
+// $1 key, $2 ticket, $3 owner. Waits at most for a hand-over that is under way. Durable: one that
+// came back in a crash would be granted the key for as long as its session lives.
+constexpr std::string_view leave_sql = R"sql(
+DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3)sql";
+
+// $1 key, $2 owner. A range of the primary key: the queue of this key.
+constexpr std::string_view withdraw_sql = R"sql(
+DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2)sql";
+
+// The list of waiters stands between these two; each has a number, a key, an owner and a ticket.
+// Plain reads of one snapshot, by the clock. Indexes: primary keys, once per waiter.
+constexpr std::string_view look_head_sql = R"sql(
+SELECT asked.number, l.owner = asked.owner, l.fence,
+       (extract(epoch FROM l.expires_at - clock_timestamp()) * 1000000)::bigint,
+       w.ticket IS NOT NULL,
+       coalesce(l.owner IS NULL
+           OR coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond'
+              <= clock_timestamp(), false)
+  FROM (VALUES )sql";
+constexpr std::string_view look_tail_sql = R"sql(
+       ) AS asked (number, lock_key, owner, ticket)
+  JOIN {prefix}lock l ON l.lock_key = asked.lock_key
+  LEFT JOIN {prefix}session s ON s.id = l.session_id
+  LEFT JOIN {prefix}waiter w
+    ON w.lock_key = asked.lock_key AND w.ticket = asked.ticket AND w.owner = asked.owner)sql";
+
+// $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
+// none where its row has become a grant meanwhile, which makes its own session the holder. Reads
+// the queue table once per session found; there are as many rows as waiting calls.
+constexpr std::string_view circle_sql = R"sql(
+WITH RECURSIVE blocker (session_id) AS (
+    SELECT s.id FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
+      JOIN {prefix}waiter own ON own.lock_key = l.lock_key AND own.ticket = $3
+     WHERE l.lock_key = $1 AND s.expires_at > clock_timestamp()
+    UNION
+    SELECT s.id
+      FROM blocker b
+      JOIN {prefix}waiter w ON w.session_id = b.session_id
+      JOIN {prefix}lock l ON l.lock_key = w.lock_key
+      JOIN {prefix}session s ON s.id = l.session_id
+     WHERE s.expires_at > clock_timestamp()
+)
+SELECT 1 FROM blocker WHERE session_id = $2)sql";
+
+// $1 limit. Reads the lock table, once per clean-up.
+constexpr std::string_view find_unserved_sql = R"sql(
+SELECT l.lock_key
+  FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+ WHERE l.last_ticket <> 0 AND l.kind = 1
+   AND (l.owner IS NULL
+        OR coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond'
+           <= clock_timestamp())
+ LIMIT $1)sql";
+
+// $1 channel, $2 owner as text. A transaction of its own that waits for no flush: all that notify
+// commit one after the other, and would do so across their flushes.
+constexpr std::string_view ring_sql = R"sql(
+WITH asynchronously AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+SELECT pg_notify($1, $2) FROM asynchronously)sql";
+
+// The channel belongs to the tables: their name is cut to what a channel can be called.
+std::string channel_of(const table_names& names) {
+    constexpr std::size_t channel_size_max = 63;
+    return (names.schema + "." + names.prefix + "waiter").substr(0, channel_size_max);
+}
+
+value text_or_null(const std::string& text) {
+    if (text.empty()) return {};
+    return text;
+}
+value term_or_null(const std::optional<std::chrono::microseconds>& term) {
+    if (!term) return {};
+    return microseconds_of(*term);
+}
+
+class postgres_waiter_store final : public waiter_store {
+public:
+    explicit postgres_waiter_store(const table_names& names)
+        : channel_(channel_of(names)),
+          enqueue_(fill_in(enqueue_sql, names)),
+          hand_over_(fill_in(std::string{lock_own_sql}.append(pass_on_sql), names)),
+          serve_(fill_in(std::string{lock_takeable_sql}.append(pass_on_sql), names)),
+          leave_(fill_in(leave_sql, names)),
+          withdraw_(fill_in(withdraw_sql, names)),
+          circle_(fill_in(circle_sql, names)),
+          find_unserved_(fill_in(find_unserved_sql, names)) {
+        for (std::size_t index = 0; index < chunk_sizes.size(); ++index) {
+            look_[index] = fill_in(look_text(chunk_sizes[index]), names);
+        }
+    }
+
+    enqueue_result enqueue(connection& on, const acquire_request& wanted) override {
+        const parameters values{
+            bytes_of(wanted.key.name()),
+            bytes_of(wanted.owner),
+            bytes_of(wanted.session),
+            wanted.node_info,
+            term_or_null(wanted.hold_at_most),
+            microseconds_of(wanted.lock_delay),
+            text_or_null(wanted.metadata)};
+        const row found = on.execute(enqueue_, values).rows.at(0);
+        enqueue_result answer;
+        if (!found.is_null(2)) answer.kind = static_cast<lock_kind>(found.integer(2));
+        if (!found.is_null(0)) {
+            answer.status = enqueue_status::waiting;
+            answer.ticket = found.integer(0);
+            answer.looks_takeable = found.integer(3) != 0;
+        } else if (found.integer(1) == 0) {
+            answer.status = enqueue_status::session_ended;
+        } else if (answer.kind != lock_kind::mutex) {
+            answer.status = enqueue_status::wrong_kind;
+        }
+        return answer;
+    }
+
+    hand_over_result hand_over(connection& on, const hold& held) override {
+        return pass_on(
+            on,
+            hand_over_,
+            {bytes_of(held.key.name()), bytes_of(held.owner), value{held.token.number}},
+            held.key
+        );
+    }
+
+    hand_over_result serve(connection& on, const key& name) override {
+        return pass_on(on, serve_, {bytes_of(name.name())}, name);
+    }
+
+    bool leave(connection& on, const waiting& who) override {
+        const parameters values{bytes_of(who.key.name()), value{who.ticket}, bytes_of(who.owner)};
+        return on.execute(leave_, values).affected_rows > 0;
+    }
+
+    bool withdraw(connection& on, const key& name, const owner_id& owner) override {
+        return on.execute(withdraw_, {bytes_of(name.name()), bytes_of(owner)}).affected_rows > 0;
+    }
+
+    std::vector<look_result> look(connection& on, const std::vector<waiting>& who) override {
+        std::vector<look_result> answers(who.size());
+        for (std::size_t first = 0; first < who.size();) {
+            const std::size_t left = who.size() - first;
+            std::size_t index = 0;
+            while (index + 1 < chunk_sizes.size() && chunk_sizes[index] < left) ++index;
+            const std::size_t asked = std::min(left, chunk_sizes[index]);
+            parameters values;
+            values.reserve(chunk_sizes[index] * 3);
+            for (std::size_t number = 0; number < chunk_sizes[index]; ++number) {
+                // The last one fills up the chunk.
+                const waiting& each = who[first + std::min(number, asked - 1)];
+                const parameters one{
+                    bytes_of(each.key.name()), bytes_of(each.owner), value{each.ticket}};
+                values.insert(values.end(), one.begin(), one.end());
+            }
+            for (const row& each : on.execute(look_[index], values).rows) {
+                const auto number = static_cast<std::size_t>(each.integer(0));
+                answers[first + std::min(number, asked - 1)] = look_result_of(each);
+            }
+            first += asked;
+        }
+        return answers;
+    }
+
+    bool closes_a_circle(connection& on, const waiting& who, const session_id& own) override {
+        const parameters which{bytes_of(who.key.name()), bytes_of(own), who.ticket};
+        return !on.execute(circle_, which).rows.empty();
+    }
+
+    std::vector<key> find_unserved(connection& on, int limit) override {
+        std::vector<key> keys;
+        for (const row& each : on.execute(find_unserved_, {value{std::max(limit, 0)}}).rows) {
+            keys.emplace_back(each.bytes(0));
+        }
+        return keys;
+    }
+
+    void ring(connection& on, const owner_id& whom) override {
+        on.execute(ring_sql, {channel_, whom.text()});
+    }
+
+    std::string channel() const override { return channel_; }
+
+private:
+    // Few different texts, because each is prepared once per connection.
+    static constexpr std::array<std::size_t, 5> chunk_sizes{1, 4, 16, 64, 256};
+
+    static std::string look_text(std::size_t size) {
+        std::string text{look_head_sql};
+        for (std::size_t number = 0; number < size; ++number) {
+            const auto placeholder = [&](std::size_t column) {
+                return "$" + std::to_string(number * 3 + column);
+            };
+            text += number == 0 ? "(" : ", (";
+            text += std::to_string(number) + ", " + placeholder(1) + "::bytea, " + placeholder(2) +
+                    "::bytea, " + placeholder(3) + "::bigint)";
+        }
+        return text.append(look_tail_sql);
+    }
+
+    static look_result look_result_of(const row& seen) {
+        look_result answer;
+        if (!seen.is_null(1) && seen.integer(1) != 0) {
+            answer.status = look_status::granted;
+            answer.token = {seen.integer(2)};
+            if (!seen.is_null(3)) answer.term_left = std::chrono::microseconds{seen.integer(3)};
+        } else if (seen.integer(4) != 0) {
+            answer.status = look_status::waiting;
+            answer.looks_takeable = seen.integer(5) != 0;
+        }
+        return answer;
+    }
+
+    // Each time it is not sure, somebody has queued meanwhile.
+    static hand_over_result pass_on(
+        connection& on, const std::string& sql, const parameters& values, const key& name
+    ) {
+        while (true) {
+            const row found = on.execute(sql, values).rows.at(0);
+            if (found.integer(0) == 0) return {};
+            if (found.is_null(1)) continue;
+            if (found.is_null(2)) return {hand_over_status::freed, std::nullopt};
+            successor who{
+                name,
+                identity::from_bytes(found.bytes(2)),
+                identity::from_bytes(found.bytes(3)),
+                {found.integer(1)},
+                std::nullopt};
+            if (!found.is_null(4)) who.hold_at_most = std::chrono::microseconds{found.integer(4)};
+            return {hand_over_status::handed_over, std::move(who)};
+        }
+    }
+
+    const std::string channel_;
+    const std::string enqueue_;
+    const std::string hand_over_;
+    const std::string serve_;
+    const std::string leave_;
+    const std::string withdraw_;
+    const std::string circle_;
+    const std::string find_unserved_;
+    std::array<std::string, chunk_sizes.size()> look_;
+};
+
+}  // namespace
+
+std::unique_ptr<waiter_store> make_waiter_store(const table_names& names) {
+    return std::make_unique<postgres_waiter_store>(names);
+}
+
+}  // namespace leasehold::postgres_dialect

@@ -1,0 +1,202 @@
+#include "leasehold/barrier.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/jitter.hpp"
+#include "leasehold/error.hpp"
+#include "lock/counted.hpp"
+#include "lock/patience.hpp"
+
+namespace leasehold {
+namespace {
+
+// One participant of one phase, from arrival until it has passed or gone. Its row lives with the
+// session, and is all that others see of it.
+class visit {
+public:
+    visit(session::implementation& within, const hold_wish& wished)
+        : session_(within), wish_(wished) {}
+    // Whatever was left behind when something failed is settled by the session.
+    ~visit() {
+        if (may_be_there_) session_.settle_later(wish_.name, owner_, wish_.kind);
+    }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+
+    // Arrives if it has not, and looks whether the phase is complete.
+    std::optional<fencing_token> proceed() {
+        session_.require_live();
+        const session::implementation::under_way sending{session_};
+        return session_.inner().use([&](connection& on, store& stores) {
+            return proceed_on(on, *stores.holders);
+        });
+    }
+
+    // Goes, unless the phase was completed first: the database decides which.
+    std::optional<fencing_token> leave() {
+        if (!may_be_there_) return std::nullopt;
+        const session::implementation::under_way sending{session_};
+        return session_.inner().use([&](connection& on, store& stores) {
+            return leave_on(on, *stores.holders);
+        });
+    }
+
+private:
+    std::optional<fencing_token> proceed_on(connection& on, holder_store& holders) {
+        if (!token_ && !arrive_on(on, holders)) {
+            holders.pass(on, wish_.name);  // for a phase whose last participant could not
+            return std::nullopt;
+        }
+        holders.pass(on, wish_.name);
+        const auto state = holders.look(on, wish_.name, owner_);
+        if (!state) refuse_lost();
+        if ((state->bits & holder_bits::passed) == 0) return std::nullopt;
+        return finish(on, holders, state->token);
+    }
+
+    bool arrive_on(connection& on, holder_store& holders) {
+        if (std::exchange(may_be_there_, true)) {
+            // The answer to an earlier try was lost.
+            if (const auto found = holders.find_grant(on, wish_.name, owner_)) {
+                token_ = *found;
+                return true;
+            }
+        }
+        const holder_result answer = holders.try_acquire(
+            on,
+            {wish_.name,
+             owner_,
+             session_.id(),
+             session_.node_info(),
+             wish_.kind,
+             wish_.mode,
+             wish_.permits,
+             wish_.capacity,
+             wish_.gives_way_to,
+             std::nullopt}
+        );
+        if (answer.status == holder_status::granted) {
+            token_ = answer.token;
+            return true;
+        }
+        may_be_there_ = false;
+        if (answer.status == holder_status::busy) return false;
+        if (answer.status == holder_status::session_ended) {
+            throw error(
+                errc::session_lost, "the database says the session has ended; open a new one"
+            );
+        }
+        refuse_other_use(wish_, answer);
+    }
+
+    std::optional<fencing_token> leave_on(connection& on, holder_store& holders) {
+        // Passing gives the row another token, so this removes only one that has not passed.
+        if (!token_) token_ = holders.find_grant(on, wish_.name, owner_);
+        if (!token_) return std::nullopt;
+        const hold place{wish_.name, owner_, *token_, wish_.kind};
+        if (holders.release(on, place) == release_outcome::released) {
+            may_be_there_ = false;
+            return std::nullopt;
+        }
+        const auto state = holders.look(on, wish_.name, owner_);
+        if (!state || (state->bits & holder_bits::passed) == 0) {
+            may_be_there_ = false;  // its session died, or somebody freed it by force
+            return std::nullopt;
+        }
+        return finish(on, holders, state->token);
+    }
+
+    fencing_token finish(connection& on, holder_store& holders, fencing_token phase) {
+        holders.release_owner(on, wish_.name, owner_);
+        may_be_there_ = false;
+        return phase;
+    }
+
+    [[noreturn]] void refuse_lost() {
+        may_be_there_ = false;
+        throw error(
+            errc::lease_lost,
+            "the place at the barrier '" + wish_.name.name() +
+                "' was freed by force, or its session has died; arrive again for the next phase"
+        );
+    }
+
+    session::implementation& session_;
+    const hold_wish& wish_;
+    const owner_id owner_ = owner_id::random();
+    std::optional<fencing_token> token_;
+    bool may_be_there_ = false;
+};
+
+}  // namespace
+
+class barrier::implementation {
+public:
+    implementation(
+        session& within, leasehold::key name, std::int64_t participants, barrier_settings settings
+    )
+        : session_(within.inner()),
+          wish_{std::move(name), lock_kind::barrier},
+          intervals_{settings.poll_min, settings.poll_max} {
+        wish_.capacity = participants;
+        require_valid_polls(intervals_.least, intervals_.most);
+        if (participants >= 1 && participants <= participants_max) return;
+        throw error(
+            errc::invalid_argument,
+            "the barrier '" + wish_.name.name() + "' cannot have " + std::to_string(participants) +
+                " participants: give it 1 to " + std::to_string(participants_max)
+        );
+    }
+
+    const leasehold::key& key() const noexcept { return wish_.name; }
+    std::int64_t participants() const noexcept { return wish_.capacity; }
+
+    std::optional<fencing_token> wait_until(
+        local_clock::time_point deadline, const std::stop_token& cancel
+    ) {
+        visit place{*session_, wish_};
+        for (int looks = 1;; ++looks) {
+            try {
+                if (const auto phase = place.proceed()) return phase;
+            } catch (const error& failure) {
+                if (!failure.is_transient() || local_clock::now() >= deadline) throw;
+            }
+            const auto now = local_clock::now();
+            if (now >= deadline || cancel.stop_requested()) return place.leave();
+            const auto pause = backed_off(looks, intervals_.least, intervals_.most);
+            rest(std::min(deadline, now + pause), cancel, session_->lost());
+            if (cancel.stop_requested()) return place.leave();
+        }
+    }
+
+private:
+    const std::shared_ptr<session::implementation> session_;
+    hold_wish wish_;
+    const polling intervals_;
+};
+
+barrier::barrier(
+    session& within, leasehold::key name, std::int64_t participants, barrier_settings settings
+)
+    : inner_(std::make_shared<implementation>(within, std::move(name), participants, settings)) {}
+barrier::barrier(barrier&&) noexcept = default;
+barrier& barrier::operator=(barrier&&) noexcept = default;
+barrier::~barrier() = default;
+
+std::optional<fencing_token> barrier::arrive_and_wait(std::stop_token cancel) {
+    return inner_->wait_until(local_clock::time_point::max(), cancel);
+}
+std::optional<fencing_token> barrier::arrive_and_wait_for(
+    std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->wait_until(deadline_in(patience), cancel);
+}
+std::int64_t barrier::participants() const noexcept {
+    return inner_->participants();
+}
+const key& barrier::key() const noexcept {
+    return inner_->key();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,70 @@
+#pragma once
+// Getting a place among several holders of a key, with every way it can go wrong settled or said:
+// what shared_mutex, semaphore and latch have in common.
+//
+// Threads: one seeker, one thread.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "leasehold/lease.hpp"
+#include "lock/grant.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+
+// What is asked for, again and again until it is there.
+struct hold_wish {
+    key name;
+    lock_kind kind;
+    hold_mode mode = hold_mode::shared;
+    std::int64_t permits = 1;
+    std::int64_t capacity = 1;
+    int gives_way_to = 0;                 // holder_bits
+    bool announces_itself = false;        // while it waits, so that others give way
+    std::shared_ptr<grant> instead_of{};  // a hold of this session to be made more of
+};
+
+// How often a waiting acquire asks.
+struct polling {
+    std::chrono::milliseconds least{10};
+    std::chrono::milliseconds most{250};
+};
+
+// The words for a request that can never be granted as things stand: the key is used otherwise.
+[[noreturn]] void refuse_other_use(const hold_wish& wished, const holder_result& answer);
+
+class seeker {
+public:
+    seeker(std::shared_ptr<session::implementation> within, hold_wish wished);
+    // Takes back what it has announced. Never throws.
+    ~seeker();
+    seeker(const seeker&) = delete;
+    seeker& operator=(const seeker&) = delete;
+
+    // Asks once. Throws invalid_argument where the key is in use as another kind or with another
+    // capacity, lease_lost where what should be made more of is gone, and as try_once().
+    acquisition try_once();
+
+    acquisition wait_until(
+        local_clock::time_point deadline, const polling& intervals, const std::stop_token& cancel
+    );
+
+private:
+    owner_id owner_of_next_try();
+    std::optional<fencing_token> ask_again(const owner_id& owner);
+    acquisition accept(const owner_id& owner, fencing_token token, std::int64_t notices_when_sent);
+    acquisition answered(
+        const holder_result& answer, const owner_id& owner, std::int64_t notices_when_sent
+    );
+    holder_request request_of(const owner_id& owner) const;
+    void announce();
+    void withdraw() noexcept;
+
+    const std::shared_ptr<session::implementation> session_;
+    const hold_wish wish_;
+    std::optional<owner_id> announced_;
+};
+
+}  // namespace leasehold

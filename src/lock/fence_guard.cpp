@@ -1,0 +1,40 @@
+#include "leasehold/fence_guard.hpp"
+
+#include "leasehold/error.hpp"
+#include "session/database.hpp"
+#include "session/taking_part.hpp"
+
+namespace leasehold {
+namespace {
+
+// A handle does not know its server before its first use.
+engine engine_of(database::implementation& guarded) {
+    if (guarded.which() == engine::memory) guarded.use([](connection&, store&) {});
+    return guarded.which();
+}
+
+}  // namespace
+
+void fence_guard::admit(transaction_ref tx, const key& resource, fencing_token token) const {
+    connection& inside = tx.inside();
+    require_transaction(inside, "admit");
+    require_engine(inside, engine_of(*guarded_.inner()), "admit");
+    if (token.number < 1) {
+        throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
+    }
+    if (guarded_.inner()->store_for(inside).fences->admit(inside, resource, token)) return;
+    guarded_.inner()->tell({event_kind::stale_token_refused, resource.name(), token.number, ""});
+    throw error(
+        errc::lease_lost,
+        "token " + std::to_string(token.number) + " is stale: a later holder has written to '" +
+            resource.name() + "'; roll back and write nothing"
+    );
+}
+
+std::optional<fencing_token> fence_guard::highest(const key& resource) const {
+    return guarded_.inner()->use([&](connection& on, store& stores) {
+        return stores.fences->highest(on, resource);
+    });
+}
+
+}  // namespace leasehold

@@ -1,0 +1,158 @@
+#include "leasehold/handover.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "lock/acquire.hpp"
+#include "lock/lease.hpp"
+
+namespace leasehold {
+namespace {
+
+// "leasehold1 TOKEN OWNER SESSION KEY", the session `-` where there is none; the key may have
+// spaces of its own.
+constexpr std::string_view first_word = "leasehold1";
+constexpr std::string_view no_session = "-";
+
+[[noreturn]] void refuse_text() {
+    throw error(
+        errc::invalid_argument, "this is not the text of a detached lease; see handover.hpp"
+    );
+}
+
+std::string_view next_word(std::string_view& text) {
+    const auto end = text.find(' ');
+    if (end == std::string_view::npos) refuse_text();
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return word;
+}
+
+void require_one_level(lease& held) {
+    if (held.inner()->levels() == 1) return;
+    throw error(
+        errc::invalid_argument,
+        "'" + held.key().name() + "' is held at more than one level: release the inner ones first"
+    );
+}
+
+void require_mutex(lease& held) {
+    if (held.inner()->what().kind == lock_kind::mutex) return;
+    throw error(
+        errc::invalid_argument,
+        "'" + held.key().name() + "' is held as a " + name_of(held.inner()->what().kind) +
+            ": only the lease of a mutex can be detached"
+    );
+}
+
+void require_held(lease& held) {
+    if (held.why_lost() == loss_reason::none) return;
+    throw error(
+        errc::lease_lost,
+        "the lease on '" + held.key().name() + "' is lost (" + name_of(held.why_lost()) +
+            "): there is nothing to detach"
+    );
+}
+
+}  // namespace
+
+std::string detached_lease::text() const {
+    return std::string(first_word) + ' ' + std::to_string(token.number) + ' ' + owner.text() + ' ' +
+           (session ? session->text() : std::string(no_session)) + ' ' + key.name();
+}
+
+detached_lease detached_lease::from_text(std::string_view text) {
+    if (next_word(text) != first_word) refuse_text();
+    const std::string_view digits = next_word(text);
+    std::int64_t number = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (read.ec != std::errc{} || read.ptr != digits.data() + digits.size() || number < 1) {
+        refuse_text();
+    }
+    const auto owner = owner_id::from_text(next_word(text));
+    const std::string_view lives_with = next_word(text);
+    std::optional<session_id> session;
+    if (lives_with != no_session) session = session_id::from_text(lives_with);
+    return {leasehold::key{text}, owner, {number}, session};
+}
+
+detached_lease detach(lease held) {
+    require_held(held);
+    require_mutex(held);
+    require_one_level(held);
+    auto& inside = *held.inner();
+    const hold what = inside.what();
+    const auto lives_with = inside.has_term() ? std::nullopt : std::optional{inside.within().id()};
+    // In this order, or a session that ends in between would take the row with it.
+    inside.within().keep_row();
+    inside.supersede();
+    return {what.key, what.owner, what.token, lives_with};
+}
+
+detached_lease detach_for(lease held, std::chrono::microseconds term) {
+    require_valid_term(term, "the term of a detached lease");
+    require_held(held);
+    require_mutex(held);
+    require_one_level(held);
+    auto& inside = *held.inner();
+    if (inside.has_term()) {
+        throw error(
+            errc::invalid_argument,
+            "'" + held.key().name() + "' is held for a fixed term already: detach() keeps that"
+        );
+    }
+    const session::implementation::under_way sending{inside.within()};
+    const hold what = inside.what();
+    inside.supersede();  // nobody here may believe in it any more when the term has been given
+    try {
+        const bool is_given = inside.within().inner().use([&](connection& on, store& stores) {
+            return stores.custody->give_term(on, what, term);
+        });
+        if (is_given) return {what.key, what.owner, what.token, std::nullopt};
+    } catch (const error&) {
+        inside.within().settle_later(what.key, what.owner);
+        throw;
+    }
+    throw error(
+        errc::lease_lost,
+        "the lease on '" + what.key.name() + "' is lost (" + name_of(loss_reason::taken_over) +
+            "): there is nothing to detach"
+    );
+}
+
+std::optional<lease> adopt(session& into, const detached_lease& what) {
+    auto& within = *into.inner();
+    const session::implementation::under_way sending{within};
+    const adoption wanted{
+        {what.key, what.owner, what.token}, what.session, within.id(), within.node_info()};
+    constexpr int attempts_max = 3;
+    for (int attempt = 1;; ++attempt) {
+        within.require_live();
+        try {
+            const auto answer = within.inner().use([&](connection& on, store& stores) {
+                return stores.custody->adopt(on, wanted);
+            });
+            if (answer == adopt_status::gone) return std::nullopt;
+            if (answer == adopt_status::session_ended) {
+                throw error(
+                    errc::session_lost, "the database says the session has ended; open a new one"
+                );
+            }
+            auto granted = std::make_shared<grant>(wanted.hold, std::nullopt);
+            // Asks, with a heartbeat at once: requests to let go stay with a hold that moves.
+            constexpr std::int64_t not_known = -1;
+            if (!within.watch_alone(granted, not_known)) return std::nullopt;
+            within.inner().tell({event_kind::granted, what.key.name(), what.token.number, "adopted"}
+            );
+            return lease{std::make_shared<lease::implementation>(into.inner(), std::move(granted))};
+        } catch (const error& failure) {
+            // It may live with this session now, and nobody here knows.
+            if (failure.outcome_is_unknown()) within.keep_row();
+            // Asking again is harmless: it names the session the hold goes to.
+            if (!failure.is_transient() || attempt == attempts_max) throw;
+        }
+    }
+}
+
+}  // namespace leasehold

@@ -1,0 +1,136 @@
+#include "leasehold/latch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/jitter.hpp"
+#include "leasehold/error.hpp"
+#include "lock/counted.hpp"
+#include "lock/lease.hpp"
+#include "lock/patience.hpp"
+
+namespace leasehold {
+
+class latch::implementation {
+public:
+    implementation(
+        session& within, leasehold::key name, std::int64_t count, latch_settings settings
+    )
+        : session_(within.inner()),
+          wish_{std::move(name), lock_kind::latch},
+          intervals_{settings.poll_min, settings.poll_max} {
+        wish_.capacity = count;
+        require_valid_polls(intervals_.least, intervals_.most);
+        if (count >= 1 && count <= count_max) return;
+        throw error(
+            errc::invalid_argument,
+            "the latch '" + wish_.name.name() + "' cannot wait for " + std::to_string(count) +
+                " arrivals: give it 1 to " + std::to_string(count_max)
+        );
+    }
+
+    const leasehold::key& key() const noexcept { return wish_.name; }
+    std::int64_t count() const noexcept { return wish_.capacity; }
+
+    acquisition try_join() { return seeker{session_, wish_}.try_once(); }
+
+    // A second try after a lost answer finds the place gone if the first one was carried out, and
+    // cannot tell that from a place that was lost: not asked again.
+    void arrive(lease& place) {
+        const auto& inner = place.inner();
+        if (!inner || !inner->belongs_to(*session_) || inner->what().kind != lock_kind::latch ||
+            place.key() != key()) {
+            throw error(
+                errc::invalid_argument,
+                "this lease is not a place at the latch '" + key().name() + "' in this session"
+            );
+        }
+        if (inner->reason() != loss_reason::none) refuse_lost();
+        const session::implementation::under_way sending{*session_};
+        const auto arrived = session_->inner().use([&](connection& on, store& stores) {
+            return stores.holders->arrive(on, inner->what());
+        });
+        if (!arrived) {
+            static_cast<void>(place.verify());  // tells whoever listens that it is lost
+            refuse_lost();
+        }
+        inner->supersede();
+    }
+
+    latch_tally tally() {
+        const auto found = session_->inner().use([&](connection& on, store& stores) {
+            return stores.holders->tally(on, key());
+        });
+        if (!found || (found->arrived == 0 && found->present == 0)) return {};
+        holder_result other;
+        other.kind = found->kind;
+        other.capacity = found->capacity;
+        if (found->kind != lock_kind::latch) {
+            other.status = holder_status::other_kind;
+            refuse_other_use(wish_, other);
+        }
+        if (found->capacity != count()) {
+            other.status = holder_status::other_capacity;
+            refuse_other_use(wish_, other);
+        }
+        return {found->arrived, found->present, found->arrived >= count()};
+    }
+
+    latch_tally wait_until(local_clock::time_point deadline, const std::stop_token& cancel) {
+        latch_tally last;
+        for (int looks = 1;; ++looks) {
+            try {
+                last = tally();
+                if (last.is_open) return last;
+            } catch (const error& failure) {
+                if (!failure.is_transient() || local_clock::now() >= deadline) throw;
+            }
+            const auto now = local_clock::now();
+            if (now >= deadline || cancel.stop_requested()) return last;
+            const auto pause = backed_off(looks, intervals_.least, intervals_.most);
+            rest(std::min(deadline, now + pause), cancel, {});
+        }
+    }
+
+private:
+    [[noreturn]] void refuse_lost() const {
+        throw error(
+            errc::lease_lost,
+            "the place at the latch '" + key().name() + "' is not ours any more; join again"
+        );
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    hold_wish wish_;
+    const polling intervals_;
+};
+
+latch::latch(session& within, leasehold::key name, std::int64_t count, latch_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(name), count, settings)) {}
+latch::latch(latch&&) noexcept = default;
+latch& latch::operator=(latch&&) noexcept = default;
+latch::~latch() = default;
+
+acquisition latch::try_join() {
+    return inner_->try_join();
+}
+void latch::arrive(lease& place) {
+    inner_->arrive(place);
+}
+latch_tally latch::tally() {
+    return inner_->tally();
+}
+latch_tally latch::wait_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+    return inner_->wait_until(deadline_in(patience), cancel);
+}
+latch_tally latch::wait(std::stop_token cancel) {
+    return inner_->wait_until(local_clock::time_point::max(), cancel);
+}
+std::int64_t latch::count() const noexcept {
+    return inner_->count();
+}
+const key& latch::key() const noexcept {
+    return inner_->key();
+}
+
+}  // namespace leasehold

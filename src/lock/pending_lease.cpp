@@ -1,0 +1,164 @@
+#include "lock/pending_lease.hpp"
+
+#include <thread>
+#include <utility>
+
+#include "core/jitter.hpp"
+#include "leasehold/error.hpp"
+#include "lock/lease.hpp"
+#include "session/pass_on.hpp"
+#include "session/taking_part.hpp"
+
+namespace leasehold {
+namespace {
+
+// The row may be locked by somebody for a moment, as long as a statement takes.
+constexpr int moves_max = 10;
+
+void require_part(const session::implementation& within, connection& inside) {
+    constexpr std::string_view what = "try_acquire_in";
+    within.require_live();
+    require_transaction(inside, what);
+    require_engine(inside, within.inner().which(), what);
+}
+
+}  // namespace
+
+pending_lease::implementation::implementation(
+    std::shared_ptr<session::implementation> within,
+    std::shared_ptr<grant> granted,
+    owner_id moved,
+    listener on_confirmed
+)
+    : session_(std::move(within)),
+      granted_(std::move(granted)),
+      moved_(moved),
+      on_confirmed_(std::move(on_confirmed)),
+      is_open_(*session_) {}
+
+pending_lease::implementation::~implementation() {
+    if (!is_settled_) session_->settle_pending(granted().key, granted().owner, moved_);
+}
+
+// The release waits for a transaction that is open, and then finds what it left; so where it
+// released nothing, one more look is the last word.
+pending_lease::implementation::fate pending_lease::implementation::ask() const {
+    const hold& held = granted();
+    return session_->inner().use([&](connection& on, store& stores) {
+        if (stores.locks->find_grant(on, held.key, moved_)) return fate::committed;
+        const auto undone = release_owner(session_->inner(), on, stores, held.key, held.owner);
+        if (undone == release_outcome::released) return fate::undone;
+        const bool is_there = stores.locks->find_grant(on, held.key, moved_).has_value();
+        return is_there ? fate::committed : fate::lost;
+    });
+}
+
+std::optional<lease> pending_lease::implementation::confirm() {
+    if (is_settled_) return std::nullopt;
+    const auto notices = session_->notices();
+    const hold& held = granted();
+    fate found{};
+    constexpr int attempts_max = 3;
+    for (int attempt = 1;; ++attempt) {
+        try {
+            found = ask();
+            break;
+        } catch (const error& failure) {
+            if (failure.connection_is_lost() && attempt < attempts_max) continue;
+            throw error(
+                failure.code(),
+                "it is not known yet whether '" + held.key.name() + "' was acquired: " +
+                    failure.what() + "; end the transaction if it is open, and confirm again",
+                {.sqlstate = failure.sqlstate(),
+                 .native_code = failure.native_code(),
+                 .server_message = failure.server_message(),
+                 .outcome_unknown = failure.outcome_is_unknown(),
+                 .is_passing = failure.is_transient()}
+            );
+        }
+    }
+    is_settled_ = true;
+    const auto tell = [&](event_kind kind, const char* why) {
+        session_->inner().tell({kind, held.key.name(), held.token.number, why});
+    };
+    if (found == fate::undone) tell(event_kind::released, "its transaction was rolled back");
+    if (found == fate::lost) tell(event_kind::lost, name_of(loss_reason::taken_over));
+    if (found != fate::committed) return std::nullopt;
+    auto confirmed =
+        std::make_shared<grant>(hold{held.key, moved_, held.token}, granted_->term_end());
+    session_->watch(confirmed, notices);  // which loses it where the session is lost
+    if (!confirmed->is_live()) return std::nullopt;
+    if (on_confirmed_) on_confirmed_(confirmed);
+    return lease{std::make_shared<lease::implementation>(session_, std::move(confirmed))};
+}
+
+// ------------------------------------------------------------------------------------ the try
+
+std::optional<pending_lease> try_once_in(
+    const std::shared_ptr<session::implementation>& within,
+    const wish& what,
+    connection& inside,
+    pending_lease::implementation::listener on_confirmed
+) {
+    require_part(*within, inside);
+    auto& database = within->inner();
+    store& of_caller = database.store_for(inside);
+    const pending_entry entered = of_caller.pending->enter(inside);
+    if (entered == pending_entry::busy) {
+        database.tell({event_kind::refused, what.key.name(), 0, "another writer"});
+        return std::nullopt;
+    }
+    const bool is_inside = entered == pending_entry::inside;
+    try_outcome outcome = try_once(*within, what, [&](const auto& with) {
+        if (is_inside) {
+            with(inside, of_caller);
+        } else {
+            database.use_beside(with);
+        }
+    });
+    if (!outcome.granted) return std::nullopt;
+    // Nobody has a lease of it: it is watched when it is confirmed.
+    within->forget(*outcome.granted);
+    const hold held = outcome.granted->what();
+    auto made = std::make_unique<pending_lease::implementation>(
+        within, std::move(outcome.granted), owner_id::random(), std::move(on_confirmed)
+    );
+    for (int attempt = 1; attempt <= moves_max; ++attempt) {
+        if (of_caller.pending->move(inside, held, made->moved())) {
+            return pending_lease{std::move(made)};
+        }
+        const bool is_there = database.use_beside([&](connection& on, store& stores) {
+            return stores.locks->find_grant(on, held.key, held.owner).has_value();
+        });
+        if (!is_there) return std::nullopt;  // freed by force
+        std::this_thread::sleep_for(jittered(std::chrono::milliseconds{attempt}));
+    }
+    throw error(
+        errc::wrong_transaction,
+        "the transaction given to try_acquire_in does not see the grant of '" + what.key.name() +
+            "': it is in another database than the session"
+    );
+}
+
+// ----------------------------------------------------------------------------------- the handle
+
+pending_lease::pending_lease(std::unique_ptr<implementation> made) noexcept
+    : inner_(std::move(made)) {}
+pending_lease::pending_lease(pending_lease&&) noexcept = default;
+pending_lease& pending_lease::operator=(pending_lease&&) noexcept = default;
+pending_lease::~pending_lease() = default;
+
+const key& pending_lease::key() const noexcept {
+    return inner_->granted().key;
+}
+fencing_token pending_lease::token() const noexcept {
+    return inner_->granted().token;
+}
+const owner_id& pending_lease::owner() const noexcept {
+    return inner_->moved();
+}
+std::optional<lease> pending_lease::confirm() {
+    return inner_->confirm();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,39 @@
+#pragma once
+// One stay in the queue of a key, with every way it can end settled or said.
+//
+// | ends because                | the row     | the outcome                                     |
+// |-----------------------------|-------------|-------------------------------------------------|
+// | the key was handed over     | is a grant  | granted                                         |
+// | there is no queueing now    | –           | ask_again: the row is locked, or not there      |
+// | the row was removed         | –           | ask_again                                       |
+// | time, cancel, or `look_up`  | left        | left_queue; granted, where it was handed over   |
+// | the session was lost        | left        | throws session_lost; a grant is released        |
+// | an answer was lost          | in doubt    | throws; the session settles it by the owner id  |
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "lock/acquire.hpp"
+#include "session/waiting_room.hpp"
+
+namespace leasehold {
+
+struct patience {
+    local_clock::time_point deadline;
+    std::stop_token cancel;
+    waiting_room::intervals looks;
+    bool detects_deadlock = false;
+    // Asked now and then: true where the caller knows of a better way than to go on waiting.
+    std::function<bool()> look_up;
+};
+
+enum class stay_end { granted = 1, ask_again = 2, left_queue = 3 };
+
+struct stay {
+    stay_end end = stay_end::ask_again;
+    std::shared_ptr<grant> granted;
+};
+
+stay wait_in_queue(session::implementation& within, const wish& what, const patience& how);
+
+}  // namespace leasehold

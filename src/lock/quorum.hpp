@@ -1,0 +1,139 @@
+#pragma once
+// What stands behind a leasehold::quorum: one worker per server, which owns the session there and
+// does what is asked of it in turn, so that a server that hangs holds up nobody else.
+//
+// Threads: safe.
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leasehold/quorum_lock.hpp"
+
+namespace leasehold {
+
+class quorum_member {
+public:
+    using task = std::function<void(quorum_member&)>;
+
+    // When it is destroyed it stops and is joined.
+    quorum_member(leasehold::database at, session_settings timing);
+    quorum_member(const quorum_member&) = delete;
+    quorum_member& operator=(const quorum_member&) = delete;
+
+    // Tells the worker to end its session after what is under way, and with it all that was granted
+    // there; what has not begun is given up. Does not wait.
+    void stop();
+    // Waits for that.
+    void join();
+
+    // In the worker, after what was posted before.
+    void post(task what);
+    // The same, but false where the worker has not come back from something that was given up.
+    bool post_if_prompt(task what);
+    // Whoever waited for the worker's answer waits no more.
+    void give_up_on();
+
+    const leasehold::database& database() const noexcept { return database_; }
+    // Of the worker alone: a live session, opened if need be.
+    session& open_session();
+    // The newest session's; nothing where there was none yet.
+    std::optional<session_id> last_session() const;
+    // Of the worker alone: with which session it has looked for the others'.
+    std::optional<session_id>& compared() noexcept { return compared_; }
+
+private:
+    void work(const std::stop_token& stop);
+
+    const leasehold::database database_;
+    const session_settings timing_;
+    std::optional<session> session_;  // of the worker alone, and the next
+    std::optional<session_id> compared_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::deque<task> tasks_;
+    bool is_working_ = false;
+    bool is_overdue_ = false;  // until it has nothing more to do
+    std::optional<session_id> last_session_;
+    std::jthread worker_;  // last: it uses the others
+};
+
+class quorum::implementation {
+public:
+    implementation(std::vector<database> servers, quorum_settings settings);
+    ~implementation();
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
+
+    std::size_t size() const noexcept { return members_.size(); }
+    std::size_t majority() const noexcept { return size() / 2 + 1; }
+    const quorum_settings& settings() const noexcept { return settings_; }
+    quorum_member& member(std::size_t at) const noexcept { return *members_[at]; }
+
+    // A live session of this server. Throws invalid_argument where another of the servers turns out
+    // to be the same database. Of the member's worker.
+    session& session_at(std::size_t at);
+    void require_different() const;
+
+private:
+    explicit implementation(quorum_settings settings);
+    void open_all();
+
+    const quorum_settings settings_;
+    mutable std::mutex mutex_;
+    std::string duplicate_;                                // empty, or which two are the same
+    std::vector<std::unique_ptr<quorum_member>> members_;  // last: their workers use the others
+};
+
+// Asks servers in parallel and waits for their answers for a limited time. What comes later is
+// refused, for the worker to give back.
+template <class Answer>
+class quorum_round {
+public:
+    explicit quorum_round(std::size_t size) : answers_(size) {}
+
+    // Nobody waits any more.
+    bool is_over() {
+        const std::lock_guard guard{mutex_};
+        return is_over_;
+    }
+
+    // False: it is over, and what was given is left where it was.
+    bool answer(std::size_t at, Answer& given) {
+        const std::lock_guard guard{mutex_};
+        if (is_over_) return false;
+        answers_[at].emplace(std::move(given));
+        changed_.notify_all();
+        return true;
+    }
+
+    // What came from those `asked` before the deadline.
+    std::vector<std::optional<Answer>> wait(
+        const std::vector<std::size_t>& asked, local_clock::time_point deadline
+    ) {
+        std::unique_lock guard{mutex_};
+        const auto have_all_answered = [&] {
+            for (const std::size_t at : asked) {
+                if (!answers_[at]) return false;
+            }
+            return true;
+        };
+        changed_.wait_for(guard, deadline - local_clock::now(), have_all_answered);
+        is_over_ = true;
+        return std::move(answers_);
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_over_ = false;
+    std::vector<std::optional<Answer>> answers_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,264 @@
+#include "leasehold/quorum_lock.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "leasehold/mutex.hpp"
+#include "lock/patience.hpp"
+#include "lock/quorum.hpp"
+
+namespace leasehold {
+namespace {
+
+// What one server said to a try.
+struct one_answer {
+    std::shared_ptr<lease> granted;  // nothing: busy, or failed
+    std::string problem;             // where it failed
+};
+
+// What the servers asked have answered in time. The others are asked nothing, but to give back,
+// until they have come back from this.
+template <class Answer>
+std::vector<std::optional<Answer>> wait_for(
+    quorum::implementation& servers,
+    quorum_round<Answer>& round,
+    const std::vector<std::size_t>& asked
+) {
+    auto answers = round.wait(asked, deadline_in(servers.settings().server_timeout));
+    for (const std::size_t at : asked) {
+        if (!answers[at]) servers.member(at).give_up_on();
+    }
+    return answers;
+}
+
+// Gives back on every server at once, and waits for so long as one may take.
+std::vector<std::optional<release_outcome>> release_all(
+    quorum::implementation& servers, const std::vector<std::shared_ptr<lease>>& held
+) {
+    const auto round = std::make_shared<quorum_round<release_outcome>>(servers.size());
+    std::vector<std::size_t> asked;
+    for (std::size_t at = 0; at < held.size(); ++at) {
+        if (!held[at]) continue;
+        asked.push_back(at);
+        servers.member(at).post([at, round, ending = held[at]](quorum_member&) {
+            auto outcome = release_outcome::unknown;
+            try {
+                outcome = ending->release();
+            } catch (const std::exception&) {
+                // Settled by the session, in the background.
+            }
+            round->answer(at, outcome);
+        });
+    }
+    return wait_for(servers, *round, asked);
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------ the lease
+
+class quorum_lease::implementation {
+public:
+    implementation(
+        std::shared_ptr<quorum::implementation> servers, std::vector<std::shared_ptr<lease>> held
+    )
+        : servers_(std::move(servers)), held_(std::move(held)) {
+        for (const auto& each : held_) {
+            tokens_.push_back(each ? std::optional{each->token()} : std::nullopt);
+            if (each) ++live_;
+        }
+        for (const auto& each : held_) {
+            if (each) chains_.push_back(std::make_unique<chain>(each->lost(), count_loss{this}));
+        }
+    }
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
+    ~implementation() = default;
+
+    const std::vector<std::optional<fencing_token>>& tokens() const noexcept { return tokens_; }
+    std::stop_token lost() const noexcept { return lost_.get_token(); }
+
+    std::size_t held_count() const noexcept {
+        return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [](auto& each) {
+            return each && each->held_locally();
+        }));
+    }
+
+    bool held_locally() const noexcept {
+        return !lost_.stop_requested() && held_count() >= servers_->majority();
+    }
+
+    // Of the deadlines, the latest that a majority has reached or is before.
+    local_clock::time_point deadline() const {
+        std::vector<local_clock::time_point> all;
+        for (const auto& each : held_) {
+            if (each && each->why_lost() == loss_reason::none) all.push_back(each->deadline());
+        }
+        const std::size_t needed = servers_->majority();
+        if (all.size() < needed) return local_clock::time_point::min();
+        std::sort(all.begin(), all.end(), std::greater<>{});
+        return all[needed - 1];
+    }
+
+    bool verify() {
+        const auto round = std::make_shared<quorum_round<bool>>(held_.size());
+        std::vector<std::size_t> asked;
+        for (std::size_t at = 0; at < held_.size(); ++at) {
+            if (!held_[at]) continue;
+            const bool is_asked =
+                servers_->member(at).post_if_prompt([at, round, each = held_[at]](quorum_member&) {
+                    bool is_held = false;
+                    try {
+                        is_held = each->verify();
+                    } catch (const std::exception&) {
+                        // Not known, and so not counted.
+                    }
+                    round->answer(at, is_held);
+                });
+            if (is_asked) asked.push_back(at);
+        }
+        const auto answers = wait_for(*servers_, *round, asked);
+        const auto yes = std::count(answers.begin(), answers.end(), std::optional{true});
+        return static_cast<std::size_t>(yes) >= servers_->majority() && held_locally();
+    }
+
+    release_outcome release() {
+        if (is_released_.exchange(true)) return release_outcome::not_held;
+        lost_.request_stop();  // before anybody else can be granted the key
+        bool is_unknown = false, was_lost = false;
+        const auto answers = release_all(*servers_, held_);
+        for (std::size_t at = 0; at < held_.size(); ++at) {
+            if (!held_[at]) continue;
+            const auto outcome = answers[at].value_or(release_outcome::unknown);
+            is_unknown = is_unknown || outcome == release_outcome::unknown;
+            was_lost = was_lost || outcome == release_outcome::not_held;
+        }
+        if (is_unknown) return release_outcome::unknown;
+        return was_lost ? release_outcome::not_held : release_outcome::released;
+    }
+
+private:
+    struct count_loss {
+        implementation* of;
+        void operator()() const {
+            if (--of->live_ < of->servers_->majority()) of->lost_.request_stop();
+        }
+    };
+    using chain = std::stop_callback<count_loss>;
+
+    const std::shared_ptr<quorum::implementation> servers_;
+    const std::vector<std::shared_ptr<lease>> held_;  // by server; nothing where it did not grant
+    std::vector<std::optional<fencing_token>> tokens_;
+    std::atomic<std::size_t> live_ = 0;
+    std::atomic<bool> is_released_ = false;
+    std::stop_source lost_;
+    std::vector<std::unique_ptr<chain>> chains_;  // last: they use the others
+};
+
+quorum_lease::quorum_lease(std::shared_ptr<implementation> held) noexcept
+    : held_(std::move(held)) {}
+quorum_lease::quorum_lease(quorum_lease&&) noexcept = default;
+quorum_lease& quorum_lease::operator=(quorum_lease&& other) noexcept {
+    if (this != &other) {
+        if (held_) held_->release();
+        held_ = std::move(other.held_);
+    }
+    return *this;
+}
+quorum_lease::~quorum_lease() {
+    if (held_) held_->release();
+}
+
+const std::vector<std::optional<fencing_token>>& quorum_lease::tokens() const noexcept {
+    return held_->tokens();
+}
+std::size_t quorum_lease::held_count() const noexcept {
+    return held_->held_count();
+}
+std::stop_token quorum_lease::lost() const noexcept {
+    return held_->lost();
+}
+bool quorum_lease::held_locally() const noexcept {
+    return held_->held_locally();
+}
+local_clock::time_point quorum_lease::deadline() const noexcept {
+    return held_->deadline();
+}
+bool quorum_lease::verify() {
+    return held_->verify();
+}
+release_outcome quorum_lease::release() {
+    return held_->release();
+}
+
+// ------------------------------------------------------------------------------------- the lock
+
+quorum_lock::quorum_lock(quorum& of, leasehold::key name)
+    : servers_(of.inner()), name_(std::move(name)) {}
+
+quorum_acquisition quorum_lock::try_acquire() {
+    servers_->require_different();
+    const auto round = std::make_shared<quorum_round<one_answer>>(servers_->size());
+    std::vector<std::size_t> asked;
+    for (std::size_t at = 0; at < servers_->size(); ++at) {
+        const auto ask = [at, round, name = name_, servers = servers_.get()](quorum_member&) {
+            one_answer given;
+            if (round->is_over()) return;
+            try {
+                acquisition got = mutex{servers->session_at(at), name}.try_acquire();
+                if (got) given.granted = std::make_shared<lease>(*std::move(got));
+            } catch (const std::exception& failure) {
+                given.problem = failure.what();
+            }
+            // Too late: it goes out of scope here, and with it what was granted.
+            round->answer(at, given);
+        };
+        if (servers_->member(at).post_if_prompt(ask)) asked.push_back(at);
+    }
+    auto answers = wait_for(*servers_, *round, asked);
+    servers_->require_different();
+    std::vector<std::shared_ptr<lease>> held(servers_->size());
+    quorum_acquisition::answers count;
+    for (std::size_t at = 0; at < answers.size(); ++at) {
+        const auto fail = [&](const std::string& why) {
+            ++count.failed;
+            count.problems.push_back("server " + std::to_string(at + 1) + ": " + why);
+        };
+        if (!answers[at]) {
+            fail("no answer in time");
+        } else if (!answers[at]->problem.empty()) {
+            fail(answers[at]->problem);
+        } else if (answers[at]->granted) {
+            ++count.granted;
+            held[at] = std::move(answers[at]->granted);
+        } else {
+            ++count.busy;
+        }
+    }
+    if (count.granted >= servers_->majority()) {
+        quorum_lease granted{std::make_shared<quorum_lease::implementation>(servers_, held)};
+        if (granted.held_locally()) return {std::move(granted), std::move(count)};
+        return {std::nullopt, std::move(count)};  // its validity is over already: released here
+    }
+    release_all(*servers_, held);
+    return {std::nullopt, std::move(count)};
+}
+
+quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
+    const auto& settings = servers_->settings();
+    const asking how{local_clock::time_point::max(), settings.poll_min, settings.poll_max};
+    return keep_asking(how, cancel, {}, [&] { return try_acquire(); });
+}
+
+quorum_acquisition quorum_lock::acquire_for(
+    std::chrono::nanoseconds patience_max, std::stop_token cancel
+) {
+    const auto& settings = servers_->settings();
+    const asking how{deadline_in(patience_max), settings.poll_min, settings.poll_max};
+    return keep_asking(how, cancel, {}, [&] { return try_acquire(); });
+}
+
+}  // namespace leasehold

@@ -1,0 +1,88 @@
+#include "leasehold/semaphore.hpp"
+
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "lock/counted.hpp"
+#include "lock/patience.hpp"
+
+namespace leasehold {
+
+class semaphore::implementation {
+public:
+    implementation(
+        session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings
+    )
+        : session_(within.inner()),
+          key_(std::move(name)),
+          permits_(permits),
+          intervals_{settings.poll_min, settings.poll_max} {
+        require_valid_polls(intervals_.least, intervals_.most);
+        if (permits >= 1 && permits <= permits_max) return;
+        throw error(
+            errc::invalid_argument,
+            "the semaphore '" + key_.name() + "' cannot have " + std::to_string(permits) +
+                " permits: give it 1 to " + std::to_string(permits_max)
+        );
+    }
+
+    const leasehold::key& key() const noexcept { return key_; }
+    std::int64_t permits() const noexcept { return permits_; }
+
+    acquisition acquire(
+        std::int64_t wanted, local_clock::time_point deadline, const std::stop_token& cancel
+    ) {
+        if (wanted < 1 || wanted > permits_) {
+            throw error(
+                errc::invalid_argument,
+                std::to_string(wanted) + " permits of '" + key_.name() +
+                    "' cannot be acquired: it has " + std::to_string(permits_) + ", ask for 1 to " +
+                    std::to_string(permits_)
+            );
+        }
+        hold_wish wished{key_, lock_kind::semaphore};
+        wished.permits = wanted;
+        wished.capacity = permits_;
+        return seeker{session_, wished}.wait_until(deadline, intervals_, cancel);
+    }
+
+private:
+    const std::shared_ptr<session::implementation> session_;
+    const leasehold::key key_;
+    const std::int64_t permits_;
+    const polling intervals_;
+};
+
+semaphore::semaphore(
+    session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings
+)
+    : inner_(std::make_shared<implementation>(within, std::move(name), permits, settings)) {}
+semaphore::semaphore(semaphore&&) noexcept = default;
+semaphore& semaphore::operator=(semaphore&&) noexcept = default;
+semaphore::~semaphore() = default;
+
+acquisition semaphore::try_acquire(std::int64_t wanted) {
+    return inner_->acquire(wanted, local_clock::time_point::min(), {});
+}
+acquisition semaphore::acquire(std::int64_t wanted, std::stop_token cancel) {
+    return inner_->acquire(wanted, local_clock::time_point::max(), cancel);
+}
+acquisition semaphore::acquire_for(
+    std::int64_t wanted, std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->acquire(wanted, deadline_in(patience), cancel);
+}
+acquisition semaphore::acquire_until(
+    std::int64_t wanted, local_clock::time_point deadline, std::stop_token cancel
+) {
+    return inner_->acquire(wanted, deadline, cancel);
+}
+
+std::int64_t semaphore::permits() const noexcept {
+    return inner_->permits();
+}
+const key& semaphore::key() const noexcept {
+    return inner_->key();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,192 @@
+#include "leasehold/shared_mutex.hpp"
+
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "lock/counted.hpp"
+#include "lock/lease.hpp"
+#include "lock/patience.hpp"
+
+namespace leasehold {
+namespace {
+
+// Nobody can use it up by reading, and a writer wants all of it.
+constexpr std::int64_t everything = 1'000'000'000;
+
+constexpr auto never = local_clock::time_point::max();
+constexpr auto at_once = local_clock::time_point::min();
+
+}  // namespace
+
+class shared_mutex::implementation {
+public:
+    implementation(session& within, leasehold::key name, shared_mutex_settings settings)
+        : session_(within.inner()),
+          key_(std::move(name)),
+          intervals_{settings.poll_min, settings.poll_max} {
+        require_valid_polls(intervals_.least, intervals_.most);
+    }
+
+    const leasehold::key& key() const noexcept { return key_; }
+
+    acquisition acquire(
+        hold_mode mode, local_clock::time_point deadline, const std::stop_token& cancel
+    ) {
+        return seeker{session_, wish_for(mode)}.wait_until(deadline, intervals_, cancel);
+    }
+
+    acquisition upgrade(
+        lease& from, local_clock::time_point deadline, const std::stop_token& cancel
+    ) {
+        const std::shared_ptr<grant> held = hold_of(from);
+        if (held->mode() != hold_mode::upgradeable) {
+            throw error(
+                errc::invalid_argument,
+                "only an upgradeable lease can become exclusive, and this one on '" + key_.name() +
+                    "' is " + name_of(held->mode()) + ": use acquire_upgradeable()"
+            );
+        }
+        hold_wish wished = wish_for(hold_mode::exclusive);
+        wished.instead_of = held;
+        acquisition got = seeker{session_, wished}.wait_until(deadline, intervals_, cancel);
+        if (got) from.inner()->supersede();
+        return got;
+    }
+
+    // Asked again when the answer is lost: it says what shall be, not what shall change.
+    void downgrade(lease& from) {
+        const std::shared_ptr<grant> held = hold_of(from);
+        const session::implementation::under_way sending{*session_};
+        constexpr int attempts_max = 3;
+        for (int attempt = 1;; ++attempt) {
+            try {
+                const bool is_there = session_->inner().use([&](connection& on, store& stores) {
+                    return stores.holders->reduce(on, held->what(), hold_mode::shared, 1);
+                });
+                if (!is_there) break;
+                held->mode() = hold_mode::shared;
+                return;
+            } catch (const error& failure) {
+                if (!failure.is_transient() || attempt == attempts_max) throw;
+            }
+        }
+        static_cast<void>(from.verify());  // tells whoever listens that it is lost
+        refuse_lost();
+    }
+
+private:
+    hold_wish wish_for(hold_mode mode) const {
+        hold_wish wished{key_, lock_kind::shared_mutex, mode};
+        wished.capacity = everything;
+        switch (mode) {
+            case hold_mode::shared:
+                wished.gives_way_to = holder_bits::waiting;
+                break;
+            case hold_mode::upgradeable:
+                wished.gives_way_to = holder_bits::waiting | holder_bits::upgradeable;
+                break;
+            case hold_mode::exclusive:
+                wished.permits = everything;
+                wished.announces_itself = true;
+                break;
+        }
+        return wished;
+    }
+
+    [[noreturn]] void refuse_lost() const {
+        throw error(
+            errc::lease_lost,
+            "the lease on '" + key_.name() + "' is not held any more; acquire it again"
+        );
+    }
+
+    std::shared_ptr<grant> hold_of(const lease& held) const {
+        const auto& inner = held.inner();
+        const bool is_ours = inner && inner->belongs_to(*session_) && held.key() == key_ &&
+                             inner->what().kind == lock_kind::shared_mutex;
+        if (!is_ours) {
+            throw error(
+                errc::invalid_argument,
+                "this lease is not one of the shared mutex '" + key_.name() + "' in this session"
+            );
+        }
+        if (inner->reason() != loss_reason::none) refuse_lost();
+        return inner->granted();
+    }
+
+    const std::shared_ptr<session::implementation> session_;
+    const leasehold::key key_;
+    const polling intervals_;
+};
+
+shared_mutex::shared_mutex(session& within, leasehold::key name, shared_mutex_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(name), settings)) {}
+shared_mutex::shared_mutex(shared_mutex&&) noexcept = default;
+shared_mutex& shared_mutex::operator=(shared_mutex&&) noexcept = default;
+shared_mutex::~shared_mutex() = default;
+
+acquisition shared_mutex::try_acquire() {
+    return inner_->acquire(hold_mode::exclusive, at_once, {});
+}
+acquisition shared_mutex::acquire(std::stop_token cancel) {
+    return inner_->acquire(hold_mode::exclusive, never, cancel);
+}
+acquisition shared_mutex::acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+    return inner_->acquire(hold_mode::exclusive, deadline_in(patience), cancel);
+}
+acquisition shared_mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
+    return inner_->acquire(hold_mode::exclusive, deadline, cancel);
+}
+
+acquisition shared_mutex::try_acquire_shared() {
+    return inner_->acquire(hold_mode::shared, at_once, {});
+}
+acquisition shared_mutex::acquire_shared(std::stop_token cancel) {
+    return inner_->acquire(hold_mode::shared, never, cancel);
+}
+acquisition shared_mutex::acquire_shared_for(
+    std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::shared, deadline_in(patience), cancel);
+}
+acquisition shared_mutex::acquire_shared_until(
+    local_clock::time_point deadline, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::shared, deadline, cancel);
+}
+
+acquisition shared_mutex::try_acquire_upgradeable() {
+    return inner_->acquire(hold_mode::upgradeable, at_once, {});
+}
+acquisition shared_mutex::acquire_upgradeable(std::stop_token cancel) {
+    return inner_->acquire(hold_mode::upgradeable, never, cancel);
+}
+acquisition shared_mutex::acquire_upgradeable_for(
+    std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::upgradeable, deadline_in(patience), cancel);
+}
+acquisition shared_mutex::acquire_upgradeable_until(
+    local_clock::time_point deadline, std::stop_token cancel
+) {
+    return inner_->acquire(hold_mode::upgradeable, deadline, cancel);
+}
+
+acquisition shared_mutex::try_upgrade(lease& from) {
+    return inner_->upgrade(from, at_once, {});
+}
+acquisition shared_mutex::upgrade_for(
+    lease& from, std::chrono::nanoseconds patience, std::stop_token cancel
+) {
+    return inner_->upgrade(from, deadline_in(patience), cancel);
+}
+
+void shared_mutex::downgrade(lease& held) {
+    inner_->downgrade(held);
+}
+
+const key& shared_mutex::key() const noexcept {
+    return inner_->key();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,65 @@
+#include "session/pass_on.hpp"
+
+#include <exception>
+
+namespace leasehold {
+
+release_outcome release_hold(
+    database::implementation& within, connection& on, store& stores, const hold& held
+) {
+    if (held.kind != lock_kind::mutex) return stores.holders->release(on, held);
+    const auto outcome = stores.locks->release(on, held);
+    if (outcome != release_outcome::not_held) return outcome;
+    // Not ours, or somebody waits.
+    const auto sent = local_clock::now();
+    const auto passed = stores.waiters->hand_over(on, held);
+    if (passed.status == hand_over_status::refused) return release_outcome::not_held;
+    if (passed.next) within.room().announce(on, stores, *passed.next, sent);
+    return release_outcome::released;
+}
+
+release_outcome release_owner(
+    database::implementation& within,
+    connection& on,
+    store& stores,
+    const key& name,
+    const owner_id& owner,
+    lock_kind kind
+) {
+    if (kind != lock_kind::mutex) return stores.holders->release_owner(on, name, owner);
+    // The waiter first: from here on it cannot become a holder.
+    stores.waiters->withdraw(on, name, owner);
+    const auto outcome = stores.locks->release_owner(on, name, owner);
+    if (outcome != release_outcome::not_held) serve_quietly(within, on, stores, name);
+    return outcome;
+}
+
+bool release_holds(
+    database::implementation& within, connection& on, store& stores, const std::vector<hold>& held
+) {
+    const release_all_result done = stores.multi_locks->release_all(on, held);
+    std::size_t released = done.released;
+    for (const hold& each : done.awaited) {
+        if (release_hold(within, on, stores, each) == release_outcome::released) ++released;
+    }
+    return released == held.size();
+}
+
+bool serve_key(database::implementation& within, connection& on, store& stores, const key& name) {
+    const auto sent = local_clock::now();
+    const auto passed = stores.waiters->serve(on, name);
+    if (passed.next) within.room().announce(on, stores, *passed.next, sent);
+    return passed.next.has_value();
+}
+
+void serve_quietly(
+    database::implementation& within, connection& on, store& stores, const key& name
+) noexcept {
+    try {
+        serve_key(within, on, stores, name);
+    } catch (const std::exception& failure) {
+        within.tell({event_kind::warning, name.name(), 0, failure.what()});
+    }
+}
+
+}  // namespace leasehold

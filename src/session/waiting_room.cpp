@@ -1,0 +1,280 @@
+#include "session/waiting_room.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/jitter.hpp"
+#include "leasehold/error.hpp"
+#include "session/database.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long the connection is kept when the last one has gone: the next one often comes soon.
+constexpr std::chrono::seconds linger{5};
+// How long one wait for a bell may take: the room may have to close meanwhile.
+constexpr milliseconds listening_slice{100};
+
+}  // namespace
+
+waiting_room::waiting_room(database::implementation& of) : of_(of) {}
+
+waiting_room::~waiting_room() = default;
+
+std::shared_ptr<waiting_room::seat> waiting_room::reserve(
+    const key& name, const owner_id& owner, intervals looks
+) {
+    auto made = std::make_shared<seat>(waiting{name, owner, 0}, looks);
+    const std::lock_guard guard{mutex_};
+    seats_.emplace(owner, made);
+    if (!thread_.joinable()) {
+        thread_ = std::jthread{[this](std::stop_token stop) { tend(stop); }};
+    }
+    return made;
+}
+
+void waiting_room::take(seat& which, std::int64_t ticket) {
+    {
+        const std::lock_guard guard{mutex_};
+        which.who_.ticket = ticket;
+        which.is_seated_ = true;
+        const auto first_look = which.was_rung_ ? milliseconds{0}
+                                : is_listening_ ? which.looks_.most
+                                                : which.looks_.least;
+        const auto due = local_clock::now() + first_look;
+        next_look_ = seated_ == 0 ? due : std::min(next_look_, due);
+        dull_looks_ = 0;
+        ++seated_;
+    }
+    changed_.notify_all();
+}
+
+void waiting_room::vacate(const seat& which) noexcept {
+    const std::lock_guard guard{mutex_};
+    if (seats_.erase(which.who_.owner) > 0 && which.is_seated_) --seated_;
+}
+
+std::optional<waiting_room::news> waiting_room::wait(
+    seat& which,
+    local_clock::time_point until,
+    const std::stop_token& cancel,
+    const std::stop_token& lost
+) {
+    const std::stop_callback on_loss{lost, [&] {
+                                         const std::lock_guard guard{mutex_};
+                                         which.changed_.notify_all();
+                                     }};
+    std::unique_lock guard{mutex_};
+    which.changed_.wait_for(guard, cancel, until - local_clock::now(), [&] {
+        return which.news_ || which.failure_ || lost.stop_requested();
+    });
+    if (which.failure_) std::rethrow_exception(which.failure_);
+    return which.news_;
+}
+
+bool waiting_room::tell(const owner_id& whom, const news& what) {
+    const std::lock_guard guard{mutex_};
+    const auto found = seats_.find(whom);
+    if (found == seats_.end()) return false;
+    seat& which = *found->second;
+    if (!which.news_) which.news_ = what;
+    which.changed_.notify_all();
+    return true;
+}
+
+void waiting_room::announce(
+    connection& on, store& stores, const successor& next, local_clock::time_point sent
+) noexcept {
+    if (hints_are_suppressed_) return;
+    try {
+        news granted{look_status::granted, next.token, std::nullopt};
+        if (next.hold_at_most) granted.term_end = sent + *next.hold_at_most;
+        if (tell(next.owner, granted)) return;
+        ++rings_;
+        stores.waiters->ring(on, next.owner);
+    } catch (const std::exception&) {
+        // Whoever waits looks by itself.
+    }
+}
+
+// ----------------------------------------------------------------------------------- the thread
+
+void waiting_room::tend(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        try {
+            attend(stop);
+        } catch (const error& failure) {
+            own_connection_.reset();
+            of_.connections().note_broken();
+            if (!failure.is_transient()) tell_failure(std::current_exception());
+        } catch (const std::exception&) {
+            own_connection_.reset();
+            tell_failure(std::current_exception());
+        }
+        const std::lock_guard guard{mutex_};
+        if (!own_connection_) is_listening_ = false;
+        plan_next_look(false);
+    }
+}
+
+// Until something fails.
+void waiting_room::attend(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        const seats due = seats_due(stop);
+        if (!due.empty()) look_after(due);
+    }
+}
+
+// Closes the connection where nobody comes for a while. False when it is time to stop.
+bool waiting_room::wait_for_guests(std::unique_lock<std::mutex>& guard, std::stop_token stop) {
+    const auto somebody_sits = [&] { return seated_ > 0; };
+    if (own_connection_ && !changed_.wait_for(guard, stop, linger, somebody_sits)) {
+        guard.unlock();
+        own_connection_.reset();
+        guard.lock();
+        is_listening_ = false;
+    }
+    return changed_.wait(guard, stop, somebody_sits);
+}
+
+waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
+    std::unique_lock guard{mutex_};
+    if (!wait_for_guests(guard, stop)) return {};
+    if (!own_connection_) {
+        guard.unlock();
+        own_connection();
+        guard.lock();
+        if (is_listening_) next_look_ = local_clock::now();  // a bell may have been rung before
+    }
+    auto left = std::chrono::ceil<milliseconds>(next_look_ - local_clock::now());
+    if (left > milliseconds{0} && is_listening_) {
+        guard.unlock();
+        seats rung = rung_for(*own_connection_, std::min(left, listening_slice));
+        if (!rung.empty()) return rung;
+        guard.lock();
+    } else if (left > milliseconds{0}) {
+        const auto planned = next_look_;
+        changed_.wait_for(guard, stop, left, [&] { return next_look_ < planned; });
+    }
+    if (local_clock::now() < next_look_) return {};
+    seats due;
+    for (const auto& [owner, each] : seats_) {
+        if (each->is_seated_ && !each->news_) due.push_back(each);
+    }
+    plan_next_look(false);
+    return due;
+}
+
+// Those a bell was rung for, and where it does not say for whom, all. Takes everything that has
+// come: what is not read stays in the server's queue.
+waiting_room::seats waiting_room::rung_for(connection& on, milliseconds patience) {
+    seats rung;
+    for (auto heard = on.wait_for_notification(patience); heard;
+         heard = on.wait_for_notification(milliseconds{0})) {
+        const std::lock_guard guard{mutex_};
+        for (const auto& [owner, each] : seats_) {
+            if (each->news_ || (!heard->payload.empty() && heard->payload != owner.text())) {
+                continue;
+            }
+            if (!each->is_seated_) {
+                each->was_rung_ = true;
+            } else if (std::find(rung.begin(), rung.end(), each) == rung.end()) {
+                rung.push_back(each);
+            }
+        }
+    }
+    return rung;
+}
+
+connection& waiting_room::own_connection() {
+    if (own_connection_ && own_connection_->state() != connection_state::idle) {
+        own_connection_.reset();
+        of_.connections().note_broken();
+    }
+    if (own_connection_) return *own_connection_;
+    own_connection_ = of_.connections().connect_apart(of_.settings().connect_timeout);
+    own_connection_->set_statement_timeout(of_.settings().statement_timeout);
+    const bool can_listen = !hints_are_suppressed_ && own_connection_->can_notify();
+    const bool is_listening = can_listen && listens(*own_connection_);
+    const std::lock_guard guard{mutex_};
+    is_listening_ = is_listening;
+    return *own_connection_;
+}
+
+// Where it cannot, looks are enough.
+bool waiting_room::listens(connection& on) {
+    try {
+        on.listen(of_.store_for(on).waiters->channel());
+        return true;
+    } catch (const error& failure) {
+        if (failure.connection_is_lost()) throw;
+        of_.tell({event_kind::warning, "", 0, failure.what()});
+        return false;
+    }
+}
+
+void waiting_room::look_after(const seats& due) {
+    connection& on = own_connection();
+    store& stores = of_.store_for(on);
+    std::vector<waiting> who;
+    {
+        const std::lock_guard guard{mutex_};
+        for (const auto& each : due) who.push_back(each->who_);
+    }
+    const auto sent = local_clock::now();
+    const auto found = stores.waiters->look(on, who);
+    std::set<std::string> takeable;
+    bool is_lively = false;
+    for (std::size_t at = 0; at < found.size(); ++at) {
+        if (found[at].status == look_status::waiting) {
+            if (found[at].looks_takeable) takeable.insert(who[at].key.name());
+            continue;
+        }
+        news heard{found[at].status, found[at].token, std::nullopt};
+        if (found[at].term_left) heard.term_end = sent + *found[at].term_left;
+        tell(who[at].owner, heard);
+        is_lively = true;
+    }
+    for (const auto& each : takeable) serve(on, stores, key{each});
+    const std::lock_guard guard{mutex_};
+    if (is_lively || !takeable.empty()) plan_next_look(true);
+}
+
+void waiting_room::serve(connection& on, store& stores, const key& name) {
+    const auto sent = local_clock::now();
+    const auto passed = stores.waiters->serve(on, name);
+    if (!passed.next) return;
+    // No hint, but the answer to our own request.
+    news granted{look_status::granted, passed.next->token, std::nullopt};
+    if (passed.next->hold_at_most) granted.term_end = sent + *passed.next->hold_at_most;
+    if (!tell(passed.next->owner, granted)) announce(on, stores, *passed.next, sent);
+}
+
+void waiting_room::tell_failure(const std::exception_ptr& failure) {
+    const std::lock_guard guard{mutex_};
+    for (const auto& [owner, each] : seats_) {
+        if (!each->is_seated_ || each->news_) continue;
+        each->failure_ = failure;
+        each->changed_.notify_all();
+    }
+}
+
+// Often while there is something going on, or no bell to be heard; then ever more rarely. With
+// mutex_ held.
+void waiting_room::plan_next_look(bool is_lively) {
+    if (seats_.empty()) return;
+    intervals looks = seats_.begin()->second->looks_;
+    for (const auto& [owner, each] : seats_) {
+        looks.least = std::min(looks.least, each->looks_.least);
+        looks.most = std::min(looks.most, each->looks_.most);
+    }
+    dull_looks_ = is_lively ? 0 : std::min(dull_looks_ + 1, 30);
+    const auto pause =
+        is_listening_ ? jittered(looks.most) : backed_off(dull_looks_ + 1, looks.least, looks.most);
+    next_look_ = local_clock::now() + pause;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,177 @@
+#pragma once
+// What any database must be able to do with keys that several can hold at once: shared mutexes,
+// semaphores, latches, barriers. The general MUSTs: lock_store.hpp.
+//
+// Words: the *gate* of such a key is its lock row, which has no owner; its fence counts the grants,
+// so that tokens are ordered across all holders. A *holder* is a row of its own, and lives with a
+// session. A hold is *live* while that session is not proved dead.
+//
+// The one rule behind all kinds: a key has a capacity, each holder has some permits of it, and a
+// request is granted when its permits still fit and nobody has a mode that it gives way to.
+// A shared mutex is a capacity nobody can use up, of which a writer wants all.
+//
+// Threads: stateless after construction; safe.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
+#include "store/lock_store.hpp"
+
+namespace leasehold {
+
+// What a holder row says of its holder, as bits; the first three are hold_mode.
+namespace holder_bits {
+inline constexpr int shared = 1;
+inline constexpr int exclusive = 2;
+inline constexpr int upgradeable = 4;
+inline constexpr int waiting = 8;  // wants more than it has: those who can give way do
+inline constexpr int passed = 16;  // of a barrier: its phase is complete
+}  // namespace holder_bits
+
+// What of them people are told; who has none of the three has a place among equals.
+constexpr hold_mode hold_mode_of(std::int64_t bits) noexcept {
+    if ((bits & holder_bits::exclusive) != 0) return hold_mode::exclusive;
+    return (bits & holder_bits::upgradeable) != 0 ? hold_mode::upgradeable : hold_mode::shared;
+}
+
+struct holder_request {
+    leasehold::key key;
+    owner_id owner;
+    session_id session;  // must be live
+    std::string node_info;
+    lock_kind kind = lock_kind::shared_mutex;
+    hold_mode mode = hold_mode::shared;
+    std::int64_t permits = 1;   // 1 to capacity
+    std::int64_t capacity = 1;  // of the key
+    int gives_way_to = 0;       // bits: no grant while anybody else has one of them
+    // Set: the owner's own hold that this takes the place of. It must still be there, and stays
+    // where the answer is no.
+    std::optional<fencing_token> instead_of;
+};
+
+enum class holder_status {
+    granted = 1,
+    busy = 2,
+    session_ended = 3,
+    other_kind = 4,      // the key is in use as `kind`
+    other_capacity = 5,  // the key is in use with `capacity`
+    lost = 6,            // what it should take the place of is not there any more
+};
+
+struct holder_result {
+    holder_status status = holder_status::busy;
+    fencing_token token;                // where granted
+    std::optional<lock_info> holder;    // where busy: one of those that are in the way
+    lock_kind kind = lock_kind::mutex;  // where other_kind
+    std::int64_t capacity = 0;          // where other_capacity
+};
+
+// Of a latch: what has been counted, and who is still expected.
+struct holder_tally {
+    lock_kind kind = lock_kind::mutex;
+    std::int64_t capacity = 0;
+    std::int64_t arrived = 0;
+    std::int64_t present = 0;  // live holders
+};
+
+struct holder_state {
+    int bits = 0;
+    fencing_token token;
+};
+
+class holder_store {
+public:
+    virtual ~holder_store() = default;
+
+    // Grants, if the permits of all *other* owners that are not proved dead, plus what has arrived,
+    // leave room for those wanted, and none of these owners has a bit of `gives_way_to`. MUST
+    // - decide and write under the gate, so that of two grants the second sees the first;
+    // - take a holder for dead only on positive proof, as lock_store::try_acquire, and remove what
+    //   it had of this key;
+    // - add 1 to the gate's fence and give it as the token; a new gate as a new lock row;
+    // - change the owner's own row where it has one already, and make it otherwise;
+    // - refuse another kind or capacity while a mutex has an owner (dead or not), anybody else has
+    //   a live hold, or anything has arrived; and otherwise make the gate what is wanted;
+    // - wait for no proof of a live holder, whoever else is dead, whether it grants or refuses. Of
+    //   the owner's own hold, the one in whose place the new one comes, it waits for proofs, and
+    //   keeps nobody else waiting meanwhile.
+    // Cost: one round trip; two for a key never seen before; one more for each grant to others that
+    // got in between, and where a dead holder's row is locked: MAY be busy then, writing nothing.
+    // On MySQL and MariaDB three more where some are dead.
+    virtual holder_result try_acquire(connection& on, const holder_request& wanted) = 0;
+
+    // The token under which `owner` holds the key now, live or not; nothing if it only waits.
+    virtual std::optional<fencing_token> find_grant(
+        connection& on, const key& name, const owner_id& owner
+    ) = 0;
+
+    // Removes this hold. Waits for proofs of it, and for nothing else. MAY commit asynchronously,
+    // except a place at a barrier: who gave one up must not find itself passed after a crash.
+    virtual release_outcome release(connection& on, const hold& held) = 0;
+
+    // Removes whatever `owner` has of this key, or waits for.
+    virtual release_outcome release_owner(
+        connection& on, const key& name, const owner_id& owner
+    ) = 0;
+
+    // As lock_store::prove: a locking read of the holder's own row alone, which whoever takes its
+    // place must remove first.
+    virtual bool prove(connection& inside, const hold& held) = 0;
+
+    // Which of these are still there and live. Plain reads. Same order and size.
+    virtual std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) = 0;
+
+    // From now on, and as long as its session lives, `wanted.owner` has the bit `waiting`: on its
+    // own row, or on one that holds nothing. No effect where the session is not live.
+    virtual void announce(connection& on, const holder_request& wanted) = 0;
+    // Takes that back. Keeps what the owner holds.
+    virtual void withdraw(connection& on, const key& name, const owner_id& owner) = 0;
+
+    // Makes less of a hold; keeps its token. False where it is not there. Can be repeated.
+    virtual bool reduce(connection& on, const hold& held, hold_mode mode, std::int64_t permits) = 0;
+
+    // Of a latch: removes the hold and counts one more arrival, both or neither. Answers with the
+    // arrivals so far; nothing where it was not there.
+    virtual std::optional<std::int64_t> arrive(connection& on, const hold& held) = 0;
+    // Plain read. Nothing where the key was never used.
+    virtual std::optional<holder_tally> tally(connection& on, const key& name) = 0;
+
+    // Of a barrier: if the live holders that have not passed use up the capacity, all of these pass
+    // at once: their rows get `passed`, no permits, and one new token for all, the gate's fence
+    // plus 1. False, writing nothing, where it is not complete. Of several at once, one does it.
+    virtual bool pass(connection& on, const key& name) = 0;
+    // The owner's own row. Plain read.
+    virtual std::optional<holder_state> look(
+        connection& on, const key& name, const owner_id& owner
+    ) = 0;
+
+    // Live holds, oldest token first, of one key; or of all keys that begin with `prefix` in the
+    // order of key and owner, greater than (after, after_owner), at most `limit`. Plain reads.
+    virtual std::vector<lock_info> holders_of(connection& on, const key& name) = 0;
+    virtual std::vector<lock_info> list(
+        connection& on,
+        std::string_view prefix,
+        std::string_view after,
+        const std::optional<owner_id>& after_owner,
+        int limit
+    ) = 0;
+
+    // Removes every row of the key, forgets arrivals, adds 1 to the fence, and 1 to the notices of
+    // each session concerned, in one commit. Waits for proofs, and keeps nobody waiting meanwhile
+    // but those who prove or end one of these holds; what they are granted meanwhile MAY stay.
+    // Answers with what was live. Nothing changes where the key has an owner or no gate, nor where
+    // it has neither rows, of whatever state, nor arrivals.
+    virtual std::vector<lock_info> force_release(connection& on, const key& name) = 0;
+
+    // One batch, as upkeep_store: removes rows of sessions proved dead, or gone.
+    virtual std::int64_t remove_dead(connection& on, int limit) = 0;
+};
+
+}  // namespace leasehold

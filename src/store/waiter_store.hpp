@@ -1,0 +1,128 @@
+#pragma once
+// What any database must be able to do about the queue of a key. The general MUSTs: lock_store.hpp.
+//
+// Words: a *waiter* is a row of the queue; it carries all that a grant needs. The *mark* is
+// last_ticket of the lock row: not 0 wherever somebody may be waiting, and set in the transaction
+// that queues, under the lock row's lock. So whoever frees the key sees it, however late:
+//
+// | the mark | lock_store::release()          | hand_over(), serve()                             |
+// |----------|--------------------------------|--------------------------------------------------|
+// | 0        | frees the key                  | frees the key                                    |
+// | not 0    | refuses: hand_over() is needed | first live waiter gets it, the dead before it go; |
+// |          |                                | where none is left the key is free, the mark 0    |
+//
+// Tickets only grow within a queue, and are never used again: a new queue starts at the clock, in
+// microseconds, where that is greater. A key is *takeable* when it has no owner, or an owner that
+// is dead and was dead for the row's lock_delay (see try_acquire on proof).
+//
+// What locks the lock row MUST do so within one packet: a client that is paused or cut off between
+// two round trips would keep everybody from the key for as long as its connection lives, whatever
+// its TTL. Where a packet cannot finish it lets go of the row, and another one is sent.
+//
+// After Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization" (1991): whoever
+// releases writes into the place its successor looks at, so that a hand-over costs the same however
+// many wait.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "store/lock_store.hpp"
+
+namespace leasehold {
+
+struct waiting {
+    leasehold::key key;
+    owner_id owner;
+    std::int64_t ticket = 0;
+};
+
+enum class enqueue_status {
+    waiting = 1,
+    session_ended = 2,
+    not_now = 3,     // the row is not there, or somebody has it locked: try again
+    wrong_kind = 4,  // see acquire_result::kind
+};
+
+struct enqueue_result {
+    enqueue_status status = enqueue_status::not_now;
+    std::int64_t ticket = 0;      // where waiting
+    bool looks_takeable = false;  // where waiting: call serve(), nobody else may
+    lock_kind kind = lock_kind::mutex;
+};
+
+// Who got the key.
+struct successor {
+    leasehold::key key;
+    owner_id owner;
+    session_id session;
+    fencing_token token;
+    std::optional<std::chrono::microseconds> hold_at_most;
+};
+
+enum class hand_over_status {
+    refused = 1,      // hand_over: not held by it; serve: not takeable, or not without waiting
+    freed = 2,        // nobody live was waiting
+    handed_over = 3,  // see `next`
+};
+
+struct hand_over_result {
+    hand_over_status status = hand_over_status::refused;
+    std::optional<successor> next;
+};
+
+enum class look_status { waiting = 1, granted = 2, gone = 3 };
+
+struct look_result {
+    look_status status = look_status::gone;
+    fencing_token token;                                 // where granted
+    std::optional<std::chrono::microseconds> term_left;  // where granted for a fixed term
+    bool looks_takeable = false;                         // where waiting
+};
+
+class waiter_store {
+public:
+    virtual ~waiter_store() = default;
+
+    // Puts a waiter at the end of the queue and sets the mark. Grants nothing. MUST NOT wait for
+    // the lock row: a proof may hold it for long (not_now). MAY commit asynchronously: what a crash
+    // loses is found missing by look().
+    virtual enqueue_result enqueue(connection& on, const acquire_request& wanted) = 0;
+
+    // The last level of this hold ends, and the first live waiter is granted the key: under its
+    // fence + 1, durably, in one commit. MUST look at the queue as it is once the lock row is
+    // locked: a waiter that queued while this waited for the row is among them. Waits for proofs.
+    virtual hand_over_result hand_over(connection& on, const hold& held) = 0;
+
+    // The same for a key that is takeable. MUST wait for nobody.
+    virtual hand_over_result serve(connection& on, const key& name) = 0;
+
+    // Removes the waiter; false where it is not there any more: granted, or removed as dead. MUST
+    // NOT wait for the lock row. The mark may stay.
+    virtual bool leave(connection& on, const waiting& who) = 0;
+    // The same where the ticket is not known, because the answer was lost.
+    virtual bool withdraw(connection& on, const key& name, const owner_id& owner) = 0;
+
+    // What has become of them: one plain read of one snapshot for up to 256 of them. Same order.
+    virtual std::vector<look_result> look(connection& on, const std::vector<waiting>& who) = 0;
+
+    // Whether this waiter waits for a key whose holder waits, … for a key of its own session. MUST
+    // say no where it waits no more: a key that was handed over to it is its own session's. Plain
+    // reads of one snapshot, sessions that are dead left out. Asked after enqueue() has committed,
+    // so that of those who close a circle together the last one sees it.
+    virtual bool closes_a_circle(connection& on, const waiting& who, const session_id& own) = 0;
+
+    // Keys with a mark that look takeable, at most `limit`; for the reaper. Plain reads.
+    virtual std::vector<key> find_unserved(connection& on, int limit) = 0;
+
+    // Rings for a waiter of another process, whose room listens to channel(); only where the engine
+    // has such bells. A hint: MUST NOT make anybody wait for a log flush.
+    virtual void ring(connection& on, const owner_id& whom) = 0;
+    virtual std::string channel() const = 0;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,285 @@
+// leasehold::latch and leasehold::barrier: who has arrived counts, who died does not.
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "conformance/suite.hpp"
+#include "support/thread.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class latch_suite : public suite {
+protected:
+    latch by(session& whose, std::int64_t count) const {
+        return {whose, name_, count, {.poll_min = 1ms, .poll_max = 20ms}};
+    }
+
+    session one_{first_, calm("one")};
+    session two_{second_, calm("two")};
+    const key name_ = fresh("k");
+};
+
+TEST_F(latch_suite, it_opens_when_all_have_arrived_and_stays_open) {
+    auto mine = by(one_, 2);
+    auto other = by(two_, 2);
+    EXPECT_FALSE(mine.tally().is_open);
+    auto a = mine.try_join();
+    auto b = other.try_join();
+    ASSERT_TRUE(a && b);
+    EXPECT_FALSE(other.try_join()) << "all places are taken";
+    EXPECT_EQ(mine.tally().present, 2);
+    mine.arrive(*a);
+    EXPECT_TRUE(a->lost().stop_requested());
+    EXPECT_EQ(mine.tally().arrived, 1);
+    EXPECT_EQ(mine.tally().present, 1);
+    EXPECT_FALSE(mine.try_join()) << "one arrived, one is on its way";
+    EXPECT_FALSE(mine.wait_for(30ms).is_open);
+    thread waiter{[&] { EXPECT_TRUE(mine.wait_for(20s).is_open); }};
+    other.arrive(*b);
+    waiter.join();
+    EXPECT_TRUE(other.wait().is_open);
+    EXPECT_FALSE(other.try_join());
+}
+
+TEST_F(latch_suite, an_arrival_counts_once_and_only_where_the_place_is_held) {
+    auto mine = by(one_, 3);
+    auto place = mine.try_join();
+    mine.arrive(*place);
+    auto failure = thrown_by([&] { mine.arrive(*place); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::lease_lost);
+    auto given_back = mine.try_join();
+    EXPECT_EQ(given_back->release(), release_outcome::released);
+    EXPECT_TRUE(thrown_by([&] { mine.arrive(*given_back); }));
+    auto foreign = mutex{one_, fresh("m")}.try_acquire();
+    failure = thrown_by([&] { mine.arrive(*foreign); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::invalid_argument);
+    EXPECT_EQ(mine.tally().arrived, 1);
+}
+
+TEST_F(latch_suite, a_participant_that_dies_before_it_arrives_does_not_count) {
+    session dead{first_, calm("dead")};
+    auto its = by(dead, 2);
+    auto arrived = its.try_join();
+    its.arrive(*arrived);
+    auto place = its.try_join();
+    ASSERT_TRUE(place);
+    auto mine = by(one_, 2);
+    EXPECT_FALSE(mine.try_join());
+    expire(dead);
+    EXPECT_EQ(mine.tally().present, 0) << "those who wait can see it";
+    EXPECT_EQ(mine.tally().arrived, 1) << "what it did before stays done";
+    EXPECT_FALSE(mine.wait_for(20ms).is_open);
+    auto instead = mine.try_join();
+    ASSERT_TRUE(instead) << "its place is free";
+    const auto failure = thrown_by([&] { its.arrive(*place); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::lease_lost);
+    mine.arrive(*instead);
+    EXPECT_TRUE(mine.tally().is_open);
+}
+
+TEST_F(latch_suite, arrivals_outlive_sessions_and_end_by_force) {
+    {
+        session gone{first_, calm("gone")};
+        auto its = by(gone, 2);
+        auto place = its.try_join();
+        its.arrive(*place);
+    }
+    reap(second_);
+    auto mine = by(one_, 2);
+    EXPECT_EQ(mine.tally().arrived, 1);
+    const auto failure = thrown_by([&] { (void)by(one_, 5).try_join(); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::invalid_argument);
+    EXPECT_TRUE(thrown_by([&] { (void)by(one_, 5).tally(); }));
+    EXPECT_TRUE(thrown_by([&] { (void)semaphore(one_, name_, 2).try_acquire(); }));
+    force_release(second_, name_);
+    EXPECT_EQ(mine.tally().arrived, 0);
+    auto permit = semaphore{one_, name_, 2}.try_acquire();
+    EXPECT_TRUE(permit);
+}
+
+TEST_F(latch_suite, many_arrive_at_once_and_each_counts) {
+    constexpr int count = 8;
+    std::vector<thread> threads;
+    for (int number = 0; number < count; ++number) {
+        threads.emplace_back([&] {
+            database own = current().open({});
+            session mine{own, calm("participant")};
+            auto its = by(mine, count);
+            auto place = its.try_join();
+            ASSERT_TRUE(place);
+            its.arrive(*place);
+            EXPECT_TRUE(its.wait_for(20s).is_open);
+        });
+    }
+    threads.clear();
+    EXPECT_EQ(by(one_, count).tally().arrived, count);
+}
+
+TEST_F(latch_suite, counts_that_make_no_sense_are_refused) {
+    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{-2}, latch::count_max + 1}) {
+        const auto failure = thrown_by([&] { by(one_, count); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::invalid_argument);
+    }
+}
+
+class barrier_suite : public suite {
+protected:
+    barrier by(session& whose, std::int64_t participants) const {
+        return {whose, name_, participants, {.poll_min = 1ms, .poll_max = 20ms}};
+    }
+
+    session one_{first_, calm("one")};
+    session two_{second_, calm("two")};
+    const key name_ = fresh("k");
+};
+
+TEST_F(barrier_suite, nobody_passes_before_all_are_there_and_all_pass_the_same_phases) {
+    constexpr int participants = 3, phases = 6;
+    std::atomic<int> arrived = 0;
+    std::vector<std::vector<std::int64_t>> passed(participants);
+    std::vector<thread> threads;
+    for (int number = 0; number < participants; ++number) {
+        threads.emplace_back([&, number] {
+            database own = current().open({});
+            session mine{own, calm("participant")};
+            auto step = by(mine, participants);
+            for (int phase = 1; phase <= phases; ++phase) {
+                ++arrived;
+                const auto got = step.arrive_and_wait_for(30s);
+                ASSERT_TRUE(got);
+                EXPECT_GE(arrived, phase * participants) << "one was missing";
+                passed[static_cast<std::size_t>(number)].push_back(got->number);
+            }
+        });
+    }
+    threads.clear();
+    EXPECT_EQ(passed[0].size(), std::size_t{phases});
+    EXPECT_TRUE(std::is_sorted(passed[0].begin(), passed[0].end()));
+    EXPECT_EQ(std::set(passed[0].begin(), passed[0].end()).size(), std::size_t{phases});
+    EXPECT_EQ(passed[1], passed[0]);
+    EXPECT_EQ(passed[2], passed[0]);
+}
+
+TEST_F(barrier_suite, who_gives_up_does_not_count) {
+    auto mine = by(one_, 2);
+    EXPECT_FALSE(mine.arrive_and_wait_for(30ms));
+    EXPECT_FALSE(by(two_, 2).arrive_and_wait_for(30ms)) << "the first has gone";
+    std::stop_source cancel;
+    cancel.request_stop();
+    EXPECT_FALSE(mine.arrive_and_wait(cancel.get_token()));
+    EXPECT_FALSE(describe(first_, name_)->is_held);
+}
+
+// Three are there and leave, each at a moment of its own, as the last one comes. How much sooner it
+// sets out than they go follows what came of the round before, so that on any machine the rounds
+// end about as often in one way as in the other, and the two meet.
+TEST_F(barrier_suite, all_pass_or_none_does_where_some_give_up_as_the_last_one_comes) {
+    using std::chrono::nanoseconds;
+    constexpr int leaving = 3, rounds = 60;
+    const auto seed = std::random_device{}();
+    std::cout << "seed " << seed << "\n";
+    std::mt19937_64 random{seed};
+    nanoseconds lead = 0ms;  // of the last one before the others; negative: it comes after
+    int passed = 0, gave_up = 0;
+    for (int round = 0; round < rounds; ++round) {
+        std::vector<std::optional<fencing_token>> got(leaving + 1);
+        std::vector<std::stop_source> cancel(leaving + 1);
+        {
+            std::vector<thread> threads;
+            for (std::size_t number = 0; number < leaving; ++number) {
+                threads.emplace_back([&, number] {
+                    // Does nothing by itself between its arrival and its end.
+                    barrier its{one_, name_, leaving + 1, {.poll_min = 30min, .poll_max = 30min}};
+                    got[number] = its.arrive_and_wait(cancel[number].get_token());
+                    if (!got[number]) cancel.back().request_stop();
+                });
+            }
+            ASSERT_TRUE(eventually([&] {
+                const auto seen = describe(first_, name_);
+                return seen && seen->holders == leaving;
+            }));
+            const auto start = std::chrono::steady_clock::now() + 1ms;
+            const auto spin_until = [](std::chrono::steady_clock::time_point then) {
+                while (std::chrono::steady_clock::now() < then) std::this_thread::yield();
+            };
+            threads.emplace_back([&, comes = start + std::max(-lead, nanoseconds{0})] {
+                spin_until(comes);
+                got.back() = by(two_, leaving + 1).arrive_and_wait(cancel.back().get_token());
+            });
+            for (std::size_t number = 0; number < leaving; ++number) {
+                const nanoseconds apart{random() % 200'000};
+                spin_until(start + std::max(lead, nanoseconds{0}) + apart);
+                cancel[number].request_stop();
+            }
+        }
+        for (const auto& each : got) {
+            ASSERT_EQ(each.has_value(), got[0].has_value()) << "round " << round;
+            if (each) {
+                EXPECT_EQ(each->number, got[0]->number);
+            }
+        }
+        ++(got[0] ? passed : gave_up);
+        const auto most = std::max<std::int64_t>(200'000, std::abs(lead.count()) / 3);
+        const nanoseconds step{random() % static_cast<std::uint64_t>(most)};
+        lead += got[0] ? -step : step;
+    }
+    std::cout << passed << " passed, " << gave_up << " gave up, lead " << lead.count() << " ns\n";
+    EXPECT_GT(passed, 0);
+    EXPECT_GT(gave_up, 0);
+}
+
+TEST_F(barrier_suite, a_participant_that_died_while_it_waited_does_not_count) {
+    session dying{first_, calm("dying")};
+    std::stop_source cancel;
+    thread participant{[&] {
+        barrier its{dying, name_, 2, {.poll_min = 30min, .poll_max = 30min}};
+        std::optional<fencing_token> passed;
+        // It may find out that its place has gone, before it is cancelled.
+        const auto failure = thrown_by([&] { passed = its.arrive_and_wait(cancel.get_token()); });
+        if (failure) {
+            EXPECT_EQ(failure->code(), errc::lease_lost) << failure->what();
+        }
+        EXPECT_FALSE(passed);
+    }};
+    EXPECT_TRUE(eventually([&] {
+        const auto seen = describe(second_, name_);
+        return seen && seen->is_held;
+    }));
+    expire(dying);
+    EXPECT_FALSE(by(two_, 2).arrive_and_wait_for(50ms));
+    cancel.request_stop();
+}
+
+TEST_F(barrier_suite, who_is_freed_by_force_is_told_so) {
+    thread participant{[&] {
+        const auto failure = thrown_by([&] { by(one_, 2).arrive_and_wait_for(20s); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::lease_lost);
+    }};
+    EXPECT_TRUE(eventually([&] { return force_release(second_, name_).has_value(); }));
+}
+
+TEST_F(barrier_suite, one_alone_passes_at_once_and_numbers_that_make_no_sense_are_refused) {
+    const auto first = by(one_, 1).arrive_and_wait();
+    const auto second = by(two_, 1).arrive_and_wait();
+    ASSERT_TRUE(first && second);
+    EXPECT_GT(second->number, first->number);
+    for (const std::int64_t count :
+         {std::int64_t{0}, std::int64_t{-1}, barrier::participants_max + 1}) {
+        const auto failure = thrown_by([&] { by(one_, count); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::invalid_argument);
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,191 @@
+// detach and adopt: a hold moves between sessions, and nobody gets in between.
+#include <atomic>
+#include <barrier>
+
+#include "conformance/suite.hpp"
+#include "leasehold/handover.hpp"
+#include "support/thread.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using handover_suite = suite;
+
+TEST_F(handover_suite, a_detached_hold_is_adopted_with_its_owner_and_token) {
+    session one{first_, calm("one")}, two{second_, calm("two")}, other{second_, calm("other")};
+    const key name = fresh("k");
+    auto held = mutex{one, name}.try_acquire();
+    const auto token = held->token();
+    const auto owner = held->owner();
+    const auto lost = held->lost();
+    const detached_lease parcel = detach(*std::move(held));
+    EXPECT_TRUE(lost.stop_requested());
+    EXPECT_EQ(parcel.token, token);
+    EXPECT_EQ(parcel.session, one.id());
+    EXPECT_FALSE((mutex{other, name}.try_acquire()));
+    auto mine = adopt(two, detached_lease::from_text(parcel.text()));
+    ASSERT_TRUE(mine);
+    EXPECT_EQ(mine->token(), token);
+    EXPECT_EQ(mine->owner(), owner);
+    one.end();
+    EXPECT_TRUE(mine->verify());
+    const auto seen = describe(first_, name);
+    EXPECT_EQ(seen->session, two.id());
+    EXPECT_EQ(seen->node_info.substr(0, 4), "two@");
+    {
+        transaction tx = second_.begin();
+        mine->verify_in(tx);
+        tx.commit();
+    }
+    EXPECT_FALSE((mutex{other, name}.try_acquire()));
+    EXPECT_EQ(mine->release(), release_outcome::released);
+    EXPECT_TRUE((mutex{other, name}.try_acquire()));
+}
+
+TEST_F(handover_suite, what_is_detached_ends_with_its_old_session) {
+    session other{second_, calm("other")};
+    const key name = fresh("k");
+    session one{first_, calm("one")};
+    auto held = mutex{one, name}.try_acquire();
+    const detached_lease parcel = detach(*std::move(held));
+    one.end();
+    EXPECT_FALSE(adopt(other, parcel));
+    EXPECT_TRUE((mutex{other, name}.try_acquire()));
+}
+
+TEST_F(handover_suite, a_term_outlives_the_process_and_ends_by_itself) {
+    session other{second_, calm("other")};
+    const key early = fresh("early"), late = fresh("late");
+    std::optional<detached_lease> first_parcel, second_parcel;
+    {
+        session one{first_, calm("one")};
+        auto a = mutex{one, early}.try_acquire();
+        auto b = mutex{one, late}.try_acquire();
+        first_parcel = detach_for(*std::move(a), 10min);
+        second_parcel = detach_for(*std::move(b), 10min);
+    }
+    EXPECT_FALSE(first_parcel->session);
+    EXPECT_FALSE((mutex{other, early}.try_acquire()));
+    auto mine = adopt(other, *first_parcel);
+    ASSERT_TRUE(mine);
+    current().age_lock(early, 11min);  // lives with its new session now
+    EXPECT_TRUE(mine->verify());
+    current().age_lock(late, 11min);
+    EXPECT_FALSE(adopt(other, *second_parcel));
+    EXPECT_TRUE((mutex{other, late}.try_acquire()));
+}
+
+TEST_F(handover_suite, of_two_adopters_the_second_gets_nothing) {
+    session one{first_, calm("one")}, two{second_, calm("two")}, three{second_, calm("three")};
+    const key name = fresh("k");
+    auto held = mutex{one, name}.try_acquire();
+    const detached_lease parcel = detach(*std::move(held));
+    auto mine = adopt(two, parcel);
+    ASSERT_TRUE(mine);
+    EXPECT_FALSE(adopt(three, parcel));
+    EXPECT_TRUE(mine->verify());
+    EXPECT_FALSE(adopt(two, parcel)) << "two leases would each release the one hold";
+    EXPECT_TRUE(mine->verify());
+    EXPECT_TRUE(mine->held_locally());
+}
+
+TEST_F(handover_suite, an_adoption_whose_answer_was_lost_is_repeated) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    const detached_lease parcel = detach(*std::move(held));
+    const adoption sent{{parcel.key, parcel.owner, parcel.token}, parcel.session, two.id(), "two"};
+    second_.inner()->use([&](connection& on, store& stores) {
+        EXPECT_EQ(stores.custody->adopt(on, sent), adopt_status::adopted);
+    });
+    auto mine = adopt(two, parcel);
+    ASSERT_TRUE(mine);
+    EXPECT_TRUE(mine->verify());
+}
+
+TEST_F(handover_suite, racing_adopters_are_served_once) {
+    constexpr int adopters = 4, rounds = 8;
+    session one{first_, calm("one")};
+    for (int round = 0; round < rounds; ++round) {
+        const key name = fresh("k");
+        auto held = mutex{one, name}.try_acquire();
+        const bool has_term = round % 2 == 0;
+        const detached_lease parcel =
+            has_term ? detach_for(*std::move(held), 10min) : detach(*std::move(held));
+        std::atomic<int> served = 0;
+        std::barrier all_are_ready{adopters}, all_have_tried{adopters};
+        std::vector<thread> threads;
+        for (int each = 0; each < adopters; ++each) {
+            threads.emplace_back([&] {
+                database own = current().open({});
+                session mine{own, calm("adopter")};
+                all_are_ready.arrive_and_wait();
+                auto got = adopt(mine, parcel);
+                if (got) ++served;
+                all_have_tried.arrive_and_wait();
+            });
+        }
+        threads.clear();
+        EXPECT_EQ(served, 1);
+    }
+}
+
+TEST_F(handover_suite, what_has_gone_is_not_adopted) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key forced = fresh("forced"), dead = fresh("dead");
+    auto a = mutex{one, forced}.try_acquire();
+    const detached_lease first_parcel = detach(*std::move(a));
+    ASSERT_TRUE(force_release(second_, forced));
+    EXPECT_FALSE(adopt(two, first_parcel));
+    auto b = mutex{one, dead}.try_acquire();
+    const detached_lease second_parcel = detach(*std::move(b));
+    expire(one);
+    EXPECT_FALSE(adopt(two, second_parcel));  // promise 6: the dead are not revived
+    detached_lease wrong = second_parcel;
+    ++wrong.token.number;
+    EXPECT_FALSE(adopt(two, wrong));
+    expire(two);
+    const auto ended = thrown_by([&] { (void)adopt(two, second_parcel); });
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->code(), errc::session_lost);
+}
+
+TEST_F(handover_suite, there_must_be_something_whole_to_detach) {
+    session one{first_, calm("one")};
+    mutex closing{one, fresh("k"), {.recursive = true}};
+    auto outer = closing.try_acquire();
+    auto inner = closing.try_acquire();
+    EXPECT_EQ(
+        thrown_by([&] { (void)detach(*std::move(inner)); }).value().code(), errc::invalid_argument
+    );
+    auto lost = mutex{one, fresh("k")}.try_acquire();
+    ASSERT_TRUE(force_release(second_, lost->key()));
+    EXPECT_EQ(
+        thrown_by([&] { (void)detach_for(*std::move(lost), 1s); }).value().code(), errc::lease_lost
+    );
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    EXPECT_EQ(
+        thrown_by([&] { (void)detach_for(*std::move(held), 0s); }).value().code(),
+        errc::invalid_argument
+    );
+}
+
+TEST_F(handover_suite, texts_that_are_none_are_refused) {
+    const detached_lease parcel{"a b\tc \xc3\xa4", owner_id::random(), {7}, session_id::random()};
+    EXPECT_EQ(detached_lease::from_text(parcel.text()), parcel);
+    const detached_lease with_term{"k", owner_id::random(), {7}, std::nullopt};
+    EXPECT_EQ(detached_lease::from_text(with_term.text()), with_term);
+    for (const std::string& bad :
+         {std::string{},
+          std::string("leasehold1 7"),
+          "leasehold2" + parcel.text().substr(10),
+          "leasehold1 -7" + parcel.text().substr(12),
+          std::string("leasehold1 7 xx - k"),
+          "leasehold1 7 " + owner_id::random().text() + " - "}) {
+        const auto refused = thrown_by([&] { (void)detached_lease::from_text(bad); });
+        ASSERT_TRUE(refused) << bad;
+        EXPECT_EQ(refused->code(), errc::invalid_argument);
+    }
+}
+
+}  // namespace
+}  // namespace leasehold::testing

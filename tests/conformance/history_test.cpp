@@ -1,0 +1,218 @@
+// Random histories of mixed operations with random deaths: every engine does what the model does,
+// and what both do keeps the promises.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "conformance/backend.hpp"
+#include "conformance/history_run.hpp"
+#include "session/database.hpp"
+#include "support/memory_store.hpp"
+#include "support/required.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using std::chrono::microseconds;
+
+// --------------------------------------------------------------------------- stores with a fault
+
+// Everything as the store below does it.
+class passing_lock_store : public lock_store {
+public:
+    explicit passing_lock_store(std::unique_ptr<lock_store> below) : below_(std::move(below)) {}
+
+    acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
+        return below_->try_acquire(on, wanted);
+    }
+    std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
+        override {
+        return below_->find_grant(on, name, owner);
+    }
+    std::optional<std::int64_t> reenter(connection& on, const hold& held) override {
+        return below_->reenter(on, held);
+    }
+    release_outcome release(connection& on, const hold& held) override {
+        return below_->release(on, held);
+    }
+    release_outcome release_owner(connection& on, const key& name, const owner_id& owner) override {
+        return below_->release_owner(on, name, owner);
+    }
+    bool prove(connection& inside, const hold& held) override {
+        return below_->prove(inside, held);
+    }
+    std::vector<standing> standings(connection& on, const std::vector<hold>& held) override {
+        return below_->standings(on, held);
+    }
+    std::optional<lock_info> describe(connection& on, const key& name) override {
+        return below_->describe(on, name);
+    }
+    std::vector<lock_info> list(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) override {
+        return below_->list(on, prefix, after, limit);
+    }
+    std::optional<lock_info> force_release(connection& on, const key& name) override {
+        return below_->force_release(on, name);
+    }
+    bool change_kind(connection& on, const key& name, lock_kind to) override {
+        return below_->change_kind(on, name, to);
+    }
+
+private:
+    const std::unique_ptr<lock_store> below_;
+};
+
+class forgetting_lock_delay final : public passing_lock_store {
+public:
+    using passing_lock_store::passing_lock_store;
+    acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
+        acquire_request without = wanted;
+        without.lock_delay = microseconds{0};
+        return passing_lock_store::try_acquire(on, without);
+    }
+};
+
+class giving_a_token_twice final : public passing_lock_store {
+public:
+    using passing_lock_store::passing_lock_store;
+    acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
+        acquire_result answer = passing_lock_store::try_acquire(on, wanted);
+        if (answer.token.number > 1 && wanted.hold_at_most) --answer.token.number;
+        return answer;
+    }
+};
+
+class reviving_the_dead final : public session_store {
+public:
+    explicit reviving_the_dead(std::unique_ptr<session_store> below) : below_(std::move(below)) {}
+
+    std::string environment_problem(connection& on) override {
+        return below_->environment_problem(on);
+    }
+    void start(connection& on, const session_start& session) override {
+        below_->start(on, session);
+    }
+    heartbeat_result heartbeat(
+        connection& on, const session_id& id, microseconds ttl, std::int64_t notices
+    ) override {
+        const heartbeat_result answer = below_->heartbeat(on, id, ttl, notices);
+        if (answer.status != heartbeat_status::ended) return answer;
+        below_->end(on, id, true);
+        below_->start(on, {id, "revived", ttl});
+        return {heartbeat_status::renewed, notices};
+    }
+    void end(connection& on, const session_id& id, bool remove) override {
+        below_->end(on, id, remove);
+    }
+    std::vector<session_info> list(connection& on) override { return below_->list(on); }
+
+private:
+    const std::unique_ptr<session_store> below_;
+};
+
+// ------------------------------------------------------------------------------------- places
+
+// A model with stores of the test's own over those of the model.
+history_place make_model(const std::function<void(store&)>& change = [](store&) {}) {
+    const auto model = std::make_shared<memory_database>();
+    store stores = model->stores();
+    change(stores);
+    database over{std::make_shared<database::implementation>(
+        [model](std::chrono::milliseconds) { return model->connect(); },
+        std::move(stores),
+        database_settings{}
+    )};
+    return {
+        "the model",
+        std::move(over),
+        [model](const session_id& id, microseconds by) { model->age_session(id, by); },
+        [model](const key& name, microseconds by) { model->age_lock(name, by); }};
+}
+
+// Tables of the tested engine that nobody else uses: a clean-up counts all there is.
+class tables_apart {
+public:
+    tables_apart() {
+        migrate(made_.open({}));
+        made_.make_counter();
+    }
+    ~tables_apart() { made_.destroy(); }
+    history_place place() const {
+        return {made_.name, made_.open({}), made_.age_session, made_.age_lock};
+    }
+
+private:
+    backend made_ = make_backend();
+};
+
+TEST(history_suite, random_histories_with_random_deaths_agree_with_the_model) {
+    const tables_apart tables;
+    const history_place tried = tables.place();
+    const int number = tried.name == "memory" ? 50 : 500;
+    history_tally tally;
+    const auto difference = find_difference(tried, make_model(), seed(), number, tally);
+    if (!difference.empty()) FAIL() << difference;
+    std::cout << number << " histories of " << tally.steps << " steps\n";
+    if (number < 500) return;  // too few for what is rare
+    // Histories in which nothing happens agree with anything.
+    for (const char* const answer :
+         {"try_acquire: granted under ",
+          "try_acquire: busy",
+          "hand_over: handed over to owner ",
+          "serve: handed over to owner ",
+          "try_acquire as one of several: granted under ",
+          "try_acquire as one of several: busy",
+          "heartbeat: renewed",
+          "heartbeat: ended"}) {
+        EXPECT_GT(tally.answers[answer], 0) << answer;
+    }
+}
+
+// That the comparison and the ledger can fail; on the model alone, since they know no engine.
+struct fault {
+    const char* name;
+    std::function<void(store&)> plant;
+};
+
+class history_fault_suite : public ::testing::TestWithParam<fault> {
+protected:
+    // Mostly found within a hundred; some seeds take several.
+    static constexpr int histories_max = 2000;
+};
+
+TEST_P(history_fault_suite, is_found_by_comparing_with_the_model) {
+    history_tally tally;
+    const std::string found =
+        find_difference(make_model(GetParam().plant), make_model(), seed(), histories_max, tally);
+    EXPECT_NE(found, "") << "after " << tally.steps << " steps";
+    std::cout << found;
+}
+
+TEST_P(history_fault_suite, is_found_by_the_promises_where_both_sides_have_it) {
+    history_tally tally;
+    const std::string found = find_difference(
+        make_model(GetParam().plant), make_model(GetParam().plant), seed(), histories_max, tally
+    );
+    EXPECT_NE(found.find("a promise was broken"), std::string::npos) << found;
+    std::cout << found;
+}
+
+const fault faults[] = {
+    {"no_lock_delay",
+     [](store& in) { in.locks = std::make_unique<forgetting_lock_delay>(std::move(in.locks)); }},
+    {"a_token_twice",
+     [](store& in) { in.locks = std::make_unique<giving_a_token_twice>(std::move(in.locks)); }},
+    {"revival",
+     [](store& in) { in.sessions = std::make_unique<reviving_the_dead>(std::move(in.sessions)); }},
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    planted,
+    history_fault_suite,
+    ::testing::ValuesIn(faults),
+    [](const auto& of) { return of.param.name; }
+);
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,205 @@
+// The queue of a key on the model: one request is one instant, so that a hand-over is a few lines.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "support/memory_rows.hpp"
+#include "support/memory_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using std::chrono::microseconds;
+using ticket_key = std::pair<std::string, std::int64_t>;
+
+// The first live waiter becomes the owner; the dead before it go. Where there is none the row is
+// free.
+hand_over_result pass_on(memory_tables& tables, const key& name, lock_row& row) {
+    make_free(tables, row);
+    auto next = tables.waiters.lower_bound(ticket_key{name.name(), 0});
+    const auto is_ours = [&] {
+        return next != tables.waiters.end() && next->first.first == name.name();
+    };
+    while (is_ours() && !is_live_session(tables, next->second.session))
+        next = tables.waiters.erase(next);
+    if (!is_ours()) {
+        row.last_ticket = 0;
+        return {hand_over_status::freed, std::nullopt};
+    }
+    const waiter_row granted = next->second;
+    next = tables.waiters.erase(next);
+    if (!is_ours()) row.last_ticket = 0;
+    ++row.fence;
+    row.owner = granted.owner;
+    if (granted.hold_at_most) {
+        row.expires_at = tables.now + *granted.hold_at_most;
+    } else {
+        row.session = granted.session;
+    }
+    row.node_info = granted.node_info;
+    row.lock_delay = granted.lock_delay;
+    row.metadata = words_of(granted.metadata);
+    row.revocations = 0;
+    row.reentrant_count = 1;
+    return {
+        hand_over_status::handed_over,
+        successor{name, granted.owner, granted.session, {row.fence}, granted.hold_at_most}};
+}
+
+class memory_waiter_store final : public waiter_store {
+public:
+    explicit memory_waiter_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
+
+    enqueue_result enqueue(connection& on, const acquire_request& wanted) override {
+        const auto attempt = [wanted](memory_tables& tables, const connection& from) {
+            enqueue_result answer;
+            lock_row* const row = find_row(tables, wanted.key);
+            if (!is_live_session(tables, wanted.session)) {
+                answer.status = enqueue_status::session_ended;
+            } else if (row && row->kind != static_cast<int>(lock_kind::mutex)) {
+                answer.status = enqueue_status::wrong_kind;
+                answer.kind = static_cast<lock_kind>(row->kind);
+            } else if (row && !is_proved_by_another(*row, from)) {
+                answer.status = enqueue_status::waiting;
+                answer.ticket = std::max(row->last_ticket + 1, tables.now.count());
+                answer.looks_takeable = is_takeable(tables, *row);
+                row->last_ticket = answer.ticket;
+                tables.waiters[{wanted.key.name(), answer.ticket}] = {
+                    wanted.owner,
+                    wanted.session,
+                    wanted.node_info,
+                    wanted.hold_at_most,
+                    wanted.lock_delay,
+                    wanted.metadata};
+                ++tables.writes;
+            }
+            return std::optional{answer};
+        };
+        return server_->ask<enqueue_result>(on, "enqueue", attempt);
+    }
+
+    hand_over_result hand_over(connection& on, const hold& held) override {
+        using answer = std::optional<hand_over_result>;
+        const auto attempt = [held](memory_tables& tables, const connection& from) -> answer {
+            lock_row* const row = find_row(tables, held.key);
+            if (!row || row->owner != held.owner || row->fence != held.token.number) {
+                return hand_over_result{};
+            }
+            if (is_proved_by_another(*row, from)) return std::nullopt;
+            return pass_on(tables, held.key, *row);
+        };
+        return server_->ask<hand_over_result>(on, "hand_over", attempt);
+    }
+
+    hand_over_result serve(connection& on, const key& name) override {
+        using answer = std::optional<hand_over_result>;
+        const auto attempt = [name](memory_tables& tables, const connection& from) -> answer {
+            lock_row* const row = find_row(tables, name);
+            if (!row || !is_takeable(tables, *row) || is_proved_by_another(*row, from)) {
+                return hand_over_result{};
+            }
+            if (row->kind != static_cast<int>(lock_kind::mutex)) return hand_over_result{};
+            return pass_on(tables, name, *row);
+        };
+        return server_->ask<hand_over_result>(on, "serve", attempt);
+    }
+
+    bool leave(connection& on, const waiting& who) override {
+        const auto attempt = [who](memory_tables& tables, const connection&) {
+            const auto found = tables.waiters.find({who.key.name(), who.ticket});
+            const bool is_there = found != tables.waiters.end() && found->second.owner == who.owner;
+            if (is_there) {
+                tables.waiters.erase(found);
+                ++tables.writes;
+            }
+            return std::optional{is_there};
+        };
+        return server_->ask<bool>(on, "leave", attempt);
+    }
+
+    bool withdraw(connection& on, const key& name, const owner_id& owner) override {
+        const auto attempt = [name, owner](memory_tables& tables, const connection&) {
+            const auto gone = std::erase_if(tables.waiters, [&](const auto& each) {
+                return each.first.first == name.name() && each.second.owner == owner;
+            });
+            if (gone > 0) ++tables.writes;
+            return std::optional{gone > 0};
+        };
+        return server_->ask<bool>(on, "withdraw", attempt);
+    }
+
+    std::vector<look_result> look(connection& on, const std::vector<waiting>& who) override {
+        const auto attempt = [who](memory_tables& tables, const connection&) {
+            std::vector<look_result> answers;
+            for (const waiting& each : who) {
+                look_result found;
+                const lock_row* const row = find_row(tables, each.key);
+                const auto queued = tables.waiters.find({each.key.name(), each.ticket});
+                if (row && row->owner == each.owner) {
+                    found.status = look_status::granted;
+                    found.token = {row->fence};
+                    if (row->expires_at) found.term_left = *row->expires_at - tables.now;
+                } else if (queued != tables.waiters.end() && queued->second.owner == each.owner) {
+                    found.status = look_status::waiting;
+                    found.looks_takeable = row && is_takeable(tables, *row);
+                }
+                answers.push_back(found);
+            }
+            return std::optional{answers};
+        };
+        return server_->ask<std::vector<look_result>>(on, "look", attempt);
+    }
+
+    bool closes_a_circle(connection& on, const waiting& who, const session_id& own) override {
+        const auto attempt = [who, own](memory_tables& tables, const connection&) {
+            std::set<session_id> blocked;
+            std::vector<std::string> keys;
+            if (tables.waiters.contains({who.key.name(), who.ticket})) {
+                keys.push_back(who.key.name());
+            }
+            while (!keys.empty()) {
+                const lock_row& row = tables.locks[keys.back()];
+                keys.pop_back();
+                const bool is_new = row.owner && row.session &&
+                                    is_live_session(tables, *row.session) &&
+                                    blocked.insert(*row.session).second;
+                if (!is_new) continue;
+                for (const auto& [place, waiter] : tables.waiters) {
+                    if (waiter.session == *row.session) keys.push_back(place.first);
+                }
+            }
+            return std::optional{blocked.contains(own)};
+        };
+        return server_->ask<bool>(on, "closes_a_circle", attempt);
+    }
+
+    std::vector<key> find_unserved(connection& on, int limit) override {
+        const auto attempt = [limit](memory_tables& tables, const connection&) {
+            std::vector<key> found;
+            for (const auto& [name, row] : tables.locks) {
+                if (static_cast<int>(found.size()) == limit) break;
+                const bool is_mutex = row.kind == static_cast<int>(lock_kind::mutex);
+                if (is_mutex && row.last_ticket != 0 && is_takeable(tables, row)) {
+                    found.emplace_back(name);
+                }
+            }
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<key>>(on, "find_unserved", attempt);
+    }
+
+    void ring(connection&, const owner_id&) override {}
+    std::string channel() const override { return ""; }
+
+private:
+    const std::shared_ptr<memory_server> server_;
+};
+
+}  // namespace
+
+std::unique_ptr<waiter_store> make_memory_waiter_store(std::shared_ptr<memory_server> of) {
+    return std::make_unique<memory_waiter_store>(std::move(of));
+}
+
+}  // namespace leasehold::testing
