@@ -271,6 +271,9 @@ TEST_F(queue_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
     const database far = current().open_through(counted);
     session one{first_, calm("one")}, two{far, calm("two")};
     const key name = fresh("k");
+    // A file's bell rings for every commit: also for the release before, the taking and the
+    // queueing, where they are still to be heard.
+    const int looks_max = current().has_concurrent_writers ? 1 : 4;
     std::vector<std::chrono::microseconds> latencies;
     for (int round = 0; round < 20; ++round) {
         auto held = mutex{one, name}.try_acquire();
@@ -281,15 +284,16 @@ TEST_F(queue_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
             got = mutex{two, name, deaf()}.acquire_for(60s);
             had = local_clock::now();
         }};
-        ASSERT_TRUE(has_waiters(name, 1));
+        // It has asked all it asks before it waits.
+        ASSERT_TRUE(eventually([&] { return far.inner()->room().seated() == 1; }));
         ASSERT_TRUE(eventually([&] { return far.inner()->room().is_listening(); }));
         const auto released = local_clock::now();
         const auto before = counted->passed();
         held->release();
         waiting.join();
         ASSERT_TRUE(got && *got) << round;
-        // One more where the bell was still to be heard that its own queueing rang.
-        EXPECT_LE(counted->passed() - before, 2);
+        const int first_look = round == 0 ? 1 : 0;  // when it has begun to listen
+        EXPECT_LE(counted->passed() - before, looks_max + first_look) << round;
         latencies.push_back(std::chrono::duration_cast<std::chrono::microseconds>(had - released));
         (*got)->release();
     }

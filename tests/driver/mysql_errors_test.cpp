@@ -82,7 +82,7 @@ TEST_F(mysql_test, a_lock_wait_that_times_out_undoes_the_statement_alone) {
     const auto before = std::chrono::steady_clock::now();
     const auto refused =
         failure_of([&] { waiter->execute(named("UPDATE {t} SET n = 2 WHERE id = 1")); });
-    EXPECT_LT(std::chrono::steady_clock::now() - before, 2s);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 10s);  // the server by itself: 50 s
     EXPECT_EQ(refused.code(), errc::transient);
     EXPECT_EQ(refused.native_code(), 1205);
     EXPECT_TRUE(refused.is_transient());
