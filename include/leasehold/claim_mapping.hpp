@@ -11,7 +11,7 @@
 // A mapping is held against the database before the first statement that uses it, so that a name
 // or a type that is wrong is a clear error and cannot hurt the transaction it is used in: by
 // check(db) when a program starts, or else by the first use. What cannot be right is an error, with
-// the ALTER TABLE that cures it; an index that is missing is a warning.
+// the ALTER TABLE that cures it; an index that is missing is a warning, which check() alone tells.
 //
 // Errors: no such table or column; another type than the role needs; a value that is not of its
 // column's type; a key without an index that is unique at every moment (DEFERRABLE, partial), or
@@ -21,12 +21,12 @@
 // On PostgreSQL a right that is missing is errc::permission_denied before it is needed, since the
 // refusal would abort: USAGE of the schema, SELECT of the columns it reads, UPDATE of those a claim
 // changes, and to lock rows UPDATE of any; only versioned_claim's read() needs no UPDATE.
-// Warnings, to the observer: no index for several rows, or for those whose term has passed, which
-// is one on state and expires_at; on MySQL and MariaDB a time_kind::instant in a session with
-// daylight saving; a version of 32 bits or that may be null; an expiry without milliseconds, which
-// the engine rounds; on SQLite a primary key that may be null; on PostgreSQL a row_claim that asks
-// for what the table is partitioned by: where somebody moves a row to another partition, who claims
-// it at that moment is aborted (40001).
+// Warnings, by check(db) to the observer and by check(tx) as its answer: no index for several rows,
+// or for those whose term has passed, which is one on state and expires_at; on MySQL and MariaDB a
+// time_kind::instant in a session with daylight saving; a version of 32 bits or that may be null;
+// an expiry without milliseconds, which the engine rounds; on SQLite a primary key that may be
+// null; on PostgreSQL a row_claim that asks for what the table is partitioned by: where somebody
+// moves a row to another partition, who claims it at that moment is aborted (40001).
 //
 // A value is an integer, a number, text or bytes as its column is; digits as text are a number;
 // truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; of an enumeration it is a label,
@@ -45,7 +45,8 @@
 namespace leasehold {
 
 // A table, with the schema it is in: on PostgreSQL a schema, on MySQL and MariaDB a database, on
-// SQLite the name of an attached file. Empty: where the connection looks first.
+// SQLite the name of an attached file. Empty: where the connection looks first, and on SQLite the
+// file itself, `main`, where no temporary table may have the same name.
 struct qualified_name {
     qualified_name() = default;
     qualified_name(const char* table) : name(table) {}

@@ -34,9 +34,11 @@
 // that lock is refused the answer is busy. Begin with BEGIN IMMEDIATE: a transaction that has read
 // before somebody else wrote cannot write any more (errc::transient).
 // MySQL and MariaDB keep every row lock until your transaction ends, also those a refused nowait or
-// wait of several rows had got; and at REPEATABLE READ a claim by a key that is not there locks the
-// gap it would be in, so that nobody else can insert into that until then; the row stays locked
-// where it is not as `where` says; and one that was deleted since your snapshot is busy, not none.
+// wait of several rows had got: two that wait for several may each hold what the other lacks until
+// both limits end, so take skip_locked there, or after busy roll back and try again. At REPEATABLE
+// READ a claim by a key that is not there locks the gap it would be in, so that nobody else can
+// insert into that until then; the row stays locked where it is not as `where` says; and one that
+// was deleted since your snapshot is busy, not none.
 //
 // Isolation: READ COMMITTED on PostgreSQL, since a conflict would abort your transaction at another
 // level, and not READ ONLY; on MySQL and MariaDB too for claims of several, which would lock the

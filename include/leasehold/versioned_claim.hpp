@@ -143,7 +143,8 @@ public:
     explicit versioned_claim(versioned_mapping mapping);
 
     // Holds the mapping against the database, which answers with warnings: a missing index, a
-    // version that may be null. The first tells the database's observer of them.
+    // version that may be null. The first tells the database's observer of them; the first use of a
+    // mapping that was not checked tells nobody.
     void check(const database& db) const;
     std::vector<std::string> check(transaction_ref tx) const;
 

@@ -22,7 +22,7 @@ void require_right(const known_table& table, const column_shape& column, value_u
     const bool is_stored = use == value_use::stored;
     if (is_stored ? column.may_be_changed : column.may_be_read) return;
     deny(
-        table.name,
+        table.table.name,
         (is_stored ? "the right to UPDATE column " : "the right to SELECT column ") + column.name
     );
 }
@@ -49,6 +49,13 @@ void require_due(const known_table& table, const std::string& name, time_kind ti
     );
 }
 
+std::shared_ptr<const claim_store> dialect_of(engine which) {
+    if (which == engine::memory) {
+        throw error(errc::unsupported, "the model database has no tables to claim from");
+    }
+    return make_store(which, {}).claims;
+}
+
 }  // namespace
 
 const column_shape& column_of(const known_table& table, const std::string& name) {
@@ -57,22 +64,19 @@ const column_shape& column_of(const known_table& table, const std::string& name)
 }
 
 void claim_table::require_right_to_change(const known_table& table) {
-    if (!table.change_denied.empty()) deny(table.name, table.change_denied);
+    if (!table.change_denied.empty()) deny(table.table.name, table.change_denied);
 }
 
 std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
     const auto found = std::make_shared<known_table>();
     found->engine = inside.server().engine;
-    if (found->engine == engine::memory) {
-        throw error(errc::unsupported, "the model database has no tables to claim from");
-    }
-    found->dialect = make_store(found->engine, {}).claims;
+    found->dialect = dialect_of(found->engine);
     const table_need need = need_on_(found->engine);
     const table_shape shape = found->dialect->look_up(inside, need.table);
     mapping_verdict verdict = judge(need, shape, *found->dialect);
     if (!verdict.problem.empty()) throw error(errc::schema_mismatch, verdict.problem);
     if (!verdict.read_denied.empty()) deny(need.table.name, verdict.read_denied);
-    found->name = need.table.name;
+    found->table = need.table;
     found->change_denied = std::move(verdict.change_denied);
     found->columns = shape.columns;
     found->index = verdict.index;
@@ -100,23 +104,34 @@ void claim_table::check(const database& db) {
     for (const std::string& each : warnings) db.inner()->tell({event_kind::warning, "", 0, each});
 }
 
-std::shared_ptr<const known_table> claim_table::look_once(
+std::shared_ptr<const known_table> claim_table::known_on(
     connection& inside, std::string_view what
 ) {
     require_transaction(inside, what);
-    {
-        const std::lock_guard guard{mutex_};
-        if (known_ && known_->engine != inside.server().engine) {
-            throw error(
-                errc::wrong_transaction,
-                std::string(what) + " got a transaction of " +
-                    std::string(name_of(inside.server().engine)) + " for a table on " +
-                    std::string(name_of(known_->engine)) + "; one object, one database"
-            );
-        }
-        if (known_) return known_;
+    const std::lock_guard guard{mutex_};
+    if (known_ && known_->engine != inside.server().engine) {
+        throw error(
+            errc::wrong_transaction,
+            std::string(what) + " got a transaction of " +
+                std::string(name_of(inside.server().engine)) + " for a table on " +
+                std::string(name_of(known_->engine)) + "; one object, one database"
+        );
     }
-    return look_again(inside);
+    return known_;
+}
+
+// Of a table that may not be as the mapping says, or not be there.
+bool claim_table::enter_unseen(connection& inside, claim_use use) {
+    const engine which = inside.server().engine;
+    const auto dialect = dialect_of(which);
+    const qualified_name table = need_on_(which).table;
+    try {
+        return dialect->enter(inside, table, use);
+    } catch (const error&) {
+        // Where the table is at fault the catalogue says it better.
+        if (inside.state() == connection_state::in_transaction) look_again(inside);
+        throw;
+    }
 }
 
 void require_values(

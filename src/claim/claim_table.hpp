@@ -19,7 +19,7 @@ namespace leasehold {
 
 // A table that was looked at.
 struct known_table {
-    std::string name;
+    qualified_name table;
     leasehold::engine engine{};
     std::shared_ptr<const claim_store> dialect;
     std::vector<column_shape> columns;
@@ -28,9 +28,6 @@ struct known_table {
     std::vector<std::string> warnings;
     std::string change_denied;  // the right the user lacks to claim or change rows; empty: none
 };
-
-// What an operation is about to do with the table.
-enum class table_use { read = 1, changed = 2 };
 
 class claim_table {
 public:
@@ -48,21 +45,35 @@ public:
     // with the table looked at anew before they are refused, since a right may have been granted, a
     // column widened or a label added.
     template <class Require>
-    std::shared_ptr<const known_table> enter(
-        connection& inside, std::string_view what, table_use use, Require&& require
+    std::shared_ptr<const known_table> enter_to_read(
+        connection& inside, std::string_view what, Require&& require
     ) {
-        auto known = look_once(inside, what);
-        const auto judge = [&] {
-            if (use == table_use::changed) require_right_to_change(*known);
-            require(*known);
+        auto known = fitting(inside, what, require);
+        if (known) return known;
+        known = look_again(inside);
+        require(*known);
+        return known;
+    }
+
+    // The same for what locks rows: nothing where somebody else has SQLite's write lock, to be
+    // asked again. That lock is taken before the table is looked at: a look is a read, and in a
+    // transaction that has read SQLite waits for no writer, and it cannot write any more once that
+    // writer has committed.
+    template <class Require>
+    std::shared_ptr<const known_table> enter_to_change(
+        connection& inside, std::string_view what, claim_use use, Require&& require
+    ) {
+        const auto judge = [&](const known_table& table) {
+            require_right_to_change(table);
+            require(table);
         };
-        try {
-            judge();
-            return known;
-        } catch (const error&) {
-            known = look_again(inside);
+        auto known = fitting(inside, what, judge);
+        if (known) {
+            return known->dialect->enter(inside, known->table, use) ? known : nullptr;
         }
-        judge();
+        if (!enter_unseen(inside, use)) return nullptr;
+        known = look_again(inside);
+        judge(*known);
         return known;
     }
 
@@ -83,7 +94,23 @@ public:
 
 private:
     static void require_right_to_change(const known_table& table);
-    std::shared_ptr<const known_table> look_once(connection& inside, std::string_view what);
+
+    // What is known already, where `judge` has nothing against it. Sends nothing.
+    template <class Judge>
+    std::shared_ptr<const known_table> fitting(
+        connection& inside, std::string_view what, Judge&& judge
+    ) {
+        auto known = known_on(inside, what);
+        if (!known) return nullptr;
+        try {
+            judge(*known);
+            return known;
+        } catch (const error&) {
+            return nullptr;
+        }
+    }
+    std::shared_ptr<const known_table> known_on(connection& inside, std::string_view what);
+    bool enter_unseen(connection& inside, claim_use use);
     std::shared_ptr<const known_table> look(connection& inside) const;
 
     const std::function<table_need(engine)> need_on_;

@@ -80,16 +80,18 @@ public:
 
     claimed_rows by_key(connection& inside, const parameters& key, when_locked others) {
         require_limit(others);
-        const auto known =
-            table_.enter(inside, "claim", table_use::changed, [&](const known_table& table) {
-                require_key(table, mapping_.key, key);
-            });
-        const claim_store& dialect = *known->dialect;
-        row_request wanted{mapping_, mapping_.where, {as_sent(*known, mapping_.key, key)}, 1, ""};
-        make_sendable(*known, wanted.where);
         return repeatedly(others, [&]() -> claimed_rows {
-            if (!dialect.enter(inside, mapping_.table, claim_use::row_by_key)) return {busy, {}};
-            return dialect.lock_by_key(inside, wanted);
+            const auto known = table_.enter_to_change(
+                inside,
+                "claim",
+                claim_use::row_by_key,
+                [&](const known_table& table) { require_key(table, mapping_.key, key); }
+            );
+            if (!known) return {busy, {}};
+            row_request wanted{
+                mapping_, mapping_.where, {as_sent(*known, mapping_.key, key)}, 1, ""};
+            make_sendable(*known, wanted.where);
+            return known->dialect->lock_by_key(inside, wanted);
         });
     }
 
@@ -107,14 +109,17 @@ public:
                     ": a claim of more than one row needs an order"
             );
         }
-        auto known =
-            table_.enter(inside, "claim_some", table_use::changed, [&](const known_table& table) {
-                require_values(table, and_where, mapping_.times);
-            });
-        row_request wanted{mapping_, mapping_.where, {}, n, known->index};
-        wanted.where.insert(wanted.where.end(), and_where.begin(), and_where.end());
-        make_sendable(*known, wanted.where);
-        return repeatedly(others, [&] {
+        return repeatedly(others, [&]() -> claimed_rows {
+            auto known = table_.enter_to_change(
+                inside,
+                "claim_some",
+                claim_use::several_rows,
+                [&](const known_table& table) { require_values(table, and_where, mapping_.times); }
+            );
+            if (!known) return {busy, {}};
+            row_request wanted{mapping_, mapping_.where, {}, n, known->index};
+            wanted.where.insert(wanted.where.end(), and_where.begin(), and_where.end());
+            make_sendable(*known, wanted.where);
             return table_.with_index(inside, known, [&] {
                 wanted.index = known->index;
                 const bool skips = others.what == when_locked::rule::skip;
@@ -142,11 +147,9 @@ private:
         }
     }
 
-    claimed_rows skipping(const known_table& known, connection& inside, const row_request& wanted)
-        const {
-        if (!known.dialect->enter(inside, mapping_.table, claim_use::several_rows)) {
-            return {busy, {}};
-        }
+    static claimed_rows skipping(
+        const known_table& known, connection& inside, const row_request& wanted
+    ) {
         auto rows = known.dialect->lock(inside, wanted);
         require_at_most(rows, wanted.limit);
         const bool is_none = rows.empty();
@@ -159,7 +162,6 @@ private:
         const known_table& known, connection& inside, const row_request& wanted
     ) const {
         const claim_store& dialect = *known.dialect;
-        if (!dialect.enter(inside, mapping_.table, claim_use::several_rows)) return {busy, {}};
         std::vector<parameters> keys = dialect.look(inside, wanted);
         // A key with a null names no row.
         std::erase_if(keys, [](const parameters& key) {

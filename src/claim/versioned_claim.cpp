@@ -176,10 +176,9 @@ public:
     claim_table& table() noexcept { return table_; }
 
     std::optional<found_row> read(connection& inside, const parameters& key) {
-        const auto known =
-            table_.enter(inside, "read", table_use::read, [&](const known_table& table) {
-                require_key(table, mapping_.key, key);
-            });
+        const auto known = table_.enter_to_read(inside, "read", [&](const known_table& table) {
+            require_key(table, mapping_.key, key);
+        });
         return known->dialect->read(inside, sent(*known), as_sent(*known, mapping_.key, key));
     }
 
@@ -187,7 +186,7 @@ public:
         const auto known = enter_claim(inside, [&](const known_table& table) {
             require_key(table, mapping_.key, key);
         });
-        if (!known->dialect->enter(inside, mapping_.table, claim_use::versioned)) return {};
+        if (!known) return {};
         const versioned_mapping mapping = sent(*known);
         const auto found =
             known->dialect->read(inside, mapping, as_sent(*known, mapping_.key, key));
@@ -201,7 +200,7 @@ public:
             require_key(table, mapping_.key, as_read.key);
             require_room(table, as_read);
         });
-        if (!known->dialect->enter(inside, mapping_.table, claim_use::versioned)) return {};
+        if (!known) return {};
         const versioned_mapping mapping = sent(*known);
         const versioned_row row{
             as_sent(*known, mapping_.key, as_read.key), as_read.version, {}, false, {}};
@@ -214,7 +213,7 @@ public:
         auto known = enter_claim(inside, [&](const known_table& table) {
             require_values(table, choice.where, mapping_.times);
         });
-        if (!known->dialect->enter(inside, mapping_.table, claim_use::versioned)) return {};
+        if (!known) return {};
         const versioned_mapping mapping = sent(*known);
         candidate_request wanted{mapping, mapping_.available, n, "", ""};
         wanted.where.insert(wanted.where.end(), choice.where.begin(), choice.where.end());
@@ -248,13 +247,31 @@ public:
     change_outcome change(
         connection& inside, versioned_row& at, claim_change what, const assignments& to
     ) {
-        constexpr const char* use = "a change of a claimed row";
-        const auto known =
-            table_.enter(inside, use, table_use::changed, [&](const known_table& table) {
+        const auto deadline = local_clock::now() + mapping_.patience;
+        for (int refusals = 1;; ++refusals) {
+            const change_outcome outcome = change_once(inside, at, what, to);
+            const auto now = local_clock::now();
+            if (outcome != change_outcome::busy || now >= deadline) return outcome;
+            const auto pause = backed_off(refusals, milliseconds{2}, milliseconds{50});
+            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
+        }
+    }
+
+private:
+    change_outcome change_once(
+        connection& inside, versioned_row& at, claim_change what, const assignments& to
+    ) {
+        const auto known = table_.enter_to_change(
+            inside,
+            "a change of a claimed row",
+            claim_use::versioned,
+            [&](const known_table& table) {
                 require_key(table, mapping_.key, at.key);
                 require_change(table, at, what, to);
                 require_room(table, at);
-            });
+            }
+        );
+        if (!known) return change_outcome::busy;
         const versioned_mapping mapping = sent(*known);
         versioned_row row = at;
         row.key = as_sent(*known, mapping_.key, at.key);
@@ -265,27 +282,18 @@ public:
             changed.push_back(each.column);
         }
         const bool is_referable = is_any_referable(*known, changed);
-        const auto deadline = local_clock::now() + mapping_.patience;
-        for (int refusals = 1;; ++refusals) {
-            if (known->dialect->enter(inside, mapping_.table, claim_use::versioned)) {
-                const claim_store& dialect = *known->dialect;
-                if (!dialect.looks_unchanged(inside, mapping, row)) return change_outcome::lost;
-                if (dialect.change(inside, mapping, row, what, sent_to, is_referable)) {
-                    ++at.version;
-                    at.is_claimed = at.is_claimed && what == claim_change::update;
-                    if (what == claim_change::release) at.claimed_as.clear();
-                    return change_outcome::done;
-                }
-                if (!dialect.may_be_locked(inside, mapping, row)) return change_outcome::lost;
-            }
-            const auto now = local_clock::now();
-            if (now >= deadline) return change_outcome::busy;
-            const auto pause = backed_off(refusals, milliseconds{2}, milliseconds{50});
-            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
+        const claim_store& dialect = *known->dialect;
+        if (!dialect.looks_unchanged(inside, mapping, row)) return change_outcome::lost;
+        if (dialect.change(inside, mapping, row, what, sent_to, is_referable)) {
+            ++at.version;
+            at.is_claimed = at.is_claimed && what == claim_change::update;
+            if (what == claim_change::release) at.claimed_as.clear();
+            return change_outcome::done;
         }
+        const bool may_be_locked = dialect.may_be_locked(inside, mapping, row);
+        return may_be_locked ? change_outcome::busy : change_outcome::lost;
     }
 
-private:
     // One more is an error, which on PostgreSQL aborts, and on SQLite no integer any more.
     bool has_room(const known_table& known, const versioned_row& row) const {
         const column_shape& version = column_of(known, mapping_.version);
@@ -319,7 +327,7 @@ private:
         if (!is_claimable(mapping_)) {
             refuse(mapping_, "a claim needs a state, claimed_by or expires_at to leave a trace in");
         }
-        return table_.enter(inside, "try_claim", table_use::changed, require);
+        return table_.enter_to_change(inside, "try_claim", claim_use::versioned, require);
     }
 
     // The mapping with its values as the engine takes them.

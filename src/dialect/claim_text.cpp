@@ -1,6 +1,8 @@
 #include "dialect/claim_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -49,6 +51,28 @@ versioned_row versioned_row_of(
     const auto end = version + 1 + static_cast<std::ptrdiff_t>(mapping.columns.size());
     made.columns.columns.assign(version + 1, end);
     return made;
+}
+
+std::string literal(const value& each, const claim_words& words) {
+    if (const auto* text = std::get_if<std::string>(&each.held())) {
+        return quoted_identifier(*text, '\'');
+    }
+    if (const auto* bytes = std::get_if<blob>(&each.held())) {
+        constexpr std::string_view digits = "0123456789abcdef";
+        std::string written{words.bytes_begin};
+        for (const char one : bytes->bytes) {
+            const auto number = static_cast<unsigned char>(one);
+            written += digits[number >> 4U];
+            written += digits[number & 0xfU];
+        }
+        return written.append(words.bytes_end);
+    }
+    if (const auto* real = std::get_if<double>(&each.held())) {
+        std::array<char, 32> written{};
+        char* const begin = written.data();
+        return {begin, std::to_chars(begin, begin + written.size(), *real).ptr};
+    }
+    return std::to_string(each.integer());
 }
 
 }  // namespace
@@ -262,17 +286,17 @@ std::string plain_claim_store::add_column_text(
     claim_statement text = begin("ALTER TABLE ");
     text.table(table).sql(" ADD COLUMN ").name(column, "").sql(" ").sql(type_of(kind));
     if (!not_null_default) return text.text();
-    const auto* words = std::get_if<std::string>(&not_null_default->held());
-    text.sql(" NOT NULL DEFAULT ");
-    text.sql(words ? quoted_identifier(*words, '\'') : std::to_string(not_null_default->integer()));
-    return text.text();
+    return text.sql(" NOT NULL DEFAULT ").sql(literal(*not_null_default, words_)).text();
 }
 
 std::string plain_claim_store::add_index_text(
     const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
 ) const {
     claim_statement text = begin("CREATE INDEX ");
-    text.name(table.name + std::string{suffix}, "").sql(" ON ").table(table).sql(" (");
+    const qualified_name index{table.name + std::string{suffix}, table.schema};
+    const bool is_before = words_.has_schema_before_index;
+    text.table(is_before ? index : qualified_name{index.name}).sql(" ON ");
+    text.table(is_before ? qualified_name{table.name} : table).sql(" (");
     for (std::size_t at = 0; at < columns.size(); ++at) {
         text.sql(at == 0 ? "" : ", ").name(columns[at].column, "");
         if (columns[at].is_descending) text.sql(" DESC");

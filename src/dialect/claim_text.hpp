@@ -24,6 +24,9 @@ struct claim_words {
     // The same, so many microseconds later as the place says.
     std::string (*later)(time_kind times, const std::string& place);
     bool forces_indexes;
+    // CREATE INDEX names the schema with the index, and the table without it.
+    bool has_schema_before_index;
+    std::string_view bytes_begin, bytes_end;  // around hexadecimal digits
     std::string_view integer_type, number_type, text_type, bytes_type, instant_type, utc_type;
 };
 

@@ -103,6 +103,26 @@ TEST_P(acquire_in_suite, a_transaction_that_is_closed_by_its_connection_is_undon
     EXPECT_FALSE(is_held(name_));
 }
 
+TEST_P(acquire_in_suite, a_transaction_begun_by_the_clients_own_interface) {
+    const versioned_claim versions{seats()};
+    const row_claim locks{rows()};
+    for (const bool is_kept : {false, true}) {
+        const auto tx = begin(begun::by_the_client);
+        if (!tx) return;
+        auto pending = mutex{*one_, name_}.try_acquire_in(tx->ref());
+        ASSERT_TRUE(pending);
+        auto seat = versions.try_claim(tx->ref(), {3});
+        ASSERT_TRUE(seat);
+        EXPECT_TRUE(locks.claim(tx->ref(), {4}, nowait));
+        EXPECT_EQ(locks.claim_some(tx->ref(), 2, skip_locked).rows.size(), 2U);
+        EXPECT_EQ(versions.finish(tx->ref(), *seat), change_outcome::done);
+        is_kept ? tx->commit() : tx->rollback();
+        EXPECT_EQ(static_cast<bool>(pending->confirm()), is_kept);
+        EXPECT_EQ(state_of(3), is_kept ? "sold/3" : "free/1");
+    }
+    EXPECT_TRUE(mutex(*two_, name_).try_acquire()) << "what was confirmed was let go again";
+}
+
 // Our own connections are in UTC; the caller's is where he is, and its clock may be set.
 TEST_P(acquire_in_suite, the_callers_time_zone_and_clock_do_not_matter) {
     if (!is_mysql() || !is_lent()) return;

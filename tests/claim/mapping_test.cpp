@@ -84,6 +84,28 @@ TEST_P(mapping_suite, a_missing_column_comes_with_the_statement_that_adds_it) {
     tx->commit();
 }
 
+TEST_P(mapping_suite, a_missing_state_comes_with_a_default_of_the_kind_it_begins_with) {
+    using namespace std::string_literals;
+    const std::vector<state_column> states{
+        {"in_words", "it's", "taken", {}},
+        {"in_numbers", -1, 2, {}},
+        {"in_parts", 0.25, 1.5, {}},
+        {"in_bytes", blob{"\0'\xff"s}, blob{"\\"}, {}}};
+    for (const state_column& state : states) {
+        auto mapping = seats();
+        mapping.state = state;
+        const std::string said = refuse_claim(errc::schema_mismatch, mapping);
+        const auto at = said.find("ALTER");
+        ASSERT_NE(at, std::string::npos) << said;
+        define(said.substr(at));
+        const versioned_claim claims{mapping};
+        const auto tx = begin();
+        EXPECT_TRUE(claims.try_claim(tx->ref(), {1})) << state.column;
+        EXPECT_FALSE(claims.try_claim(tx->ref(), {1})) << state.column;
+        tx->commit();
+    }
+}
+
 TEST_P(mapping_suite, columns_of_the_wrong_type_and_keys_that_are_not_unique) {
     auto version = seats();
     version.version = "note";
@@ -197,13 +219,18 @@ TEST_P(mapping_suite, levels_of_isolation_that_make_a_claim_unsafe_are_refused) 
     const versioned_claim versions{seats()};
     const row_claim locks{rows()};
     const auto code_of = [&](lent& tx, auto&& run) {
-        const auto failure = thrown_by([&] { run(tx.ref()); });
+        const auto failure =
+            thrown_by([&] { EXPECT_TRUE(run(tx.ref())) << "nothing was claimed"; });
         tx.run("SELECT 1");  // the transaction can still be used
         return failure ? failure->code() : errc{};
     };
-    const auto by_version = [&](transaction_ref tx) { versions.try_claim(tx, {1}); };
-    const auto by_key = [&](transaction_ref tx) { locks.claim(tx, {2}, nowait); };
-    const auto several = [&](transaction_ref tx) { locks.claim_some(tx, 2, skip_locked); };
+    const auto by_version = [&](transaction_ref tx) {
+        return versions.try_claim(tx, {1}).has_value();
+    };
+    const auto by_key = [&](transaction_ref tx) { return bool{locks.claim(tx, {2}, nowait)}; };
+    const auto several = [&](transaction_ref tx) {
+        return bool{locks.claim_some(tx, 2, skip_locked)};
+    };
     const auto wrong = errc::wrong_transaction;
     const auto repeatable = begin(begun::repeatable);
     if (!repeatable) return;

@@ -48,6 +48,24 @@ private:
     std::optional<borrowed_connection> borrowed_;
 };
 
+// As README.md says: the client begins a transaction with whatever is sent next.
+class without_autocommit final : public lent {
+public:
+    explicit without_autocommit(const std::string& url) : handle_(connect(url)) {
+        handle_->setAutoCommit(false);
+        const std::unique_ptr<sql::Statement> each{handle_->createStatement()};
+        each->execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        borrowed_.emplace(borrow(handle_.get()));
+    }
+    transaction_ref ref() override { return *borrowed_; }
+    void commit() override { handle_->commit(); }
+    void rollback() override { handle_->rollback(); }
+
+private:
+    const std::unique_ptr<sql::Connection> handle_;
+    std::optional<borrowed_connection> borrowed_;
+};
+
 std::string backend() {
     const char* const name = std::getenv("LEASEHOLD_TEST_BACKEND");
     return name == nullptr ? "mariadb" : name;
@@ -69,6 +87,7 @@ way open_way(const std::string& name) {
     return {
         db,
         [url](begun how) -> std::unique_ptr<lent> {
+            if (how == begun::by_the_client) return std::make_unique<without_autocommit>(url);
             auto words = words_to_begin(engine::mysql, how);
             if (words.empty() && how != begun::not_at_all) return nullptr;
             return std::make_unique<native>(url, words);

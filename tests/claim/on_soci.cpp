@@ -65,6 +65,28 @@ private:
     std::optional<borrowed_connection> borrowed_;
 };
 
+// In a soci::transaction, on a session that was set up as README.md says.
+class lent_transaction final : public lent {
+public:
+    lent_transaction(const soci::backend_factory& backend, const std::string& words, engine which)
+        : sql_(backend, words) {
+        if (which == engine::sqlite) sql_ << "PRAGMA busy_timeout = 10000";
+        if (which == engine::mysql) {
+            sql_ << "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+        }
+        open_.emplace(sql_);
+        borrowed_.emplace(borrow(sql_));
+    }
+    transaction_ref ref() override { return *borrowed_; }
+    void commit() override { open_->commit(); }
+    void rollback() override { open_->rollback(); }
+
+private:
+    soci::session sql_;
+    std::optional<soci::transaction> open_;
+    std::optional<borrowed_connection> borrowed_;
+};
+
 using opener = std::function<database(database_settings)>;
 
 way lending(
@@ -73,6 +95,9 @@ way lending(
     return {
         open({}),
         [=, &backend](begun how) -> std::unique_ptr<lent> {
+            if (how == begun::by_the_client) {
+                return std::make_unique<lent_transaction>(backend, words, which);
+            }
             auto begin = words_to_begin(which, how);
             if (begin.empty() && how != begun::not_at_all) return nullptr;
             return std::make_unique<lent_session>(backend, words, begin);

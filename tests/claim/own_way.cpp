@@ -58,7 +58,11 @@ std::vector<std::string> words_to_begin(engine which, begun how) {
         case begun::deferred:
             if (is_sqlite) return {"PRAGMA busy_timeout = 0", "BEGIN"};
             break;
+        case begun::deferred_patient:
+            if (is_sqlite) return {"PRAGMA busy_timeout = 10000", "BEGIN"};
+            break;
         case begun::not_at_all:
+        case begun::by_the_client:
             break;
     }
     return {};

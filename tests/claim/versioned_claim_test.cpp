@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "claim/counted.hpp"
 #include "claim/suite.hpp"
 #include "support/thread.hpp"
 
@@ -234,13 +235,15 @@ TEST_P(versioned_suite, a_change_waits_its_patience_for_a_lock_that_goes) {
     other->run("UPDATE " + table_ + " SET note = 'other' WHERE id = 5");
     std::atomic<bool> is_over = false;
     auto outcome = change_outcome::lost;
+    const auto mine = begin();
+    counted asked{mine->ref().inside()};
     thread finisher{[&] {
-        const auto mine = begin();
-        outcome = claims.finish(mine->ref(), *seat);
+        outcome = claims.finish(asked, *seat);
         mine->commit();
         is_over = true;
     }};
-    EXPECT_FALSE(eventually([&] { return is_over.load(); }, 100ms));
+    EXPECT_TRUE(eventually([&] { return asked.calls() >= calls_of_several_tries || is_over; }));
+    EXPECT_FALSE(is_over);
     other->commit();
     finisher.join();
     EXPECT_EQ(outcome, change_outcome::done);
@@ -344,13 +347,17 @@ TEST_P(versioned_suite, many_claimers_take_each_row_once) {
     const versioned_claim claims{seats()};
     std::mutex mutex;
     std::map<std::int64_t, int> taken;
-    std::atomic<int> rounds = 0;
+    const auto deadline = std::chrono::steady_clock::now() + 60s;  // for a failure
+    const auto is_over = [&] {
+        const std::lock_guard guard{mutex};
+        return taken.size() == 10 || std::chrono::steady_clock::now() >= deadline;
+    };
     {
         std::vector<thread> workers;
         for (unsigned worker = 0; worker < 4; ++worker) {
             workers.emplace_back([&, worker] {
                 unsigned random = static_cast<unsigned>(seed) + worker;
-                while (rounds++ < 400) {
+                while (!is_over()) {
                     const auto tx = begin();
                     const auto won = claims.try_claim_some(tx->ref(), 2);
                     random = random * 1664525U + 1013904223U;
@@ -361,7 +368,6 @@ TEST_P(versioned_suite, many_claimers_take_each_row_once) {
                     tx->commit();
                     const std::lock_guard guard{mutex};
                     for (const auto id : ids_of(won)) ++taken[id];
-                    if (taken.size() == 10) return;
                 }
             });
         }

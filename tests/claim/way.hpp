@@ -18,7 +18,11 @@ enum class begun {
     repeatable = 2,    // REPEATABLE READ; nothing on SQLite
     serializable = 3,  // nothing on SQLite
     not_at_all = 4,
-    deferred = 5,  // SQLite alone: without the write lock, and it waits for nobody
+    deferred = 5,          // SQLite alone: without the write lock, and it waits for nobody
+    deferred_patient = 6,  // the same, and it waits for others
+    // As the client's own interface does it: setAutoCommit(false), a soci::transaction. Nothing
+    // where that is to send BEGIN.
+    by_the_client = 7,
 };
 
 // A connection that is the caller's, with a transaction on it. Ends what is open when destroyed.

@@ -32,7 +32,9 @@ database open(std::string_view url, database_settings settings = {});
 }  // namespace mysql
 
 // Takes part in a transaction of the caller's own connection, which it neither opens nor closes;
-// its settings are left as they are.
+// its settings are left as they are. Set autocommit by setAutoCommit() alone: of SQL text that sets
+// it the client does not hear, and where the two differ a transaction is refused that has sent
+// nothing yet, or statements that commit one by one are taken for a transaction.
 borrowed_connection borrow(sql::Connection* handle);
 
 }  // namespace leasehold
