@@ -24,9 +24,10 @@
 // The value is a secret as the owner id in it is: whoever has it can take the hold.
 //
 // Threads: safe. Errors: lease_lost where there is nothing to detach any more; invalid_argument for
-// one level of several of a recursive hold, a bad term, or a text that is none; session_lost where
-// the adopting session has ended. An error whose outcome_is_unknown(): detach_for gives the hold up
-// (it is released in the background); adopt may have moved it, and is to be called again.
+// one level of several of a recursive hold, a bad term, a key that is no mutex, or a text that is
+// none; session_lost where the adopting session has ended. An error whose outcome_is_unknown():
+// detach_for gives the hold up (it is released in the background); adopt may have moved it, and is
+// to be called again.
 // After etcd's ResumeElection and Redlock's random value that travels.
 #include <chrono>
 #include <optional>
@@ -53,13 +54,16 @@ struct detached_lease {
     bool operator==(const detached_lease&) const = default;
 };
 
+// detach() and detach_for() spend the lease, which counts as released from then on. A call that is
+// refused (invalid_argument) leaves it as it was.
+
 // Asks nobody. The hold goes on living with the session of the lease, and ends with it; one with a
 // fixed term keeps that.
-detached_lease detach(lease held);
+detached_lease detach(lease&& held);
 
 // From here on it lives for so long by the database's clock, 1 ms to 366 days, whatever becomes of
 // this process. One round trip.
-detached_lease detach_for(lease held, std::chrono::microseconds term);
+detached_lease detach_for(lease&& held, std::chrono::microseconds term);
 
 // Moves the hold into this session; nothing where it has gone, or somebody else adopted it, or a
 // lease of this session has it already. Repeating it after an error is harmless. One round trip.

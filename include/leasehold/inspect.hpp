@@ -41,7 +41,7 @@ std::vector<session_info> list_sessions(const database& db);
 // with its next heartbeat, at most a third of its ttl later, and the holder decides. One that holds
 // for a fixed term has no heartbeat and is not told; nor are those of a key of another kind than a
 // mutex. Waits for a transaction that holds a proof. Answers with who was asked, or nothing where
-// the key was free or of another kind.
+// the key was free, or held as another kind, which describe() tells.
 std::optional<lock_info> request_revoke(const database& db, const key& name);
 
 // Frees a key from whoever holds it: from all its holders, where there are several, and from what

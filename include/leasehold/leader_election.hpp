@@ -62,7 +62,8 @@ struct election_settings {
     // Called when elected, in the campaigning thread, before campaign() returns.
     std::function<void(fencing_token term)> on_elected{};
     // Called once per term when it ends, before anyone else can be elected; `released` says that
-    // the leader resigned.
+    // the leader resigned. Always after on_elected has returned, also where the term is lost before
+    // that: an on_elected that blocks for longer than the session's margin makes it late.
     std::function<void(fencing_token term, loss_reason why)> on_lost{};
 };
 

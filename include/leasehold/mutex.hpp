@@ -26,10 +26,10 @@
 // | its process dies               | is passed over when its session did | –                    |
 // | its row is lost (an operator)  | is taken anew, at the end           | –                    |
 //
-// It learns of its turn from a release in its own process at once, from others by a bell where the
-// database has one (PostgreSQL; on SQLite the file itself), and by a look every poll_min to
-// poll_max in any case: one statement for everybody who waits on one database handle. It holds no
-// pooled connection meanwhile.
+// It learns of its turn at once from a release through the same database handle (and its copies),
+// from others by a bell where the database has one (PostgreSQL; on SQLite the file itself), and by
+// a look every poll_min to poll_max in any case: one statement for everybody who waits on one
+// handle. It holds no pooled connection meanwhile.
 // Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
 // before those who wait for it; so may a waiting call with its first try. Waiting calls that come
 // while a transaction with a proof is open queue when that has ended, in any order.

@@ -29,7 +29,8 @@
 // the same ones. next() is later than what it was given, always. An expression that would never
 // fire (31 February) is refused when it is made.
 // Does not promise: that every host has the same rules: those of the system's tz database are read
-// once, when the first zone is asked for.
+// once, when the first zone is asked for. Nor daylight saving from 2038 on: the files list what
+// changes until 2037, and in a zone the offset that they list last stays. UTC has no such end.
 //
 // Errors: invalid_argument for what is no expression, never fires, or is no known zone; unsupported
 // where the library was built without time zones (LEASEHOLD_TIME_ZONES) and one other than UTC is

@@ -26,7 +26,8 @@
 // dies. verify_in(tx) of a shared lease keeps writers out until the transaction ends, and lets
 // other readers on. A refused try writes nothing.
 // A waiting writer (acquire, acquire_for, upgrade_for; not try_acquire) is not starved: new readers
-// are refused until it is granted or gives up. It says so in a row that lives with its session.
+// are refused until it is granted or gives up. It says so in a row that lives with its session;
+// where force removed that with the holds, again with the session's next heartbeat.
 // An upgrade takes a new token, because others have read under later ones since; while it waits it
 // keeps the hold it has. A downgrade is atomic: no writer gets in between.
 //

@@ -117,8 +117,20 @@ int unlock(const database& db, const key& name, bool is_json) {
     return exit_status::done;
 }
 
+// What nobody can be asked for is not free.
+void refuse_to_ask_for_another_kind(const database& db, const key& name) {
+    const auto found = describe(db, name);
+    if (!found || !found->is_held || found->kind == lock_kind::mutex) return;
+    throw usage_failure(
+        "'" + name.name() + "' is held as a " + name_of(found->kind) +
+        ", and only the holder of a mutex can be asked: wait for its holders, or take it from "
+        "them with --force"
+    );
+}
+
 int ask(const database& db, const key& name, bool is_json) {
     const auto asked = request_revoke(db, name);
+    if (!asked) refuse_to_ask_for_another_kind(db, name);
     if (is_json) {
         nlohmann::json object{{"key", name.name()}, {"asked", asked.has_value()}};
         if (asked) {
@@ -201,14 +213,18 @@ command add_unlock(CLI::App& tool, const global_options& options) {
         "With --ask nothing changes but that the holder's next heartbeat tells it. A command "
         "under\n"
         "`lock` or `elect` gets SIGTERM then, and the key is free when it has ended; a program of\n"
-        "your own decides by itself. One that holds for a fixed term is not told.\n"
+        "your own decides by itself. One that holds for a fixed term is not told. Only the holder "
+        "of "
+        "a\n"
+        "mutex can be asked: not those of a shared key, of permits, of a latch or barrier.\n"
         "\n"
         "Examples:\n"
         "  leasehold unlock nightly-backup --ask\n"
         "  leasehold unlock nightly-backup --force\n"
         "\n"
         "Exit status: 0 freed or asked, or it was free already (said on standard error; in JSON,\n"
-        "freed or asked is false); 64 without either; otherwise see `leasehold --help`.\n"
+        "freed or asked is false); 64 without either, or to ask for a key that is held\n"
+        "as no mutex; otherwise see `leasehold --help`.\n"
     );
     return {parser, [name, is_forced, is_asked, &options] {
                 const key wanted{*name};

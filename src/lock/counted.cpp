@@ -106,7 +106,11 @@ std::optional<fencing_token> seeker::ask_again(const owner_id& owner) {
             "it is unknown whether '" + wish_.name.name() +
                 "' was acquired, and asking failed too: " + failure.what() +
                 "; the session releases it if it was",
-            {failure.sqlstate(), failure.native_code(), failure.server_message(), true}
+            {failure.sqlstate(),
+             failure.native_code(),
+             failure.server_message(),
+             true,
+             failure.is_transient()}
         );
     }
 }
@@ -185,29 +189,45 @@ acquisition seeker::wait_until(
         }
         const auto now = local_clock::now();
         if (now >= deadline || cancel.stop_requested()) return acquisition{holder};
-        if (was_refused && wish_.announces_itself && !announced_) announce();
+        if (was_refused && wish_.announces_itself && !is_announced()) announce();
         const auto pause = backed_off(refusals, intervals.least, intervals.most);
         rest(std::min(deadline, now + pause), cancel, session_->lost());
         if (cancel.stop_requested()) return acquisition{holder};
     }
 }
 
-// Where the answer is lost it is announced for all we know; the next try goes on with that row.
+// Force removes wishes with the holds, and says so in the session's notices. Where those have gone
+// up for something else it is announced once more, which changes nothing.
+bool seeker::is_announced() const {
+    return announced_ && notices_when_announced_ == session_->notices();
+}
+
+// What is not known to be announced is announced again after the next refusal, by the same owner,
+// and taken back as if it were.
 void seeker::announce() {
     const session::implementation::under_way sending{*session_};
     announced_ = owner_of_next_try();
+    notices_when_announced_.reset();
+    const auto notices = session_->notices();
     try {
         session_->inner().use([&](connection& on, store& stores) {
             stores.holders->announce(on, request_of(*announced_));
         });
+        notices_when_announced_ = notices;
     } catch (const error& failure) {
         if (!failure.is_transient()) throw;
+        may_come_late_ = may_come_late_ || failure.outcome_is_unknown();
     }
 }
 
+// What waits would keep others out for as long as the session lives; a hold that should have been
+// made more of stays, and keeps them out until it is released.
 void seeker::withdraw() noexcept {
     const owner_id owner = *announced_;
     announced_.reset();
+    const auto settle_later = [&] {
+        if (!wish_.instead_of) session_->settle_later(wish_.name, owner, wish_.kind);
+    };
     constexpr int attempts_max = 3;
     for (int attempt = 1;; ++attempt) {
         try {
@@ -215,15 +235,14 @@ void seeker::withdraw() noexcept {
             session_->inner().use([&](connection& on, store& stores) {
                 stores.holders->withdraw(on, wish_.name, owner);
             });
+            if (may_come_late_) settle_later();
             return;
         } catch (const error& failure) {
             if (failure.is_transient() && attempt < attempts_max) continue;
             session_->inner().tell(
                 {event_kind::release_failed, wish_.name.name(), 0, failure.what()}
             );
-            // What waits would keep others out for as long as the session lives; a hold that should
-            // have been made more of stays, and keeps them out until it is released.
-            if (!wish_.instead_of) session_->settle_later(wish_.name, owner, wish_.kind);
+            settle_later();
             return;
         } catch (const std::exception&) {
             return;

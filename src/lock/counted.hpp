@@ -59,12 +59,15 @@ private:
         const holder_result& answer, const owner_id& owner, std::int64_t notices_when_sent
     );
     holder_request request_of(const owner_id& owner) const;
+    bool is_announced() const;
     void announce();
     void withdraw() noexcept;
 
     const std::shared_ptr<session::implementation> session_;
     const hold_wish wish_;
     std::optional<owner_id> announced_;
+    std::optional<std::int64_t> notices_when_announced_;  // nothing: it may not be there
+    bool may_come_late_ = false;                          // an announcement that lost its answer
 };
 
 }  // namespace leasehold

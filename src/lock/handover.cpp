@@ -29,29 +29,29 @@ std::string_view next_word(std::string_view& text) {
     return word;
 }
 
-void require_one_level(lease& held) {
+// What is refused must be refused before anything is given up.
+void require_detachable(const lease& held) {
+    if (!held.inner()) {
+        throw error(errc::invalid_argument, "a lease that was moved from cannot be detached");
+    }
+    if (held.why_lost() != loss_reason::none) {
+        throw error(
+            errc::lease_lost,
+            "the lease on '" + held.key().name() + "' is lost (" + name_of(held.why_lost()) +
+                "): there is nothing to detach"
+        );
+    }
+    if (held.inner()->what().kind != lock_kind::mutex) {
+        throw error(
+            errc::invalid_argument,
+            "'" + held.key().name() + "' is held as a " + name_of(held.inner()->what().kind) +
+                ": only the lease of a mutex can be detached"
+        );
+    }
     if (held.inner()->levels() == 1) return;
     throw error(
         errc::invalid_argument,
         "'" + held.key().name() + "' is held at more than one level: release the inner ones first"
-    );
-}
-
-void require_mutex(lease& held) {
-    if (held.inner()->what().kind == lock_kind::mutex) return;
-    throw error(
-        errc::invalid_argument,
-        "'" + held.key().name() + "' is held as a " + name_of(held.inner()->what().kind) +
-            ": only the lease of a mutex can be detached"
-    );
-}
-
-void require_held(lease& held) {
-    if (held.why_lost() == loss_reason::none) return;
-    throw error(
-        errc::lease_lost,
-        "the lease on '" + held.key().name() + "' is lost (" + name_of(held.why_lost()) +
-            "): there is nothing to detach"
     );
 }
 
@@ -77,10 +77,8 @@ detached_lease detached_lease::from_text(std::string_view text) {
     return {leasehold::key{text}, owner, {number}, session};
 }
 
-detached_lease detach(lease held) {
-    require_held(held);
-    require_mutex(held);
-    require_one_level(held);
+detached_lease detach(lease&& held) {
+    require_detachable(held);
     auto& inside = *held.inner();
     const hold what = inside.what();
     const auto lives_with = inside.has_term() ? std::nullopt : std::optional{inside.within().id()};
@@ -90,11 +88,9 @@ detached_lease detach(lease held) {
     return {what.key, what.owner, what.token, lives_with};
 }
 
-detached_lease detach_for(lease held, std::chrono::microseconds term) {
+detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
     require_valid_term(term, "the term of a detached lease");
-    require_held(held);
-    require_mutex(held);
-    require_one_level(held);
+    require_detachable(held);
     auto& inside = *held.inner();
     if (inside.has_term()) {
         throw error(

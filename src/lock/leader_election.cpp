@@ -46,16 +46,19 @@ bool is_same(const std::optional<leader_info>& left, const std::optional<leader_
 
 class leadership::implementation {
 public:
-    implementation(
-        std::shared_ptr<session::implementation> within,
-        leasehold::lease granted,
-        const std::function<void(fencing_token, loss_reason)>& on_lost
-    )
-        : session_(std::move(within)), lease_(std::move(granted)) {
-        if (!on_lost) return;
-        telling_.emplace(lease_.lost(), [on_lost, told = lease_.inner()] {
-            on_lost(told->what().token, told->reason());
-        });
+    implementation(std::shared_ptr<session::implementation> within, leasehold::lease granted)
+        : session_(std::move(within)), lease_(std::move(granted)) {}
+
+    // The end of the term is told behind its beginning, also where it came before that was told,
+    // or where telling it threw.
+    void begin(const election_settings& settings) {
+        try {
+            if (settings.on_elected) settings.on_elected(lease_.token());
+        } catch (...) {
+            tell_of_the_end(settings);
+            throw;
+        }
+        tell_of_the_end(settings);
     }
 
     leasehold::lease& held() noexcept { return lease_; }
@@ -86,6 +89,14 @@ public:
     }
 
 private:
+    // At once where the term has ended already.
+    void tell_of_the_end(const election_settings& settings) {
+        if (!settings.on_lost) return;
+        telling_.emplace(lease_.lost(), [on_lost = settings.on_lost, told = lease_.inner()] {
+            on_lost(told->what().token, told->reason());
+        });
+    }
+
     const std::shared_ptr<session::implementation> session_;
     // Outlives the lease, whose destructor still has to be told of.
     std::optional<std::stop_callback<std::function<void()>>> telling_;
@@ -134,12 +145,9 @@ public:
 
     std::optional<leadership> take(acquisition got) const {
         if (!got) return std::nullopt;
-        const fencing_token term = got->token();
-        leadership elected{std::make_unique<leadership::implementation>(
-            session_, *std::move(got), settings_.on_lost
-        )};
-        if (settings_.on_elected) settings_.on_elected(term);
-        return elected;
+        auto elected = std::make_unique<leadership::implementation>(session_, *std::move(got));
+        elected->begin(settings_);
+        return leadership{std::move(elected)};
     }
 
 private:

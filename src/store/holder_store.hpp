@@ -78,7 +78,7 @@ struct holder_tally {
     lock_kind kind = lock_kind::mutex;
     std::int64_t capacity = 0;
     std::int64_t arrived = 0;
-    std::int64_t present = 0;  // live holders
+    std::int64_t present = 0;  // live holders; of a mutex its owner, live or not
 };
 
 struct holder_state {

@@ -188,7 +188,7 @@ TEST_F(acquire_in_suite, others_are_told_busy_at_once_while_the_transaction_is_o
 TEST_F(acquire_in_suite, with_one_writer_others_wait_for_it_and_then_say_that_they_did) {
     if (!has_one_writer()) return;
     database_settings impatient;
-    impatient.statement_timeout = 200ms;
+    impatient.statement_timeout = 1000ms;
     database third = current().open(impatient);
     session one{first_, calm("one")}, two{third, calm("two")};
     const key name = fresh("k");
@@ -333,7 +333,7 @@ TEST_F(acquire_in_suite, one_that_is_dropped_is_settled_by_the_session) {
 
 TEST_F(acquire_in_suite, a_confirmation_that_comes_early_throws_and_can_be_repeated) {
     database_settings impatient;
-    impatient.statement_timeout = 200ms;
+    impatient.statement_timeout = 1000ms;
     database third = current().open(impatient);
     session one{third, calm("one")};
     const key name = fresh("k");

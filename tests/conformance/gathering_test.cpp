@@ -105,6 +105,41 @@ TEST_F(latch_suite, arrivals_outlive_sessions_and_end_by_force) {
     EXPECT_TRUE(permit);
 }
 
+TEST_F(latch_suite, a_key_in_use_as_another_kind_is_refused_also_by_those_who_only_wait) {
+    auto mine = by(one_, 2);
+    session dying{second_, calm("dying")};
+    const auto expect_refused = [&](const std::string& other) {
+        const auto names_both = [&](const auto& ask) {
+            const auto failure = thrown_by(ask);
+            if (!failure || failure->code() != errc::invalid_argument) return false;
+            const std::string said = failure->what();
+            return said.find("as a " + other) != std::string::npos &&
+                   said.find("as a latch") != std::string::npos;
+        };
+        EXPECT_TRUE(names_both([&] { (void)mine.try_join(); })) << other;
+        EXPECT_TRUE(names_both([&] { mine.tally(); })) << other;
+        EXPECT_TRUE(names_both([&] { mine.wait_for(30ms); })) << other;
+    };
+    auto held = mutex{dying, name_}.try_acquire();
+    ASSERT_TRUE(held);
+    expect_refused("mutex");
+    expire(dying);
+    expect_refused("mutex");  // in use until it is taken or reaped, for a place as for a look
+    reap(second_);
+    EXPECT_FALSE(mine.tally().is_open);
+    {
+        auto permit = semaphore{two_, name_, 2}.try_acquire();
+        ASSERT_TRUE(permit);
+        expect_refused("semaphore");
+    }
+    auto reading = shared_mutex{two_, name_}.try_acquire_shared();
+    ASSERT_TRUE(reading);
+    expect_refused("shared mutex");
+    reading->release();
+    EXPECT_FALSE(mine.wait_for(0s).is_open) << "what nobody uses any more is a closed latch";
+    EXPECT_TRUE(mine.try_join());
+}
+
 TEST_F(latch_suite, many_arrive_at_once_and_each_counts) {
     constexpr int count = 8;
     std::vector<thread> threads;
@@ -266,6 +301,27 @@ TEST_F(barrier_suite, who_is_freed_by_force_is_told_so) {
         EXPECT_EQ(failure->code(), errc::lease_lost);
     }};
     EXPECT_TRUE(eventually([&] { return force_release(second_, name_).has_value(); }));
+}
+
+TEST_F(barrier_suite, a_key_in_use_as_another_kind_is_refused_with_both_names) {
+    const auto said_of = [&] {
+        const auto failure = thrown_by([&] { by(one_, 2).arrive_and_wait_for(5s); });
+        if (!failure || failure->code() != errc::invalid_argument) return std::string{};
+        return std::string(failure->what());
+    };
+    const auto has = [](const std::string& text, const char* word) {
+        return text.find(word) != std::string::npos;
+    };
+    {
+        auto held = mutex{two_, name_}.try_acquire();
+        const auto said = said_of();
+        EXPECT_TRUE(has(said, "as a mutex") && has(said, "as a barrier")) << said;
+    }
+    auto permit = semaphore{two_, name_, 2}.try_acquire();
+    const auto said = said_of();
+    EXPECT_TRUE(has(said, "as a semaphore") && has(said, "as a barrier")) << said;
+    permit->release();
+    EXPECT_TRUE(by(one_, 1).arrive_and_wait());
 }
 
 TEST_F(barrier_suite, one_alone_passes_at_once_and_numbers_that_make_no_sense_are_refused) {

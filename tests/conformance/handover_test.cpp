@@ -169,6 +169,36 @@ TEST_F(handover_suite, there_must_be_something_whole_to_detach) {
     );
 }
 
+TEST_F(handover_suite, a_call_that_is_refused_leaves_the_lease_as_it_was) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    mutex closing{one, fresh("k"), {.recursive = true}};
+    auto outer = closing.try_acquire();
+    auto inner = closing.try_acquire();
+    auto counted = semaphore{one, fresh("s"), 2}.try_acquire();
+    auto termed = mutex{one, fresh("t"), {.hold_at_most = 10min}}.try_acquire();
+    auto plain = mutex{one, fresh("p")}.try_acquire();
+    ASSERT_TRUE(outer && inner && counted && termed && plain);
+    const auto is_refused = [](auto&& detaching) {
+        const auto failure = thrown_by([&] { (void)detaching(); });
+        return failure && failure->code() == errc::invalid_argument;
+    };
+    EXPECT_TRUE(is_refused([&] { return detach(*std::move(inner)); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(inner), 1min); }));
+    EXPECT_TRUE(is_refused([&] { return detach(*std::move(counted)); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(counted), 1min); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(termed), 1min); }));
+    EXPECT_TRUE(is_refused([&] { return detach_for(*std::move(plain), 0s); }));
+    for (auto* each : {&outer, &inner, &counted, &termed, &plain}) {
+        EXPECT_TRUE((*each)->verify()) << (*each)->key().name();
+        EXPECT_FALSE((*each)->lost().stop_requested()) << (*each)->key().name();
+    }
+    EXPECT_EQ(inner->release(), release_outcome::still_held);
+    const detached_lease parcel = detach_for(*std::move(plain), 10min);
+    EXPECT_EQ(plain->why_lost(), loss_reason::released);
+    EXPECT_EQ(plain->release(), release_outcome::not_held);
+    EXPECT_TRUE(adopt(two, parcel)) << "the spent lease gave nothing back";
+}
+
 TEST_F(handover_suite, texts_that_are_none_are_refused) {
     const detached_lease parcel{"a b\tc \xc3\xa4", owner_id::random(), {7}, session_id::random()};
     EXPECT_EQ(detached_lease::from_text(parcel.text()), parcel);

@@ -379,9 +379,12 @@ TEST_F(queue_suite, the_reaper_hands_over_what_the_dead_held_and_removes_dead_wa
     auto kept = mutex{heir, other}.try_acquire();
     std::optional<acquisition> got;
     thread waiting{[&] { got = mutex{heir, name, deaf()}.acquire_for(60s); }};
+    std::stop_source cancel;
     thread dying{[&] {
-        // Out of time, or told before that its row is gone.
-        const auto failure = thrown_by([&] { (void)mutex{gone, other, deaf()}.acquire_for(1s); });
+        // Cancelled, or told before that its row is gone.
+        const auto failure = thrown_by([&] {
+            EXPECT_FALSE((mutex{gone, other, deaf()}.acquire_for(60s, cancel.get_token())));
+        });
         EXPECT_TRUE(!failure || failure->code() == errc::session_lost) << failure->what();
     }};
     ASSERT_TRUE(has_waiters(name, 1));
@@ -394,25 +397,37 @@ TEST_F(queue_suite, the_reaper_hands_over_what_the_dead_held_and_removes_dead_wa
     ASSERT_TRUE(got && *got);
     EXPECT_EQ(waiters_of(other), 0);
     EXPECT_TRUE(kept->verify());
+    cancel.request_stop();
     dying.join();
 }
 
 TEST_F(queue_suite, a_row_with_waiters_is_never_removed_and_a_mark_without_any_is) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
+    const auto is_marked_and_open = [&] {
+        return first_.inner()->use([&](connection& on, store& stores) {
+            const auto found = stores.waiters->find_unserved(on, 10'000);
+            return std::find(found.begin(), found.end(), name) != found.end();
+        });
+    };
     auto held = mutex{one, name}.try_acquire();
-    EXPECT_FALSE(mutex(two, name).acquire_for(30ms));  // leaves the mark
-    held->release();
-    auto again = mutex{one, name}.try_acquire();
-    thread waiting{[&] { EXPECT_FALSE(mutex(two, name, deaf()).acquire_for(300ms)); }};
+    std::stop_source cancel;
+    thread waiting{
+        [&] { EXPECT_FALSE(mutex(two, name, deaf()).acquire_for(60s, cancel.get_token())); }};
     ASSERT_TRUE(has_waiters(name, 1));
     current().age_lock(name, 240h);
     reap(second_);
     EXPECT_TRUE(describe(first_, name).has_value());
     EXPECT_EQ(waiters_of(name), 1);
+    cancel.request_stop();
     waiting.join();
-    expire(one);  // frees without anybody seeing to the mark
+    EXPECT_EQ(waiters_of(name), 0);
+    EXPECT_FALSE(is_marked_and_open()) << "it is held";
+    expire(one);
+    EXPECT_TRUE(is_marked_and_open()) << "who leaves lets the mark stay, and so does a death";
     reap(second_);
+    EXPECT_FALSE(is_marked_and_open());
+    EXPECT_TRUE(describe(first_, name).has_value()) << "it was in use a moment ago";
     current().age_lock(name, 240h);
     reap(second_);
     EXPECT_FALSE(describe(first_, name).has_value());

@@ -1,6 +1,9 @@
 // request_revoke: asking a holder to let go, which is the holder's to decide.
 #include <atomic>
+#include <functional>
 #include <stop_token>
+#include <thread>
+#include <utility>
 
 #include "conformance/suite.hpp"
 
@@ -63,11 +66,32 @@ TEST_F(revoke_suite, nobody_is_asked_where_nobody_holds) {
 }
 
 TEST_F(revoke_suite, a_request_that_comes_before_the_lease_is_watched_is_not_missed) {
-    session one{first_, eager("one")};
-    for (int round = 0; round < 5; ++round) {
-        auto held = mutex{one, fresh("k")}.try_acquire();
-        ASSERT_TRUE(request_revoke(second_, held->key()));
+    const auto way = std::make_shared<gate>();
+    const auto trying = std::this_thread::get_id();
+    std::optional<key> wanted;
+    std::function<local_clock::time_point()> deadline;
+    // Between the statement that grants and its caller: the request, and two heartbeats, of which
+    // the second at the latest hears of it and finds nobody to tell.
+    way->on_return = [&] {
+        if (std::this_thread::get_id() != trying || !wanted) return;
+        const auto seen = describe(second_, *wanted);
+        if (!seen || !seen->is_held) return;
+        EXPECT_TRUE(request_revoke(second_, *std::exchange(wanted, std::nullopt)));
+        for (int beat = 0; beat < 2; ++beat) {
+            EXPECT_TRUE(eventually([&, before = deadline()] { return deadline() > before; }));
+        }
+    };
+    database through = current().open_through(way);
+    session one{through, eager("one")};
+    deadline = [&] { return one.deadline(); };
+    for (int round = 0; round < 3; ++round) {
+        const key name = fresh("k");
+        wanted = name;
+        auto held = mutex{one, name}.try_acquire();
+        ASSERT_TRUE(held);
+        EXPECT_FALSE(wanted) << "the test is about a request that was made meanwhile";
         EXPECT_TRUE(stopped(held->revoke_requested(), 20s));
+        EXPECT_TRUE(held->verify());
     }
 }
 

@@ -110,6 +110,31 @@ TEST_F(semaphore_suite, two_programs_that_disagree_about_its_size_are_told_both_
     EXPECT_TRUE(other) << "nobody holds any: it may change";
 }
 
+TEST_F(semaphore_suite, others_that_want_its_key_are_told_both_kinds) {
+    auto held = by(one_, 3).try_acquire();
+    ASSERT_TRUE(held);
+    const std::string own = "'" + name_.name() + "' is in use as a semaphore";
+    const auto names_both = [&](const char* other, const auto& ask) {
+        const auto failure = thrown_by(ask);
+        ASSERT_TRUE(failure) << other;
+        EXPECT_EQ(failure->code(), errc::invalid_argument) << other;
+        const std::string said = failure->what();
+        EXPECT_NE(said.find(own), std::string::npos) << said;
+        EXPECT_NE(said.find(other), std::string::npos) << said;
+    };
+    const key free = fresh("free");
+    names_both("be a mutex", [&] { (void)mutex(two_, name_).try_acquire(); });
+    names_both("be a mutex", [&] { (void)mutex(two_, name_).acquire_for(20s); });
+    names_both("be a mutex", [&] { (void)multi_lock(two_, {free, name_}).try_acquire(); });
+    names_both("be a mutex", [&] { (void)multi_lock(two_, {free, name_}).acquire_for(20s); });
+    once task{two_, name_, schedule::every(24h)};
+    names_both("be a mutex", [&] { (void)task.try_start(); });
+    names_both("a shared mutex", [&] { (void)shared_mutex(two_, name_).try_acquire_shared(); });
+    const auto seen = describe(first_, free);
+    EXPECT_FALSE(seen && seen->is_held) << "all of a set or none";
+    EXPECT_TRUE(held->verify());
+}
+
 TEST_F(semaphore_suite, a_size_that_only_the_dead_remember_may_change) {
     session dead{first_, calm("dead")};
     auto lost = by(dead, 3).try_acquire(3);

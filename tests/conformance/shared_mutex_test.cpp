@@ -158,6 +158,36 @@ TEST_F(shared_mutex_suite, a_waiting_writer_is_not_starved_and_leaves_no_trace_w
     EXPECT_TRUE(again) << "it was cancelled";
 }
 
+// Force takes the wish away with the holds. Readers then have to come before the writer asks again,
+// or it gets the key and the round is for nothing.
+TEST_F(shared_mutex_suite, a_waiting_writer_whose_wish_was_removed_by_force_says_so_again) {
+    session writing{second_, alert("writing")};
+    std::stop_source cancel;
+    std::atomic<int> written = 0;
+    auto reading = mine_.try_acquire_shared();
+    ASSERT_TRUE(reading);
+    thread writer{[&] {
+        shared_mutex its{writing, name_, {.poll_min = 100ms, .poll_max = 200ms}};
+        while (!cancel.stop_requested()) {
+            if (auto got = its.acquire(cancel.get_token())) ++written;
+        }
+    }};
+    const auto is_kept_out = [&] { return !other_.try_acquire_shared(); };
+    bool was_overtaken = false;
+    for (int round = 0; round < 50 && !was_overtaken; ++round) {
+        EXPECT_TRUE(eventually(is_kept_out));
+        const int before = written;
+        EXPECT_TRUE(force_release(first_, name_));
+        auto next = mine_.acquire_shared_for(20s);
+        EXPECT_TRUE(next);
+        was_overtaken = written == before;
+        reading = std::move(next);
+    }
+    EXPECT_TRUE(was_overtaken) << "the test is about a writer that is still waiting";
+    EXPECT_TRUE(eventually(is_kept_out));
+    cancel.request_stop();
+}
+
 TEST_F(shared_mutex_suite, a_writer_that_dies_while_it_waits_keeps_nobody_out) {
     auto reading = mine_.try_acquire_shared();
     session dying{first_, calm("dying")};

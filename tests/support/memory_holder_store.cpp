@@ -293,12 +293,13 @@ public:
         return server_->ask<found>(on, "tally", [name](memory_tables& tables, const connection&) {
             const auto gate = tables.locks.find(name.name());
             if (gate == tables.locks.end()) return std::optional{found{}};
-            const auto present = live_holders(tables, name.name()).size();
+            const auto holders = live_holders(tables, name.name()).size();
+            const std::int64_t owners = gate->second.owner ? 1 : 0;
             return std::optional{found{
                 {kind_of(gate->second),
                  gate->second.capacity,
                  gate->second.arrived,
-                 static_cast<std::int64_t>(present)}}};
+                 owners + static_cast<std::int64_t>(holders)}}};
         });
     }
 

@@ -94,6 +94,29 @@ TEST_F(acquire_test, an_answer_that_cannot_be_had_ends_no_wait) {
     EXPECT_TRUE(held->verify());
 }
 
+// A server that is starting, or full, is worth waiting for, whatever the kind.
+TEST_F(acquire_test, an_outage_that_passes_ends_no_wait_of_any_kind) {
+    error_facts starting;
+    starting.is_passing = true;
+    const auto wait_through = [&](const char* lost, auto&& acquire) {
+        session mine{faulty(), calm()};
+        const int settled = events_->count(event_kind::outcome_unknown);
+        plan_->fail_when([&, settled](std::string_view statement, int) -> std::optional<fault> {
+            // Until the question after the lost answer has failed, too.
+            if (events_->count(event_kind::outcome_unknown) > settled) return std::nullopt;
+            if (statement == lost) return fault::lost_after_it;
+            throw error(errc::connection_failed, "the server is starting", starting);
+        });
+        EXPECT_TRUE(acquire(mine)) << lost;
+        EXPECT_GT(events_->count(event_kind::outcome_unknown), settled) << lost;
+        plan_->heal();
+    };
+    const auto hold = "try_acquire_hold";
+    wait_through("try_acquire", [](session& mine) { return mutex{mine, "m"}.acquire_for(20s); });
+    wait_through(hold, [](session& mine) { return semaphore{mine, "s", 2}.acquire_for(2, 20s); });
+    wait_through(hold, [](session& mine) { return shared_mutex{mine, "r"}.acquire_for(20s); });
+}
+
 // Given up here, carried out there: the statement waited in the server.
 TEST_F(acquire_test, a_grant_that_comes_after_it_was_given_up_does_not_stay) {
     session mine{faulty(), eager()};

@@ -180,7 +180,8 @@ COMMIT;
 SELECT @leasehold_arrived)sql";
 
 inline constexpr std::string_view tally_text =
-    "SELECT l.kind, l.capacity, l.arrived, (SELECT COUNT(*) FROM {prefix}holder h "
+    "SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + "
+    "(SELECT COUNT(*) FROM {prefix}holder h "
     "LEFT JOIN {prefix}session s ON s.id = h.session_id "
     "WHERE h.lock_key = l.lock_key AND h.fence > 0 AND " LIVE
     ") "

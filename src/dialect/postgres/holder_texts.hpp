@@ -208,6 +208,7 @@ RETURNING arrived, CASE current_setting('synchronous_commit')
 // $1 key.
 inline constexpr std::string_view tally_sql = R"sql(
 SELECT l.kind, l.capacity, l.arrived,
+       (l.owner IS NOT NULL)::int +
        (SELECT count(*)
           FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
          WHERE h.lock_key = l.lock_key AND h.fence > 0

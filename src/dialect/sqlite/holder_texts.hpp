@@ -118,7 +118,8 @@ inline constexpr std::string_view arrive_sql =
     "RETURNING arrived";
 
 inline constexpr std::string_view tally_sql =
-    "SELECT l.kind, l.capacity, l.arrived, (SELECT count(*) FROM {prefix}holder h "
+    "SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + "
+    "(SELECT count(*) FROM {prefix}holder h "
     "WHERE h.lock_key = l.lock_key AND h.fence > 0 AND " LIVE " AND " OF_THIS_BOOT
     ") "
     "FROM {prefix}lock l WHERE l.lock_key = ?3";
