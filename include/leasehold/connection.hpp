@@ -14,9 +14,10 @@
 // | failed (postgres)| wrong_transaction      | wrong_transaction | wrong_transaction | idle      |
 // | lost             | connection_lost        | connection_lost   | connection_lost   | no effect |
 //
-// Promises: no call blocks for longer than the statement time-out, plus one second where the client
-// library cannot do better, even when the other side has vanished without a word; a call that gave
-// up leaves the connection `lost`. A statement that fails leaves no result undrained.
+// Promises: no statement blocks for longer than the statement time-out, plus one second where the
+// client library cannot do better, even when the other side has vanished without a word; a call
+// that gave up leaves the connection `lost`. Of a script of several, each has that time. What fails
+// leaves no result undrained.
 // Errors: leasehold::error. `outcome_is_unknown()` is set exactly when a statement outside a
 // transaction, or a COMMIT, may have reached the server and its answer did not reach us.
 //

@@ -9,7 +9,8 @@
 //
 // Promises: no call waits for a connection or an answer beyond the time-outs below. A connection
 // that broke is replaced; after a failure the next attempts are spaced by a jittered back-off.
-// Nothing is held while waiting for a lock, and no operation needs a second connection.
+// Nothing is held while waiting for a lock, and no operation needs a second connection but
+// try_acquire_in(), which opens one beyond the bound rather than wait for it.
 // Does not promise: to hide an outage. What cannot be answered is an exception.
 //
 // Errors: errc::connection_failed, timed_out (no connection free in time), schema_missing and
@@ -41,7 +42,9 @@ struct database_settings {
     // calls wait for keys.
     int connections_max = 8;
     std::chrono::milliseconds connect_timeout{5000};   // to get one connection open; 100 ms to 1 h
-    std::chrono::milliseconds acquire_timeout{10000};  // to get a pooled one; 1 ms to 1 h
+    // To get a pooled one; 1 ms to 1 h. One that slept is asked first: where it does not answer
+    // (statement_timeout at most), connect_timeout more to replace it.
+    std::chrono::milliseconds acquire_timeout{10000};
     std::chrono::milliseconds statement_timeout{10000};  // per statement; 100 ms to 1 h
     std::shared_ptr<leasehold::observer> observer;       // nothing: nobody is told
 };

@@ -63,7 +63,8 @@ public:
     // The same call, made again, may succeed: deadlock, time-out, lost connection, server starting.
     bool is_transient() const noexcept;
 
-    // The connection cannot be used any more.
+    // The connection cannot be used any more. After errc::timed_out it may be lost as well, where
+    // the driver gave up waiting: its state() says so.
     bool connection_is_lost() const noexcept;
 
     // The request was sent and its answer was lost: it may have been done, or not. Never repeated

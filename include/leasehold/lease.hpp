@@ -14,7 +14,8 @@
 // | released | fired    | throws lease_lost  | not_held   | –                                   |
 //
 // Promises: the token is greater than that of every earlier grant of the key. lost() fires before
-// the database can grant the key to another. If verify_in(tx) passes and tx commits, nobody else
+// the database can grant the key to another, unless somebody frees it by force (inspect.hpp): then
+// with the next heartbeat. If verify_in(tx) passes and tx commits, nobody else
 // held the key at any moment between the two; that needs no clock at all.
 // Does not promise: that the thread notices in time. Between two instructions a process can be
 // paused for minutes; only verify_in, or a store that compares tokens, is safe against that.
@@ -94,10 +95,15 @@ public:
     [[nodiscard]] bool verify();
     // Takes part in the caller's transaction, best as its last statement: throws lease_lost, and
     // the caller rolls back; or keeps every other owner out until the transaction ends. One
-    // statement; blocks neither readers nor the heartbeat. Any isolation level, but with a snapshot
-    // (REPEATABLE READ, SERIALIZABLE) that is older than the grant it refuses, and the lease counts
-    // as lost: acquire first, then begin.
-    // Errors: wrong_transaction where none is open.
+    // statement; blocks neither readers nor the heartbeat.
+    // Any isolation level, but acquire first, then begin: at REPEATABLE READ and above a snapshot
+    // may be older than the grant, and what you read from it older than what the last holder wrote.
+    // PostgreSQL refuses then, and the lease counts as lost; MySQL and MariaDB prove by the newest
+    // row and do not see it. At these levels the lock's row may also have changed since because
+    // somebody began to wait or asked for revocation: PostgreSQL, and MariaDB with
+    // innodb_snapshot_isolation, end the transaction with a serialization failure, which is
+    // transient; the lease is still held, and the work may be run again in a new transaction.
+    // Errors: wrong_transaction where none is open; transient as said.
     void verify_in(transaction_ref tx);
 
     // Gives the key back. Repeating it is harmless.

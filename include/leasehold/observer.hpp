@@ -20,7 +20,7 @@ namespace leasehold {
 enum class event_kind {
     granted = 1,              // a lease was granted
     refused = 2,              // a try met a live holder
-    released = 3,             // a lease was released by its owner
+    released = 3,             // a lease was released, by its owner or by force (its detail says)
     lost = 4,                 // a lease or session ended without its owner's wish; see detail
     late_heartbeat = 5,       // a heartbeat failed or took long; the session still lives
     stale_token_refused = 6,  // a proof or release came after the lease had gone

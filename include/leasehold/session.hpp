@@ -15,7 +15,8 @@
 //
 // Promises: lost() fires *before* the database lets anyone else have what this session holds: the
 // local deadline counts from before the last successful heartbeat was sent, on a clock that runs
-// during suspend, minus a margin. An expired session is never revived.
+// during suspend, minus a margin. Only force_release() does not wait for that: its holder is told
+// by the next heartbeat. An expired session is never revived.
 // Does not promise: that work stops by itself. Heed lost(), or write under lease.verify_in(tx).
 //
 // Errors: the constructor throws leasehold::error when the database cannot be reached, its schema

@@ -53,7 +53,7 @@ std::unique_ptr<connection> pool::take_beside() {
 
 std::unique_ptr<connection> pool::take_counted(local_clock::time_point deadline) {
     try {
-        while (auto idle = take_idle()) {
+        while (auto idle = take_idle(deadline)) {
             if (idle->state() == connection_state::idle) return idle;
             note_broken();
         }
@@ -64,8 +64,10 @@ std::unique_ptr<connection> pool::take_counted(local_clock::time_point deadline)
     }
 }
 
-// A connection to lend, checked if it slept; nothing when a new one must be opened.
-std::unique_ptr<connection> pool::take_idle() {
+// A connection to lend, checked if it slept; nothing when a new one must be opened. What a check
+// that failed has cost is not taken from the time to open that one: where packets vanish a check
+// takes the whole statement time-out, while the server may be well.
+std::unique_ptr<connection> pool::take_idle(local_clock::time_point& deadline) {
     while (true) {
         idle_connection found;
         {
@@ -77,6 +79,7 @@ std::unique_ptr<connection> pool::take_idle() {
         const bool is_fresh = local_clock::now() - found.since < nap_trusted_;
         if (is_fresh || found.held->answers()) return std::move(found.held);
         note_broken();
+        deadline = std::max(deadline, local_clock::now() + settings_.connect_timeout);
         // All others have slept for longer. Asking each of them, which may take the whole statement
         // time-out each time where packets vanish, would be in vain.
         std::vector<idle_connection> gone;

@@ -28,7 +28,8 @@ public:
         std::chrono::nanoseconds nap_trusted = std::chrono::seconds{5}
     );
 
-    // Waits at most acquire_timeout. Throws timed_out or what the connector throws.
+    // Waits at most acquire_timeout; where a connection that slept does not answer, the check of it
+    // and connect_timeout more. Throws timed_out or what the connector throws.
     std::unique_ptr<connection> take();
     // The same where the caller may hold one already: opens one beyond the bound rather than wait,
     // so that as many callers as there are connections cannot wait for each other.
@@ -48,7 +49,7 @@ private:
     };
 
     std::unique_ptr<connection> take_counted(local_clock::time_point deadline);
-    std::unique_ptr<connection> take_idle();
+    std::unique_ptr<connection> take_idle(local_clock::time_point& deadline);
     std::unique_ptr<connection> connect_within(local_clock::time_point deadline);
     void wait_for_back_off(local_clock::time_point deadline);
     void note_failure();

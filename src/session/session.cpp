@@ -70,16 +70,23 @@ session::implementation::~implementation() {
     }
 }
 
-// Inserting the row again under the same id is harmless, so a lost answer is simply asked again.
+// Inserting the row again under the same id is harmless, so a lost answer is simply asked again;
+// where the row of the first attempt has expired meanwhile, with another id.
 void session::implementation::start() {
-    const session_start row{id_, node_info_, settings_.ttl};
     constexpr int attempts_max = 3;
     for (int attempt = 1;; ++attempt) {
         const auto sent = local_clock::now();
         try {
-            inner().use([&](connection& on, store& stores) { stores.sessions->start(on, row); });
+            const session_start row{id_, node_info_, settings_.ttl};
+            const bool is_live = inner().use([&](connection& on, store& stores) {
+                return stores.sessions->start(on, row);
+            });
+            if (!is_live) {
+                id_ = session_id::random();
+                continue;
+            }
         } catch (const error& failure) {
-            if (!failure.is_transient() || attempt == attempts_max) throw;
+            if (!failure.is_transient() || attempt >= attempts_max) throw;
             continue;
         }
         machine_.emplace(settings_, sent, local_clock::now());

@@ -128,7 +128,7 @@ private:
 
     const leasehold::database database_;
     const session_settings settings_;
-    const session_id id_;
+    session_id id_;  // as start() has left it
     const std::string node_info_;
     std::stop_source lost_;
 

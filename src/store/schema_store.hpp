@@ -1,5 +1,6 @@
 #pragma once
 // What any database must be able to do about leasehold's own tables.
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,9 +43,9 @@ public:
 
     // Excludes other migrators of the same tables until unlock(). Where migrates_in_transactions(),
     // lock() begins the transaction that apply() and record() run in, and unlock(true) commits it:
-    // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most the
-    // statement time-out, then `timed_out`.
-    virtual void lock(connection& on) = 0;
+    // it throws what a COMMIT throws. unlock(false) never throws. lock() waits at most `patience`,
+    // which is the connection's statement time-out, then `timed_out`.
+    virtual void lock(connection& on, std::chrono::milliseconds patience) = 0;
     virtual void unlock(connection& on, bool commit) = 0;
 
     // Nothing where the migration table does not exist. Oldest first.

@@ -37,8 +37,8 @@ public:
     virtual std::string environment_problem(connection& on) = 0;
 
     // Inserts the row, notices = 0. Repeating it with the same id after a lost answer MUST succeed
-    // and leave one live row; a row that has expired MUST stay as it is.
-    virtual void start(connection& on, const session_start& session) = 0;
+    // and leave one live row; a row that has expired MUST stay as it is, and the answer is false.
+    virtual bool start(connection& on, const session_start& session) = 0;
 
     // One statement that changes one row when it renews. MUST carry the expiry in its condition, by
     // a clock read after any wait, and commit durably. The second statement that tells `ended` from

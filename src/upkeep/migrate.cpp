@@ -12,8 +12,9 @@ namespace {
 // Holds the migrators' lock; without commit() a transaction is rolled back.
 class migration_lock {
 public:
-    migration_lock(connection& on, schema_store& schema) : on_(on), schema_(schema) {
-        schema_.lock(on_);
+    migration_lock(connection& on, schema_store& schema, std::chrono::milliseconds patience)
+        : on_(on), schema_(schema) {
+        schema_.lock(on_, patience);
     }
     ~migration_lock() {
         if (!is_released_) schema_.unlock(on_, false);
@@ -71,9 +72,13 @@ migration_record record_of(const migration& file, bool is_finished) {
 // One migration, if there is one to do; each takes the lock anew and looks again, so that any
 // number of processes share the work without doing any of it twice.
 std::optional<migration_step> up_once(
-    connection& on, schema_store& schema, int to_version, bool resume
+    connection& on,
+    schema_store& schema,
+    std::chrono::milliseconds patience,
+    int to_version,
+    bool resume
 ) {
-    migration_lock lock{on, schema};
+    migration_lock lock{on, schema, patience};
     const auto steps = sound_steps(on, schema, resume);
     const auto next = std::find_if(steps.begin(), steps.end(), [](const migration_step& step) {
         return !step.is_applied;
@@ -111,9 +116,10 @@ void require_no_live_session(connection& on, store& stores, int to_version) {
     );
 }
 
-std::optional<migration_step> down_once(connection& on, store& stores, int to_version) {
-    schema_store& schema = *stores.schema;
-    migration_lock lock{on, schema};
+std::optional<migration_step> down_once(
+    connection& on, schema_store& schema, std::chrono::milliseconds patience, int to_version
+) {
+    migration_lock lock{on, schema, patience};
     // Under the lock, or somebody else could drop them between the look and the reading.
     if (!schema.recorded(on)) return std::nullopt;
     auto steps = sound_steps(on, schema, true);
@@ -140,12 +146,13 @@ std::optional<migration_step> down_once(connection& on, store& stores, int to_ve
 
 std::vector<migration_step> migrate(const database& db, const migrate_settings& settings) {
     db.inner()->create();
+    const auto patience = db.inner()->settings().statement_timeout;
     std::vector<migration_step> done;
     db.inner()->use_unchecked([&](connection& on, store& stores) {
         schema_store& schema = *stores.schema;
         const int to = settings.to_version == -1 ? newest(schema) : settings.to_version;
         require_known(schema, to);
-        while (auto step = up_once(on, schema, to, settings.resume)) {
+        while (auto step = up_once(on, schema, patience, to, settings.resume)) {
             done.push_back(std::move(*step));
         }
     });
@@ -154,11 +161,14 @@ std::vector<migration_step> migrate(const database& db, const migrate_settings& 
 }
 
 std::vector<migration_step> migrate_down(const database& db, int to_version) {
+    const auto patience = db.inner()->settings().statement_timeout;
     std::vector<migration_step> done;
     db.inner()->use_unchecked([&](connection& on, store& stores) {
         require_known(*stores.schema, to_version);
         require_no_live_session(on, stores, to_version);
-        while (auto step = down_once(on, stores, to_version)) done.push_back(std::move(*step));
+        while (auto step = down_once(on, *stores.schema, patience, to_version)) {
+            done.push_back(std::move(*step));
+        }
     });
     db.inner()->forget_schema();
     return done;

@@ -1,5 +1,5 @@
-// What each operation costs: DESIGN.md, "Budgets". Exact numbers, so that what becomes cheaper is
-// noticed as well.
+// What each operation costs; see README.md beside this. Exact numbers, so that what becomes cheaper
+// is noticed as well.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -90,8 +90,8 @@ public:
     std::string environment_problem(connection& on) override {
         return below_->environment_problem(on);
     }
-    void start(connection& on, const session_start& session) override {
-        below_->start(on, session);
+    bool start(connection& on, const session_start& session) override {
+        return below_->start(on, session);
     }
     heartbeat_result heartbeat(
         connection& on, const session_id& id, microseconds ttl, std::int64_t notices

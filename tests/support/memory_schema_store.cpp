@@ -18,7 +18,7 @@ public:
     bool migrates_in_transactions() const override { return false; }
 
     // Held by the transaction, and so given up when it ends.
-    void lock(connection& on) override {
+    void lock(connection& on, std::chrono::milliseconds) override {
         using answer = std::optional<bool>;
         const auto attempt = [](memory_tables& tables, const connection& from) -> answer {
             if (tables.migrator && tables.migrator != &from) return std::nullopt;

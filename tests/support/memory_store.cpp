@@ -299,10 +299,10 @@ public:
 
     std::string environment_problem(connection&) override { return ""; }
 
-    void start(connection& on, const session_start& session) override {
-        server_->ask<bool>(on, "start", [session](memory_tables& tables, const connection&) {
+    bool start(connection& on, const session_start& session) override {
+        const auto attempt = [session](memory_tables& tables, const connection&) {
             // Who is dead stays so.
-            if (is_dead_session(tables, session.id)) return std::optional{true};
+            if (is_dead_session(tables, session.id)) return std::optional{false};
             const bool is_new = !tables.sessions.contains(session.id);
             session_row& row = tables.sessions[session.id];
             if (is_new) {
@@ -313,7 +313,8 @@ public:
             row.expires_at = tables.now + session.ttl;
             ++tables.writes;
             return std::optional{true};
-        });
+        };
+        return server_->ask<bool>(on, "start", attempt);
     }
 
     // Looks at no lock row, and so waits for no proof.

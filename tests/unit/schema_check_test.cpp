@@ -129,7 +129,7 @@ public:
         return "named " + std::string(text);
     }
     bool migrates_in_transactions() const override { return in_transactions; }
-    void lock(connection&) override {
+    void lock(connection&, std::chrono::milliseconds) override {
         log.push_back("lock");
         before_ = found;
     }

@@ -51,6 +51,20 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return name_of(each.param); }
 );
 
+// The first start is carried out, its answer lost, and its row dead before it is asked again: what
+// is handed out must be a session that lives.
+TEST_F(session_test, a_start_that_is_asked_again_after_its_row_has_expired_gives_a_live_session) {
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement != "start") return std::nullopt;
+        if (plan_->strikes() == 0) return fault::lost_after_it;
+        for (const session_info& each : list_sessions(sound())) model_.age_session(each.id, 2h);
+        return std::nullopt;
+    });
+    session mine{faulty(), calm()};
+    EXPECT_EQ(plan_->strikes(), 1);
+    EXPECT_TRUE(mutex(mine, name_).try_acquire());
+}
+
 // The database goes on renewing for a holder that hears nothing; it must stop all the same.
 TEST_F(session_test, renewals_whose_answers_are_lost_do_not_count) {
     session mine{faulty(), brief()};

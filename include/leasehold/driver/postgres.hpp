@@ -1,5 +1,5 @@
 #pragma once
-// PostgreSQL 13 or newer through libpq, never blocking beyond its own deadlines.
+// PostgreSQL 13 or newer through libpq (14 or newer), never blocking beyond its own deadlines.
 //
 //   leasehold::database db = leasehold::postgres::open("postgresql://app@db.example/app");
 //

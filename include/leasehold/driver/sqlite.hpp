@@ -9,8 +9,9 @@
 // Every process of the machine shares one kernel, so its CLOCK_BOOTTIME is the database's clock:
 // steps of the wall clock change nothing, and a reboot frees everything.
 //
-// Errors: invalid_argument for a malformed URL; connection_failed where the folder is missing or
-// may not be read; read_only where the file or folder may not be written.
+// Errors: invalid_argument for a malformed URL; schema_missing where there is no file yet;
+// connection_failed where the folder is missing; permission_denied where it may not be read;
+// read_only where the file or folder may not be written.
 // Threads: as database.hpp and connection.hpp say.
 #include <memory>
 #include <string_view>

@@ -16,10 +16,8 @@ constexpr auto migrations = std::to_array<migration>({
 #include "migrations_mysql.inc"
 });
 
-// One second at a time, so that no answer is waited for longer than the least statement time-out;
-// the server knows nothing of ours, so the sum is that of its default.
+// One second at a time, so that no answer is waited for longer than the least statement time-out.
 constexpr int wait_per_try_s = 1;
-constexpr int tries_max = 10;
 
 // The lock belongs to the connection, so a migrator that dies frees it. In one form for both
 // functions: what is locked is this prefix in this database.
@@ -94,7 +92,7 @@ public:
     std::string with_names(std::string_view text) const override { return fill_in(text, names_); }
     bool migrates_in_transactions() const override { return false; }
 
-    void lock(connection& on) override;
+    void lock(connection& on, std::chrono::milliseconds patience) override;
     void unlock(connection& on, bool commit) override;
     std::optional<std::vector<migration_record>> recorded(connection& on) override;
     void apply(connection& on, std::string_view statements) override;
@@ -115,8 +113,9 @@ private:
     std::string drop_;
 };
 
-void mysql_schema_store::lock(connection& on) {
-    for (int tried = 0; tried < tries_max; ++tried) {
+void mysql_schema_store::lock(connection& on, std::chrono::milliseconds patience) {
+    const auto waited_max = std::chrono::ceil<std::chrono::seconds>(patience);
+    for (int waited_s = 0; waited_s < waited_max.count(); waited_s += wait_per_try_s) {
         const result answer = on.execute(get_lock_text, {names_.prefix, wait_per_try_s});
         const row& got = answer.rows.at(0);
         if (got.is_null(0)) {
@@ -131,7 +130,7 @@ void mysql_schema_store::lock(connection& on) {
     throw error(
         errc::timed_out,
         "another process has been migrating the tables with prefix " + names_.prefix + " for " +
-            std::to_string(wait_per_try_s * tries_max) + " s: wait for it, then try again"
+            std::to_string(waited_max.count()) + " s: wait for it, then try again"
     );
 }
 

@@ -127,7 +127,7 @@ public:
           list_(statement(list_text, names, which)) {}
 
     std::string environment_problem(connection& on) override;
-    void start(connection& on, const session_start& session) override;
+    bool start(connection& on, const session_start& session) override;
     heartbeat_result heartbeat(
         connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
     ) override;
@@ -160,16 +160,17 @@ std::string mysql_session_store::environment_problem(connection& on) {
     return weak_durability(settings, which_);
 }
 
-void mysql_session_store::start(connection& on, const session_start& session) {
-    despite_deadlocks([&] {
+bool mysql_session_store::start(connection& on, const session_start& session) {
+    const result answer = despite_deadlocks([&] {
         const value id = as_value(session.id);
         try {
-            on.execute(insert_, {id, blob{session.node_info}, as_value(session.ttl)});
+            return on.execute(insert_, {id, blob{session.node_info}, as_value(session.ttl)});
         } catch (const error& failure) {
             if (failure.native_code() != duplicate_key_code) throw;
-            on.execute(restart_, {as_value(session.ttl), id});
+            return on.execute(restart_, {as_value(session.ttl), id});
         }
     });
+    return answer.affected_rows > 0;
 }
 
 heartbeat_result mysql_session_store::heartbeat(

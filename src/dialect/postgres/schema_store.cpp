@@ -76,7 +76,7 @@ public:
 
     bool migrates_in_transactions() const override { return true; }
 
-    void lock(connection& on) override {
+    void lock(connection& on, std::chrono::milliseconds) override {
         on.begin();
         try {
             on.execute(lock_sql, {names_.prefix});

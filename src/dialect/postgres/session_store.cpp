@@ -115,8 +115,10 @@ public:
         return {};
     }
 
-    void start(connection& on, const session_start& session) override {
-        on.execute(start_, {bytes_of(session.id), session.node_info, microseconds_of(session.ttl)});
+    bool start(connection& on, const session_start& session) override {
+        const parameters values{
+            bytes_of(session.id), session.node_info, microseconds_of(session.ttl)};
+        return on.execute(start_, values).affected_rows > 0;
     }
 
     heartbeat_result heartbeat(

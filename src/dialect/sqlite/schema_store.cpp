@@ -40,7 +40,7 @@ public:
     std::string with_names(std::string_view text) const override { return fill_in(text, names_); }
     bool migrates_in_transactions() const override { return true; }
 
-    void lock(connection& on) override { on.begin(); }
+    void lock(connection& on, std::chrono::milliseconds) override { on.begin(); }
     void unlock(connection& on, bool commit) override {
         if (commit) {
             on.commit();

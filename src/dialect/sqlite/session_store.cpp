@@ -52,10 +52,10 @@ public:
                "upgrade it where the file holds more than locks";
     }
 
-    void start(connection& on, const session_start& session) override {
+    bool start(connection& on, const session_start& session) override {
         write_transaction writing{on};
         boot_->enter_inside(on);
-        on.execute(
+        const result answer = on.execute(
             start_,
             {boot_clock::now_microseconds(),
              blob{session.id.bytes()},
@@ -64,6 +64,7 @@ public:
         );
         writing.commit();
         boot_->note_entered();
+        return answer.affected_rows > 0;
     }
 
     heartbeat_result heartbeat(

@@ -1,0 +1,60 @@
+// SQLite's times are those of a clock that begins anew with every boot: what an earlier boot has
+// left is free for the first one that writes, since nobody of that boot can be alive.
+#include <algorithm>
+
+#include "conformance/suite.hpp"
+#include "leasehold/semaphore.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class reboot_suite : public suite {
+protected:
+    // As the file would look after the machine had been started again.
+    void reboot() {
+        first_.inner()->use([&](connection& on, store&) {
+            const std::string prefix = first_.inner()->settings().names.prefix;
+            on.execute("UPDATE " + prefix + "fence_mark SET boot_id = 'of an earlier boot'");
+        });
+    }
+};
+
+TEST_F(reboot_suite, whatever_an_earlier_boot_has_left_is_free_and_tokens_go_on) {
+    const key mine = fresh("mine"), term = fresh("term"), places = fresh("places");
+    session old{first_, calm("old")};
+    auto held = mutex{old, mine}.try_acquire();
+    auto fixed = mutex{old, term, {.hold_at_most = 10h}}.try_acquire();
+    auto place = semaphore{old, places, 1}.try_acquire();
+    ASSERT_TRUE(held && fixed && place);
+    reboot();
+    const database later = open();
+    session fresh_one{later, calm("fresh")};
+    const auto sessions = list_sessions(later);
+    EXPECT_TRUE(std::none_of(sessions.begin(), sessions.end(), [&](const session_info& each) {
+        return each.id == old.id();
+    }));
+    auto after = mutex{fresh_one, mine}.try_acquire();
+    auto after_term = mutex{fresh_one, term}.try_acquire();
+    auto after_place = semaphore{fresh_one, places, 1}.try_acquire();
+    EXPECT_TRUE(after_term && after_place);
+    ASSERT_TRUE(after);
+    EXPECT_GT(after->token().number, held->token().number);
+    EXPECT_FALSE(held->verify());
+    EXPECT_FALSE(fixed->verify());
+}
+
+// The first one frees; whoever comes next finds what was taken since.
+TEST_F(reboot_suite, what_was_taken_since_the_reboot_stays) {
+    const key name = fresh("k");
+    reboot();
+    const database one_db = open(), two_db = open();
+    session one{one_db, calm("one")};
+    auto held = mutex{one, name}.try_acquire();
+    ASSERT_TRUE(held);
+    session two{two_db, calm("two")};
+    EXPECT_FALSE(mutex(two, name).try_acquire());
+    EXPECT_TRUE(held->verify());
+}
+
+}  // namespace
+}  // namespace leasehold::testing
