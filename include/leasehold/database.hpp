@@ -41,7 +41,7 @@ struct database_settings {
     // 1 to 1000; each session keeps one more for its heartbeat, and each database handle one while
     // calls wait for keys.
     int connections_max = 8;
-    std::chrono::milliseconds connect_timeout{5000};   // to get one connection open; 100 ms to 1 h
+    std::chrono::milliseconds connect_timeout{5000};  // to get one connection open; 100 ms to 1 h
     // To get a pooled one; 1 ms to 1 h. One that slept is asked first: where it does not answer
     // (statement_timeout at most), connect_timeout more to replace it.
     std::chrono::milliseconds acquire_timeout{10000};
