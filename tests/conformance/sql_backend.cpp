@@ -128,10 +128,12 @@ backend make_sql_backend(
         tx.commit();
     };
     add_counter(made, *own, prefix + "counter", words);
-    made.destroy = [=] {
-        run(*own, "DROP TABLE " + prefix + "counter");
-        run(*own, "DELETE FROM " + prefix + "session");
-        migrate_down(*own, 0);
+    // By a connection of its own: those of a server that was killed in between are broken.
+    made.destroy = [=, reopen = made.open] {
+        const database later = reopen({});
+        run(later, "DROP TABLE " + prefix + "counter");
+        run(later, "DELETE FROM " + prefix + "session");
+        migrate_down(later, 0);
     };
     return made;
 }

@@ -2,7 +2,10 @@
 //
 //   holder URL PREFIX KEY TTL_MS hold    takes KEY, says "held TOKEN", and then obeys:
 //                                        "verify_in" → "proved" or "refused CODE";
+//                                        "wait KEY" → "got TOKEN" or "refused CODE";
 //                                        says "lost REASON" when it is told
+//   holder URL PREFIX KEY TTL_MS shared  the same with KEY as a shared mutex, shared
+//   holder URL PREFIX KEY TTL_MS permit  the same with KEY as a semaphore of one permit
 //   holder URL PREFIX KEY TTL_MS churn   takes and releases KEY for ever: "held TOKEN" each time
 #include <cstdio>
 #include <iostream>
@@ -20,31 +23,53 @@ void say(const std::string& line) {
     std::cout << line << std::endl;  // the other side waits for it
 }
 
-void obey(leasehold::lease& held, const leasehold::database& db) {
+void prove(leasehold::lease& held, const leasehold::database& db) {
+    leasehold::transaction tx = db.begin();
+    held.verify_in(tx);
+    tx.commit();
+    say("proved");
+}
+
+void wait_for(const std::string& key, leasehold::session& session) {
+    auto got = leasehold::mutex{session, key, {.detects_deadlock = true}}.acquire();
+    say("got " + std::to_string(got->token().number));
+}
+
+void obey(leasehold::lease& held, const leasehold::database& db, leasehold::session& session) {
+    const std::string wait = "wait ";
     for (std::string command; std::getline(std::cin, command);) {
         try {
-            leasehold::transaction tx = db.begin();
-            held.verify_in(tx);
-            tx.commit();
-            say("proved");
+            if (command.rfind(wait, 0) == 0) {
+                wait_for(command.substr(wait.size()), session);
+            } else {
+                prove(held, db);
+            }
         } catch (const leasehold::error& failure) {
             say(std::string("refused ") + name_of(failure.code()));
         }
     }
 }
 
-void run(const leasehold::database& db, const std::string& key, int ttl_ms, bool churns) {
+leasehold::acquisition take(
+    const std::string& key, leasehold::session& session, std::string_view mode
+) {
+    if (mode == "shared") return leasehold::shared_mutex{session, key}.acquire_shared();
+    if (mode == "permit") return leasehold::semaphore{session, key, 1}.acquire();
+    return leasehold::mutex{session, key}.acquire();
+}
+
+void run(const leasehold::database& db, const std::string& key, int ttl_ms, std::string_view mode) {
     leasehold::session_settings settings{.name = "holder"};
     settings.ttl = std::chrono::milliseconds{ttl_ms};
     leasehold::session session{db, settings};
-    leasehold::mutex mutex{session, key};
+    const bool churns = mode == "churn";
     do {
-        auto held = mutex.acquire();
+        auto held = take(key, session, mode);
         say("held " + std::to_string(held->token().number));
         if (churns) continue;
         const std::stop_callback on_loss{
             held->lost(), [&] { say(std::string("lost ") + name_of(held->why_lost())); }};
-        obey(*held, db);
+        obey(*held, db, session);
     } while (churns);
 }
 
@@ -57,7 +82,7 @@ int main(int count, char** arguments) {
         leasehold::database_settings settings;
         settings.names.prefix = arguments[2];
         const auto db = leasehold::testing::open_at(arguments[1], settings);
-        run(db, arguments[3], std::stoi(arguments[4]), std::string_view{arguments[5]} == "churn");
+        run(db, arguments[3], std::stoi(arguments[4]), arguments[5]);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "holder: %s\n", failure.what());
         return 1;

@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "conformance/suite.hpp"
 #include "fault/child.hpp"
 #include "fault/where.hpp"
@@ -16,19 +18,22 @@ protected:
     // To find out and to take, on a busy machine.
     static constexpr std::chrono::milliseconds tolerance{2000};
 
-    std::vector<std::string> command(const std::string& name, const char* mode) {
+    std::vector<std::string> command(
+        const std::string& name, const char* mode, std::chrono::milliseconds lives = ttl
+    ) {
         return {
             beside_this_program("fault_holder_" + current().name),
             url_of(current().name, first_),
             first_.settings().names.prefix,
             name,
-            std::to_string(ttl.count()),
+            std::to_string(lives.count()),
             mode};
     }
 
-    // The token of "held TOKEN", or 0.
-    static std::int64_t token_in(const std::optional<std::string>& line) {
-        const std::string word = "held ";
+    // The token of "held TOKEN" or "got TOKEN", or 0.
+    static std::int64_t token_in(
+        const std::optional<std::string>& line, const std::string& word = "held "
+    ) {
         if (!line || line->rfind(word, 0) != 0) return 0;
         return std::stoll(line->substr(word.size()));
     }
@@ -48,6 +53,65 @@ TEST_F(process_fault, what_a_killed_process_held_is_free_within_one_ttl) {
     ASSERT_TRUE(got);
     EXPECT_LE(local_clock::now() - death, ttl + tolerance);
     EXPECT_EQ(got->token().number, token + 1);
+}
+
+// What several may hold at once dies with each holder alone.
+TEST_F(process_fault, what_a_killed_process_held_of_another_kind_is_free_within_one_ttl) {
+    for (const char* mode : {"shared", "permit"}) {
+        const auto name = fresh(mode);
+        const auto take = [&](std::chrono::nanoseconds patience) {
+            return std::string_view{mode} == "permit"
+                       ? semaphore{heir_, name, 1}.acquire_for(1, patience)
+                       : shared_mutex{heir_, name}.acquire_for(patience);
+        };
+        child holder{command(name, mode)};
+        const auto token = token_in(holder.line());
+        ASSERT_GT(token, 0) << mode;
+        EXPECT_FALSE(take(0s)) << mode;
+        holder.kill();
+        const auto death = local_clock::now();
+        auto got = take(20s);
+        ASSERT_TRUE(got) << mode;
+        EXPECT_LE(local_clock::now() - death, ttl + tolerance) << mode;
+        EXPECT_GT(got->token().number, token) << mode;
+    }
+}
+
+// Each holds a key and waits for the next one's, until one is told that its waiting would not end.
+TEST_F(process_fault, a_circle_of_processes_is_found_by_one_that_would_close_it) {
+    for (const std::size_t number : {2, 3}) {
+        std::vector<std::string> names;
+        std::vector<std::unique_ptr<child>> all;
+        for (std::size_t each = 0; each < number; ++each) {
+            names.push_back(fresh("circle"));
+            all.push_back(std::make_unique<child>(command(names.back(), "hold", 10s)));
+            ASSERT_GT(token_in(all.back()->line()), 0);
+        }
+        for (std::size_t each = 0; each + 1 < number; ++each) {
+            all[each]->say("wait " + names[each + 1]);
+            ASSERT_TRUE(eventually([&] { return describe(second_, names[each + 1])->waiters == 1; })
+            );
+        }
+        all.back()->say("wait " + names.front());
+        // As a rule the last; another one that had queued and not yet looked may see it as well.
+        std::size_t told = 0;
+        ASSERT_TRUE(eventually([&] {
+            const auto said = all[told]->line(50ms);
+            if (!said) {
+                told = (told + 1) % number;
+                return false;
+            }
+            EXPECT_EQ(said, "refused would_deadlock");
+            return true;
+        }));
+        // It still has its own; with its death the one before it goes on.
+        all[told]->say("verify_in");
+        EXPECT_EQ(all[told]->line(), "proved");
+        all[told]->kill();
+        const auto next = all[(told + number - 1) % number]->line();
+        EXPECT_TRUE(token_in(next, "got ") > 0 || next == "refused would_deadlock")
+            << next.value_or("nothing");
+    }
 }
 
 // Whatever it was doing at that moment: taking, releasing, or in between.
