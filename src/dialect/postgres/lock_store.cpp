@@ -11,9 +11,9 @@
 //
 // set_config in a RETURNING list is evaluated for changed rows only, so that a refused statement
 // does not pay for it; it lasts until the end of the statement's own transaction.
-#include <array>
 #include <optional>
 
+#include "dialect/postgres/list_statement.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 
@@ -320,11 +320,8 @@ public:
           describe_(fill_in(describe_sql, names)),
           list_(fill_in(list_sql, names)),
           force_release_(fill_in(force_release_sql, names)),
-          change_kind_(fill_in(change_kind_sql, names)) {
-        for (std::size_t index = 0; index < chunk_sizes.size(); ++index) {
-            standings_[index] = fill_in(standings_text(chunk_sizes[index]), names);
-        }
-    }
+          change_kind_(fill_in(change_kind_sql, names)),
+          standings_(standings_head_sql, standings_tail_sql, names) {}
 
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
         const parameters values{
@@ -393,25 +390,14 @@ public:
 
     std::vector<standing> standings(connection& on, const std::vector<hold>& held) override {
         std::vector<standing> answers(held.size(), standing::gone);
-        for (std::size_t first = 0; first < held.size();) {
-            const std::size_t left = held.size() - first;
-            std::size_t index = 0;
-            while (index + 1 < chunk_sizes.size() && chunk_sizes[index] < left) ++index;
-            const std::size_t asked = std::min(left, chunk_sizes[index]);
-            parameters values;
-            values.reserve(chunk_sizes[index] * 3);
-            for (std::size_t number = 0; number < chunk_sizes[index]; ++number) {
-                // The last one fills up the chunk.
-                const parameters one = values_of(held[first + std::min(number, asked - 1)]);
-                values.insert(values.end(), one.begin(), one.end());
+        standings_.ask(
+            on,
+            held.size(),
+            [&](std::size_t at) { return values_of(held[at]); },
+            [&](std::size_t at, const row& seen) {
+                answers[at] = seen.integer(1) != 0 ? standing::asked : standing::held;
             }
-            for (const row& each : on.execute(standings_[index], values).rows) {
-                const auto number = static_cast<std::size_t>(each.integer(0));
-                answers[first + std::min(number, asked - 1)] =
-                    each.integer(1) != 0 ? standing::asked : standing::held;
-            }
-            first += asked;
-        }
+        );
         return answers;
     }
 
@@ -458,22 +444,6 @@ public:
     }
 
 private:
-    // Few different texts, because each is prepared once per connection.
-    static constexpr std::array<std::size_t, 5> chunk_sizes{1, 4, 16, 64, 256};
-
-    static std::string standings_text(std::size_t size) {
-        std::string text{standings_head_sql};
-        for (std::size_t number = 0; number < size; ++number) {
-            const auto placeholder = [&](std::size_t column) {
-                return "$" + std::to_string(number * 3 + column);
-            };
-            text += number == 0 ? "(" : ", (";
-            text += std::to_string(number) + ", " + placeholder(1) + "::bytea, " + placeholder(2) +
-                    "::bytea, " + placeholder(3) + "::bigint)";
-        }
-        return text.append(standings_tail_sql);
-    }
-
     static parameters values_of(const hold& held) {
         return {bytes_of(held.key.name()), bytes_of(held.owner), value{held.token.number}};
     }
@@ -488,7 +458,7 @@ private:
     const std::string list_;
     const std::string force_release_;
     const std::string change_kind_;
-    std::array<std::string, chunk_sizes.size()> standings_;
+    const list_statement standings_;
 };
 
 }  // namespace

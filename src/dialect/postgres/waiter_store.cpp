@@ -5,9 +5,9 @@
 // is given twice, so where the locked row has the mark of the snapshot's row nobody has queued in
 // between. Otherwise it changes nothing and is sent again. That some have left since does not
 // matter: their rows are gone or locked, and skipped.
-#include <array>
 #include <optional>
 
+#include "dialect/postgres/list_statement.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 
@@ -239,11 +239,8 @@ public:
           leave_(fill_in(leave_sql, names)),
           withdraw_(fill_in(withdraw_sql, names)),
           circle_(fill_in(circle_sql, names)),
-          find_unserved_(fill_in(find_unserved_sql, names)) {
-        for (std::size_t index = 0; index < chunk_sizes.size(); ++index) {
-            look_[index] = fill_in(look_text(chunk_sizes[index]), names);
-        }
-    }
+          find_unserved_(fill_in(find_unserved_sql, names)),
+          look_(look_head_sql, look_tail_sql, names) {}
 
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override {
         const parameters values{
@@ -293,26 +290,13 @@ public:
 
     std::vector<look_result> look(connection& on, const std::vector<waiting>& who) override {
         std::vector<look_result> answers(who.size());
-        for (std::size_t first = 0; first < who.size();) {
-            const std::size_t left = who.size() - first;
-            std::size_t index = 0;
-            while (index + 1 < chunk_sizes.size() && chunk_sizes[index] < left) ++index;
-            const std::size_t asked = std::min(left, chunk_sizes[index]);
-            parameters values;
-            values.reserve(chunk_sizes[index] * 3);
-            for (std::size_t number = 0; number < chunk_sizes[index]; ++number) {
-                // The last one fills up the chunk.
-                const waiting& each = who[first + std::min(number, asked - 1)];
-                const parameters one{
-                    bytes_of(each.key.name()), bytes_of(each.owner), value{each.ticket}};
-                values.insert(values.end(), one.begin(), one.end());
-            }
-            for (const row& each : on.execute(look_[index], values).rows) {
-                const auto number = static_cast<std::size_t>(each.integer(0));
-                answers[first + std::min(number, asked - 1)] = look_result_of(each);
-            }
-            first += asked;
-        }
+        const auto values_of = [&](std::size_t at) {
+            const waiting& each = who[at];
+            return parameters{bytes_of(each.key.name()), bytes_of(each.owner), value{each.ticket}};
+        };
+        look_.ask(on, who.size(), values_of, [&](std::size_t at, const row& seen) {
+            answers[at] = look_result_of(seen);
+        });
         return answers;
     }
 
@@ -336,22 +320,6 @@ public:
     std::string channel() const override { return channel_; }
 
 private:
-    // Few different texts, because each is prepared once per connection.
-    static constexpr std::array<std::size_t, 5> chunk_sizes{1, 4, 16, 64, 256};
-
-    static std::string look_text(std::size_t size) {
-        std::string text{look_head_sql};
-        for (std::size_t number = 0; number < size; ++number) {
-            const auto placeholder = [&](std::size_t column) {
-                return "$" + std::to_string(number * 3 + column);
-            };
-            text += number == 0 ? "(" : ", (";
-            text += std::to_string(number) + ", " + placeholder(1) + "::bytea, " + placeholder(2) +
-                    "::bytea, " + placeholder(3) + "::bigint)";
-        }
-        return text.append(look_tail_sql);
-    }
-
     static look_result look_result_of(const row& seen) {
         look_result answer;
         if (!seen.is_null(1) && seen.integer(1) != 0) {
@@ -393,7 +361,7 @@ private:
     const std::string withdraw_;
     const std::string circle_;
     const std::string find_unserved_;
-    std::array<std::string, chunk_sizes.size()> look_;
+    const list_statement look_;
 };
 
 }  // namespace
