@@ -1,34 +1,12 @@
 // mutex.try_acquire_in() in transactions that belong to each client library; what it promises
 // whatever the client: tests/conformance/acquire_in_test.cpp.
-#include "claim/suite.hpp"
+#include "claim/lock_suite.hpp"
 
 namespace leasehold::testing {
 namespace {
 
-class acquire_in_suite : public claim_suite {
+class acquire_in_suite : public lock_suite {
 protected:
-    void SetUp() override {
-        claim_suite::SetUp();
-        settings_.names.prefix = fresh_prefix();
-        locks_.emplace(way_->open(settings_));
-        migrate(*locks_);
-        one_.emplace(*locks_, calm("one"));
-        two_.emplace(*locks_, calm("two"));
-    }
-    void TearDown() override {
-        two_.reset();
-        one_.reset();
-        if (locks_) migrate_down(*locks_, 0);
-        claim_suite::TearDown();
-    }
-
-    static session_settings calm(const char* name) {
-        session_settings settings;
-        settings.name = name;
-        settings.ttl = 1h;
-        settings.reap_every = 0ms;
-        return settings;
-    }
     // Not one of the pool's, whose settings a test may leave changed.
     bool is_lent() const { return GetParam().find('_') != std::string::npos; }
     bool is_held(const key& name) const {
@@ -46,11 +24,6 @@ protected:
     std::optional<error> refused_in(lent& tx, const key& name) {
         return thrown_by([&] { (void)mutex(*one_, name).try_acquire_in(tx.ref()); });
     }
-
-    database_settings settings_;
-    std::optional<database> locks_;
-    std::optional<session> one_, two_;
-    const key name_{"k"};
 };
 
 TEST_P(acquire_in_suite, a_row_with_the_token_and_the_lease_share_one_commit) {

@@ -1,34 +1,12 @@
 // lease.verify_in() in transactions above READ COMMITTED: what lease.hpp says of each engine.
-#include "claim/suite.hpp"
+#include "claim/lock_suite.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
 
-class proof_suite : public claim_suite {
+class proof_suite : public lock_suite {
 protected:
-    void SetUp() override {
-        claim_suite::SetUp();
-        settings_.names.prefix = fresh_prefix();
-        locks_.emplace(way_->open(settings_));
-        migrate(*locks_);
-        one_.emplace(*locks_, calm("one"));
-        two_.emplace(*locks_, calm("two"));
-    }
-    void TearDown() override {
-        two_.reset();
-        one_.reset();
-        if (locks_) migrate_down(*locks_, 0);
-        claim_suite::TearDown();
-    }
-
-    static session_settings calm(const char* name) {
-        session_settings settings;
-        settings.name = name;
-        settings.ttl = 1h;
-        settings.reap_every = 0ms;
-        return settings;
-    }
     // With a snapshot, if the level has one; nothing where there is no such transaction.
     std::unique_ptr<lent> begin_reading(begun how) {
         auto tx = begin(how);
@@ -37,10 +15,6 @@ protected:
     }
 
     static constexpr begun levels[] = {begun::plainly, begun::repeatable, begun::serializable};
-    database_settings settings_;
-    std::optional<database> locks_;
-    std::optional<session> one_, two_;
-    const key name_{"k"};
 };
 
 TEST_P(proof_suite, it_passes_at_every_level) {

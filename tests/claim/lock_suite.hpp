@@ -1,0 +1,40 @@
+#pragma once
+// What suites share that take locks beside the user's table: tables of their own, and two sessions.
+#include <optional>
+
+#include "claim/suite.hpp"
+
+namespace leasehold::testing {
+
+class lock_suite : public claim_suite {
+protected:
+    void SetUp() override {
+        claim_suite::SetUp();
+        settings_.names.prefix = fresh_prefix();
+        locks_.emplace(way_->open(settings_));
+        migrate(*locks_);
+        one_.emplace(*locks_, calm("one"));
+        two_.emplace(*locks_, calm("two"));
+    }
+    void TearDown() override {
+        two_.reset();
+        one_.reset();
+        if (locks_) migrate_down(*locks_, 0);
+        claim_suite::TearDown();
+    }
+
+    static session_settings calm(const char* name) {
+        session_settings settings;
+        settings.name = name;
+        settings.ttl = 1h;
+        settings.reap_every = 0ms;
+        return settings;
+    }
+
+    database_settings settings_;
+    std::optional<database> locks_;
+    std::optional<session> one_, two_;
+    const key name_{"k"};
+};
+
+}  // namespace leasehold::testing
