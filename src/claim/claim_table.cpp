@@ -134,6 +134,10 @@ bool claim_table::enter_unseen(connection& inside, claim_use use) {
     }
 }
 
+void require_row_count(int n) {
+    if (n < 1 || n > 1000) throw error(errc::invalid_argument, "a claim is of 1 to 1000 rows");
+}
+
 void require_values(
     const known_table& table, const std::vector<condition>& conditions, time_kind times
 ) {

@@ -118,6 +118,9 @@ private:
     std::shared_ptr<const known_table> known_;
 };
 
+// Throws invalid_argument where a claim cannot be of so many rows.
+void require_row_count(int n);
+
 // Throws invalid_argument where a value cannot be one of that column, or the column is not there.
 void require_values(
     const known_table& table, const std::vector<condition>& conditions, time_kind times

@@ -14,8 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int rows_max = 1000;
-
 row_mapping checked(row_mapping mapping) {
     require_table(mapping.table, mapping.key);
     require_conditions(mapping.where);
@@ -99,9 +97,7 @@ public:
         connection& inside, int n, when_locked others, const std::vector<condition>& and_where
     ) {
         require_limit(others);
-        if (n < 1 || n > rows_max) {
-            throw error(errc::invalid_argument, "a claim is of 1 to 1000 rows");
-        }
+        require_row_count(n);
         if (n > 1 && mapping_.order.empty()) {
             throw error(
                 errc::invalid_argument,

@@ -20,7 +20,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-constexpr int rows_max = 1000;
 constexpr int candidates_most = 10'000;
 constexpr std::size_t tag_size = 12;  // of what tells one claim from another in claimed_by
 
@@ -391,9 +390,7 @@ private:
     }
 
     void require_choice(int n, const claim_choice& choice) const {
-        if (n < 1 || n > rows_max) {
-            throw error(errc::invalid_argument, "a claim is of 1 to 1000 rows");
-        }
+        require_row_count(n);
         if (choice.candidates_max < 1 || choice.candidates_max > candidates_most) {
             throw error(errc::invalid_argument, "candidates_max must be 1 to 10000");
         }

@@ -97,7 +97,7 @@ int run_elect(const errand& what, const program& command, const database& db) {
     }
 }
 
-constexpr const char* examples =
+constexpr const char* elect_examples =
     "Start it on every host. One of them is elected and runs CMD; the others wait. When the "
     "leader\n"
     "ends, or dies, or cannot reach the database, another one is elected within --ttl, and a\n"
@@ -129,7 +129,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
             "--ttl", chosen->ttl, "Elect another so long after a crash: 1s to 24h; default 30s"
         )
         ->option_text("D");
-    parser->footer(std::string(examples) + exit_status_help);
+    parser->footer(std::string(elect_examples) + exit_status_help);
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");

@@ -119,7 +119,7 @@ int run_lock(const errand& what, const program& command, const database& db) {
     return status;
 }
 
-constexpr const char* examples =
+constexpr const char* lock_examples =
     "A lease, not a lock for ever: a heartbeat keeps it while CMD runs, and if this process or "
     "its\n"
     "machine dies, CMD dies, too, and the key is free again within --ttl. If the lease is about "
@@ -174,7 +174,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             )
             ->option_text("D");
     add_kinds(*parser, *chosen, *delay);
-    parser->footer(std::string(examples) + exit_status_help);
+    parser->footer(std::string(lock_examples) + exit_status_help);
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* description =
     "Locks and leases on the database you already have: PostgreSQL, MySQL, MariaDB, SQLite.";
 
-constexpr const char* examples =
+constexpr const char* tool_examples =
     "D is a duration: 500ms, 5s, 2m, 1h, 1d, or a plain number of seconds.\n"
     "\n"
     "The database: --url, else the environment's LEASEHOLD_URL, else sqlite:leasehold.db in the\n"
@@ -115,7 +115,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
     tool.allow_extras();
     tool.require_subcommand(0, 1);
     tool.fallthrough();
-    tool.footer(std::string(examples) + exit_status_help);
+    tool.footer(std::string(tool_examples) + exit_status_help);
     tool.formatter(std::make_shared<help_format>());
     for (const command& each : commands) {
         each.parser->fallthrough();

@@ -252,7 +252,7 @@ once_settings settings_of(const once_options& chosen) {
     return settings;
 }
 
-constexpr const char* examples =
+constexpr const char* once_examples =
     "Call it on every host, from cron or a timer, or as often as you like: CMD runs on one of\n"
     "them, once per tick. The tick is the latest fire time by the database's clock; hosts' clocks\n"
     "decide nothing. Once CMD has ended, whatever its status, its tick is done: whoever calls\n"
@@ -310,7 +310,7 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
         tool.add_subcommand("once", "Run a command once per tick, on one of many hosts");
     auto chosen = std::make_shared<once_options>();
     add_options(*parser, *chosen);
-    parser->footer(std::string(examples) + exit_status_help);
+    parser->footer(std::string(once_examples) + exit_status_help);
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");

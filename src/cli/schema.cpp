@@ -160,7 +160,7 @@ void add_to(CLI::App& parser, migrate_options& chosen, const char* meaning) {
     parser.add_option("--to", chosen.to, meaning)->option_text("N");
 }
 
-constexpr const char* examples =
+constexpr const char* schema_examples =
     "Any number of processes may do it at the same time. A half-applied migration can only be on\n"
     "MySQL and MariaDB, and says so; --resume repeats it.\n"
     "\n"
@@ -181,7 +181,7 @@ command add_migrate(CLI::App& tool, const global_options& options) {
     );
     auto chosen = std::make_shared<migrate_options>();
     parser->require_subcommand(0, 1);
-    parser->footer(examples);
+    parser->footer(schema_examples);
 
     CLI::App* const up = parser->add_subcommand("up", "Apply what is missing (the default)");
     for (CLI::App* const each : {parser, up}) {
@@ -200,7 +200,8 @@ command add_migrate(CLI::App& tool, const global_options& options) {
         ->option_text("N");
     add_to(*sql, *chosen, "To version N; default the newest, with --down 0");
     sql->add_flag("--down", chosen->down, "The way back");
-    for (CLI::App* const each : {up, down, status, sql}) each->fallthrough()->footer(examples);
+    for (CLI::App* const each : {up, down, status, sql})
+        each->fallthrough()->footer(schema_examples);
 
     return {parser, [chosen, down, status, sql, &options] {
                 if (down->parsed()) return run_down(*chosen, options);

@@ -7,10 +7,6 @@
 namespace leasehold {
 namespace {
 
-// How often a release whose answer was lost is asked again. Asking twice is harmless: it names the
-// owner and the token.
-constexpr int release_attempts_max = 3;
-
 event_kind kind_of(release_outcome outcome) {
     if (outcome == release_outcome::not_held) return event_kind::stale_token_refused;
     if (outcome == release_outcome::unknown) return event_kind::outcome_unknown;

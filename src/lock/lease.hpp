@@ -10,6 +10,9 @@
 
 namespace leasehold {
 
+// How often a release that failed is asked for. Again is harmless: it names the owner and the token.
+constexpr int release_attempts_max = 3;
+
 class lease::implementation {
 public:
     implementation(std::shared_ptr<session::implementation> within, std::shared_ptr<grant> granted);

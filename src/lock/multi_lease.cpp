@@ -9,12 +9,7 @@
 #include "session/taking_part.hpp"
 
 namespace leasehold {
-namespace {
-
-// How often a release that failed is asked again, which is harmless: it names owner and tokens.
-constexpr int release_attempts_max = 3;
-
-}  // namespace
+namespace {}  // namespace
 
 std::string label_of(const std::vector<key>& keys) {
     std::string text = "'" + keys.front().name() + "'";

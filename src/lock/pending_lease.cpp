@@ -1,9 +1,11 @@
 #include "lock/pending_lease.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "core/jitter.hpp"
+#include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "lock/lease.hpp"
 #include "session/pass_on.hpp"
@@ -12,8 +14,9 @@
 namespace leasehold {
 namespace {
 
-// The row may be locked by somebody for a moment, as long as a statement takes.
-constexpr int moves_max = 10;
+// The row may be locked by somebody for a moment: as long as a statement takes on a server that has
+// much else to do.
+constexpr std::chrono::seconds moves_last{2};
 
 void require_part(const session::implementation& within, connection& inside) {
     constexpr std::string_view what = "try_acquire_in";
@@ -123,7 +126,8 @@ std::optional<pending_lease> try_once_in(
     auto made = std::make_unique<pending_lease::implementation>(
         within, std::move(outcome.granted), owner_id::random(), std::move(on_confirmed)
     );
-    for (int attempt = 1; attempt <= moves_max; ++attempt) {
+    const auto until = local_clock::now() + moves_last;
+    for (int attempt = 1; attempt == 1 || local_clock::now() < until; ++attempt) {
         if (of_caller.pending->move(inside, held, made->moved())) {
             return pending_lease{std::move(made)};
         }
@@ -131,7 +135,7 @@ std::optional<pending_lease> try_once_in(
             return stores.locks->find_grant(on, held.key, held.owner).has_value();
         });
         if (!is_there) return std::nullopt;  // freed by force
-        std::this_thread::sleep_for(jittered(std::chrono::milliseconds{attempt}));
+        std::this_thread::sleep_for(jittered(std::chrono::milliseconds{std::min(attempt, 20)}));
     }
     throw error(
         errc::wrong_transaction,

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-milliseconds until(local_clock::time_point deadline) {
+milliseconds left_until(local_clock::time_point deadline) {
     return duration_cast<milliseconds>(deadline - local_clock::now());
 }
 
@@ -93,7 +93,7 @@ std::unique_ptr<connection> pool::connect_within(local_clock::time_point deadlin
     while (true) {
         wait_for_back_off(deadline);
         const auto patience =
-            std::clamp(until(deadline), milliseconds{100}, settings_.connect_timeout);
+            std::clamp(left_until(deadline), milliseconds{100}, settings_.connect_timeout);
         try {
             auto made = connect_(patience);
             made->set_statement_timeout(settings_.statement_timeout);

@@ -116,8 +116,8 @@ TEST_F(election_suite, a_leader_cut_off_is_told_before_the_next_is_elected) {
     const auto way = std::make_shared<gate>();
     database cut = current().open_through(way);
     session_settings told_early = calm("one");
-    told_early.ttl = 6s;
-    told_early.margin = 2500ms;  // what a slow machine may take to tell it
+    told_early.ttl = 9s;
+    told_early.margin = 4s;  // what a slow machine may take to tell it
     told_early.heartbeat_every = 1s;
     session one{cut, told_early}, two{second_, calm("two")};
     const key name = fresh("office");

@@ -225,6 +225,9 @@ TEST_F(barrier_suite, all_pass_or_none_does_where_some_give_up_as_the_last_one_c
     std::mt19937_64 random{seed};
     nanoseconds lead = 0ms;  // of the last one before the others; negative: it comes after
     int passed = 0, gave_up = 0;
+    const auto spin_until = [](std::chrono::steady_clock::time_point then) {
+        while (std::chrono::steady_clock::now() < then) std::this_thread::yield();
+    };
     for (int round = 0; round < rounds; ++round) {
         std::vector<std::optional<fencing_token>> got(leaving + 1);
         std::vector<std::stop_source> cancel(leaving + 1);
@@ -234,7 +237,7 @@ TEST_F(barrier_suite, all_pass_or_none_does_where_some_give_up_as_the_last_one_c
                 threads.emplace_back([&, number] {
                     // Does nothing by itself between its arrival and its end.
                     barrier its{one_, name_, leaving + 1, {.poll_min = 30min, .poll_max = 30min}};
-                    got[number] = its.arrive_and_wait(cancel[number].get_token());
+                    got[number] = its.arrive_and_wait_for(60s, cancel[number].get_token());
                     if (!got[number]) cancel.back().request_stop();
                 });
             }
@@ -243,9 +246,6 @@ TEST_F(barrier_suite, all_pass_or_none_does_where_some_give_up_as_the_last_one_c
                 return seen && seen->holders == leaving;
             }));
             const auto start = std::chrono::steady_clock::now() + 1ms;
-            const auto spin_until = [](std::chrono::steady_clock::time_point then) {
-                while (std::chrono::steady_clock::now() < then) std::this_thread::yield();
-            };
             threads.emplace_back([&, comes = start + std::max(-lead, nanoseconds{0})] {
                 spin_until(comes);
                 got.back() = by(two_, leaving + 1).arrive_and_wait(cancel.back().get_token());

@@ -331,6 +331,7 @@ TEST_F(multi_suite, a_key_that_becomes_a_semaphore_meanwhile_is_not_granted_as_o
         .capacity = 3,
         .instead_of = {}};
     std::optional<error> failure;
+    std::atomic<bool> has_answer = false;
     thread asking;
     first_.inner()->use([&](connection& on, store& stores) {
         const auto grant = [&] {
@@ -343,7 +344,6 @@ TEST_F(multi_suite, a_key_that_becomes_a_semaphore_meanwhile_is_not_granted_as_o
             on.rollback();
             grant();
         }
-        std::atomic<bool> has_answer = false;
         asking = thread{[&] {
             failure = thrown_by([&] { EXPECT_FALSE((multi_lock{two, keys}.try_acquire())); });
             has_answer = true;

@@ -97,7 +97,7 @@ TEST_F(proof_suite, a_refused_try_does_not_wait_for_a_proof) {
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
     database_settings impatient;
-    impatient.statement_timeout = 1000ms;
+    impatient.statement_timeout = 5000ms;  // one that waits soon fails
     database third = current().open(impatient);
     session three{third, calm("three")};
     transaction tx = first_.begin();
@@ -167,7 +167,6 @@ TEST_F(proof_suite, one_transaction_can_prove_several_leases_again_and_again) {
 TEST_F(proof_suite, no_operation_needs_a_second_connection) {
     database_settings single;
     single.connections_max = 1;
-    single.acquire_timeout = 2000ms;
     database narrow = current().open(single);
     session one{narrow, calm("one")}, two{narrow, calm("two")};
     const key name = fresh("k");

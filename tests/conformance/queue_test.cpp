@@ -160,7 +160,7 @@ TEST_F(queue_suite, who_runs_out_of_time_or_is_cancelled_leaves_nothing_behind) 
     EXPECT_EQ(waiters_of(name), 0);
     std::stop_source cancel;
     thread waiting{[&] { EXPECT_FALSE(mutex(two, name).acquire(cancel.get_token())); }};
-    ASSERT_TRUE(has_waiters(name, 1));
+    EXPECT_TRUE(has_waiters(name, 1));
     cancel.request_stop();
     waiting.join();
     EXPECT_EQ(waiters_of(name), 0);
@@ -235,7 +235,7 @@ TEST_F(queue_suite, with_every_hint_suppressed_a_waiter_finds_out_by_itself) {
         const auto released = local_clock::now();
         waiting.join();
         ASSERT_TRUE(got && *got);
-        EXPECT_LT(local_clock::now() - released, 10s);
+        EXPECT_LT(local_clock::now() - released, 30s);
         EXPECT_EQ(dumb_db.inner()->room().rings(), 0);
     }
 }
@@ -278,6 +278,7 @@ TEST_F(queue_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
     for (int round = 0; round < 20; ++round) {
         auto held = mutex{one, name}.try_acquire();
         ASSERT_TRUE(held) << round;
+        const int first_look = far.inner()->room().is_listening() ? 0 : 1;  // when it begins to
         std::optional<acquisition> got;
         local_clock::time_point had;
         thread waiting{[&] {
@@ -292,7 +293,6 @@ TEST_F(queue_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
         held->release();
         waiting.join();
         ASSERT_TRUE(got && *got) << round;
-        const int first_look = round == 0 ? 1 : 0;  // when it has begun to listen
         EXPECT_LE(counted->passed() - before, looks_max + first_look) << round;
         latencies.push_back(std::chrono::duration_cast<std::chrono::microseconds>(had - released));
         (*got)->release();
@@ -484,7 +484,7 @@ TEST_F(queue_suite, queueing_does_not_wait_for_a_proof) {
         if (current().has_concurrent_writers) {
             const auto start = local_clock::now();
             EXPECT_FALSE(mutex(two, name).acquire_for(200ms));
-            EXPECT_LT(local_clock::now() - start, 5s);
+            EXPECT_LT(local_clock::now() - start, 9s);
         }
         tx.commit();
     }

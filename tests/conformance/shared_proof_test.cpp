@@ -100,7 +100,7 @@ TEST_F(shared_proof_suite, a_try_beside_a_dead_holder_does_not_wait_for_the_proo
             auto reading = other_.try_acquire_shared();
             EXPECT_TRUE(reading);
         }
-        EXPECT_LT(local_clock::now() - start, 5s);
+        EXPECT_LT(local_clock::now() - start, 9s);
         tx.commit();
     }
     EXPECT_EQ(proving->release(), release_outcome::released);
@@ -125,7 +125,7 @@ TEST_F(shared_proof_suite, the_permits_of_the_dead_are_had_while_a_live_holder_p
     auto all = wanted.try_acquire(dead_max);
     EXPECT_TRUE(all);
     EXPECT_FALSE(wanted.try_acquire());
-    EXPECT_LT(local_clock::now() - start, 5s);
+    EXPECT_LT(local_clock::now() - start, 9s);
     if (current().has_concurrent_writers) tx.commit();
     for (auto& each : abandoned) EXPECT_FALSE(each->verify());
     EXPECT_TRUE(proving->verify());
@@ -146,7 +146,7 @@ protected:
             [&] {
                 const auto start = local_clock::now();
                 visit();
-                EXPECT_LT(local_clock::now() - start, 5s);
+                EXPECT_LT(local_clock::now() - start, 9s);
                 return is_over.load();
             },
             300ms
@@ -289,9 +289,10 @@ TEST_F(shared_proof_suite, a_try_refused_beside_the_proof_of_the_dead_writes_not
             calls = std::min(calls, counted->passed() - before);
             has_got = bool{got};  // where it waits for the proof after all
         }
-        // Three more where the dead are looked for and buried by statements of their own.
+        // Three more where the dead are looked for and buried by statements of their own; and one
+        // where the first try is so slow that the proof ends in the middle of it.
         const bool buries = current().name == "mysql" || current().name == "mariadb";
-        EXPECT_LE(calls, buries ? 6 : 3) << "statements";
+        EXPECT_LE(calls, buries ? 6 + has_got : 3) << "statements";
         has_answer = true;
     }};
     constexpr int rounds = 40, tries = 20;

@@ -37,12 +37,12 @@ TEST_F(acquire_in_test, a_confirmation_that_was_lost_is_asked_again) {
 }
 
 TEST_F(acquire_in_test, one_that_cannot_be_asked_for_is_pending_still) {
+    std::atomic<bool> is_down = true;
     session mine{faulty(), calm()};
     transaction tx = sound().begin();
     auto pending = mutex{mine, name_}.try_acquire_in(tx);
     ASSERT_TRUE(pending);
     tx.commit();
-    std::atomic<bool> is_down = true;
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
         if (is_down && statement == "find_grant") return fault::lost_on_the_way;
         return std::nullopt;

@@ -39,9 +39,9 @@ TEST_F(acquire_test, a_try_that_was_lost_on_the_way_is_made_again) {
 
 TEST_F(acquire_test, a_try_proved_not_done_is_made_again_without_asking) {
     for (const fault how : {fault::lost_before_sending, fault::refused}) {
-        session mine{faulty(), calm()};
         std::atomic<int> questions = 0;
         std::atomic<int> tries = 0;
+        session mine{faulty(), calm()};
         plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
             if (statement == "find_grant") ++questions;
             if (statement == "try_acquire" && ++tries == 1) return how;
@@ -57,8 +57,8 @@ TEST_F(acquire_test, a_try_proved_not_done_is_made_again_without_asking) {
 
 // Promise 9, and the settling: the session lives, and nobody waits for its end.
 TEST_F(acquire_test, a_grant_that_cannot_be_asked_for_is_unknown_and_settled_by_the_session) {
-    session mine{faulty(), calm()};
     std::atomic<bool> is_down = true;
+    session mine{faulty(), calm()};
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
         if (!is_down) return std::nullopt;
         if (statement == "try_acquire") return fault::lost_after_it;
@@ -81,8 +81,8 @@ TEST_F(acquire_test, a_grant_that_cannot_be_asked_for_is_unknown_and_settled_by_
 }
 
 TEST_F(acquire_test, an_answer_that_cannot_be_had_ends_no_wait) {
-    session mine{faulty(), calm()};
     std::atomic<int> lost = 0;
+    session mine{faulty(), calm()};
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
         if (lost >= 12) return std::nullopt;
         ++lost;
@@ -128,7 +128,7 @@ TEST_F(acquire_test, a_grant_that_comes_after_it_was_given_up_does_not_stay) {
     EXPECT_TRUE(failure->outcome_is_unknown());
     EXPECT_FALSE(model_.is_held(name_));
     plan_->carry_out_the_late();
-    EXPECT_EQ(row(name_)->fence, 1) << "the second found the first's grant";
+    EXPECT_GE(row(name_)->fence, 1);  // the second may come when the first is released
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
     EXPECT_TRUE(mine.is_live());
 }
@@ -209,10 +209,10 @@ TEST_F(acquire_test, a_release_nobody_answers_is_unknown_and_settled_by_the_sess
 
 // The first attempt may have done it, or force was faster: nobody can tell any more.
 TEST_F(acquire_test, a_lost_release_that_force_may_have_overtaken_is_unknown) {
-    session mine{faulty(), calm()};
-    auto held = mutex{mine, name_}.try_acquire();
     database operators = sound();
     std::atomic<int> releases = 0;
+    session mine{faulty(), calm()};
+    auto held = mutex{mine, name_}.try_acquire();
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
         if (statement != "release" || ++releases > 1) return std::nullopt;
         EXPECT_TRUE(force_release(operators, name_));
@@ -224,9 +224,9 @@ TEST_F(acquire_test, a_lost_release_that_force_may_have_overtaken_is_unknown) {
 
 // Nobody has the lease any more that could try again, so the session does.
 TEST_F(acquire_test, a_release_that_failed_for_good_is_thrown_and_settled_by_the_session) {
+    std::atomic<int> releases = 0;
     session mine{faulty(), calm()};
     auto held = mutex{mine, name_}.try_acquire();
-    std::atomic<int> releases = 0;
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
         if (statement == "release" && ++releases == 1) {
             throw error(errc::read_only, "this is a replica");

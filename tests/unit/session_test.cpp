@@ -114,7 +114,7 @@ TEST_F(session_test, an_outage_shorter_than_the_lease_is_ridden_over) {
 // Swallowed, not refused: the call comes back only when its time is up.
 TEST_F(session_test, a_heartbeat_without_an_answer_leaves_time_for_another) {
     auto settings = eager();
-    settings.ttl = 4s;
+    settings.ttl = 6s;
     session mine{patient(), settings};
     plan_->fail_in_turn("heartbeat", {fault::hangs});
     ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
@@ -126,8 +126,8 @@ TEST_F(session_test, a_heartbeat_without_an_answer_leaves_time_for_another) {
 TEST_F(session_test, who_is_told_of_force_may_take_his_time) {
     session mine{faulty(), eager()};
     auto forced = mutex{mine, name_}.try_acquire();
-    ASSERT_TRUE(force_release(sound(), name_));
     const auto last_beat = row(mine.id())->heartbeat_at;
+    ASSERT_TRUE(force_release(sound(), name_));
     std::atomic<bool> was_renewed_first = false;
     const std::stop_callback slow{
         forced->lost(), [&] { was_renewed_first = row(mine.id())->heartbeat_at > last_beat; }};
@@ -237,7 +237,7 @@ TEST_F(session_test, every_one_of_many_leases_is_told) {
 
 TEST_F(session_test, a_fixed_term_is_told_at_its_own_end_and_not_with_the_session) {
     session mine{faulty(), calm()};
-    auto brief_one = mutex{mine, name_, {.hold_at_most = 1s}}.try_acquire();
+    auto brief_one = mutex{mine, name_, {.hold_at_most = 3s}}.try_acquire();
     auto long_one = mutex{mine, "long", {.hold_at_most = 1h}}.try_acquire();
     ASSERT_TRUE(stopped(brief_one->lost(), 20s));
     EXPECT_GT(remaining(name_), 0us) << "a sixth of the term before the database lets go";
@@ -256,12 +256,12 @@ TEST_F(session_test, a_short_term_does_not_wait_for_the_end_of_a_nap) {
         late.push_back(local_clock::now() - held->deadline());
     }
     std::nth_element(late.begin(), late.begin() + 7, late.end());
-    EXPECT_LT(late[7], 25ms) << "the usual round was late by " << late[7].count() << " ns";
+    EXPECT_LT(late[7], 75ms) << "the usual round was late by " << late[7].count() << " ns";
 }
 
 TEST_F(session_test, a_fixed_term_outlives_its_session_and_is_told_all_the_same) {
     std::optional<session> mine{std::in_place, faulty(), calm()};
-    auto held = mutex{*mine, name_, {.hold_at_most = 1s}}.try_acquire();
+    auto held = mutex{*mine, name_, {.hold_at_most = 3s}}.try_acquire();
     mine.reset();
     EXPECT_TRUE(model_.is_held(name_));
     EXPECT_TRUE(held->held_locally());
@@ -329,7 +329,7 @@ TEST_F(session_test, a_row_whose_holds_could_not_be_released_expires_instead_of_
 }
 
 TEST_F(session_test, ending_while_an_acquire_is_under_way_leaves_no_key_stuck) {
-    session mine{faulty(), calm()};
+    session mine{patient(), calm()};
     plan_->fail_in_turn("try_acquire", {fault::answered_late});
     thread acquiring{[&] {
         auto got = mutex{mine, name_}.try_acquire();

@@ -93,13 +93,6 @@ lock_info live_info_of(const row& from) {
     return info;
 }
 
-value as_value(const key& name) {
-    return blob{name.name()};
-}
-value as_value(const identity& id) {
-    return blob{id.bytes()};
-}
-
 class mysql_custody_store final : public custody_store {
 public:
     mysql_custody_store(const table_names& names, engine which)

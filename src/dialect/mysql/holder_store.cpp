@@ -12,15 +12,6 @@ namespace {
 using namespace holder_texts;
 using std::chrono::microseconds;
 
-constexpr int duplicate_key_code = 1062;
-
-value as_value(const key& name) {
-    return blob{name.name()};
-}
-value as_value(const identity& id) {
-    return blob{id.bytes()};
-}
-
 lock_info lock_info_of(const row& from, std::size_t first) {
     lock_info info;
     info.key = from.bytes(first);

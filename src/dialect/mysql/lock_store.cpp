@@ -179,7 +179,6 @@ constexpr std::string_view waiters_column =
     " (SELECT COUNT(*) FROM {prefix}waiter w JOIN {prefix}session ws ON ws.id = w.session_id"
     " WHERE w.lock_key = l.lock_key AND ws.expires_at > {now}))";
 
-constexpr int duplicate_key_code = 1062;
 constexpr std::size_t keys_per_statement_max = 500;
 
 lock_info read_info(const row& from, std::size_t first) {
@@ -203,13 +202,6 @@ lock_info read_described(const row& from) {
     lock_info info = read_info(from, 0);
     info.waiters = from.integer(10);
     return info;
-}
-
-value as_value(const key& name) {
-    return blob{name.name()};
-}
-value as_value(const identity& id) {
-    return blob{id.bytes()};
 }
 
 class mysql_lock_store final : public lock_store {

@@ -80,15 +80,6 @@ WHERE l.lock_key IN ({keys}) AND @leasehold_go = ? AND l.owner = ? AND l.last_ti
 SELECT ROW_COUNT(), l.lock_key FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key IN ({keys}) AND l.owner = ?)sql";
 
-constexpr int duplicate_key_code = 1062;
-
-value as_value(const key& name) {
-    return blob{name.name()};
-}
-value as_value(const identity& id) {
-    return blob{id.bytes()};
-}
-
 lock_info holder_of(const row& from) {
     lock_info holder;
     holder.key = from.bytes(1);

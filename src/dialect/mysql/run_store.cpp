@@ -50,8 +50,6 @@ constexpr std::string_view list_text =
 
 constexpr std::string_view forget_text = "DELETE FROM {prefix}run WHERE name = ?";
 
-constexpr int duplicate_key_code = 1062;
-
 class mysql_run_store final : public run_store {
 public:
     mysql_run_store(const table_names& names, engine which)

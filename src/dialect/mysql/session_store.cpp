@@ -52,15 +52,7 @@ SHOW VARIABLES WHERE Variable_name IN (
     'binlog_format', 'innodb_flush_log_at_trx_commit', 'innodb_read_only', 'log_bin', 'read_only',
     'super_read_only', 'sync_binlog', 'wsrep_on'))sql";
 
-constexpr int duplicate_key_code = 1062;
 constexpr int heartbeat_attempts_max = 3;
-
-value as_value(const session_id& id) {
-    return blob{id.bytes()};
-}
-value as_value(std::chrono::microseconds duration) {
-    return std::int64_t{duration.count()};
-}
 
 using settings_map = std::map<std::string, std::string>;
 

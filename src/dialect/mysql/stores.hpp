@@ -1,5 +1,7 @@
 #pragma once
 // What the stores of MySQL and MariaDB share: words of their statements, and how they send.
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +25,19 @@ std::unique_ptr<waiter_store> make_waiter_store(const table_names& names, engine
 std::unique_ptr<holder_store> make_holder_store(const table_names& names, engine which);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(const table_names& names, engine which);
 std::unique_ptr<fence_store> make_fence_store(const table_names& names);
+
+inline value as_value(const key& name) {
+    return blob{name.name()};
+}
+inline value as_value(const identity& id) {
+    return blob{id.bytes()};
+}
+inline value as_value(std::chrono::microseconds duration) {
+    return std::int64_t{duration.count()};
+}
+
+// Of an insert that somebody else's was faster than: ER_DUP_ENTRY.
+inline constexpr int duplicate_key_code = 1062;
 
 // A statement with its names and the words of store.cpp filled in: {now}, {free}, {proved_dead} …
 std::string statement(std::string_view text, const table_names& names, engine which);

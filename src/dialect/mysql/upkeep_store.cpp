@@ -78,10 +78,6 @@ WHERE id = 1 AND @leasehold_go = 1 AND fence < @leasehold_fence;
 DELETE FROM {prefix}lock WHERE lock_key = ? AND @leasehold_go = 1;
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
 
-value as_value(std::chrono::microseconds duration) {
-    return std::int64_t{duration.count()};
-}
-
 class mysql_upkeep_store final : public upkeep_store {
 public:
     mysql_upkeep_store(const table_names& names, engine which)

@@ -144,13 +144,6 @@ WHERE l.last_ticket <> 0 AND l.kind = 1 AND )sql" LOOKS_TAKEABLE " LIMIT ?";
 
 constexpr std::size_t waiters_per_statement_max = 256;
 
-value as_value(const key& name) {
-    return blob{name.name()};
-}
-value as_value(const identity& id) {
-    return blob{id.bytes()};
-}
-
 class mysql_waiter_store final : public waiter_store {
 public:
     mysql_waiter_store(const table_names& names, engine which)
