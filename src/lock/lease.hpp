@@ -10,7 +10,7 @@
 
 namespace leasehold {
 
-// How often a release that failed is asked for. Again is harmless: it names the owner and the token.
+// How often a release that failed is asked for; again is harmless, as it names owner and token.
 constexpr int release_attempts_max = 3;
 
 class lease::implementation {
