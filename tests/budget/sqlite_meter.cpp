@@ -1,10 +1,8 @@
 // SQLite: statements as SQLite itself traces them, on every connection of this process; write
 // transactions as the log has them, where the last page of each says that it is the last.
 #include <sqlite3.h>
-#include <stdlib.h>
 
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -13,6 +11,7 @@
 #include "budget/meter.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "session/database.hpp"
+#include "support/folder.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -83,8 +82,6 @@ budget allowed() {
 class meter::state {
 public:
     state() {
-        folder_ = (std::filesystem::temp_directory_path() / "leasehold-XXXXXX").string();
-        if (!mkdtemp(folder_.data())) throw std::runtime_error("no temporary folder");
         sqlite3_auto_extension(hook());
         keep_open_.emplace(open());
         migrate(*keep_open_);
@@ -93,12 +90,11 @@ public:
     ~state() {
         keep_open_.reset();
         sqlite3_cancel_auto_extension(hook());
-        std::filesystem::remove_all(folder_);
     }
     state(const state&) = delete;
     state& operator=(const state&) = delete;
 
-    database open() const { return sqlite::open("sqlite:" + folder_ + "/leasehold.db"); }
+    database open() const { return sqlite::open("sqlite:" + folder_.path() + "/leasehold.db"); }
 
     std::int64_t transactions() const {
         const log found = read_log();
@@ -117,7 +113,7 @@ private:
     // https://sqlite.org/fileformat2.html#the_write_ahead_log
     log read_log() const {
         constexpr std::size_t header_size = 32, frame_header_size = 24;
-        std::ifstream file{folder_ + "/leasehold.db-wal", std::ios::binary};
+        std::ifstream file{folder_.path() + "/leasehold.db-wal", std::ios::binary};
         const std::string bytes{std::istreambuf_iterator<char>(file), {}};
         if (bytes.size() < header_size) throw std::runtime_error("there is no log to count in");
         log found{bytes.substr(16, 8), 0};
@@ -129,7 +125,7 @@ private:
         return found;
     }
 
-    std::string folder_;
+    const folder folder_;
     std::string salt_;
     std::optional<database> keep_open_;  // the last one to close would remove the log
 };

@@ -5,9 +5,7 @@
 #include <soci/soci.h>
 // Declares sqlite3.h inside of a namespace: no other header may have included it.
 #include <soci/sqlite3/soci-sqlite3.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <optional>
 #include <regex>
 #include <stdexcept>
@@ -17,24 +15,11 @@
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/driver/soci.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "support/folder.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
 namespace {
-
-namespace fs = std::filesystem;
-
-class folder {
-public:
-    folder() : path_((fs::temp_directory_path() / "leasehold-XXXXXX").string()) {
-        if (!mkdtemp(path_.data())) throw std::runtime_error("no temporary folder");
-    }
-    ~folder() { fs::remove_all(path_); }
-    std::string file() const { return path_ + "/claim.db"; }
-
-private:
-    std::string path_;
-};
 
 // "host=… port=… dbname=… user=… password=…", as SOCI's backends want it.
 std::string soci_words(const std::string& url, const std::string& database_word) {
@@ -119,9 +104,10 @@ std::vector<std::string> way_names() {
 way open_way(const std::string& name) {
     if (name == "sqlite_soci") {
         static const folder place;
-        const std::string url = "sqlite:" + place.file();
+        const std::string file = place.path() + "/claim.db";
+        const std::string url = "sqlite:" + file;
         migrate(sqlite::open(url));  // makes the file
-        return lending(at(sqlite::open, url), engine::sqlite, soci::sqlite3, place.file());
+        return lending(at(sqlite::open, url), engine::sqlite, soci::sqlite3, file);
     }
     if (name == "postgres_soci") {
         const std::string url = require_url("postgres");

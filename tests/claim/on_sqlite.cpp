@@ -1,31 +1,15 @@
 // SQLite: leasehold's own transactions, and a sqlite3* of the caller's.
 #include <sqlite3.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
 #include "claim/way.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "support/folder.hpp"
 
 namespace leasehold::testing {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A folder for the whole run, removed when it ends.
-class folder {
-public:
-    folder() : path_((fs::temp_directory_path() / "leasehold-XXXXXX").string()) {
-        if (!mkdtemp(path_.data())) throw std::runtime_error("no temporary folder");
-    }
-    ~folder() { fs::remove_all(path_); }
-    std::string file() const { return path_ + "/claim.db"; }
-
-private:
-    std::string path_;
-};
 
 class native final : public lent {
 public:
@@ -60,11 +44,12 @@ std::vector<std::string> way_names() {
 }
 
 way open_way(const std::string& name) {
-    static const folder place;
-    const database db = sqlite::open("sqlite:" + place.file());
+    static const folder place;  // for the whole run
+    static const std::string file = place.path() + "/claim.db";
+    const database db = sqlite::open("sqlite:" + file);
     migrate(db);  // makes the file
     const auto open = [](database_settings settings) {
-        return sqlite::open("sqlite:" + place.file(), std::move(settings));
+        return sqlite::open("sqlite:" + file, std::move(settings));
     };
     if (name == "sqlite") return {db, [db](begun how) { return begin_own(db, how); }, open};
     return {
@@ -72,7 +57,7 @@ way open_way(const std::string& name) {
         [](begun how) -> std::unique_ptr<lent> {
             auto words = words_to_begin(engine::sqlite, how);
             if (words.empty() && how != begun::not_at_all) return nullptr;
-            return std::make_unique<native>(place.file(), words);
+            return std::make_unique<native>(file, words);
         },
         open};
 }

@@ -1,6 +1,4 @@
 // leasehold::fence_guard and fence_file: what is outside of the lock database refuses late writers.
-#include <stdlib.h>
-
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include "conformance/suite.hpp"
 #include "leasehold/fence_file.hpp"
 #include "leasehold/fence_guard.hpp"
+#include "support/folder.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -114,14 +113,8 @@ TEST_F(fence_suite, outside_a_transaction_and_without_a_token_nothing_is_admitte
 
 class fence_file_suite : public ::testing::Test {
 protected:
-    fence_file_suite() {
-        std::string name = (std::filesystem::temp_directory_path() / "fence-XXXXXX").string();
-        if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
-        folder_ = name;
-    }
-    ~fence_file_suite() override { std::filesystem::remove_all(folder_); }
-
-    std::filesystem::path folder_;
+    const folder made_;
+    const std::filesystem::path folder_ = made_.path();
 };
 
 TEST_F(fence_file_suite, a_lower_token_does_not_run_its_action) {

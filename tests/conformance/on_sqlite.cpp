@@ -1,6 +1,5 @@
 // The suite on SQLite: a file in a folder of its own, in WAL mode, as `migrate` makes it.
 #include <grp.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 
 #include "conformance/sql_backend.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "support/folder.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -19,12 +19,6 @@ constexpr const char* names_sql =
     "SELECT name FROM sqlite_master WHERE instr(name, ?1) = 1 OR instr(tbl_name, ?1) = 1";
 
 const sql_words words{"MICROS", "?1", "INTEGER", names_sql};
-
-std::string fresh_folder() {
-    std::string folder = (fs::temp_directory_path() / "leasehold-XXXXXX").string();
-    if (!mkdtemp(folder.data())) throw std::runtime_error("no temporary folder");
-    return folder;
-}
 
 database open_at(const std::string& file, const std::string& prefix) {
     database_settings settings;

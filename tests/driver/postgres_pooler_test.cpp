@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "postgres_support.hpp"
+#include "support/folder.hpp"
 
 namespace leasehold::testing_postgres {
 namespace {
@@ -26,8 +27,6 @@ std::string pgbouncer_program() {
 class pgbouncer {
 public:
     pgbouncer(const address& server, const std::string& settings) : server_(server) {
-        std::string folder = std::filesystem::temp_directory_path() / "pgbouncer-XXXXXX";
-        folder_ = ::mkdtemp(folder.data());
         {
             const listener probe;  // its port is free again when pgbouncer starts
             server_.port = probe.port;
@@ -47,7 +46,6 @@ public:
     ~pgbouncer() {
         ::kill(process_, SIGTERM);
         ::waitpid(process_, nullptr, 0);
-        std::filesystem::remove_all(folder_);
     }
 
     const address& here() const { return server_; }
@@ -83,7 +81,8 @@ private:
     }
 
     address server_;
-    std::filesystem::path folder_;
+    const folder made_;
+    const std::filesystem::path folder_ = made_.path();
     pid_t process_ = -1;
 };
 

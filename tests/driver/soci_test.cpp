@@ -6,10 +6,8 @@
 #include <soci/soci.h>
 // Declares sqlite3.h inside of a namespace: no other header may have included it.
 #include <soci/sqlite3/soci-sqlite3.h>
-#include <stdlib.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -23,6 +21,7 @@
 #include "leasehold/driver/soci.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/leasehold.hpp"
+#include "support/folder.hpp"
 #include "support/required.hpp"
 
 namespace leasehold {
@@ -60,9 +59,7 @@ protected:
     void SetUp() override {
         name_ = GetParam();
         if (name_ == "sqlite") {
-            folder_ = (std::filesystem::temp_directory_path() / "leasehold-XXXXXX").string();
-            ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-            url_ = "sqlite:" + folder_ + "/soci.db";
+            url_ = "sqlite:" + folder_.path() + "/soci.db";
         } else {
             std::string variable = "LEASEHOLD_TEST_" + name_ + "_URL";
             for (char& each : variable) each = static_cast<char>(std::toupper(each));
@@ -91,7 +88,6 @@ protected:
             cleaning << "DROP TABLE " + prefix_ + "probe";
             migrate_down(*db_, 0);
         }
-        if (!folder_.empty()) std::filesystem::remove_all(folder_);
     }
 
     database open() const {
@@ -174,7 +170,8 @@ protected:
         return found;
     }
 
-    std::string name_, url_, prefix_, folder_;
+    const folder folder_;
+    std::string name_, url_, prefix_;
     std::optional<database> db_;
     std::optional<session> session_;
     soci::session sql_;

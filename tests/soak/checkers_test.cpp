@@ -1,6 +1,7 @@
 // Each check, first on a history in which it holds and then on the same history with one thing
 // wrong: a checker that finds nothing there would pass any run.
 #include "soak/checkers.hpp"
+#include "support/folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -433,8 +434,8 @@ TEST(history, a_line_says_all_of_a_record) {
 }
 
 TEST(history, a_line_cut_off_by_a_kill_is_left_out) {
-    std::string folder = (std::filesystem::temp_directory_path() / "leasehold-soak-XXXXXX");
-    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    const testing::folder made;
+    const std::string& folder = made.path();
     {
         history_writer writer{folder, 4};
         record what;
@@ -450,7 +451,6 @@ TEST(history, a_line_cut_off_by_a_kill_is_left_out) {
     EXPECT_EQ(read[0].process, 4);
     EXPECT_EQ(read[0].when, phase::invoke);
     EXPECT_LE(read[0].at_ns, read[1].at_ns);
-    std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "soak/checkers.hpp"
 #include "soak/faults.hpp"
 #include "soak/tables.hpp"
+#include "support/folder.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::soak {
@@ -64,9 +65,7 @@ plan make_plan(const std::string& backend, std::uint64_t seed, seconds length) {
     made.length = length;
     made.plant = variable("LEASEHOLD_SOAK_PLANT");
     made.prefix = testing::fresh_prefix();
-    std::string pattern = (std::filesystem::temp_directory_path() / "leasehold-soak-XXXXXX");
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-    made.folder = pattern;
+    made.folder = testing::fresh_folder();  // kept where the run fails
     if (backend == "sqlite") {
         made.url = "sqlite:" + (made.folder / "soak.db").string();
         return made;

@@ -74,7 +74,7 @@ TEST_F(session_test, renewals_whose_answers_are_lost_do_not_count) {
     const auto cut_off = local_clock::now();
     ASSERT_TRUE(stopped(held->lost(), 20s));
     EXPECT_EQ(held->why_lost(), loss_reason::expired);
-    EXPECT_LE(mine.deadline(), cut_off + 600ms) << "only what was sent before may count";
+    EXPECT_LE(mine.deadline(), cut_off + 1500ms) << "only what was sent before may count";
 }
 
 // Promise 6. The heartbeat was sent in time and is carried out, but its answer comes too late.
@@ -136,10 +136,7 @@ TEST_F(session_test, who_is_told_of_force_may_take_his_time) {
 }
 
 TEST_F(session_test, the_row_is_let_go_only_when_everybody_was_told) {
-    auto settings = brief();
-    settings.ttl = 2s;
-    settings.margin = 900ms;
-    session mine{faulty(), settings};
+    session mine{faulty(), brief()};
     auto held = mutex{mine, name_}.try_acquire();
     std::atomic<bool> was_told = false;
     std::atomic<bool> was_free_meanwhile = true;

@@ -1,10 +1,9 @@
 // SQLite: a file in a folder of its own.
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "leasehold/driver/sqlite.hpp"
+#include "support/folder.hpp"
 #include "upkeep/place.hpp"
 
 namespace leasehold::testing {
@@ -33,8 +32,7 @@ void add(std::vector<std::string>& lines, const std::string& what, std::vector<s
 }  // namespace
 
 place::place() {
-    name_ = (std::filesystem::temp_directory_path() / "leasehold-XXXXXX").string();
-    if (!mkdtemp(name_.data())) throw std::runtime_error("no temporary folder");
+    name_ = fresh_folder();
     url_ = "sqlite:" + name_ + "/leasehold.db";
 }
 
