@@ -9,7 +9,6 @@
 #include "session/taking_part.hpp"
 
 namespace leasehold {
-namespace {}  // namespace
 
 std::string label_of(const std::vector<key>& keys) {
     std::string text = "'" + keys.front().name() + "'";

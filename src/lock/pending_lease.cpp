@@ -135,7 +135,8 @@ std::optional<pending_lease> try_once_in(
             return stores.locks->find_grant(on, held.key, held.owner).has_value();
         });
         if (!is_there) return std::nullopt;  // freed by force
-        std::this_thread::sleep_for(jittered(std::chrono::milliseconds{std::min(attempt, 20)}));
+        std::this_thread::sleep_for(jittered(std::chrono::milliseconds{
+            std::min(attempt * attempt, 100)}));
     }
     throw error(
         errc::wrong_transaction,

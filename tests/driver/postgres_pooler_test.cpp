@@ -81,7 +81,7 @@ private:
     }
 
     address server_;
-    const folder made_;
+    const testing::folder made_;
     const std::filesystem::path folder_ = made_.path();
     pid_t process_ = -1;
 };

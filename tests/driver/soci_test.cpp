@@ -170,7 +170,7 @@ protected:
         return found;
     }
 
-    const folder folder_;
+    const testing::folder folder_;
     std::string name_, url_, prefix_;
     std::optional<database> db_;
     std::optional<session> session_;

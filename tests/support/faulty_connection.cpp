@@ -88,8 +88,9 @@ private:
             case fault::carried_out_late: {
                 // A server that is still at it keeps the connection's transaction open, too.
                 const auto kept = std::shared_ptr<connection>(std::move(inside_));
+                const auto before = kept->state();  // from then on it is another thread's
                 plan_->keep_for_later([kept, carry_out] { carry_out(*kept); });
-                throw unknown(statement, errc::timed_out, kept->state());
+                throw unknown(statement, errc::timed_out, before);
             }
             case fault::answered_late: {
                 result answer = carry_out(*inside_);

@@ -360,7 +360,6 @@ void expect_neighbours(
     }
 }
 
-// Around every kind of jump there is.
 // One thread, so that a sanitizer sees as much in few rounds as in many.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int expressions_per_place = 4;
@@ -368,6 +367,7 @@ constexpr int expressions_per_place = 4;
 constexpr int expressions_per_place = 60;
 #endif
 
+// Around every kind of jump there is.
 TEST(schedule_test, random_expressions_agree_with_a_scan_of_every_minute) {
     const auto seed = testing::seed();
     SCOPED_TRACE("LEASEHOLD_TEST_SEED=" + std::to_string(seed));

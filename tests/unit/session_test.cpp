@@ -79,7 +79,9 @@ TEST_F(session_test, renewals_whose_answers_are_lost_do_not_count) {
 
 // Promise 6. The heartbeat was sent in time and is carried out, but its answer comes too late.
 TEST_F(session_test, a_late_success_does_not_revive) {
-    session mine{faulty(), brief()};
+    auto settings = brief();
+    settings.heartbeat_every = 700ms;  // lost 0.6 s before the call gives up waiting for its answer
+    session mine{patient(), settings};
     mutex closing{mine, name_};
     auto held = closing.try_acquire();
     plan_->fail_every("heartbeat", fault::answered_late);
