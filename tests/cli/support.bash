@@ -43,7 +43,7 @@ finish() {
         wait "$process"
     done 2>/dev/null
     # What was killed lives in the database until its ttl has passed.
-    until_true 20 no_tables || fail "the tables could not be removed: $(cat err)"
+    until_true 40 no_tables || fail "the tables could not be removed: $(cat err)"
     cd / && rm -rf "$folder"
     ((failures == 0)) || exit 1
 }

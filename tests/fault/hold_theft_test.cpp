@@ -43,7 +43,7 @@ TEST_F(hold_theft, a_reader_whose_renewal_is_being_committed_is_not_taken_for_de
     const key name = known_shared();
     auto reading = shared_mutex{holder_, name}.try_acquire_shared();
     ASSERT_TRUE(reading);
-    const auto first_expiry = leave(holder_, 2000ms);
+    const auto first_expiry = leave(holder_, 4000ms);
     transaction renewal = first_.begin();
     ASSERT_EQ(renew_in(renewal, holder_), heartbeat_status::renewed) << "too slow";
     ASSERT_TRUE(passed(first_expiry));

@@ -14,9 +14,9 @@ namespace {
 
 class process_fault : public suite {
 protected:
-    static constexpr std::chrono::milliseconds ttl{2000};
+    static constexpr std::chrono::milliseconds ttl{3000};
     // To find out and to take, on a busy machine.
-    static constexpr std::chrono::milliseconds tolerance{2000};
+    static constexpr std::chrono::milliseconds tolerance{4000};
 
     std::vector<std::string> command(
         const std::string& name, const char* mode, std::chrono::milliseconds lives = ttl

@@ -65,7 +65,7 @@ bool theft::takes_during_a_renewal(const take& taker, bool from_the_dead) {
     if (from_the_dead) expire(late);
     if (!from_the_dead) left_behind->release();
     session holder{first_, calm("holder")};
-    const auto first_expiry = leave(holder, 2000ms);
+    const auto first_expiry = leave(holder, 4000ms);
     transaction grant = first_.begin();
     const auto granted = grant_in(grant, name, holder);
     EXPECT_EQ(granted.status, acquire_status::granted);
@@ -122,7 +122,7 @@ bool theft::takes_while_a_renewal_commits(const take& taker) {
     const key name = known("c").name;
     session holder{first_, calm("holder")};
     auto held = mutex{holder, name}.try_acquire();
-    const auto first_expiry = leave(holder, 2000ms);
+    const auto first_expiry = leave(holder, 4000ms);
     transaction renewal = first_.begin();
     EXPECT_EQ(renew_in(renewal, holder), heartbeat_status::renewed) << "too slow";
     EXPECT_TRUE(passed(first_expiry));
