@@ -10,6 +10,7 @@
 
 #include "budget/meter.hpp"
 #include "session/database.hpp"
+#include "support/calm.hpp"
 #include "support/eventually.hpp"
 
 namespace leasehold::testing {
@@ -26,14 +27,6 @@ protected:
         const database db = meter_.open();
         select_1(db);
         expect_cost("SELECT 1", allowed().nothing, [&] { select_1(db); });
-    }
-
-    static session_settings calm(const char* name) {
-        session_settings settings;
-        settings.name = name;
-        settings.ttl = 1h;
-        settings.reap_every = 0ms;
-        return settings;
     }
 
     static void select_1(const database& db) {

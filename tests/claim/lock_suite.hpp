@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "claim/suite.hpp"
+#include "support/calm.hpp"
 
 namespace leasehold::testing {
 
@@ -21,14 +22,6 @@ protected:
         one_.reset();
         if (locks_) migrate_down(*locks_, 0);
         claim_suite::TearDown();
-    }
-
-    static session_settings calm(const char* name) {
-        session_settings settings;
-        settings.name = name;
-        settings.ttl = 1h;
-        settings.reap_every = 0ms;
-        return settings;
     }
 
     database_settings settings_;

@@ -9,6 +9,7 @@
 
 #include "conformance/backend.hpp"
 #include "session/database.hpp"
+#include "support/calm.hpp"
 #include "support/eventually.hpp"
 
 namespace leasehold::testing {
@@ -17,14 +18,6 @@ using namespace std::chrono_literals;
 
 class suite : public ::testing::Test {
 protected:
-    // Heartbeats every 20 minutes: a test sees none unless it asks for another life.
-    static session_settings calm(const char* name) {
-        session_settings settings;
-        settings.name = name;
-        settings.ttl = 1h;
-        settings.reap_every = 0ms;
-        return settings;
-    }
     // Hears soon of what happens to it, and does not die of a slow machine.
     static session_settings alert(const char* name) {
         session_settings settings = calm(name);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leasehold/leasehold.hpp"
+#include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_connection.hpp"
 #include "support/memory_store.hpp"
@@ -40,14 +41,6 @@ private:
 
 class model_test : public ::testing::Test {
 protected:
-    // Far from its next heartbeat: whatever is sent, a test has asked for.
-    static session_settings calm(const char* name = "calm") {
-        session_settings settings;
-        settings.name = name;
-        settings.ttl = 1h;
-        settings.reap_every = 0ms;
-        return settings;
-    }
     // Told 1.6 s after its last heartbeat; 1.4 s are left for a test machine that is late.
     static session_settings brief(const char* name = "brief") {
         session_settings settings = calm(name);
