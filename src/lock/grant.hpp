@@ -24,6 +24,12 @@ public:
     // Set where held for a fixed term; otherwise the session's deadline is this grant's.
     const std::optional<local_clock::time_point>& term_end() const noexcept { return term_end_; }
 
+    // Why it is over at that time, where `of_session` is why its session is.
+    loss_reason loss_at(local_clock::time_point now, loss_reason of_session) const noexcept {
+        if (!term_end_) return of_session;
+        return now < *term_end_ ? loss_reason::none : loss_reason::expired;
+    }
+
     loss_reason reason() const noexcept { return reason_; }
     bool is_live() const noexcept { return reason_ == loss_reason::none; }
     std::stop_token lost() const noexcept { return lost_.get_token(); }

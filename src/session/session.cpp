@@ -141,6 +141,9 @@ void session::implementation::watch(
     }
     wake_all();  // its term may end before anything else that is waited for
     tell_losses();
+    // Another thread may have taken it out to tell of its loss, and not have come to it yet.
+    const auto why = what->loss_at(local_clock::now(), reason());
+    if (why != loss_reason::none) tell({{what, why}}, false, why);
 }
 
 bool session::implementation::watch_alone(
@@ -230,11 +233,8 @@ void session::implementation::tell_losses() {
         machine_->tick(now);
         why = machine_->reason();
         for (const auto& [address, each] : grants_) {
-            if (each->term_end()) {
-                if (now >= *each->term_end()) lost.emplace_back(each, loss_reason::expired);
-            } else if (!machine_->is_live()) {
-                lost.emplace_back(each, why);
-            }
+            const auto of_it = each->loss_at(now, why);
+            if (of_it != loss_reason::none) lost.emplace_back(each, of_it);
         }
         for (const auto& [each, reason] : lost) grants_.erase(each.get());
         session_is_lost =

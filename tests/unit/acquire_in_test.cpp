@@ -1,6 +1,10 @@
 // try_acquire_in and confirm() where answers are lost: what is reported, and that no key is left
 // held by nobody.
 #include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
 
 #include "unit/model_fixture.hpp"
 
@@ -99,6 +103,60 @@ TEST_F(acquire_in_test, where_the_move_fails_the_grant_does_not_stay) {
     EXPECT_TRUE(thrown_by([&] { (void)mutex(mine, name_).try_acquire_in(tx); }));
     EXPECT_EQ(plan_->strikes(), 1);
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
+}
+
+// The heartbeat that finds the session ended is held back until the confirmation is under way: then
+// both threads come to the new lease at about the same time, and the one that takes it out to tell
+// of its loss may be slow to do so.
+class at_the_same_time final : public observer {
+public:
+    void is_ended() { is_ended_ = true; }
+    void before(std::string_view statement) {
+        if (statement == "heartbeat") {
+            wait_until(5s, [&] { return is_ended_.load(); });
+            wait_until(3ms, [] { return false; });  // it is late then: on_event() is called
+        }
+        if (statement == "find_grant") is_asked_ = true;
+    }
+    void on_event(const event& what) noexcept override {
+        if (what.kind == event_kind::late_heartbeat) {
+            wait_until(5s, [&] { return is_asked_.load(); });
+        }
+    }
+
+private:
+    template <typename condition>
+    static void wait_until(milliseconds at_most, condition holds) {
+        const auto end = local_clock::now() + at_most;
+        while (!holds() && local_clock::now() < end) std::this_thread::yield();
+    }
+
+    std::atomic<bool> is_ended_ = false;
+    std::atomic<bool> is_asked_ = false;
+};
+
+TEST_F(acquire_in_test, a_session_that_is_being_lost_confirms_nothing) {
+    session_settings hasty = eager();
+    hasty.heartbeat_every = 2ms;
+    for (int round = 0; round < 200; ++round) {
+        const auto both = std::make_shared<at_the_same_time>();
+        plan_->fail_when([both](std::string_view statement, int) -> std::optional<fault> {
+            both->before(statement);
+            return std::nullopt;
+        });
+        database_settings watched;
+        watched.observer = both;
+        session mine{model_.open(watched, plan_->wrapper()), hasty};
+        transaction tx = sound().begin();
+        auto pending = mutex{mine, key{"k" + std::to_string(round)}}.try_acquire_in(tx);
+        ASSERT_TRUE(pending);
+        tx.commit();
+        model_.age_session(mine.id(), 2h);
+        both->is_ended();
+        ASSERT_TRUE(eventually([&] { return !mine.is_live(); }));
+        const auto confirmed = pending->confirm();
+        ASSERT_FALSE(confirmed) << "in round " << round;
+    }
 }
 
 TEST_F(acquire_in_test, a_committed_lease_is_told_when_its_key_is_freed_by_force) {
