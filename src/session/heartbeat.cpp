@@ -19,14 +19,13 @@ using std::chrono::milliseconds;
 // How often the releases of what is in doubt are repeated, at least.
 constexpr std::chrono::seconds doubt_interval{1};
 
-milliseconds until(local_clock::time_point deadline) {
-    return duration_cast<milliseconds>(deadline - local_clock::now());
-}
-
 // Half of what a heartbeat that is on time has left, so that another one fits in when this one gets
 // no answer. The same for all that are about on time, because MySQL is told of each new limit in a
 // round trip of its own; one that comes after failures gets half of what is left then.
-milliseconds time_for_a_heartbeat(const session_settings& settings, milliseconds left) {
+milliseconds time_for_a_heartbeat(
+    const session_settings& settings, local_clock::time_point deadline
+) {
+    const auto left = duration_cast<milliseconds>(deadline - local_clock::now());
     const auto usual = settings.ttl - settings.margin - settings.heartbeat_every;
     const bool is_about_on_time = left > usual - settings.heartbeat_every / 2;
     return std::max((is_about_on_time ? usual : left) / 2, milliseconds{50});
@@ -83,7 +82,7 @@ void session::implementation::beat() {
     auto sent = local_clock::now();
     news told;
     try {
-        connection& on = own_connection(time_for_a_heartbeat(settings_, until(deadline())));
+        connection& on = own_connection(time_for_a_heartbeat(settings_, deadline()));
         store& stores = inner().store_for(on);
         if (std::lock_guard guard{mutex_}; must_ask_) notices_ = -1;  // any answer is news
         auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());

@@ -1,6 +1,5 @@
 // leasehold::fence_guard and fence_file: what is outside of the lock database refuses late writers.
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -113,8 +112,7 @@ TEST_F(fence_suite, outside_a_transaction_and_without_a_token_nothing_is_admitte
 
 class fence_file_suite : public ::testing::Test {
 protected:
-    const folder made_;
-    const std::filesystem::path folder_ = made_.path();
+    const folder folder_;
 };
 
 TEST_F(fence_file_suite, a_lower_token_does_not_run_its_action) {

@@ -57,7 +57,7 @@ private:
         const std::string log = folder_ / "log";
         // It refuses to run as root, and then has to read its settings as somebody else.
         const bool is_root = ::geteuid() == 0;
-        std::filesystem::permissions(folder_, std::filesystem::perms{0755});
+        std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
         process_ = ::fork();
         if (process_ == 0) {
             const int file = ::open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0644);
@@ -81,8 +81,7 @@ private:
     }
 
     address server_;
-    const testing::folder made_;
-    const std::filesystem::path folder_ = made_.path();
+    const testing::folder folder_;
     pid_t process_ = -1;
 };
 

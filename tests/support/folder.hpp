@@ -24,6 +24,9 @@ public:
     folder& operator=(const folder&) = delete;
 
     const std::string& path() const noexcept { return path_; }
+    std::filesystem::path operator/(const char* name) const {
+        return std::filesystem::path{path_} / name;
+    }
 
 private:
     const std::string path_ = fresh_folder();

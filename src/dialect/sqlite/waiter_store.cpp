@@ -106,13 +106,6 @@ constexpr std::string_view find_unserved_sql =
     "SELECT l.lock_key FROM {prefix}lock l WHERE l.last_ticket <> 0 AND l.kind = 1 AND " TAKEABLE
     " LIMIT ?2";
 
-value as_value(const key& name) {
-    return blob{name.name()};
-}
-value as_value(const identity& id) {
-    return blob{id.bytes()};
-}
-
 class sqlite_waiter_store final : public waiter_store {
 public:
     sqlite_waiter_store(const table_names& names, std::shared_ptr<boot_check> boot)
@@ -141,9 +134,9 @@ public:
         boot_->enter(on);
         write_transaction writing{on};
         const auto now = boot_clock::now_microseconds();
-        const value name = as_value(wanted.key);
+        const value name = blob{wanted.key.name()};
         enqueue_result answer;
-        if (on.execute(session_is_live_, {now, as_value(wanted.session)}).rows.empty()) {
+        if (on.execute(session_is_live_, {now, blob{wanted.session.bytes()}}).rows.empty()) {
             answer.status = enqueue_status::session_ended;
             return answer;
         }
@@ -160,8 +153,8 @@ public:
             {now,
              name,
              answer.ticket,
-             as_value(wanted.owner),
-             as_value(wanted.session),
+             blob{wanted.owner.bytes()},
+             blob{wanted.session.bytes()},
              wanted.node_info,
              wanted.hold_at_most ? value{wanted.hold_at_most->count()} : value{},
              wanted.lock_delay.count(),
@@ -175,7 +168,7 @@ public:
 
     hand_over_result hand_over(connection& on, const hold& held) override {
         boot_->enter(on);
-        const parameters which{as_value(held.key), as_value(held.owner), held.token.number};
+        const parameters which{blob{held.key.name()}, blob{held.owner.bytes()}, held.token.number};
         // A look without the write lock: nobody else can make it ours.
         if (on.execute(find_hold_, which).rows.empty()) return {};
         write_transaction writing{on};
@@ -187,7 +180,7 @@ public:
         boot_->enter(on);
         const auto is_takeable = [&] {
             const auto found =
-                on.execute(find_key_, {boot_clock::now_microseconds(), as_value(name)});
+                on.execute(find_key_, {boot_clock::now_microseconds(), blob{name.name()}});
             return !found.rows.empty() && found.rows[0].integer(0) == 1 &&
                    found.rows[0].integer(1) != 0;
         };
@@ -199,14 +192,14 @@ public:
 
     bool leave(connection& on, const waiting& who) override {
         write_transaction writing{on};
-        const auto gone =
-            on.execute(leave_, {as_value(who.key), who.ticket, as_value(who.owner)}).affected_rows;
+        const parameters which{blob{who.key.name()}, who.ticket, blob{who.owner.bytes()}};
+        const auto gone = on.execute(leave_, which).affected_rows;
         writing.commit();
         return gone > 0;
     }
 
     bool withdraw(connection& on, const key& name, const owner_id& owner) override {
-        const parameters which{as_value(name), as_value(owner)};
+        const parameters which{blob{name.name()}, blob{owner.bytes()}};
         if (on.execute(find_waiter_, which).rows.empty()) return false;
         write_transaction writing{on};
         const auto gone = on.execute(withdraw_, which).affected_rows;
@@ -226,7 +219,7 @@ public:
             for (std::size_t number = 0; number < chunk_sizes[index]; ++number) {
                 // The last one fills up the chunk.
                 const waiting& each = who[first + std::min(number, asked - 1)];
-                const parameters one{as_value(each.key), each.ticket, as_value(each.owner)};
+                const parameters one{blob{each.key.name()}, each.ticket, blob{each.owner.bytes()}};
                 values.insert(values.end(), one.begin(), one.end());
             }
             for (const row& each : on.execute(look_[index], values).rows) {
@@ -240,7 +233,7 @@ public:
 
     bool closes_a_circle(connection& on, const waiting& who, const session_id& own) override {
         const parameters which{
-            boot_clock::now_microseconds(), as_value(who.key), as_value(own), who.ticket};
+            boot_clock::now_microseconds(), blob{who.key.name()}, blob{own.bytes()}, who.ticket};
         return !on.execute(circle_, which).rows.empty();
     }
 
@@ -287,7 +280,7 @@ private:
 
     hand_over_result pass_on(connection& on, write_transaction& writing, const key& name) {
         const auto now = boot_clock::now_microseconds();
-        const value key_value = as_value(name);
+        const value key_value = blob{name.name()};
         const auto first = on.execute(first_live_, {now, key_value});
         if (first.rows.empty()) {
             on.execute(free_, {now, key_value});
