@@ -20,4 +20,22 @@ struct local_clock {
     static time_point now() noexcept;
 };
 
+// How long to wait, from any duration: rounded up, nothing where it is negative, and the longest
+// that there is where nanoseconds cannot count so far.
+template <class Rep, class Period>
+constexpr std::chrono::nanoseconds patience_of(const std::chrono::duration<Rep, Period>& length) {
+    using std::chrono::nanoseconds;
+    if (length <= length.zero()) return nanoseconds{0};
+    using real = std::chrono::duration<long double, std::nano>;
+    if (real{length} >= real{nanoseconds::max()}) return nanoseconds::max();
+    return std::chrono::ceil<nanoseconds>(length);
+}
+
+// The same, until a time of any clock.
+template <class Clock, class Duration>
+std::chrono::nanoseconds patience_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+    using real = std::chrono::duration<long double, std::nano>;
+    return patience_of(real{deadline.time_since_epoch()} - real{Clock::now().time_since_epoch()});
+}
+
 }  // namespace leasehold

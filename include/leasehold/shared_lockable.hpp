@@ -21,10 +21,11 @@
 // Threads: one object is one agent: at most one hold at a time, shared or not; threads that read
 // beside each other have an object each. Unlock from any thread.
 #include <chrono>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <shared_mutex>
 
+#include "leasehold/clock.hpp"
 #include "leasehold/shared_mutex.hpp"
 
 namespace leasehold {
@@ -43,20 +44,19 @@ public:
 
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-        return keep(mutex_.acquire_for(std::chrono::ceil<std::chrono::nanoseconds>(patience)));
+        return keep(mutex_.acquire_for(patience_of(patience)));
     }
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-        return try_lock_for(deadline - Clock::now());
+        return try_lock_for(patience_until(deadline));
     }
     template <class Rep, class Period>
     bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
-        const auto limit = std::chrono::ceil<std::chrono::nanoseconds>(patience);
-        return keep(mutex_.acquire_shared_for(limit));
+        return keep(mutex_.acquire_shared_for(patience_of(patience)));
     }
     template <class Clock, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-        return try_lock_shared_for(deadline - Clock::now());
+        return try_lock_shared_for(patience_until(deadline));
     }
 
     // False when nothing is locked, or the lease is lost.
@@ -64,19 +64,20 @@ public:
     // Of the current lock; a token that never fires where nothing is locked.
     std::stop_token lost() const;
     // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
+    // An unlock() meanwhile releases at once, and the lease is lost for `use`.
     template <class Use>
     auto with_lease(Use&& use) {
-        const std::lock_guard guard{held_mutex_};
-        return std::forward<Use>(use)(locked());
+        const auto held = locked();
+        return std::forward<Use>(use)(*held);
     }
 
 private:
     bool keep(acquisition got);
-    lease& locked();
+    std::shared_ptr<lease> locked() const;
 
     shared_mutex mutex_;
     mutable std::mutex held_mutex_;
-    std::optional<lease> held_;
+    std::shared_ptr<lease> held_;
 };
 
 }  // namespace leasehold

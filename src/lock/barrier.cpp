@@ -16,7 +16,7 @@ namespace {
 class visit {
 public:
     visit(session::implementation& within, const hold_wish& wished)
-        : session_(within), wish_(wished) {}
+        : session_(within), there_(within), wish_(wished) {}
     // Whatever was left behind when something failed is settled by the session.
     ~visit() {
         if (may_be_there_) session_.settle_later(wish_.name, owner_, wish_.kind);
@@ -27,7 +27,6 @@ public:
     // Arrives if it has not, and looks whether the phase is complete.
     std::optional<fencing_token> proceed() {
         session_.require_live();
-        const session::implementation::under_way sending{session_};
         return session_.inner().use([&](connection& on, store& stores) {
             return proceed_on(on, *stores.holders);
         });
@@ -36,7 +35,6 @@ public:
     // Goes, unless the phase was completed first: the database decides which.
     std::optional<fencing_token> leave() {
         if (!may_be_there_) return std::nullopt;
-        const session::implementation::under_way sending{session_};
         return session_.inner().use([&](connection& on, store& stores) {
             return leave_on(on, *stores.holders);
         });
@@ -108,8 +106,13 @@ private:
     }
 
     fencing_token finish(connection& on, holder_store& holders, fencing_token phase) {
-        holders.release_owner(on, wish_.name, owner_);
-        may_be_there_ = false;
+        try {
+            holders.release_owner(on, wish_.name, owner_);
+            may_be_there_ = false;
+        } catch (const error&) {
+            // It has passed, whatever becomes of its row: that is not counted any more, and the
+            // session settles it.
+        }
         return phase;
     }
 
@@ -123,6 +126,7 @@ private:
     }
 
     session::implementation& session_;
+    const session::implementation::under_way there_;  // the place is no grant that an end() sees
     const hold_wish& wish_;
     const owner_id owner_ = owner_id::random();
     std::optional<fencing_token> token_;
@@ -165,7 +169,7 @@ public:
             const auto now = local_clock::now();
             if (now >= deadline || cancel.stop_requested()) return place.leave();
             const auto pause = backed_off(looks, intervals_.least, intervals_.most);
-            rest(std::min(deadline, now + pause), cancel, session_->lost());
+            rest(std::min(deadline, now + pause), cancel, session_->over());
             if (cancel.stop_requested()) return place.leave();
         }
     }

@@ -39,7 +39,7 @@ void refuse_other_use(const hold_wish& wished, const holder_result& answer) {
 }
 
 seeker::seeker(std::shared_ptr<session::implementation> within, hold_wish wished)
-    : session_(std::move(within)), wish_(std::move(wished)) {}
+    : session_(std::move(within)), seeking_(*session_), wish_(std::move(wished)) {}
 
 seeker::~seeker() {
     if (announced_) withdraw();
@@ -142,7 +142,6 @@ acquisition seeker::answered(
 }
 
 acquisition seeker::try_once() {
-    const session::implementation::under_way sending{*session_};
     constexpr int attempts_max = 2;
     for (int attempt = 1;; ++attempt) {
         session_->require_live();
@@ -191,7 +190,7 @@ acquisition seeker::wait_until(
         if (now >= deadline || cancel.stop_requested()) return acquisition{holder};
         if (was_refused && wish_.announces_itself && !is_announced()) announce();
         const auto pause = backed_off(refusals, intervals.least, intervals.most);
-        rest(std::min(deadline, now + pause), cancel, session_->lost());
+        rest(std::min(deadline, now + pause), cancel, session_->over());
         if (cancel.stop_requested()) return acquisition{holder};
     }
 }
@@ -205,7 +204,6 @@ bool seeker::is_announced() const {
 // What is not known to be announced is announced again after the next refusal, by the same owner,
 // and taken back as if it were.
 void seeker::announce() {
-    const session::implementation::under_way sending{*session_};
     announced_ = owner_of_next_try();
     notices_when_announced_.reset();
     const auto notices = session_->notices();
@@ -231,7 +229,6 @@ void seeker::withdraw() noexcept {
     constexpr int attempts_max = 3;
     for (int attempt = 1;; ++attempt) {
         try {
-            const session::implementation::under_way sending{*session_};
             session_->inner().use([&](connection& on, store& stores) {
                 stores.holders->withdraw(on, wish_.name, owner);
             });

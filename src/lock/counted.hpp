@@ -64,6 +64,8 @@ private:
     void withdraw() noexcept;
 
     const std::shared_ptr<session::implementation> session_;
+    // An announcement is no grant that an end() sees.
+    const session::implementation::under_way seeking_;
     const hold_wish wish_;
     std::optional<owner_id> announced_;
     std::optional<std::int64_t> notices_when_announced_;  // nothing: it may not be there

@@ -55,6 +55,23 @@ void require_detachable(const lease& held) {
     );
 }
 
+// Of a hold that was adopted a moment ago, and is watched. Where it lived with this session before,
+// a lease of it may have been released since.
+bool is_there_still(session::implementation& within, const std::shared_ptr<grant>& adopted) {
+    bool is_there = false;
+    try {
+        is_there = within.inner().use([&](connection& on, store& stores) {
+            return stores.locks->standings(on, {adopted->what()}).at(0) != standing::gone;
+        });
+    } catch (const error&) {
+        within.forget(*adopted);
+        within.keep_row();  // it lives with this session, and nobody here knows
+        throw;
+    }
+    if (!is_there) within.forget(*adopted);
+    return is_there;
+}
+
 }  // namespace
 
 std::string detached_lease::text() const {
@@ -139,6 +156,7 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
             // Asks, with a heartbeat at once: requests to let go stay with a hold that moves.
             constexpr std::int64_t not_known = -1;
             if (!within.watch_alone(granted, not_known)) return std::nullopt;
+            if (!is_there_still(within, granted)) return std::nullopt;
             within.inner().tell({event_kind::granted, what.key.name(), what.token.number, "adopted"}
             );
             return lease{std::make_shared<lease::implementation>(into.inner(), std::move(granted))};

@@ -13,6 +13,21 @@ event_kind kind_of(release_outcome outcome) {
     return event_kind::released;
 }
 
+// A grant that is being released stays watched until that is settled, so that nobody adopts the
+// hold into the same session meanwhile: the release would end it.
+class watched_to_its_end {
+public:
+    watched_to_its_end(session::implementation& within, const grant& ending)
+        : within_(within), ending_(ending) {}
+    ~watched_to_its_end() { within_.forget(ending_); }
+    watched_to_its_end(const watched_to_its_end&) = delete;
+    watched_to_its_end& operator=(const watched_to_its_end&) = delete;
+
+private:
+    session::implementation& within_;
+    const grant& ending_;
+};
+
 std::string label(const hold& what) {
     return "the lease on '" + what.key.name() + "' (token " + std::to_string(what.token.number) +
            ")";
@@ -112,7 +127,7 @@ release_outcome lease::implementation::release_level() {
 }
 
 release_outcome lease::implementation::release_last() {
-    session_->forget(*grant_);
+    const watched_to_its_end ending{*session_, *grant_};
     grant_->lose(loss_reason::released);
     auto& database = session_->inner();
     bool was_in_doubt = false;
@@ -212,14 +227,18 @@ bool lease::held_locally() const noexcept {
 local_clock::time_point lease::deadline() const noexcept {
     return held_->deadline();
 }
+// Each of these may tell of a loss, and whoever is told may destroy the lease.
 bool lease::verify() {
-    return held_->verify();
+    const auto alive = held_;
+    return alive->verify();
 }
 void lease::verify_in(transaction_ref tx) {
-    held_->verify_in(tx.inside());
+    const auto alive = held_;
+    alive->verify_in(tx.inside());
 }
 release_outcome lease::release() {
-    return held_->release();
+    const auto alive = held_;
+    return alive->release();
 }
 
 }  // namespace leasehold

@@ -55,7 +55,10 @@ private:
     std::stop_source given_back_;
     struct pass_on {
         std::stop_source* to;
-        void operator()() const { to->request_stop(); }
+        void operator()() const {
+            std::stop_source source = *to;  // whoever is told may destroy the lease
+            source.request_stop();
+        }
     };
     std::stop_callback<pass_on> chain_;
 };

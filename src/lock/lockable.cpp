@@ -1,6 +1,7 @@
 #include "leasehold/lockable.hpp"
 
 #include "leasehold/error.hpp"
+#include "lock/lease.hpp"
 
 namespace leasehold {
 
@@ -18,14 +19,18 @@ bool lockable_mutex::try_lock() {
 bool lockable_mutex::keep(acquisition got) {
     if (!got) return false;
     const std::lock_guard guard{held_mutex_};
-    held_.emplace(*std::move(got));
+    held_ = std::make_shared<lease>(*std::move(got));
     return true;
 }
 
 void lockable_mutex::unlock() noexcept {
-    std::optional<lease> ending;
-    const std::lock_guard guard{held_mutex_};
-    ending.swap(held_);  // its destructor releases, and reports what it met to the observer
+    std::shared_ptr<lease> ending;
+    {
+        const std::lock_guard guard{held_mutex_};
+        ending.swap(held_);
+    }
+    // Also where another thread is within with_lease().
+    if (ending) ending->inner()->release_quietly();
 }
 
 bool lockable_mutex::held_locally() const {
@@ -38,8 +43,11 @@ std::stop_token lockable_mutex::lost() const {
     return held_ ? held_->lost() : std::stop_token{};
 }
 
-lease& lockable_mutex::locked() {
-    if (held_) return *held_;
+std::shared_ptr<lease> lockable_mutex::locked() const {
+    {
+        const std::lock_guard guard{held_mutex_};
+        if (held_) return held_;
+    }
     throw error(errc::lease_lost, "nothing is locked: lock '" + mutex_.key().name() + "' first");
 }
 

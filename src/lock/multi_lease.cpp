@@ -34,7 +34,8 @@ multi_lease::implementation::implementation(
 void multi_lease::implementation::pass_loss_on::operator()() const {
     auto expected = loss_reason::none;
     to->reason_.compare_exchange_strong(expected, of->reason());
-    to->lost_.request_stop();
+    std::stop_source lost = to->lost_;  // whoever is told may destroy the lease
+    lost.request_stop();
 }
 
 loss_reason multi_lease::implementation::reason() const noexcept {
@@ -218,14 +219,18 @@ bool multi_lease::held_locally() const noexcept {
 local_clock::time_point multi_lease::deadline() const noexcept {
     return held_->deadline();
 }
+// Each of these may tell of a loss, and whoever is told may destroy the lease.
 bool multi_lease::verify() {
-    return held_->verify();
+    const auto alive = held_;
+    return alive->verify();
 }
 void multi_lease::verify_in(transaction_ref tx) {
-    held_->verify_in(tx.inside());
+    const auto alive = held_;
+    alive->verify_in(tx.inside());
 }
 release_outcome multi_lease::release() {
-    return held_->release();
+    const auto alive = held_;
+    return alive->release();
 }
 
 }  // namespace leasehold

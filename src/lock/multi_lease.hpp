@@ -50,7 +50,10 @@ private:
     };
     struct pass_request_on {
         std::stop_source* to;
-        void operator()() const { to->request_stop(); }
+        void operator()() const {
+            std::stop_source source = *to;  // whoever is told may destroy the lease
+            source.request_stop();
+        }
     };
     struct chain {
         std::stop_callback<pass_loss_on> loss;

@@ -78,7 +78,7 @@ public:
         local_clock::time_point deadline, const std::stop_token& cancel
     ) {
         const asking how{deadline, settings_.poll_min, settings_.poll_max};
-        return keep_asking(how, cancel, session_->lost(), [&] { return try_acquire(); });
+        return keep_asking(how, cancel, session_->over(), [&] { return try_acquire(); });
     }
 
 private:

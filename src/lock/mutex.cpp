@@ -97,7 +97,7 @@ public:
             rest(
                 std::min(deadline, local_clock::now() + pause_after(refusals)),
                 cancel,
-                session_->lost()
+                session_->over()
             );
             if (cancel.stop_requested()) return acquisition{holder};
         }
@@ -186,7 +186,9 @@ private:
     const std::shared_ptr<session::implementation> session_;
     const leasehold::key key_;
     const mutex_settings settings_;
-    std::mutex recursion_mutex_;  // one of this object's recursive tries at a time
+    // One of this object's recursive tries at a time. A lease that is lost meanwhile is told within
+    // the try, and whoever is told may try again: the key is busy for him.
+    std::recursive_mutex recursion_mutex_;
     std::weak_ptr<grant> current_;
 };
 

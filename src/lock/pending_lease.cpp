@@ -103,6 +103,8 @@ std::optional<pending_lease> try_once_in(
     connection& inside,
     pending_lease::implementation::listener on_confirmed
 ) {
+    // Until the pending lease takes over: an end() in between must find what was granted.
+    const session::implementation::under_way sending{*within};
     require_part(*within, inside);
     auto& database = within->inner();
     store& of_caller = database.store_for(inside);

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How often a waiting call sees whether its session was ended by its owner.
+// How often a waiting call sees whether another thread of its mutex has the key meanwhile.
 constexpr milliseconds nap_max{250};
 
 // A seat that is given up whatever happens.
@@ -157,7 +157,7 @@ stay guest::wait() {
     if (how_.detects_deadlock) refuse_circle();
     auto& room = within_.inner().room();
     room.take(place_.seat(), ticket_);
-    const auto lost = within_.lost();
+    const auto over = within_.over();
     std::optional<waiting_room::news> heard;
     const auto is_over = [&] {
         return how_.cancel.stop_requested() || local_clock::now() >= how_.deadline ||
@@ -166,7 +166,7 @@ stay guest::wait() {
     try {
         do {
             const auto nap_end = local_clock::now() + nap_max;
-            heard = room.wait(place_.seat(), std::min(how_.deadline, nap_end), how_.cancel, lost);
+            heard = room.wait(place_.seat(), std::min(how_.deadline, nap_end), how_.cancel, over);
         } while (!heard && !is_over());
     } catch (...) {
         leave_quietly();
@@ -174,7 +174,7 @@ stay guest::wait() {
     }
     if (!within_.is_live()) {
         leave_quietly();
-        within_.require_live();
+        within_.refuse_lost();
     }
     if (!heard) return leave();
     if (heard->status != look_status::granted) return {stay_end::ask_again, nullptr};

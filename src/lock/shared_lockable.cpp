@@ -1,6 +1,7 @@
 #include "leasehold/shared_lockable.hpp"
 
 #include "leasehold/error.hpp"
+#include "lock/lease.hpp"
 
 namespace leasehold {
 
@@ -28,14 +29,18 @@ bool lockable_shared_mutex::try_lock_shared() {
 bool lockable_shared_mutex::keep(acquisition got) {
     if (!got) return false;
     const std::lock_guard guard{held_mutex_};
-    held_.emplace(*std::move(got));
+    held_ = std::make_shared<lease>(*std::move(got));
     return true;
 }
 
 void lockable_shared_mutex::unlock() noexcept {
-    std::optional<lease> ending;
-    const std::lock_guard guard{held_mutex_};
-    ending.swap(held_);  // its destructor releases, and reports what it met to the observer
+    std::shared_ptr<lease> ending;
+    {
+        const std::lock_guard guard{held_mutex_};
+        ending.swap(held_);
+    }
+    // Also where another thread is within with_lease().
+    if (ending) ending->inner()->release_quietly();
 }
 
 bool lockable_shared_mutex::held_locally() const {
@@ -48,8 +53,11 @@ std::stop_token lockable_shared_mutex::lost() const {
     return held_ ? held_->lost() : std::stop_token{};
 }
 
-lease& lockable_shared_mutex::locked() {
-    if (held_) return *held_;
+std::shared_ptr<lease> lockable_shared_mutex::locked() const {
+    {
+        const std::lock_guard guard{held_mutex_};
+        if (held_) return held_;
+    }
     throw error(errc::lease_lost, "nothing is locked: lock '" + mutex_.key().name() + "' first");
 }
 

@@ -62,7 +62,11 @@ session::implementation::nap session::implementation::heartbeat_step() {
         clean_up_after_the_dead();
     } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
         end_in_database(false);  // what it held is free now, not only when the row expires
-        release_doubts_apart();
+    }
+    // A fixed term that nobody knows of would outlive the session.
+    if (has_said_goodbye_ && local_clock::now() >= next_settlement_) {
+        settle_doubts();
+        next_settlement_ = local_clock::now() + doubt_interval;
     }
     return next;
 }
@@ -98,14 +102,17 @@ void session::implementation::beat() {
             sent = local_clock::now();
             answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
         }
-        const auto answered = local_clock::now();
+        local_clock::time_point answered;
         {
             const std::lock_guard guard{mutex_};
+            // Read with the lock: a deadline that somebody saw pass cannot move on any more.
+            answered = local_clock::now();
             if (answer.status == heartbeat_status::renewed) {
                 machine_->renewed(sent, answered);
             } else if (answer.status == heartbeat_status::ended) {
                 machine_->ended_by_server(answered);
             }  // or there is news again, and the next one is due at once
+            if (must_ask_) machine_->hurry(answered);
         }
         if (answered - sent > settings_.heartbeat_every) {
             inner().tell(
@@ -123,13 +130,15 @@ void session::implementation::beat() {
         inner().tell({event_kind::late_heartbeat, "", 0, failure.what()});
     }
     wake_all();  // the watch thread may have a later, or an earlier, deadline now
-    // After the renewal, since whoever is told may take his time.
+    // After the renewal, since whoever is told may take his time. Watched until now: a renewal that
+    // hangs must not keep anybody from being told at the deadline, or by end().
+    for (const auto& [each, why] : told.gone) forget(*each);
     tell(told.gone, false, loss_reason::none);
     tell_requests(told.asked);
     tell_losses();
 }
 
-// What was freed by force, which is not watched from here on, and what its holder was asked for.
+// What was freed by force, and what its holder was asked for.
 session::implementation::news session::implementation::what_is_new(store& stores, connection& on) {
     std::vector<std::shared_ptr<grant>> grants = watched();
     const auto is_mutex = [](const auto& each) { return each->what().kind == lock_kind::mutex; };
@@ -153,7 +162,6 @@ session::implementation::news session::implementation::what_is_new(store& stores
     for (std::size_t at = 0; at < grants.size(); ++at) {
         if (found[at] == standing::asked) told.asked.push_back(grants[at]);
         if (found[at] != standing::gone) continue;
-        forget(*grants[at]);
         told.gone.emplace_back(grants[at], loss_reason::taken_over);
     }
     return told;
@@ -167,6 +175,11 @@ void session::implementation::tell_requests(const std::vector<std::shared_ptr<gr
     }
 }
 
+void session::implementation::settle(connection& on, store& stores, const doubt& what) {
+    release_owner(inner(), on, stores, what.name, what.owner, what.kind);
+    if (what.then) release_owner(inner(), on, stores, what.name, *what.then, what.kind);
+}
+
 void session::implementation::settle_doubts() {
     const auto now = local_clock::now();
     std::vector<doubt> doubts;
@@ -176,27 +189,30 @@ void session::implementation::settle_doubts() {
         doubts = doubts_;
     }
     std::size_t asked = 0;
+    bool has_failed = false;
     // For one statement, and for all together, or the next heartbeat would be late.
     const auto patience = settings_.heartbeat_every / 2;
     try {
         for (const doubt& each : doubts) {
             if (local_clock::now() >= now + patience) break;
             connection& on = own_connection(patience);
-            release_owner(inner(), on, inner().store_for(on), each.name, each.owner, each.kind);
+            settle(on, inner().store_for(on), each);
             ++asked;
         }
     } catch (const std::exception&) {
         own_connection_.reset();
+        has_failed = true;
     }
     const std::lock_guard guard{mutex_};
-    // The next round begins where this one ended, or on a bad network the last ones would never be
-    // reached.
     asked = std::min(asked, doubts_.size());  // an end() takes them all
     const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(asked);
-    const auto settled = std::rotate(doubts_.begin(), middle, doubts_.end());
     // Gone only when released at a time when nothing could be on its way any more.
     const auto is_over = [&](const doubt& each) { return now > each.until; };
-    doubts_.erase(std::remove_if(settled, doubts_.end(), is_over), doubts_.end());
+    auto next = doubts_.erase(std::remove_if(doubts_.begin(), middle, is_over), middle);
+    // The next round begins behind the one that ended this one: on a bad network, or where one
+    // waits for a transaction that stays open, the last ones would never be reached.
+    if (has_failed && next != doubts_.end()) ++next;
+    std::rotate(doubts_.begin(), next, doubts_.end());
     // What is in doubt does not wait for a heartbeat that may be hours away.
     if (!doubts_.empty()) machine_->hurry(local_clock::now() + doubt_interval);
 }

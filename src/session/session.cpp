@@ -114,7 +114,10 @@ local_clock::time_point session::implementation::deadline() const {
 }
 
 void session::implementation::require_live() const {
-    if (is_live()) return;
+    if (!is_live()) refuse_lost();
+}
+
+void session::implementation::refuse_lost() const {
     // After a pause the deadline may have passed before the thread that watches it has looked.
     const auto why = reason() == loss_reason::none ? loss_reason::expired : reason();
     throw error(
@@ -167,14 +170,20 @@ void session::implementation::forget(const grant& what) {
 }
 
 void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
+    bool is_for_the_heartbeat = true;
     {
         const std::lock_guard guard{mutex_};
         was_ever_in_doubt_ = true;
         doubts_.push_back({name, owner, local_clock::now() + doubt_duration, kind});
         machine_->hurry(local_clock::now());
+        is_for_the_heartbeat = !is_settled_apart_;
     }
-    wake_all();
     inner().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
+    if (is_for_the_heartbeat) {
+        wake_all();
+    } else {
+        release_doubts_apart();
+    }
 }
 
 void session::implementation::settle_pending(
@@ -184,8 +193,7 @@ void session::implementation::settle_pending(
         const std::lock_guard guard{mutex_};
         was_ever_in_doubt_ = true;
         const auto now = local_clock::now();
-        doubts_.push_back({name, granted, now, lock_kind::mutex});
-        doubts_.push_back({name, moved, now, lock_kind::mutex});
+        doubts_.push_back({name, granted, now, lock_kind::mutex, moved});
         machine_->hurry(now);
     }
     wake_all();
@@ -202,7 +210,9 @@ std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
     const std::lock_guard guard{mutex_};
     std::vector<std::shared_ptr<grant>> all;
     all.reserve(grants_.size());
-    for (const auto& [address, each] : grants_) all.push_back(each);
+    for (const auto& [address, each] : grants_) {
+        if (each->is_live()) all.push_back(each);
+    }
     return all;
 }
 
@@ -253,6 +263,7 @@ void session::implementation::tell_losses() {
 void session::implementation::tell(
     const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why
 ) {
+    if (session_is_lost) over_.request_stop();
     if (session_is_lost && lost_.request_stop()) {
         inner().tell({event_kind::lost, "", 0, std::string("session lost: ") + name_of(why)});
     }
@@ -330,8 +341,9 @@ bool session::implementation::release_all(const std::vector<lost_grant>& held) n
     return all_free;
 }
 
-// Once the row has expired nothing can be granted to this session any more, so that once is enough.
-// What lives with the session is free already; this is for grants with a fixed term.
+// Once the row has expired nothing can be granted to this session any more, so that one release is
+// enough. What lives with the session is free already; this is for grants with a fixed term, which
+// run out by themselves where the database cannot be asked now.
 void session::implementation::release_doubts_apart() noexcept {
     std::vector<doubt> doubts;
     {
@@ -340,9 +352,7 @@ void session::implementation::release_doubts_apart() noexcept {
     }
     for (const doubt& each : doubts) {
         try {
-            inner().use_unchecked([&](connection& on, store& stores) {
-                release_owner(inner(), on, stores, each.name, each.owner, each.kind);
-            });
+            inner().use_unchecked([&](connection& on, store& stores) { settle(on, stores, each); });
         } catch (const std::exception& failure) {
             inner().tell({event_kind::release_failed, each.name.name(), 0, failure.what()});
         }
@@ -369,7 +379,8 @@ void session::implementation::end() noexcept {
         why = machine_->reason();
         // Taken out here, so that no other thread is still telling them when they are released.
         for (const auto& [address, each] : grants_) {
-            if (!each->term_end()) held.emplace_back(each, why);
+            // What is being released is left to that, which counts as under way.
+            if (!each->term_end() && each->is_live()) held.emplace_back(each, why);
         }
         for (const auto& [each, reason] : held) grants_.erase(each.get());
         // A fixed term outlives its session, and is watched until its last holder has gone.
@@ -377,11 +388,16 @@ void session::implementation::end() noexcept {
     }
     // First, since the heartbeat that is waited for below may hang until long after the deadline.
     tell(held, !was_live, why);
+    over_.request_stop();
     stop_and_join(heartbeat_thread_);
     if (!heartbeat_thread_.joinable()) own_connection_.reset();
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held);
     if (may_expire) end_in_database(may_remove && all_free);
+    {
+        const std::lock_guard guard{mutex_};
+        is_settled_apart_ = true;
+    }
     release_doubts_apart();
     if (is_over) stop_and_join(watch_thread_);
 }

@@ -44,8 +44,12 @@ public:
     loss_reason reason() const;
     local_clock::time_point deadline() const;
     std::stop_token lost() const noexcept { return lost_.get_token(); }
+    // Stops when it is lost and when its owner ends it: whoever waits asks again, and is told.
+    std::stop_token over() const noexcept { return over_.get_token(); }
     // Throws session_lost where it is not live.
     void require_live() const;
+    // For who has seen that it was not live, and gave up what he had because of that.
+    [[noreturn]] void refuse_lost() const;
 
     // The notices known when an acquire is about to be sent; give it to watch().
     std::int64_t notices() const;
@@ -55,8 +59,9 @@ public:
     bool watch_alone(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
 
-    // While one of these lives, something sent for this session may change what it holds, and an
-    // end() meanwhile leaves the session's row, expired, for it to find.
+    // While one of these lives, something sent for this session may change what it holds, or has
+    // left a row that is no grant; an end() meanwhile leaves the session's row, expired, for it to
+    // find.
     class under_way {
     public:
         explicit under_way(implementation& of) : of_(of) { of_.count_under_way(1); }
@@ -74,8 +79,8 @@ public:
     void settle_later(const key& name, const owner_id& owner, lock_kind kind = lock_kind::mutex);
 
     // One of these has the key, or had it: `moved` from the moment a transaction commits that is
-    // open perhaps, `granted` until then. Each is released, and once is enough: the release of
-    // `granted` waits for that transaction.
+    // open perhaps, `granted` until then. Both are released, `granted` first: that waits for the
+    // transaction, and once is enough.
     void settle_pending(const key& name, const owner_id& granted, const owner_id& moved);
 
     // A hold that nobody here knows of any more lives with this session: end() leaves the session's
@@ -88,6 +93,7 @@ private:
         owner_id owner;
         local_clock::time_point until;
         lock_kind kind;
+        std::optional<owner_id> then{};  // released when the first has been, not before
     };
     using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
     struct news {
@@ -114,6 +120,7 @@ private:
     news what_is_new(store& stores, connection& on);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked);
     void settle_doubts();
+    void settle(connection& on, store& stores, const doubt& what);
     void clean_up_after_the_dead();
     void end_in_database(bool remove) noexcept;
     bool release_all(const std::vector<lost_grant>& held) noexcept;
@@ -131,6 +138,7 @@ private:
     session_id id_;  // as start() has left it
     const std::string node_info_;
     std::stop_source lost_;
+    std::stop_source over_;
 
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
@@ -139,8 +147,9 @@ private:
     std::int64_t notices_ = 0;
     bool must_ask_ = false;  // grants may have been lost by force since they were watched
     bool has_ended_ = false;
-    int tellers_ = 0;    // threads that are telling holders of losses just now
-    int under_way_ = 0;  // see the class
+    bool is_settled_apart_ = false;  // end() has done all it will
+    int tellers_ = 0;                // threads that are telling holders of losses just now
+    int under_way_ = 0;              // see the class
     std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
     std::vector<doubt> doubts_;
     bool was_ever_in_doubt_ = false;
@@ -149,6 +158,7 @@ private:
     std::unique_ptr<connection> own_connection_;
     local_clock::time_point next_reap_{};
     bool has_said_goodbye_ = false;
+    local_clock::time_point next_settlement_{};  // once it is lost
 
     std::jthread heartbeat_thread_;
     std::jthread watch_thread_;

@@ -294,6 +294,24 @@ TEST_F(barrier_suite, a_participant_that_died_while_it_waited_does_not_count) {
     cancel.request_stop();
 }
 
+TEST_F(barrier_suite, a_participant_whose_session_is_ended_is_told_at_once_and_does_not_count) {
+    session ending{first_, calm("ending")};
+    thread participant{[&] {
+        barrier its{ending, name_, 2, {.poll_min = 30min, .poll_max = 30min}};
+        const auto failure = thrown_by([&] { (void)its.arrive_and_wait(); });
+        ASSERT_TRUE(failure) << "two have passed, of whom one had ended";
+        EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
+    }};
+    EXPECT_TRUE(eventually([&] {
+        const auto seen = describe(second_, name_);
+        return seen && seen->is_held;
+    }));
+    ending.end();
+    EXPECT_FALSE(by(two_, 2).arrive_and_wait_for(50ms));
+    participant.join();
+    EXPECT_FALSE(by(two_, 2).arrive_and_wait_for(50ms));
+}
+
 TEST_F(barrier_suite, who_is_freed_by_force_is_told_so) {
     thread participant{[&] {
         const auto failure = thrown_by([&] { by(one_, 2).arrive_and_wait_for(20s); });

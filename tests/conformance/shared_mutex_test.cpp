@@ -188,6 +188,23 @@ TEST_F(shared_mutex_suite, a_waiting_writer_whose_wish_was_removed_by_force_says
     cancel.request_stop();
 }
 
+TEST_F(shared_mutex_suite, a_writer_whose_session_is_ended_while_it_waits_keeps_nobody_out) {
+    auto reading = mine_.try_acquire_shared();
+    ASSERT_TRUE(reading);
+    session ending{second_, calm("ending")};
+    thread writer{[&] {
+        shared_mutex its{ending, name_, {.poll_min = 30min, .poll_max = 30min}};
+        const auto failure = thrown_by([&] { (void)its.acquire(); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
+    }};
+    EXPECT_TRUE(eventually([&] { return !other_.try_acquire_shared(); })) << "it waits";
+    ending.end();
+    EXPECT_TRUE(other_.try_acquire_shared());
+    writer.join();
+    EXPECT_TRUE(other_.try_acquire_shared());
+}
+
 TEST_F(shared_mutex_suite, a_writer_that_dies_while_it_waits_keeps_nobody_out) {
     auto reading = mine_.try_acquire_shared();
     session dying{first_, calm("dying")};

@@ -315,6 +315,59 @@ TEST_F(session_test, ending_tells_at_once_though_a_heartbeat_hangs) {
     plan_->let_go();
 }
 
+// The renewal that follows the question what is left may hang: what was found gone is told all the
+// same.
+TEST_F(session_test, ending_tells_of_force_though_the_heartbeat_that_found_it_hangs) {
+    std::atomic<bool> is_asked = false;
+    session mine{patient(), eager()};
+    auto held = mutex{mine, name_}.try_acquire();
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement == "standings") is_asked = true;
+        if (is_asked && statement == "heartbeat") return fault::hangs;
+        return std::nullopt;
+    });
+    ASSERT_TRUE(force_release(sound(), name_));
+    ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+    thread ending{[&] { mine.end(); }};
+    EXPECT_TRUE(stopped(held->lost(), 10s)) << "it hangs for half of the minute to the deadline";
+    plan_->heal();
+    plan_->let_go();
+}
+
+TEST_F(session_test, ending_wakes_everybody_who_waits) {
+    session mine{patient(), calm()}, other{sound(), calm("other")};
+    auto held = mutex{other, "queue"}.try_acquire();
+    auto of_set = mutex{other, "set"}.try_acquire();
+    auto permit = semaphore{other, "permits", 1}.try_acquire();
+    ASSERT_TRUE(held && of_set && permit);
+    std::atomic<int> told = 0;
+    const auto wait = [&](auto acquire) {
+        const auto failure = thrown_by([&] { (void)acquire(); });
+        if (failure && failure->code() == errc::session_lost) ++told;
+    };
+    constexpr milliseconds seldom = 30min;
+    std::vector<thread> waiting;
+    waiting.emplace_back([&] {
+        wait([&] {
+            return mutex{mine, "queue", {.poll_min = seldom, .poll_max = seldom}}.acquire();
+        });
+    });
+    waiting.emplace_back([&] {
+        wait([&] {
+            return multi_lock{mine, {"set"}, {.poll_min = seldom, .poll_max = seldom}}.acquire();
+        });
+    });
+    waiting.emplace_back([&] {
+        wait([&] {
+            return semaphore{mine, "permits", 1, {.poll_min = seldom, .poll_max = seldom}}.acquire(
+            );
+        });
+    });
+    EXPECT_TRUE(eventually([&] { return events_->count(event_kind::refused) >= 3; }));
+    mine.end();
+    EXPECT_TRUE(eventually([&] { return told == 3; })) << told << " of 3";
+}
+
 // A hold whose session row is missing counts as alive, so the row must stay where a hold may.
 TEST_F(session_test, a_row_whose_holds_could_not_be_released_expires_instead_of_going) {
     session mine{faulty(), calm()};
@@ -355,26 +408,6 @@ TEST_F(session_test, ending_while_a_release_is_under_way_leaves_no_key_stuck) {
     plan_->let_go();
 }
 
-// Ghosts with a fixed term do not die with their session.
-TEST_F(session_test, ending_settles_what_is_in_doubt) {
-    std::atomic<bool> is_ending = false;
-    session mine{faulty(), calm()};
-    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
-        if (statement == "try_acquire") return fault::lost_after_it;
-        if (is_ending) return std::nullopt;
-        return fault::lost_on_the_way;
-    });
-    mutex closing{mine, name_, {.hold_at_most = 1h}};
-    const auto failure = thrown_by([&] { (void)closing.try_acquire(); });
-    ASSERT_TRUE(failure);
-    EXPECT_TRUE(failure->outcome_is_unknown());
-    EXPECT_TRUE(model_.is_held(name_));
-    is_ending = true;
-    mine.end();
-    EXPECT_FALSE(model_.is_held(name_));
-    plan_->heal();
-}
-
 TEST_F(session_test, moving_over_a_session_ends_it) {
     session one{faulty(), calm("one")};
     session two{faulty(), calm("two")};
@@ -385,114 +418,6 @@ TEST_F(session_test, moving_over_a_session_ends_it) {
     EXPECT_TRUE(row(second));
     EXPECT_EQ(one.id(), second);
     EXPECT_TRUE(one.is_live());
-}
-
-// ----------------------------------------------------------------------------------- callbacks
-
-TEST_F(session_test, a_callback_may_release_and_destroy_leases) {
-    session mine{faulty(), eager()};
-    std::optional<acquisition> one = mutex{mine, "one"}.try_acquire();
-    std::optional<acquisition> two = mutex{mine, "two"}.try_acquire();
-    std::atomic<int> told = 0;
-    const std::stop_token first = (*one)->lost();
-    const std::stop_token second = (*two)->lost();
-    const auto drop_both = [&] {
-        (*one)->release();
-        (*two)->release();
-        ++told;
-    };
-    {
-        const std::stop_callback on_first{first, drop_both};
-        const std::stop_callback on_second{second, drop_both};
-        model_.age_session(mine.id(), 1h);
-        EXPECT_TRUE(eventually([&] { return told == 2; }));
-    }
-    EXPECT_EQ((*one)->why_lost(), loss_reason::released) << "the second loss changes nothing";
-}
-
-TEST_F(session_test, a_callback_may_destroy_its_own_lease) {
-    session mine{faulty(), eager()};
-    std::optional<acquisition> held = mutex{mine, name_}.try_acquire();
-    std::atomic<bool> told = false;
-    const std::stop_callback on_loss{(*held)->lost(), [&] {
-                                         held.reset();
-                                         told = true;
-                                     }};
-    ASSERT_TRUE(force_release(sound(), name_));
-    EXPECT_TRUE(eventually([&] { return told.load(); }));
-}
-
-TEST_F(session_test, a_callback_may_end_its_session) {
-    session mine{faulty(), eager()};
-    auto held = mutex{mine, name_}.try_acquire();
-    std::atomic<bool> told = false;
-    const std::stop_callback on_loss{mine.lost(), [&] {
-                                         mine.end();
-                                         told = true;
-                                     }};
-    model_.age_session(mine.id(), 1h);
-    EXPECT_TRUE(eventually([&] { return told.load(); }));
-}
-
-// Both threads of a session can be the one that tells; either may find itself giving up the last
-// reference.
-class last_reference : public model_test, public ::testing::WithParamInterface<bool> {};
-TEST_P(last_reference, may_be_given_up_by_a_callback) {
-    const bool by_heartbeat = GetParam();
-    auto mine = std::make_unique<session>(faulty(), by_heartbeat ? eager() : brief());
-    const auto id = mine->id();
-    std::atomic<bool> told = false;
-    const std::stop_token lost = mine->lost();
-    const std::stop_callback on_loss{lost, [&] {
-                                         mine.reset();
-                                         told = true;
-                                     }};
-    if (by_heartbeat) {
-        model_.age_session(id, 1h);
-    } else {
-        plan_->fail_every("heartbeat", fault::hangs);
-    }
-    EXPECT_TRUE(eventually([&] { return told.load() || plan_->strikes() > 0; }));
-    if (!by_heartbeat) {
-        EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
-        plan_->let_go();  // ending waits for the heartbeat under way
-    }
-    EXPECT_TRUE(eventually([&] { return told.load(); }));
-}
-INSTANTIATE_TEST_SUITE_P(session_test, last_reference, ::testing::Bool());
-
-// A level found lost by one call is told to all, who may release theirs while that call goes on.
-TEST_F(session_test, a_callback_may_release_other_levels_of_a_recursive_hold) {
-    session mine{faulty(), calm()};
-    mutex closing{mine, name_, {.recursive = true}};
-    auto outer = closing.try_acquire();
-    auto inner = closing.try_acquire();
-    ASSERT_TRUE(outer && inner);
-    std::atomic<int> told = 0;
-    const std::stop_callback on_loss{outer->lost(), [&] {
-                                         outer->release();
-                                         (void)closing.try_acquire();
-                                         ++told;
-                                     }};
-    ASSERT_TRUE(force_release(sound(), name_));
-    (void)closing.try_acquire();  // finds out by re-entering
-    EXPECT_EQ(told, 1);
-    EXPECT_EQ(inner->why_lost(), loss_reason::taken_over);
-}
-
-TEST_F(session_test, releasing_one_level_that_is_lost_tells_the_others) {
-    session mine{faulty(), calm()};
-    mutex closing{mine, name_, {.recursive = true}};
-    auto outer = closing.try_acquire();
-    auto inner = closing.try_acquire();
-    std::atomic<int> told = 0;
-    const std::stop_callback on_loss{outer->lost(), [&] {
-                                         outer->release();
-                                         ++told;
-                                     }};
-    ASSERT_TRUE(force_release(sound(), name_));
-    EXPECT_EQ(inner->release(), release_outcome::not_held);
-    EXPECT_EQ(told, 1);
 }
 
 }  // namespace
