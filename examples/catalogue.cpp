@@ -74,7 +74,7 @@ bool catalogue_one(leasehold::database& db, leasehold::mutex& turn, const job& m
 
 int work(const std::string& url, const job& mine) {
     leasehold::database db = leasehold::sqlite::open(url);
-    leasehold::session session{db, {.name = mine.name, .ttl = 2s}};
+    leasehold::session session{db, {.name = mine.name, .ttl = 6s}};
     leasehold::mutex turn{session, "catalogue", {.poll_min = 1ms, .poll_max = 20ms}};
     {
         leasehold::transaction tx = db.begin();

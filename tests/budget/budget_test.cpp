@@ -263,7 +263,7 @@ TEST_P(heartbeat_budget, a_heartbeat_is_one_statement_of_one_row) {
 INSTANTIATE_TEST_SUITE_P(
     with,
     heartbeat_budget,
-    ::testing::Values(life{1, 30s, 200ms, 10}, life{100, 30s, 200ms, 10}, life{1, 2s, 0ms, 4}),
+    ::testing::Values(life{1, 30s, 500ms, 10}, life{100, 30s, 500ms, 10}, life{1, 6s, 0ms, 4}),
     [](const auto& given) {
         return std::to_string(given.param.leases) + "_leases_and_a_ttl_of_" +
                std::to_string(given.param.ttl.count()) + "_ms";

@@ -171,7 +171,7 @@ TEST_F(mysql_test, a_statement_that_runs_too_long_is_stopped_by_the_server) {
             "information_schema.columns b, information_schema.columns c"
         );
     });
-    EXPECT_LT(std::chrono::steady_clock::now() - before, 2500ms);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 8s);
     EXPECT_EQ(said.code(), errc::timed_out);
     EXPECT_EQ(said.native_code(), is_mariadb() ? 1969 : 3024);
     EXPECT_FALSE(said.outcome_is_unknown());  // the transaction is not committed

@@ -92,12 +92,12 @@ TEST_F(mysql_fault, a_connection_killed_while_idle_is_found_out) {
 }
 
 TEST_F(mysql_fault, a_server_that_says_nothing_is_given_up) {
-    const auto on = open(1s);
+    const auto on = open(2s);
     const auto before = std::chrono::steady_clock::now();
     const auto said = failure_of([&] { on->execute(endless()); });
     const auto waited = std::chrono::steady_clock::now() - before;
-    EXPECT_GE(waited, 1s);
-    EXPECT_LT(waited, 2900ms);  // the limit, a second, and a busy machine
+    EXPECT_GE(waited, 2s);
+    EXPECT_LT(waited, 8s);  // the limit, a second, and a busy machine; three tries would take nine
     EXPECT_EQ(said.code(), errc::timed_out);
     EXPECT_TRUE(said.outcome_is_unknown());
     expect_lost(*on);

@@ -104,7 +104,7 @@ TEST_F(postgres_borrow_test, a_time_out_leaves_the_callers_connection_open) {
         if (in_transaction) run(lent.get(), "BEGIN");
         const borrowed_connection borrowed = borrow(lent.get());
         borrowed.inside().set_statement_timeout(200ms);
-        const error failure = failure_of([&] { borrowed.inside().execute("SELECT pg_sleep(1)"); });
+        const error failure = failure_of([&] { borrowed.inside().execute("SELECT pg_sleep(4)"); });
         EXPECT_EQ(failure.code(), errc::timed_out);
         EXPECT_EQ(failure.outcome_is_unknown(), !in_transaction);
         EXPECT_EQ(borrowed.inside().state(), connection_state::lost);

@@ -187,9 +187,17 @@ TEST_F(postgres_pooler_test, clients_that_share_one_session_do_not_disturb_each_
 }
 
 TEST_F(postgres_pooler_test, time_outs_hold_at_the_server_and_here) {
-    const auto on = open_pooled();
-    on->set_statement_timeout(2s);
-    const error failure = failure_of([&] { on->execute("SELECT pg_sleep(30)"); });
+    auto on = open_pooled();
+    const auto give_up = [&] {
+        on->set_statement_timeout(2s);
+        return failure_of([&] { on->execute("SELECT pg_sleep(30)"); });
+    };
+    error failure = give_up();
+    // A machine that stands still for the 200 ms between both limits can let the client be first.
+    for (int more = 4; more > 0 && failure.outcome_is_unknown(); --more) {
+        on = open_pooled();
+        failure = give_up();
+    }
     EXPECT_EQ(failure.code(), errc::timed_out);
     EXPECT_EQ(failure.sqlstate(), "57014");
     EXPECT_FALSE(failure.outcome_is_unknown());

@@ -283,8 +283,14 @@ TEST_F(postgres_test, conflicts_between_transactions_are_transient) {
 }
 
 TEST_F(postgres_test, the_server_gives_up_first_and_leaves_no_doubt) {
-    const auto on = open(2s);
-    const error failure = failure_of([&] { on->execute("SELECT pg_sleep(30)"); });
+    auto on = open(2s);
+    const auto give_up = [&] { return failure_of([&] { on->execute("SELECT pg_sleep(30)"); }); };
+    error failure = give_up();
+    // A machine that stands still for the 200 ms between both limits can let the client be first.
+    for (int more = 4; more > 0 && failure.outcome_is_unknown(); --more) {
+        on = open(2s);
+        failure = give_up();
+    }
     EXPECT_EQ(failure.code(), errc::timed_out);
     EXPECT_EQ(failure.sqlstate(), "57014");
     EXPECT_FALSE(failure.outcome_is_unknown());

@@ -14,7 +14,7 @@ namespace {
 
 class process_fault : public suite {
 protected:
-    static constexpr std::chrono::milliseconds ttl{3000};
+    static constexpr std::chrono::milliseconds ttl{6000};
     // To find out and to take, on a busy machine.
     static constexpr std::chrono::milliseconds tolerance{4000};
 

@@ -28,18 +28,23 @@ struct warnings final : observer {
 
 class mixed_quorum : public ::testing::Test {
 protected:
-    mixed_quorum() {
+    void SetUp() override {
         std::filesystem::create_directory(folder_);
-        for (const database& each : all()) migrate(each);
+        for (const database& each : all_with(patient())) migrate(each);
     }
-    ~mixed_quorum() override {
-        for (const database& each : all()) migrate_down(each, 0);
+    void TearDown() override {
+        for (const database& each : all_with(patient())) migrate_down(each, 0);
         std::filesystem::remove_all(folder_);
     }
 
-    database_settings settings() const {
+    // With the time-outs of the default: migrating is not what is to end in time.
+    database_settings patient() const {
         database_settings made;
         made.names.prefix = prefix_;
+        return made;
+    }
+    database_settings settings() const {
+        database_settings made = patient();
         made.connect_timeout = 1s;
         made.acquire_timeout = 1s;
         made.statement_timeout = 1s;
@@ -47,15 +52,21 @@ protected:
         return made;
     }
     // Pools of their own at each call, as another process has them.
-    database sqlite_one() const {
-        return sqlite::open("sqlite:" + (folder_ / "one.db").string(), settings());
+    database sqlite_with(const database_settings& chosen) const {
+        return sqlite::open("sqlite:" + (folder_ / "one.db").string(), chosen);
     }
+    std::vector<database> all_with(const database_settings& chosen) const {
+        return {
+            sqlite_with(chosen),
+            postgres::open(postgres_url_, chosen),
+            mysql::open(mariadb_url_, chosen),
+            mysql::open(mysql_url_, chosen)};
+    }
+    database sqlite_one() const { return sqlite_with(settings()); }
     database postgres_one() const { return postgres::open(postgres_url_, settings()); }
     database mariadb_one() const { return mysql::open(mariadb_url_, settings()); }
     database mysql_one() const { return mysql::open(mysql_url_, settings()); }
-    std::vector<database> all() const {
-        return {sqlite_one(), postgres_one(), mariadb_one(), mysql_one()};
-    }
+    std::vector<database> all() const { return all_with(settings()); }
     static quorum_settings timing(const char* name) {
         quorum_settings made;
         made.session.name = name;

@@ -29,6 +29,13 @@ std::string label(const step& what) {
     return label(what.process, what.id) + " (token " + std::to_string(what.token) + ")";
 }
 
+constexpr std::string_view void_prefix = "void: ";
+
+// A run that proves nothing, rather than a violation.
+finding nothing_shown(const char* check, std::string_view why) {
+    return {check, std::string(void_prefix).append(why)};
+}
+
 void report(findings& into, const char* check, int key, const std::string& text) {
     into.push_back({check, "key " + std::to_string(key) + ": " + text});
 }
@@ -100,6 +107,12 @@ high_water stale_marks(const facts& all, int key) {
 
 }  // namespace
 
+bool is_void(const findings& all) {
+    return !all.empty() && std::all_of(all.begin(), all.end(), [](const finding& each) {
+        return each.text.starts_with(void_prefix);
+    });
+}
+
 findings check_beliefs(const facts& all) {
     findings found;
     std::int64_t believed = 0;
@@ -126,7 +139,7 @@ findings check_beliefs(const facts& all) {
             }
         }
     }
-    if (believed == 0) found.push_back({"C1", "void: nobody ever believed to hold a key"});
+    if (believed == 0) found.push_back(nothing_shown("C1", "nobody ever believed to hold a key"));
     return found;
 }
 
@@ -300,14 +313,12 @@ findings check_control(const facts& all) {
     const control_loss loss = measure_control(all);
     findings found;
     if (loss.lost == 0) {
-        found.push_back(
-            {"C4",
-             "void: none of " + std::to_string(loss.acknowledged) +
-                 " writes without proof was lost"}
+        const auto writes = std::to_string(loss.acknowledged);
+        found.push_back(nothing_shown("C4", "none of " + writes + " writes without proof was lost")
         );
     }
     if (loss.overwritten_by_a_stale_holder == 0) {
-        found.push_back({"C4", "void: no paused holder wrote over its successor's write"});
+        found.push_back(nothing_shown("C4", "no paused holder wrote over its successor's write"));
     }
     const auto refused = [](const step& each) {
         return each.outcome == phase::fail && each.detail.starts_with(refused_prefix);
@@ -316,7 +327,9 @@ findings check_control(const facts& all) {
         std::any_of(all.appends.begin(), all.appends.end(), [&](const auto& of_key) {
             return std::any_of(of_key.second.begin(), of_key.second.end(), refused);
         });
-    if (!was_any_refused) found.push_back({"C4", "void: no stale holder's proof was refused"});
+    if (!was_any_refused) {
+        found.push_back(nothing_shown("C4", "no stale holder's proof was refused"));
+    }
     return found;
 }
 

@@ -410,6 +410,16 @@ TEST_F(control_check, reports_a_run_in_which_no_proof_was_refused) {
     EXPECT_TRUE(reports(check_control(told()), "void: no stale holder's proof was refused"));
 }
 
+TEST_F(control_check, a_run_that_lost_nothing_is_void_and_one_with_a_violation_is_not) {
+    ends(0, 0, 2);
+    findings found = check_control(told());
+    EXPECT_TRUE(is_void(found)) << texts(found);
+    found.push_back({"C3", "key 0: an acknowledged append is missing"});
+    EXPECT_FALSE(is_void(found));
+    EXPECT_FALSE(is_void({{"C3", "key 0: process 1 #2 voided: nothing"}}));
+    EXPECT_FALSE(is_void({})) << "nothing was found";
+}
+
 // ------------------------------------------------------------------------------------------- C7
 
 TEST(liveness_check, reports_a_key_nobody_got_after_the_last_fault) {

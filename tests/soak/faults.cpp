@@ -177,14 +177,16 @@ void crew::pause_one(std::mt19937_64& random, fault_counts& counts) {
     });
     // Enough must be left to take over, and over again.
     if (static_cast<std::size_t>(paused) >= members_.size() / 2) return;
-    // The first ones surely hit a holder between reading and writing: see check C4.
+    // The first ones surely hit a holder between reading and writing, and for so long that somebody
+    // else has written before it does: see check C4.
     constexpr int sure_hits = 3;
-    const int dice = counts.paused_while_working < sure_hits ? 1 : between(random, 1, 10);
+    const bool is_sure = counts.paused_while_working < sure_hits;
+    const int dice = is_sure ? 1 : between(random, 1, 10);
     const place aim = dice <= 7   ? place::working
                       : dice <= 9 ? place::elsewhere
                                   : place::in_transaction;
     const int ttl = static_cast<int>(given_.ttl.count());
-    const milliseconds length{between(random, ttl * 3 / 2, ttl * 3)};
+    const milliseconds length{is_sure ? ttl * 3 : between(random, ttl * 3 / 2, ttl * 3)};
     const int worker = find(random, aim);
     member& whom = members_.at(static_cast<std::size_t>(worker));
     whom.running->pause();

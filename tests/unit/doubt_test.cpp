@@ -43,6 +43,8 @@ TEST_F(doubt_test, a_lost_session_settles_its_doubts_when_the_database_can_be_as
     ASSERT_TRUE(stopped(mine.lost(), 20s));
     EXPECT_TRUE(eventually([&] { return events_->count(event_kind::release_failed) > 0; }))
         << "it could not say goodbye";
+    const int before = plan_->strikes();
+    EXPECT_TRUE(plan_->wait_for_strikes(before + 3, 20s)) << "it goes on trying";
     EXPECT_TRUE(model_.is_held(name_));
     plan_->heal();
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
