@@ -66,7 +66,8 @@ detached_lease detach(lease&& held);
 detached_lease detach_for(lease&& held, std::chrono::microseconds term);
 
 // Moves the hold into this session; nothing where it has gone, or somebody else adopted it, or a
-// lease of this session has it already. Repeating it after an error is harmless. One round trip.
+// lease of this session has it already, or is still being released. Repeating it after an error is
+// harmless. Two round trips.
 std::optional<lease> adopt(session& into, const detached_lease& what);
 
 }  // namespace leasehold

@@ -6,6 +6,7 @@
 #include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "lock/counted.hpp"
+#include "lock/lease.hpp"
 #include "lock/patience.hpp"
 
 namespace leasehold {
@@ -106,13 +107,17 @@ private:
     }
 
     fencing_token finish(connection& on, holder_store& holders, fencing_token phase) {
-        try {
-            holders.release_owner(on, wish_.name, owner_);
-            may_be_there_ = false;
-        } catch (const error&) {
-            // It has passed, whatever becomes of its row: that is not counted any more, and the
-            // session settles it.
+        for (int attempt = 1; attempt <= release_attempts_max; ++attempt) {
+            try {
+                holders.release_owner(on, wish_.name, owner_);
+                may_be_there_ = false;
+                return phase;
+            } catch (const error& failure) {
+                if (!failure.is_transient() || failure.connection_is_lost()) break;
+            }
         }
+        // It has passed, whatever becomes of its row: that is not counted any more, and the session
+        // settles it.
         return phase;
     }
 

@@ -65,7 +65,6 @@ bool is_there_still(session::implementation& within, const std::shared_ptr<grant
         });
     } catch (const error&) {
         within.forget(*adopted);
-        within.keep_row();  // it lives with this session, and nobody here knows
         throw;
     }
     if (!is_there) within.forget(*adopted);
@@ -140,12 +139,14 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
     const adoption wanted{
         {what.key, what.owner, what.token}, what.session, within.id(), within.node_info()};
     constexpr int attempts_max = 3;
+    bool may_have_moved = false;
     for (int attempt = 1;; ++attempt) {
         within.require_live();
         try {
             const auto answer = within.inner().use([&](connection& on, store& stores) {
                 return stores.custody->adopt(on, wanted);
             });
+            may_have_moved = answer == adopt_status::adopted;
             if (answer == adopt_status::gone) return std::nullopt;
             if (answer == adopt_status::session_ended) {
                 throw error(
@@ -161,10 +162,21 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
             );
             return lease{std::make_shared<lease::implementation>(into.inner(), std::move(granted))};
         } catch (const error& failure) {
+            may_have_moved = may_have_moved || failure.outcome_is_unknown();
             // It may live with this session now, and nobody here knows.
-            if (failure.outcome_is_unknown()) within.keep_row();
+            if (may_have_moved) within.keep_row();
             // Asking again is harmless: it names the session the hold goes to.
-            if (!failure.is_transient() || attempt == attempts_max) throw;
+            if (failure.is_transient() && attempt < attempts_max) continue;
+            if (!may_have_moved || failure.outcome_is_unknown()) throw;
+            throw error(
+                failure.code(),
+                failure.what(),
+                {.sqlstate = failure.sqlstate(),
+                 .native_code = failure.native_code(),
+                 .server_message = failure.server_message(),
+                 .outcome_unknown = true,
+                 .is_passing = failure.is_transient()}
+            );
         }
     }
 }

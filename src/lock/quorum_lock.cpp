@@ -144,7 +144,8 @@ private:
     struct count_loss {
         implementation* of;
         void operator()() const {
-            if (--of->live_ < of->servers_->majority()) of->lost_.request_stop();
+            std::stop_source lost = of->lost_;  // whoever is told may destroy the lease
+            if (--of->live_ < of->servers_->majority()) lost.request_stop();
         }
     };
     using chain = std::stop_callback<count_loss>;
@@ -187,11 +188,14 @@ bool quorum_lease::held_locally() const noexcept {
 local_clock::time_point quorum_lease::deadline() const noexcept {
     return held_->deadline();
 }
+// Each of these may tell of a loss, and whoever is told may destroy the lease.
 bool quorum_lease::verify() {
-    return held_->verify();
+    const auto alive = held_;
+    return alive->verify();
 }
 release_outcome quorum_lease::release() {
-    return held_->release();
+    const auto alive = held_;
+    return alive->release();
 }
 
 // ------------------------------------------------------------------------------------- the lock

@@ -28,8 +28,9 @@ bool lockable_shared_mutex::try_lock_shared() {
 
 bool lockable_shared_mutex::keep(acquisition got) {
     if (!got) return false;
+    auto held = std::make_shared<lease>(*std::move(got));
     const std::lock_guard guard{held_mutex_};
-    held_ = std::make_shared<lease>(*std::move(got));
+    held.swap(held_);  // an older one goes when this is unlocked
     return true;
 }
 
@@ -40,7 +41,7 @@ void lockable_shared_mutex::unlock() noexcept {
         ending.swap(held_);
     }
     // Also where another thread is within with_lease().
-    if (ending) ending->inner()->release_quietly();
+    if (ending && ending->inner()) ending->inner()->release_quietly();
 }
 
 bool lockable_shared_mutex::held_locally() const {

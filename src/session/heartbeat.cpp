@@ -88,8 +88,7 @@ void session::implementation::beat() {
     try {
         connection& on = own_connection(time_for_a_heartbeat(settings_, deadline()));
         store& stores = inner().store_for(on);
-        if (std::lock_guard guard{mutex_}; must_ask_) notices_ = -1;  // any answer is news
-        auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
+        auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices_answered());
         if (answer.status == heartbeat_status::noticed) {
             {
                 // Before asking: a grant that is watched while the question is under way sets it
@@ -136,6 +135,13 @@ void session::implementation::beat() {
     tell(told.gone, false, loss_reason::none);
     tell_requests(told.asked);
     tell_losses();
+}
+
+// The notices that have been looked into; where there is something to ask, any answer is news.
+std::int64_t session::implementation::notices_answered() const {
+    constexpr std::int64_t none = -1;
+    const std::lock_guard guard{mutex_};
+    return must_ask_ ? none : notices_;
 }
 
 // What was freed by force, and what its holder was asked for.

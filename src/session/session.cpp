@@ -154,10 +154,14 @@ bool session::implementation::watch_alone(
 ) {
     {
         const std::lock_guard guard{mutex_};
+        const owner_id& owner = what->what().owner;
         const bool is_watched = std::any_of(grants_.begin(), grants_.end(), [&](const auto& each) {
-            return each.second->what().owner == what->what().owner;
+            return each.second->what().owner == owner;
         });
-        if (is_watched) return false;
+        const bool is_to_go = std::any_of(doubts_.begin(), doubts_.end(), [&](const doubt& each) {
+            return each.owner == owner || each.then == owner;
+        });
+        if (is_watched || is_to_go) return false;
         grants_.emplace(what.get(), what);  // before anybody else looks; watch() finds it there
     }
     watch(what, notices_when_sent);
@@ -170,20 +174,14 @@ void session::implementation::forget(const grant& what) {
 }
 
 void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
-    bool is_for_the_heartbeat = true;
     {
         const std::lock_guard guard{mutex_};
         was_ever_in_doubt_ = true;
         doubts_.push_back({name, owner, local_clock::now() + doubt_duration, kind});
         machine_->hurry(local_clock::now());
-        is_for_the_heartbeat = !is_settled_apart_;
     }
+    wake_all();
     inner().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
-    if (is_for_the_heartbeat) {
-        wake_all();
-    } else {
-        release_doubts_apart();
-    }
 }
 
 void session::implementation::settle_pending(
@@ -297,11 +295,16 @@ void session::implementation::keep_watch(std::stop_token stop) {
         nap next{};
         {
             const auto alive = weak_from_this().lock();
-            if (!alive) return;
+            if (!alive || is_over()) return;
             next = watch_step();
         }
         if (!stop.stop_requested()) sleep(next, stop);
     }
+}
+
+bool session::implementation::is_over() const {
+    const std::lock_guard guard{mutex_};
+    return has_ended_ && grants_.empty() && under_way_ == 0;
 }
 
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {
@@ -394,10 +397,6 @@ void session::implementation::end() noexcept {
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held);
     if (may_expire) end_in_database(may_remove && all_free);
-    {
-        const std::lock_guard guard{mutex_};
-        is_settled_apart_ = true;
-    }
     release_doubts_apart();
     if (is_over) stop_and_join(watch_thread_);
 }
@@ -420,7 +419,8 @@ session::~session() {
     if (inner_) inner_->end();
 }
 void session::end() noexcept {
-    inner_->end();
+    const auto alive = inner_;  // whoever is told may destroy the session
+    alive->end();
 }
 const session_id& session::id() const noexcept {
     return inner_->id();

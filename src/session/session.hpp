@@ -55,7 +55,8 @@ public:
     std::int64_t notices() const;
     // From here on the grant is told when it is lost. Loses it at once where the session is lost.
     void watch(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
-    // The same, but false where another grant of the same hold is watched: each would release it.
+    // The same, but false where another grant of the same hold is watched, or is still to be
+    // released: that would end this one.
     bool watch_alone(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
 
@@ -75,7 +76,8 @@ public:
 
     // An acquire or release under this owner id was sent and its answer lost. It may still be
     // waiting in the server and be granted later, so it is released again and again until it
-    // cannot.
+    // cannot. After end() there is nobody to do so: what lives with the session is free then, and a
+    // fixed term runs out.
     void settle_later(const key& name, const owner_id& owner, lock_kind kind = lock_kind::mutex);
 
     // One of these has the key, or had it: `moved` from the moment a transaction commits that is
@@ -116,7 +118,9 @@ private:
     void keep_watch(std::stop_token stop);
     nap heartbeat_step();
     nap watch_step();
+    bool is_over() const;  // and the watch has nothing to do any more
     void beat();
+    std::int64_t notices_answered() const;
     news what_is_new(store& stores, connection& on);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked);
     void settle_doubts();
@@ -147,9 +151,8 @@ private:
     std::int64_t notices_ = 0;
     bool must_ask_ = false;  // grants may have been lost by force since they were watched
     bool has_ended_ = false;
-    bool is_settled_apart_ = false;  // end() has done all it will
-    int tellers_ = 0;                // threads that are telling holders of losses just now
-    int under_way_ = 0;              // see the class
+    int tellers_ = 0;    // threads that are telling holders of losses just now
+    int under_way_ = 0;  // see the class
     std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
     std::vector<doubt> doubts_;
     bool was_ever_in_doubt_ = false;

@@ -1,5 +1,8 @@
 // What requests that lost their answers may have left behind, and how a session settles it.
 #include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
@@ -50,26 +53,6 @@ TEST_F(doubt_test, a_lost_session_settles_its_doubts_when_the_database_can_be_as
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
 }
 
-TEST_F(doubt_test, a_release_that_fails_after_its_session_has_ended_is_settled_at_once) {
-    std::atomic<bool> has_ended = false;
-    session mine{patient(), calm()};
-    auto held = mutex{mine, name_, {.hold_at_most = 24h}}.try_acquire();
-    ASSERT_TRUE(held);
-    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
-        if (statement != "release") return std::nullopt;
-        EXPECT_TRUE(eventually([&] { return has_ended.load(); }));
-        return fault::lost_on_the_way;
-    });
-    thread releasing{[&] { EXPECT_EQ(held->release(), release_outcome::unknown); }};
-    ASSERT_TRUE(stopped(held->lost(), 20s));
-    mine.end();
-    EXPECT_TRUE(model_.is_held(name_)) << "a fixed term outlives its session";
-    has_ended = true;
-    releasing.join();
-    EXPECT_FALSE(model_.is_held(name_));
-    plan_->heal();
-}
-
 TEST_F(doubt_test, a_doubt_that_waits_for_an_open_transaction_keeps_no_other_waiting) {
     session mine{faulty(), eager()};
     transaction tx = sound().begin();
@@ -86,6 +69,80 @@ TEST_F(doubt_test, a_doubt_that_waits_for_an_open_transaction_keeps_no_other_wai
     EXPECT_TRUE(model_.is_held(name_));
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
     tx.rollback();
+    plan_->heal();
+}
+
+// A parcel that is used twice: the release of the first lease would end the second one.
+TEST_F(doubt_test, what_is_still_being_released_is_not_adopted) {
+    session mine{patient(), calm()};
+    auto first = mutex{mine, name_}.try_acquire();
+    const detached_lease parcel = detach(std::move(*first));
+    auto held = adopt(mine, parcel);
+    ASSERT_TRUE(held);
+    plan_->fail_in_turn("release", {fault::hangs});
+    thread releasing{[&] { held->release(); }};
+    ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+    EXPECT_TRUE(model_.is_held(name_));
+    EXPECT_FALSE(adopt(mine, parcel));
+    plan_->let_go();
+    releasing.join();
+    EXPECT_FALSE(adopt(mine, parcel));
+}
+
+TEST_F(doubt_test, what_is_still_to_be_released_is_not_adopted) {
+    session mine{faulty(), calm()};
+    auto first = mutex{mine, name_}.try_acquire();
+    const detached_lease parcel = detach(std::move(*first));
+    auto held = adopt(mine, parcel);
+    ASSERT_TRUE(held);
+    plan_->fail_every("release", fault::lost_on_the_way);  // and the session's own tries
+    EXPECT_EQ(held->release(), release_outcome::unknown);
+    EXPECT_TRUE(model_.is_held(name_));
+    EXPECT_FALSE(adopt(mine, parcel));
+    plan_->heal();
+    EXPECT_TRUE(model_.wait_until_free(name_, 20s));
+}
+
+// It moved, and then nobody could be asked whether it is there.
+TEST_F(doubt_test, an_adoption_that_may_have_happened_says_so_and_can_be_repeated) {
+    session mine{faulty(), calm()}, other{sound(), calm("other")};
+    auto first = mutex{other, name_}.try_acquire();
+    const detached_lease parcel = detach(std::move(*first));
+    plan_->fail_every("standings", fault::refused);
+    const auto failure = thrown_by([&] { (void)adopt(mine, parcel); });
+    ASSERT_TRUE(failure);
+    EXPECT_TRUE(failure->outcome_is_unknown()) << failure->what();
+    plan_->heal();
+    auto held = adopt(mine, parcel);
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(held->verify());
+}
+
+// Who acquires meanwhile may have to be asked about once more, and not again and again.
+TEST_F(doubt_test, a_question_is_not_asked_for_as_long_as_others_acquire) {
+    std::atomic<int> heartbeats = 0;
+    session mine{patient(), calm()}, other{sound(), calm("other")};
+    auto first = mutex{other, "parcel"}.try_acquire();
+    const detached_lease parcel = detach(std::move(*first));
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement == "heartbeat") ++heartbeats;
+        const auto end = local_clock::now() + 500us;
+        while (local_clock::now() < end) std::this_thread::yield();
+        return std::nullopt;
+    });
+    constexpr int acquirers = 8, rounds = 60;
+    std::vector<thread> acquiring;
+    for (int number = 0; number < acquirers; ++number) {
+        acquiring.emplace_back([&, number] {
+            for (int round = 0; round < rounds; ++round) {
+                (void)mutex{mine, key{"k" + std::to_string(number)}}.try_acquire();
+            }
+        });
+    }
+    auto held = adopt(mine, parcel);
+    EXPECT_TRUE(held);
+    acquiring.clear();
+    EXPECT_LT(heartbeats, 20);
     plan_->heal();
 }
 

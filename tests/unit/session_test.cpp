@@ -341,6 +341,7 @@ TEST_F(session_test, ending_wakes_everybody_who_waits) {
     auto permit = semaphore{other, "permits", 1}.try_acquire();
     ASSERT_TRUE(held && of_set && permit);
     std::atomic<int> told = 0;
+    std::stop_source cancel;  // only after a failure
     const auto wait = [&](auto acquire) {
         const auto failure = thrown_by([&] { (void)acquire(); });
         if (failure && failure->code() == errc::session_lost) ++told;
@@ -349,12 +350,16 @@ TEST_F(session_test, ending_wakes_everybody_who_waits) {
     std::vector<thread> waiting;
     waiting.emplace_back([&] {
         wait([&] {
-            return mutex{mine, "queue", {.poll_min = seldom, .poll_max = seldom}}.acquire();
+            return mutex{mine, "queue", {.poll_min = seldom, .poll_max = seldom}}.acquire(
+                cancel.get_token()
+            );
         });
     });
     waiting.emplace_back([&] {
         wait([&] {
-            return multi_lock{mine, {"set"}, {.poll_min = seldom, .poll_max = seldom}}.acquire();
+            return multi_lock{mine, {"set"}, {.poll_min = seldom, .poll_max = seldom}}.acquire(
+                cancel.get_token()
+            );
         });
     });
     waiting.emplace_back([&] {
@@ -366,6 +371,7 @@ TEST_F(session_test, ending_wakes_everybody_who_waits) {
     EXPECT_TRUE(eventually([&] { return events_->count(event_kind::refused) >= 3; }));
     mine.end();
     EXPECT_TRUE(eventually([&] { return told == 3; })) << told << " of 3";
+    cancel.request_stop();
 }
 
 // A hold whose session row is missing counts as alive, so the row must stay where a hold may.
