@@ -24,10 +24,10 @@
 // The value is a secret as the owner id in it is: whoever has it can take the hold.
 //
 // Threads: safe. Errors: lease_lost where there is nothing to detach any more; invalid_argument for
-// one level of several of a recursive hold, a bad term, a key that is no mutex, or a text that is
-// none; session_lost where the adopting session has ended. An error whose outcome_is_unknown():
-// detach_for gives the hold up (it is released in the background); adopt may have moved it, and is
-// to be called again.
+// one level of several of a recursive hold, a bad term, a key that is no mutex, a text that is
+// none, or a hold that lives with the adopting session; session_lost where that has ended. An error
+// whose outcome_is_unknown(): detach_for gives the hold up (it is released in the background);
+// adopt may have moved it, and is to be called again.
 // After etcd's ResumeElection and Redlock's random value that travels.
 #include <chrono>
 #include <optional>
@@ -65,9 +65,10 @@ detached_lease detach(lease&& held);
 // this process. One round trip.
 detached_lease detach_for(lease&& held, std::chrono::microseconds term);
 
-// Moves the hold into this session; nothing where it has gone, or somebody else adopted it, or a
-// lease of this session has it already, or is still being released. Repeating it after an error is
-// harmless. Two round trips.
+// Moves the hold into this session, which is another than the one it was detached in: to take back
+// what was given away, open one, and the value is worthless for whoever else has it. Nothing where
+// the hold has gone, or somebody else adopted it, or a lease of this session has it already, or is
+// still being released. Repeating it after an error is harmless. Two round trips.
 std::optional<lease> adopt(session& into, const detached_lease& what);
 
 }  // namespace leasehold

@@ -71,7 +71,8 @@ public:
     lease(lease&&) noexcept;
     lease& operator=(lease&&) noexcept;
     // Releases; never throws. Where the database does not answer it tries three times, each within
-    // acquire_timeout and statement_timeout, and the session goes on later. Commit what proved this
+    // acquire_timeout and statement_timeout, and the session goes on later; where that has ended, a
+    // fixed term runs out. Commit what proved this
     // lease first: a release waits for a transaction that holds the proof.
     ~lease();
 

@@ -107,6 +107,7 @@ private:
     }
 
     fencing_token finish(connection& on, holder_store& holders, fencing_token phase) {
+        const auto patience_end = local_clock::now() + std::chrono::seconds{1};
         for (int attempt = 1; attempt <= release_attempts_max; ++attempt) {
             try {
                 holders.release_owner(on, wish_.name, owner_);
@@ -114,6 +115,7 @@ private:
                 return phase;
             } catch (const error& failure) {
                 if (!failure.is_transient() || failure.connection_is_lost()) break;
+                if (local_clock::now() >= patience_end) break;
             }
         }
         // It has passed, whatever becomes of its row: that is not counted any more, and the session

@@ -55,19 +55,34 @@ void require_detachable(const lease& held) {
     );
 }
 
+// The row would be left as it is, and the value as good as before for whoever has it.
+void require_from_elsewhere(const session::implementation& within, const detached_lease& what) {
+    if (what.session != within.id()) return;
+    throw error(
+        errc::invalid_argument,
+        "the hold of '" + what.key.name() +
+            "' was detached in this very session and lives with it: adopt it in another one, which "
+            "makes the value worthless for everybody else"
+    );
+}
+
+adopt_status ask_to_adopt(session::implementation& within, const adoption& wanted) {
+    return within.inner().use([&](connection& on, store& stores) {
+        return stores.custody->adopt(on, wanted);
+    });
+}
+
 // Of a hold that was adopted a moment ago, and is watched. Where it lived with this session before,
-// a lease of it may have been released since.
-bool is_there_still(session::implementation& within, const std::shared_ptr<grant>& adopted) {
+// a lease of it may have been released since, or detached and adopted elsewhere.
+bool is_there_still(session::implementation& within, const adoption& wanted, const grant& adopted) {
     bool is_there = false;
     try {
-        is_there = within.inner().use([&](connection& on, store& stores) {
-            return stores.locks->standings(on, {adopted->what()}).at(0) != standing::gone;
-        });
+        is_there = ask_to_adopt(within, wanted) == adopt_status::adopted;
     } catch (const error&) {
-        within.forget(*adopted);
+        within.forget(adopted);
         throw;
     }
-    if (!is_there) within.forget(*adopted);
+    if (!is_there) within.forget(adopted);
     return is_there;
 }
 
@@ -135,18 +150,17 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
 
 std::optional<lease> adopt(session& into, const detached_lease& what) {
     auto& within = *into.inner();
+    require_from_elsewhere(within, what);
     const session::implementation::under_way sending{within};
     const adoption wanted{
         {what.key, what.owner, what.token}, what.session, within.id(), within.node_info()};
     constexpr int attempts_max = 3;
     bool may_have_moved = false;
     for (int attempt = 1;; ++attempt) {
-        within.require_live();
         try {
-            const auto answer = within.inner().use([&](connection& on, store& stores) {
-                return stores.custody->adopt(on, wanted);
-            });
-            may_have_moved = answer == adopt_status::adopted;
+            within.require_live();
+            const auto answer = ask_to_adopt(within, wanted);
+            may_have_moved = may_have_moved || answer == adopt_status::adopted;
             if (answer == adopt_status::gone) return std::nullopt;
             if (answer == adopt_status::session_ended) {
                 throw error(
@@ -157,7 +171,7 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
             // Asks, with a heartbeat at once: requests to let go stay with a hold that moves.
             constexpr std::int64_t not_known = -1;
             if (!within.watch_alone(granted, not_known)) return std::nullopt;
-            if (!is_there_still(within, granted)) return std::nullopt;
+            if (!is_there_still(within, wanted, *granted)) return std::nullopt;
             within.inner().tell({event_kind::granted, what.key.name(), what.token.number, "adopted"}
             );
             return lease{std::make_shared<lease::implementation>(into.inner(), std::move(granted))};

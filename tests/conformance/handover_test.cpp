@@ -89,6 +89,21 @@ TEST_F(handover_suite, of_two_adopters_the_second_gets_nothing) {
     EXPECT_TRUE(mine->held_locally());
 }
 
+// Taken back into the session it lives with, the value would stay good for others, who could then
+// take the hold from under the new lease.
+TEST_F(handover_suite, what_was_given_away_is_taken_back_by_another_session_only) {
+    session one{first_, calm("one")}, again{first_, calm("again")}, two{second_, calm("two")};
+    const key name = fresh("k");
+    const detached_lease parcel = detach(*mutex{one, name}.try_acquire());
+    const auto refused = thrown_by([&] { (void)adopt(one, parcel); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code(), errc::invalid_argument);
+    auto back = adopt(again, parcel);
+    ASSERT_TRUE(back);
+    EXPECT_FALSE(adopt(two, parcel));
+    EXPECT_TRUE(back->verify());
+}
+
 TEST_F(handover_suite, an_adoption_whose_answer_was_lost_is_repeated) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     auto held = mutex{one, fresh("k")}.try_acquire();

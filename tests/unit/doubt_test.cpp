@@ -74,8 +74,8 @@ TEST_F(doubt_test, a_doubt_that_waits_for_an_open_transaction_keeps_no_other_wai
 
 // A parcel that is used twice: the release of the first lease would end the second one.
 TEST_F(doubt_test, what_is_still_being_released_is_not_adopted) {
-    session mine{patient(), calm()};
-    auto first = mutex{mine, name_}.try_acquire();
+    session mine{patient(), calm()}, other{sound(), calm("other")};
+    auto first = mutex{other, name_}.try_acquire();
     const detached_lease parcel = detach(std::move(*first));
     auto held = adopt(mine, parcel);
     ASSERT_TRUE(held);
@@ -90,8 +90,8 @@ TEST_F(doubt_test, what_is_still_being_released_is_not_adopted) {
 }
 
 TEST_F(doubt_test, what_is_still_to_be_released_is_not_adopted) {
-    session mine{faulty(), calm()};
-    auto first = mutex{mine, name_}.try_acquire();
+    session mine{faulty(), calm()}, other{sound(), calm("other")};
+    auto first = mutex{other, name_}.try_acquire();
     const detached_lease parcel = detach(std::move(*first));
     auto held = adopt(mine, parcel);
     ASSERT_TRUE(held);
@@ -105,10 +105,14 @@ TEST_F(doubt_test, what_is_still_to_be_released_is_not_adopted) {
 
 // It moved, and then nobody could be asked whether it is there.
 TEST_F(doubt_test, an_adoption_that_may_have_happened_says_so_and_can_be_repeated) {
+    std::atomic<bool> has_moved = false;
     session mine{faulty(), calm()}, other{sound(), calm("other")};
     auto first = mutex{other, name_}.try_acquire();
     const detached_lease parcel = detach(std::move(*first));
-    plan_->fail_every("standings", fault::refused);
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement == "adopt" && has_moved.exchange(true)) return fault::lost_before_sending;
+        return std::nullopt;
+    });
     const auto failure = thrown_by([&] { (void)adopt(mine, parcel); });
     ASSERT_TRUE(failure);
     EXPECT_TRUE(failure->outcome_is_unknown()) << failure->what();

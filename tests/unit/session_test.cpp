@@ -364,8 +364,8 @@ TEST_F(session_test, ending_wakes_everybody_who_waits) {
     });
     waiting.emplace_back([&] {
         wait([&] {
-            return semaphore{mine, "permits", 1, {.poll_min = seldom, .poll_max = seldom}}.acquire(
-            );
+            semaphore permits{mine, "permits", 1, {.poll_min = seldom, .poll_max = seldom}};
+            return permits.acquire(1, cancel.get_token());
         });
     });
     EXPECT_TRUE(eventually([&] { return events_->count(event_kind::refused) >= 3; }));
