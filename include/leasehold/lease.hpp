@@ -72,8 +72,8 @@ public:
     lease& operator=(lease&&) noexcept;
     // Releases; never throws. Where the database does not answer it tries three times, each within
     // acquire_timeout and statement_timeout, and the session goes on later; where that has ended, a
-    // fixed term runs out. Commit what proved this
-    // lease first: a release waits for a transaction that holds the proof.
+    // fixed term runs out. Commit what proved this lease first: a release waits for a transaction
+    // that holds the proof.
     ~lease();
 
     const leasehold::key& key() const noexcept;
