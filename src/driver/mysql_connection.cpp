@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/mysql_exchange.hpp"
+#include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
 #include "leasehold/error.hpp"
 
@@ -76,9 +77,10 @@ owned_connection::~owned_connection() {
 }
 
 void owned_connection::set_up(const address& to) {
-    const result said = run("SELECT VERSION(), @@GLOBAL.innodb_rollback_on_timeout");
-    server_ = server_from(said.rows.at(0).text(0));
-    rolls_back_on_timeout_ = said.rows.at(0).integer(1) != 0;
+    const result said = run(first_question);
+    const row& first = said.rows.at(0);
+    server_ = server_from(first.text(0));
+    rolls_back_on_timeout_ = first.integer(1) != 0;
     place_ = title_of(server_.engine) + " at " + place_of(to);
     const bool is_mariadb = server_.engine == engine::mariadb;
     if (server_.version < (is_mariadb ? 100600 : 80001)) {
@@ -87,15 +89,25 @@ void owned_connection::set_up(const address& to) {
             place_ + " is too old (" + server_.version_text +
                 "): leasehold needs MySQL 8.0.1 or MariaDB 10.6"};
     }
+    if (first.integer(2) < max_allowed_packet_min) {
+        throw error{
+            errc::unsupported,
+            place_ + " takes no statement longer than " + std::to_string(first.integer(2)) +
+                " bytes: set its max_allowed_packet to " + std::to_string(max_allowed_packet_min) +
+                " or more"};
+    }
     if (to.tls == tls_mode::required) require_tls();
+    // ROLLBACK because the server's init_connect may have left a transaction open.
+    //
     // SET NAMES although Connector/C++ has asked for utf8mb4: libmariadb then names MariaDB's
     // default collation to MySQL too, and ordinary literals would not compare with ours there
     // (error 1267).
+    const std::string settings = pinned_settings(server_.engine, first);
     run(
-        {"SET NAMES utf8mb4",
+        {"ROLLBACK AND NO CHAIN NO RELEASE",
+         "SET NAMES utf8mb4",
          "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-         "SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = "
-         "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+         settings,
          limits_text(limits_)}
     );
 }

@@ -9,6 +9,7 @@
 
 #include "driver/postgres_errors.hpp"
 #include "driver/postgres_server.hpp"
+#include "driver/postgres_settings.hpp"
 #include "driver/postgres_values.hpp"
 
 namespace leasehold::postgres {
@@ -80,27 +81,20 @@ void owned_connection::note(const PGresult* notice) {
 }
 
 void owned_connection::set_up(local_clock::time_point until) {
-    // Every connection has a process of its own, whose number the server names when it starts. A
-    // pooler cannot pass it on, so another number in our first answer proves one, whatever start-up
-    // options it took or swallowed. Then all settings are local to this one statement, so that no
-    // trace is left in a session that belongs to others.
-    constexpr const char* sql =
-        "WITH session AS MATERIALIZED (SELECT pg_backend_pid() <> $1::int AS is_shared)"
-        " SELECT is_shared,"
-        " set_config('default_transaction_isolation', 'read committed', is_shared),"
-        " set_config('statement_timeout', $2, is_shared),"
-        " set_config('lock_timeout', $2, is_shared),"
-        " CASE WHEN $3::int = 1"
-        " AND current_setting('client_connection_check_interval', true) IS NOT NULL"
-        " THEN set_config('client_connection_check_interval', '1000', is_shared) END IS NOT NULL"
-        " FROM session";
+    static const std::string sql = set_up_text();
     for (;;) {
         const parameters values{
             PQbackendPID(handle_.get()), server_bound(server_limit_), checks_client_ ? 1 : 0};
         const bound_parameters bound{values};
-        const std::array batch{message{message_kind::query, "", sql, &bound}};
+        const std::array batch{message{message_kind::query, "", sql.c_str(), &bound}};
         const reply answer = exchange(handle_.get(), batch, until);
         const PGresult* failure = answer.failure();
+        // A role's statement_timeout that leaves no time for this: the next try is faster, because
+        // the server has read its catalogue by then.
+        if (answer.end == exchange_end::answered && failure != nullptr &&
+            sqlstate_of(failure) == "57014" && local_clock::now() < until) {
+            continue;
+        }
         // Where the server's platform cannot watch its clients, it refuses to be asked to.
         if (answer.end == exchange_end::answered && failure != nullptr && checks_client_) {
             checks_client_ = false;
@@ -275,15 +269,15 @@ result owned_connection::execute_unnamed(const std::string& sql, const bound_par
 result owned_connection::execute_wrapped(const std::string& sql, const bound_parameters& bound) {
     const parameters bounds{server_bound(limit_)};
     const bound_parameters bound_limits{bounds};
-    const char* limits =
-        checks_client_
-            ? "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, "
-              "true), set_config('client_connection_check_interval', '1000', true)"
-            : "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, "
-              "true)";
+    static const std::string always =
+        "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)" +
+        pinned_columns("true");
+    static const std::string with_check =
+        always + ", set_config('client_connection_check_interval', '1000', true)";
+    const std::string& limits = checks_client_ ? with_check : always;
     const std::array batch{
         message{message_kind::query, "", "BEGIN ISOLATION LEVEL READ COMMITTED"},
-        message{message_kind::query, "", limits, &bound_limits},
+        message{message_kind::query, "", limits.c_str(), &bound_limits},
         message{message_kind::query, "", sql.c_str(), &bound},
         message{message_kind::query, "", "COMMIT"}};
     const reply answer = run(batch);
@@ -316,7 +310,7 @@ std::string owned_connection::begin_text() const {
     const std::string bound = server_bound(limit_);
     text += "; SET LOCAL statement_timeout = " + bound + "; SET LOCAL lock_timeout = " + bound;
     if (checks_client_) text += "; SET LOCAL client_connection_check_interval = 1000";
-    return text;
+    return text + pinned_statements();
 }
 
 void owned_connection::begin() {

@@ -1,0 +1,51 @@
+#include "driver/mysql_settings.hpp"
+
+#include <algorithm>
+
+namespace leasehold::mysql {
+namespace {
+
+// The whole lists of MariaDB 10.11 and MySQL 9.7 were gone through; tests/fault/settings_test.cpp
+// has a row for each setting that can be hostile, these and those that need no word. DEFAULT would
+// be the global value, which is what has to be kept out, so each value is written out.
+//
+// completion_type: a COMMIT would begin the next transaction, in which later grants stay
+//     uncommitted, or close the connection
+// sql_select_limit: lists, and the migrations' look, would end after so many rows
+// sql_safe_updates, max_join_size, sql_big_selects: statements are refused by their estimated cost;
+//     max_join_size sets sql_big_selects, so it comes first
+// max_sort_length: values that differ further behind are sorted as equals
+// unique_checks, foreign_key_checks: with both off MariaDB fills an empty table under a lock on all
+//     of it, without undo
+constexpr std::string_view pinned_on_both =
+    "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00', sql_mode = "
+    "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
+    "sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615, "
+    "sql_big_selects = 1, sql_safe_updates = 0, max_sort_length = 1024, unique_checks = 1, "
+    "foreign_key_checks = 1";
+
+// Where a recursive query ends too early MariaDB keeps quiet about it, and MySQL fails.
+// sql_if_exists: CREATE TABLE IF NOT EXISTS fails where the table is there
+constexpr std::string_view pinned_on_mariadb =
+    ", check_constraint_checks = 1, max_recursive_iterations = 1000000, sql_if_exists = 0";
+// Without derived_merge MySQL looks through its whole catalogue for one table's columns (12 s).
+constexpr std::string_view pinned_on_mysql =
+    ", cte_max_recursion_depth = 1000000, optimizer_switch = 'derived_merge=on'";
+
+// A pooled connection, and a session's heartbeat, rest between two calls. A server that wants its
+// connections back sooner would cut each of them each time.
+constexpr std::int64_t wait_timeout_min_s = 3600;
+
+}  // namespace
+
+std::string pinned_settings(engine which, const row& first) {
+    std::string text{pinned_on_both};
+    text += which == engine::mariadb ? pinned_on_mariadb : pinned_on_mysql;
+    const std::int64_t wait_timeout_s = std::max(first.integer(3), wait_timeout_min_s);
+    text += ", wait_timeout = " + std::to_string(wait_timeout_s);
+    // Only where init_connect has set it: `secure_timestamp` of MariaDB forbids to name it at all.
+    if (first.integer(4) != 0) text += ", timestamp = DEFAULT";
+    return text;
+}
+
+}  // namespace leasehold::mysql

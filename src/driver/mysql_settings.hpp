@@ -1,0 +1,25 @@
+#pragma once
+// Private to the MySQL driver: what is set in a session of our own, and what is asked of a server
+// before that.
+#include <string>
+#include <string_view>
+
+#include "leasehold/connection.hpp"
+
+namespace leasehold::mysql {
+
+// A first question that every server answers, whatever its global settings: version,
+// innodb_rollback_on_timeout, max_allowed_packet, wait_timeout, and whether `timestamp` is set.
+// The LIMIT is heeded before sql_select_limit, which may be 0.
+inline constexpr std::string_view first_question =
+    "SELECT VERSION(), @@GLOBAL.innodb_rollback_on_timeout, @@max_allowed_packet, @@wait_timeout,"
+    " ABS(UNIX_TIMESTAMP(SYSDATE(6)) - @@timestamp) > 2 LIMIT 1";
+
+// Below this statements of ours are cut off or refused. It cannot be raised in a session.
+inline constexpr std::int64_t max_allowed_packet_min = 64 * 1024;
+
+// What a session of our own has to be told so that no global setting and no init_connect bends a
+// statement, in words that any user may say: one SET. `first`: the answer to first_question.
+std::string pinned_settings(engine which, const row& first);
+
+}  // namespace leasehold::mysql

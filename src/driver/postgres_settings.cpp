@@ -1,0 +1,81 @@
+#include "driver/postgres_settings.hpp"
+
+#include <array>
+
+namespace leasehold::postgres {
+namespace {
+
+struct setting {
+    std::string_view name;
+    std::string_view value;
+};
+
+// All that a user, a role or a database can set in PostgreSQL 15 was gone through;
+// tests/fault/settings_test.cpp has a row for each that can be hostile. Not here is what our
+// statements do not depend on (search_path but for names without a schema, DateStyle, TimeZone,
+// bytea_output, how plans are made), what they say themselves (synchronous_commit, isolation), and
+// what is refused in words of its own (default_transaction_read_only, row_security).
+//
+// client_min_messages: "cancelled the wait for the standby" is a WARNING, and all that tells a
+//     commit which a fail-over may undo from one it may not
+// extra_float_digits: real numbers would be rounded
+// standard_conforming_strings: a backslash in a literal would mean something else
+// jit: compiling takes longer than any statement of ours runs
+// plan_cache_mode: with custom plans only each statement would be planned each time
+constexpr std::array pinned{
+    setting{"client_min_messages", "notice"},
+    setting{"extra_float_digits", "1"},
+    setting{"standard_conforming_strings", "on"},
+    setting{"jit", "off"},
+    setting{"plan_cache_mode", "auto"},
+};
+
+std::string in_quotes(std::string_view plain) {
+    return "'" + std::string{plain} + "'";
+}
+
+// Servers that do not know the name have no such limit. Values come with a unit, "90s", as those of
+// intervals do.
+std::string raised_column(std::string_view name, const std::string& least_ms) {
+    const std::string quoted = in_quotes(name);
+    return ", CASE WHEN NOT is_shared AND current_setting(" + quoted +
+           ", true)::interval BETWEEN '1 us' AND (" + least_ms +
+           " || ' ms')::interval THEN set_config(" + quoted + ", " + least_ms + ", false) END";
+}
+
+}  // namespace
+
+std::string pinned_columns(std::string_view is_local) {
+    std::string text;
+    for (const setting& each : pinned) {
+        text += ", set_config(" + in_quotes(each.name) + ", " + in_quotes(each.value) + ", " +
+                std::string{is_local} + ")";
+    }
+    return text;
+}
+
+std::string pinned_statements() {
+    std::string text;
+    for (const setting& each : pinned) {
+        text += "; SET LOCAL " + std::string{each.name} + " = " + in_quotes(each.value);
+    }
+    return text;
+}
+
+std::string set_up_text() {
+    return "WITH session AS MATERIALIZED (SELECT pg_backend_pid() <> $1::int AS is_shared)"
+           " SELECT is_shared,"
+           " set_config('default_transaction_isolation', 'read committed', is_shared),"
+           " set_config('statement_timeout', $2, is_shared),"
+           " set_config('lock_timeout', $2, is_shared),"
+           " CASE WHEN $3::int = 1"
+           " AND current_setting('client_connection_check_interval', true) IS NOT NULL"
+           " THEN set_config('client_connection_check_interval', '1000', is_shared) END"
+           " IS NOT NULL" +
+           pinned_columns("is_shared") +
+           raised_column("idle_in_transaction_session_timeout", "$2") +
+           raised_column("transaction_timeout", "$2") +
+           raised_column("idle_session_timeout", "'3600000'") + " FROM session";
+}
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,27 @@
+#pragma once
+// Private to the PostgreSQL driver: what is set in a session of our own, or for one transaction in
+// a session that a pooler shares, so that no value of a role, a database or the server bends a
+// statement.
+#include <string>
+#include <string_view>
+
+namespace leasehold::postgres {
+
+// The first statement of a connection. $1 the process that libpq was told of, $2 the bound of a
+// statement in milliseconds, as text, $3 whether the server shall watch its client (1 or 0).
+//
+// Every connection has a process of its own, whose number the server names when it starts. A pooler
+// cannot pass it on, so another number in our first answer proves one, whatever start-up options it
+// took or swallowed. Then all settings are local to this one statement, so that no trace is left in
+// a session that belongs to others. In one of our own the server's limits on idle and on long
+// transactions are raised to $2, and on idle sessions to an hour; longer ones and none stay.
+//
+// Answers whether the session is shared, and, fifth, whether the server watches its client.
+std::string set_up_text();
+
+// The settings that are the same everywhere, for one transaction alone: columns of a SELECT, which
+// begin with a comma, and statements, which begin with a semicolon.
+std::string pinned_columns(std::string_view is_local);
+std::string pinned_statements();
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,230 @@
+// No setting of a server, a database or a role bends a statement of the library: the core of what
+// it promises, under each that could, one after the other.
+//
+// On MySQL and MariaDB they are global, and restored whatever happens: nothing else may use the
+// server meanwhile.
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "fault/hostile_place.hpp"
+#include "support/calm.hpp"
+#include "support/eventually.hpp"
+#include "support/required.hpp"
+#include "support/thread.hpp"
+
+namespace leasehold::testing {
+
+using namespace std::chrono_literals;
+
+void PrintTo(const hostile_setting& each, std::ostream* out) {
+    *out << each.name;
+}
+
+namespace {
+
+hostile_place& place() {
+    static const std::unique_ptr<hostile_place> made = make_hostile_place();
+    return *made;
+}
+
+class settings_suite : public ::testing::TestWithParam<hostile_setting> {
+protected:
+    ~settings_suite() override { place().restore(); }
+
+    static void set() {
+        try {
+            place().set(GetParam());
+        } catch (const error& failure) {
+            throw std::runtime_error(failure.what() + (": " + failure.server_message()));
+        }
+    }
+    static mutex_settings keen() {
+        mutex_settings settings;
+        settings.poll_min = 1ms;
+        settings.poll_max = 20ms;
+        return settings;
+    }
+    static session_settings lively(const char* name) {
+        session_settings settings = calm(name);
+        settings.heartbeat_every = 50ms;
+        return settings;
+    }
+    void run(const std::string& sql, const parameters& values = {}) const {
+        transaction tx = one_.begin();
+        tx.execute(sql, values);
+        tx.commit();
+    }
+    void expire(const session& dead) const {
+        run("UPDATE " + prefix_ + "session SET expires_at = " +
+                place().two_hours_before("expires_at") + " WHERE id = " + place().first_parameter(),
+            {blob{dead.id().bytes()}});
+    }
+
+    void one_holds_it_and_another_does_not();
+    void the_dead_are_succeeded();
+    void a_release_hands_over();
+    void permits_are_counted();
+    void what_is_lost_is_told_and_nothing_else();
+    void lists_are_whole();
+    void rows_are_claimed();
+
+    const std::string prefix_ = fresh_prefix();
+    database one_ = place().open(prefix_), two_ = place().open(prefix_);
+};
+
+void settings_suite::one_holds_it_and_another_does_not() {
+    session one{one_, calm("one")}, two{two_, calm("two")};
+    auto held = mutex{one, "a"}.try_acquire();
+    ASSERT_TRUE(held);
+    EXPECT_FALSE((mutex{two, "a"}.try_acquire()));
+    {
+        transaction tx = one_.begin();
+        held->verify_in(tx);
+        tx.commit();
+    }
+    EXPECT_TRUE(held->verify());
+    const auto seen = describe(two_, "a");
+    ASSERT_TRUE(seen) << "what was granted is committed";
+    EXPECT_EQ(seen->token, held->token());
+    EXPECT_EQ(held->release(), release_outcome::released);
+    auto next = mutex{two, "a"}.try_acquire();
+    ASSERT_TRUE(next);
+    EXPECT_GT(next->token(), held->token());
+}
+
+void settings_suite::the_dead_are_succeeded() {
+    session dead{one_, calm("dead")}, heir{two_, calm("heir")};
+    auto lost = mutex{dead, "b"}.try_acquire();
+    ASSERT_TRUE(lost);
+    EXPECT_FALSE((mutex{heir, "b"}.try_acquire()));
+    expire(dead);
+    auto taken = mutex{heir, "b"}.try_acquire();
+    ASSERT_TRUE(taken);
+    EXPECT_GT(taken->token(), lost->token());
+}
+
+void settings_suite::a_release_hands_over() {
+    session one{one_, calm("one")}, two{two_, calm("two")};
+    auto held = mutex{one, "c"}.try_acquire();
+    ASSERT_TRUE(held);
+    std::int64_t token = 0;
+    {
+        const thread waiting{[&] {
+            auto got = mutex{two, "c", keen()}.acquire_for(30s);
+            if (got) token = got->token().number;
+        }};
+        EXPECT_TRUE(eventually([&] {
+            const auto seen = describe(one_, "c");
+            return seen && seen->waiters == 1;
+        }));
+        EXPECT_EQ(held->release(), release_outcome::released);
+    }
+    EXPECT_EQ(token, held->token().number + 1);
+}
+
+void settings_suite::permits_are_counted() {
+    session one{one_, calm("one")}, two{two_, calm("two")};
+    semaphore ours{one, "d", 2}, theirs{two, "d", 2};
+    auto first = ours.try_acquire(), second = theirs.try_acquire();
+    EXPECT_TRUE(first && second);
+    EXPECT_FALSE(ours.try_acquire());
+    EXPECT_EQ(second->release(), release_outcome::released);
+    EXPECT_TRUE(ours.try_acquire());
+}
+
+// A hold that is not among the rows of an answer counts as lost.
+void settings_suite::what_is_lost_is_told_and_nothing_else() {
+    session one{one_, lively("one")};
+    std::vector<acquisition> held;
+    for (const char* each : {"e1", "e2", "e3"}) held.push_back(mutex{one, each}.try_acquire());
+    EXPECT_TRUE(force_release(two_, "e2"));
+    EXPECT_TRUE(stopped(held[1]->lost(), 20s));
+    EXPECT_TRUE(held[0]->held_locally() && held[2]->held_locally());
+    EXPECT_TRUE(one.is_live());
+}
+
+void settings_suite::lists_are_whole() {
+    session one{one_, calm("one")};
+    std::vector<acquisition> held;
+    for (const char* each : {"f1", "f2", "f3", "f4"})
+        held.push_back(mutex{one, each}.try_acquire());
+    EXPECT_EQ(list_locks(two_, "f").size(), 4U);
+    EXPECT_GE(list_sessions(two_).size(), 1U);
+}
+
+void settings_suite::rows_are_claimed() {
+    const std::string table = prefix_ + "seat";
+    run("CREATE TABLE " + table + " (id " + place().bytes_type() +
+        " NOT NULL PRIMARY KEY, status VARCHAR(8) NOT NULL, version BIGINT NOT NULL)" +
+        place().end_of_table());
+    for (const char* each : {"\\x61", "b'\"", "c", "\xff", "e"}) {
+        run("INSERT INTO " + table + " (id, status, version) VALUES (" + place().first_parameter() +
+                ", 'free', 1)",
+            {blob{each}});
+    }
+    versioned_mapping seats;
+    seats.table = {table};
+    seats.key = {"id"};
+    seats.version = "version";
+    seats.state = {"status", "free", "sold"};
+    seats.order = {"id"};
+    const versioned_claim claims{seats};
+    transaction tx = one_.begin();
+    EXPECT_TRUE(claims.try_claim(tx, {blob{"\\x61"}}));
+    EXPECT_EQ(claims.try_claim_some(tx, 9).size(), 4U);
+    const auto real = tx.execute("SELECT " + place().one_third()).rows.at(0).at(0).real();
+    EXPECT_EQ(real, 1.0 / 3.0);
+    tx.commit();
+    run("DROP TABLE " + table);
+}
+
+TEST_P(settings_suite, the_core_holds) {
+    set();
+    migrate(one_);
+    one_holds_it_and_another_does_not();
+    the_dead_are_succeeded();
+    a_release_hands_over();
+    permits_are_counted();
+    what_is_lost_is_told_and_nothing_else();
+    lists_are_whole();
+    rows_are_claimed();
+    if (!GetParam().question.empty()) {
+        transaction tx = two_.begin();
+        const value found = tx.execute(GetParam().question).rows.at(0).at(0);
+        const auto* number = std::get_if<std::int64_t>(&found.held());
+        EXPECT_EQ(number ? std::to_string(*number) : found.text(), GetParam().answer);
+    }
+    migrate_down(one_, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    hostile,
+    settings_suite,
+    ::testing::ValuesIn(hostile_settings()),
+    [](const auto& each) { return each.param.name; }
+);
+
+class refused_settings_suite : public settings_suite {};
+
+TEST_P(refused_settings_suite, by_name) {
+    set();
+    try {
+        migrate(one_);
+        FAIL() << "it was not refused";
+    } catch (const error& failure) {
+        EXPECT_NE(std::string{failure.what()}.find(GetParam().answer), std::string::npos)
+            << failure.what();
+        EXPECT_FALSE(failure.is_transient());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    hostile,
+    refused_settings_suite,
+    ::testing::ValuesIn(refused_settings()),
+    [](const auto& each) { return each.param.name; }
+);
+
+}  // namespace
+}  // namespace leasehold::testing
