@@ -25,6 +25,12 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     }
 }
 
+// Each of the values below `on` answers before a synchronous standby has flushed the commit;
+// without such a standby `on` is `local`. remote_apply waits for more and stays.
+constexpr std::string_view durable =
+    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
+    " THEN set_config('synchronous_commit', 'on', true) END";
+
 }  // namespace
 
 void require_valid(const table_names& names) {
@@ -50,6 +56,7 @@ std::string fill_in(std::string_view text, const table_names& names) {
     std::string filled{text};
     replace_all(filled, "{prefix}", qualified);
     replace_all(filled, "{bare}", names.prefix);
+    replace_all(filled, "{durable}", durable);
     return filled;
 }
 

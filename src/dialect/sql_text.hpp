@@ -1,8 +1,10 @@
 #pragma once
-// Statement texts are written with {prefix} and {bare} and filled in once, when a store is made.
+// Statement texts are written with these words and filled in once, when a store is made.
 //
 // {prefix}lock  → the table's name as statements use it: "ops".leasehold_lock
 // {bare}lock    → the same without a schema, for the names of indexes and constraints
+// {durable}      → PostgreSQL: a column of RETURNING by which this commit waits for the disk and
+//                  for what synchronous_standby_names asks for, whatever synchronous_commit says
 #include <string>
 #include <string_view>
 #include <vector>

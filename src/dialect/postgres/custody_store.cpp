@@ -78,8 +78,7 @@ UPDATE {prefix}lock AS l
    SET session_id = NULL, expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
   FROM locked
  WHERE l.lock_key = locked.lock_key AND l.owner = $2 AND l.fence = locked.fence
-RETURNING l.fence, CASE current_setting('synchronous_commit')
-    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+RETURNING l.fence, {durable})sql";
 
 // $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info.
 //
@@ -111,8 +110,7 @@ WITH me AS MATERIALIZED (
       FROM reached
      WHERE l.lock_key = reached.lock_key AND l.owner = $2 AND l.fence = reached.fence
        AND (l.expires_at IS NULL OR l.expires_at > reached.instant)
-    RETURNING l.fence, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING l.fence, {durable}
 )
 SELECT (SELECT count(*) FROM moved), (SELECT count(*) FROM me))sql";
 

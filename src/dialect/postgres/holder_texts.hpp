@@ -95,8 +95,7 @@ WITH me AS MATERIALIZED (
        AND may.permits + l.arrived + $7::bigint <= $8::bigint
        AND (l.kind = $5 OR l.last_ticket = 0)
        AND (NOT may.has_holders OR (gate.kind = $5 AND gate.capacity = $8))
-    RETURNING l.fence, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING l.fence, {durable}
 ), mark AS MATERIALIZED (
     SELECT m.fence
       FROM {prefix}fence_mark m, may
@@ -108,8 +107,7 @@ WITH me AS MATERIALIZED (
     SELECT $1, mark.fence + 1, $4, 0, clock_timestamp(), $5, $8
       FROM mark
     ON CONFLICT (lock_key) DO NOTHING
-    RETURNING fence, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING fence, {durable}
 ), counted AS MATERIALIZED (
     SELECT fence FROM taken UNION ALL SELECT fence FROM made
 ), granted AS (
@@ -150,8 +148,7 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING CASE
     WHEN (SELECT kind FROM {prefix}lock WHERE lock_key = $1) IS DISTINCT FROM 5
         THEN set_config('synchronous_commit', 'off', true)
-    WHEN current_setting('synchronous_commit') = 'off'
-        THEN set_config('synchronous_commit', 'on', true) END)sql";
+    ELSE {durable} END)sql";
 
 inline constexpr std::string_view release_owner_sql = R"sql(
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2)sql";
@@ -190,8 +187,7 @@ UPDATE {prefix}holder SET mode = mode & ~8 WHERE lock_key = $1 AND owner = $2 AN
 inline constexpr std::string_view reduce_sql = R"sql(
 UPDATE {prefix}holder SET mode = $4, permits = $5
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
-RETURNING 1, CASE current_setting('synchronous_commit')
-    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+RETURNING 1, {durable})sql";
 
 // $1 key, $2 owner, $3 token. The holder row first, then the gate. Both or neither: an arrival has
 // the place of its participant.
@@ -202,8 +198,7 @@ WITH gone AS (
 UPDATE {prefix}lock
    SET arrived = arrived + 1, changed_at = clock_timestamp()
  WHERE lock_key = $1 AND EXISTS (SELECT FROM gone)
-RETURNING arrived, CASE current_setting('synchronous_commit')
-    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+RETURNING arrived, {durable})sql";
 
 // $1 key.
 inline constexpr std::string_view tally_sql = R"sql(
@@ -240,8 +235,7 @@ WITH gate AS MATERIALIZED (
       FROM gate
      WHERE l.lock_key = $1 AND l.fence = gate.fence AND gate.capacity > 0
        AND gate.capacity = (SELECT sum(permits) FROM here)
-    RETURNING l.fence, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING l.fence, {durable}
 )
 UPDATE {prefix}holder AS h
    SET mode = 16, permits = 0, fence = next.fence
@@ -281,8 +275,7 @@ WITH locked AS MATERIALIZED (
        SET fence = l.fence + 1, arrived = 0, changed_at = clock_timestamp()
       FROM (SELECT count(*) AS number FROM locked) AS holders
      WHERE l.lock_key = $1 AND l.owner IS NULL AND (l.arrived > 0 OR holders.number > 0)
-    RETURNING l.kind, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING l.kind, {durable}
 ), told AS (
     UPDATE {prefix}session AS s
        SET notices = s.notices + 1

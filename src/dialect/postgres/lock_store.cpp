@@ -77,8 +77,7 @@ WITH me AS MATERIALIZED (
        AND (l.owner IS NULL
             OR l.session_id IN (SELECT id FROM dead)
             OR (l.expires_at IS NOT NULL AND l.fence IN (SELECT fence FROM passed)))
-    RETURNING l.fence, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING l.fence, {durable}
 ), mark AS MATERIALIZED (
     SELECT m.fence
       FROM {prefix}fence_mark m
@@ -92,8 +91,7 @@ WITH me AS MATERIALIZED (
            $6::bigint, $7::text
       FROM mark
     ON CONFLICT (lock_key) DO NOTHING
-    RETURNING fence, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING fence, {durable}
 )
 SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
        (SELECT count(*) FROM me),
@@ -128,8 +126,7 @@ UPDATE {prefix}lock AS l
   FROM reached
  WHERE l.lock_key = reached.lock_key AND l.owner = $2 AND l.fence = reached.fence
    AND (l.expires_at IS NULL OR l.expires_at > reached.instant)
-RETURNING l.reentrant_count, CASE current_setting('synchronous_commit')
-    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+RETURNING l.reentrant_count, {durable})sql";
 
 // $1 key, $2 owner, $3 token. Waits for proofs of the same hold; whatever it waited for, the levels
 // are counted, and the mark tested, on the version that is changed. The commit is asynchronous:
@@ -245,8 +242,7 @@ WITH locked AS MATERIALIZED (
             OR locked.expires_at + locked.lock_delay * interval '1 microsecond'
                > clock_timestamp())
        AND NOT EXISTS (SELECT FROM dead)
-    RETURNING l.lock_key, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING l.lock_key, {durable}
 ), told AS (
     UPDATE {prefix}session AS s
        SET notices = s.notices + 1

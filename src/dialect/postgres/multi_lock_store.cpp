@@ -83,8 +83,7 @@ WITH asked (number, lock_key) AS MATERIALIZED (
        AND (SELECT count(*) FROM enough) = 1
        AND (SELECT count(*) FROM free) + (SELECT count(*) FROM dead)
                + (SELECT count(*) FROM passed) = {size}
-    RETURNING l.lock_key, l.fence, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING l.lock_key, l.fence, {durable}
 )
 SELECT taken.fence, (SELECT count(*) FROM me), seen.lock_key, seen.kind, seen.looks_dead,
        seen.fence, seen.owner, seen.session_id, seen.node_info, seen.reentrant_count,

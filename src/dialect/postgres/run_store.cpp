@@ -39,8 +39,7 @@ WITH changed AS (
            finished_at = NULL, state = 1, exit_status = NULL, message = ''
      WHERE r.name = $1 AND r.token < $2 AND r.opens_at <= clock_timestamp()
        AND (r.tick < $5 OR (r.tick = $5 AND r.finished_at IS NULL AND $7::bigint = 1))
-    RETURNING r.token, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING r.token, {durable}
 ), made AS (
     INSERT INTO {prefix}run (name, tick, token, owner, node_info, started_at, opens_at, state,
                              message)
@@ -48,8 +47,7 @@ WITH changed AS (
            clock_timestamp() + $6::bigint * interval '1 microsecond', 1, ''
      WHERE NOT EXISTS (SELECT FROM {prefix}run r WHERE r.name = $1)
     ON CONFLICT (name) DO NOTHING
-    RETURNING token, CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END
+    RETURNING token, {durable}
 )
 SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)
        + (SELECT count(*) FROM {prefix}run r WHERE r.name = $1 AND r.token = $2 AND r.owner = $3)

@@ -27,8 +27,7 @@ ON CONFLICT (id) DO UPDATE
    SET heartbeat_at = clock_timestamp(),
        expires_at = clock_timestamp() + $3::bigint * interval '1 microsecond'
  WHERE s.expires_at > clock_timestamp()
-RETURNING CASE current_setting('synchronous_commit')
-    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+RETURNING {durable})sql";
 
 // $1 id, $2 ttl, $3 notices.
 //
@@ -51,8 +50,7 @@ UPDATE {prefix}session AS s
        expires_at = reached.instant + $2::bigint * interval '1 microsecond'
   FROM reached
  WHERE s.id = reached.id AND s.notices = $3 AND s.expires_at > reached.instant
-RETURNING s.notices, CASE current_setting('synchronous_commit')
-    WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END)sql";
+RETURNING s.notices, {durable})sql";
 
 // $1 id. Sent only when the heartbeat changed nothing.
 constexpr std::string_view look_sql = R"sql(

@@ -147,8 +147,7 @@ constexpr std::string_view pass_on_sql = R"sql(, sure AS MATERIALIZED (
       FROM sure LEFT JOIN next ON true
      WHERE l.lock_key = sure.lock_key
     RETURNING l.fence, CASE WHEN l.owner IS NULL THEN set_config('synchronous_commit', 'off', true)
-        WHEN current_setting('synchronous_commit') = 'off'
-        THEN set_config('synchronous_commit', 'on', true) END
+        ELSE {durable} END
 )
 SELECT (SELECT count(*) FROM locked), (SELECT fence FROM given),
        next.owner, next.session_id, next.hold_at_most
