@@ -21,6 +21,9 @@ constexpr std::array meanings{
     meaning{1022, errc::constraint},         // DUP_KEY
     meaning{1036, errc::read_only},          // OPEN_AS_READONLY: this table
     meaning{1040, errc::connection_failed},  // CON_COUNT_ERROR: too many connections
+    meaning{1041, errc::connection_failed},  // OUT_OF_RESOURCES
+    meaning{1042, errc::connection_failed},  // BAD_HOST_ERROR
+    meaning{1043, errc::connection_failed},  // HANDSHAKE_ERROR
     meaning{1044, errc::permission_denied},  // DBACCESS_DENIED
     meaning{1045, errc::connection_failed},  // ACCESS_DENIED: wrong password
     meaning{1047, errc::transient},          // a Galera node that is not ready for statements
@@ -29,17 +32,24 @@ constexpr std::array meanings{
     meaning{1053, errc::connection_lost},    // SERVER_SHUTDOWN
     meaning{1054, errc::schema_mismatch},    // BAD_FIELD: no such column
     meaning{1062, errc::constraint},         // DUP_ENTRY
+    meaning{1077, errc::connection_lost},    // NORMAL_SHUTDOWN
+    meaning{1078, errc::connection_lost},    // GOT_SIGNAL
+    meaning{1079, errc::connection_lost},    // SHUTDOWN_COMPLETE
+    meaning{1080, errc::connection_lost},    // FORCING_CLOSE
     meaning{1129, errc::connection_failed},  // HOST_IS_BLOCKED
     meaning{1130, errc::connection_failed},  // HOST_NOT_PRIVILEGED
+    meaning{1135, errc::connection_failed},  // CANT_CREATE_THREAD
     meaning{1142, errc::permission_denied},  // TABLEACCESS_DENIED
     meaning{1143, errc::permission_denied},  // COLUMNACCESS_DENIED
     meaning{1146, errc::schema_missing},     // NO_SUCH_TABLE
     meaning{1152, errc::connection_lost},    // ABORTING_CONNECTION
+    meaning{1156, errc::connection_lost},    // NET_PACKETS_OUT_OF_ORDER
     meaning{1158, errc::connection_lost},    // NET_READ
     meaning{1159, errc::connection_lost},    // NET_READ_INTERRUPTED
     meaning{1160, errc::connection_lost},    // NET_ERROR_ON_WRITE
     meaning{1161, errc::connection_lost},    // NET_WRITE_INTERRUPTED
     meaning{1169, errc::constraint},         // DUP_UNIQUE
+    meaning{1184, errc::connection_lost},    // NEW_ABORTING_CONNECTION
     meaning{1203, errc::connection_failed},  // TOO_MANY_USER_CONNECTIONS
     meaning{1205, errc::transient},          // LOCK_WAIT_TIMEOUT: the statement alone rolled back
     meaning{1206, errc::transient},          // LOCK_TABLE_FULL
@@ -93,6 +103,7 @@ constexpr std::array meanings{
     meaning{3101, errc::transient},          // TRANSACTION_ROLLBACK_DURING_COMMIT
     meaning{3118, errc::connection_failed},  // ACCOUNT_HAS_BEEN_LOCKED
     meaning{3159, errc::connection_failed},  // SECURE_TRANSPORT_REQUIRED
+    meaning{3168, errc::connection_failed},  // SERVER_ISNT_AVAILABLE
     meaning{3169, errc::connection_lost},    // SESSION_WAS_KILLED
     meaning{3572, errc::transient},          // LOCK_NOWAIT of MySQL; MariaDB says 1205
     meaning{3819, errc::constraint},         // CHECK_CONSTRAINT_VIOLATED of MySQL
@@ -100,6 +111,9 @@ constexpr std::array meanings{
     meaning{4025, errc::constraint},         // CONSTRAINT_FAILED: CHECK of MariaDB
     meaning{4031, errc::connection_lost},    // CLIENT_INTERACTION_TIMEOUT of MySQL: idle too long
     meaning{4151, errc::connection_failed},  // ACCOUNT_HAS_BEEN_LOCKED of MariaDB
+    meaning{5013, errc::connection_lost},    // ERR_NET_READ of libmariadb
+    meaning{5014, errc::connection_lost},    // ERR_NET_WRITE
+    meaning{9001, errc::transient},          // ProxySQL: no server took the statement in time
 };
 
 // A statement that the server stopped (1317, 1969) is "timed out" and so of unknown outcome, not

@@ -60,4 +60,22 @@ errc classify_postgres(std::string_view sqlstate) noexcept {
     return found == sqlstate_meanings.end() ? errc::database_error : found->code;
 }
 
+// Not: passwords and rights (28), an unknown database (3D000) or one that was dropped (57P04), one
+// that takes no connections (55000), another protocol (0A000), a damaged server (58, XX).
+bool may_connect_later_postgres(std::string_view sqlstate) noexcept {
+    constexpr std::array<std::string_view, 7> passing{
+        "08",     // the network, and every complaint of pgbouncer: "cannot connect to server",
+                  // "no more connections allowed", "server login has been failing"
+        "53",     // connections, memory or descriptors are used up
+        "57014",  // authentication_timeout: a server too busy to let us in
+        "57P01",  // shut down, or terminated by an administrator
+        "57P02",  // another process of the server crashed
+        "57P03",  // starting up or shutting down; a standby that takes no connections yet
+        "57P05",  // a pooler's connection that was idle for too long
+    };
+    return sqlstate.empty() || std::any_of(passing.begin(), passing.end(), [&](auto each) {
+               return sqlstate.substr(0, each.size()) == each;
+           });
+}
+
 }  // namespace leasehold

@@ -13,6 +13,11 @@ constexpr int gone_away = 2006;      // CR_SERVER_GONE_ERROR
 constexpr int out_of_sync = 2014;    // CR_COMMANDS_OUT_OF_SYNC
 constexpr int lost_in_query = 2013;  // CR_SERVER_LOST
 
+// In answer to a statement: of a proxy, whose own connection to the server cannot be had.
+bool is_proxys_loss(int code) {
+    return code == 2002 || code == 2003 || code == 3168;
+}
+
 std::string in_brackets(int code) {
     return " (error " + std::to_string(code) + ")";
 }
@@ -53,13 +58,7 @@ std::string sentence_of(errc code, int native_code, bool outcome_unknown) {
     }
 }
 
-// It is possible that the same attempt succeeds in a moment: starting, stopping, or full.
-bool may_pass(int code) {
-    constexpr std::array passing{1040, 1053, 1203, 1226, 1927, 2002, 2003, 2006, 2013, 2055, 3032};
-    return std::find(passing.begin(), passing.end(), code) != passing.end();
-}
-
-std::string connect_sentence(const address& where, const failure& what) {
+std::string connect_sentence(const address& where, const failure& what, bool may_pass) {
     const std::string number = in_brackets(what.code);
     switch (what.code) {
         case 1045:
@@ -76,6 +75,9 @@ std::string connect_sentence(const address& where, const failure& what) {
         case 1226:
             return " has no connection left" + number +
                    ": raise its max_connections, or lower connections_max";
+        case 1104:
+            return " refused the client library its first question" + number +
+                   ": raise its max_join_size, or set its sql_big_selects";
         case 1129:
         case 1130:
             return " takes no connections from this host" + number +
@@ -92,7 +94,9 @@ std::string connect_sentence(const address& where, const failure& what) {
             return " gave no answer in time, or hung up" + number +
                    ": check host, port and firewall, and that a MySQL or MariaDB server is there";
         case 2026:
-            return " and we could not agree on TLS" + number +
+            return (may_pass ? " and we were cut off while agreeing on TLS"
+                             : " and we could not agree on TLS") +
+                   number +
                    ": check ssl-mode, ssl-ca, ssl-cert and ssl-key, and the server's certificate";
         case 2058:
         case 2059:
@@ -129,7 +133,9 @@ error_facts facts_of(const failure& what) {
 
 error statement_error(const std::string& place, const failure& what, bool is_at_stake) {
     errc code = classify_mysql(what.code);
-    if (code == errc::connection_failed) {
+    if (is_proxys_loss(what.code)) {
+        code = errc::connection_lost;
+    } else if (code == errc::connection_failed) {
         // The connection stands: what cannot be connected to is another database, or a table's.
         code = what.code == 1049 ? errc::schema_missing : errc::database_error;
     }
@@ -156,9 +162,10 @@ error gave_up_error(
 
 error connect_error(const address& where, const failure& what) {
     error_facts facts = facts_of(what);
-    facts.is_passing = may_pass(what.code);
-    const std::string message =
-        "MySQL at " + place_of(where) + connect_sentence(where, what) + words_to_show(where, what);
+    facts.is_passing = may_connect_later_mysql(what.code, what.words);
+    const std::string message = "MySQL at " + place_of(where) +
+                                connect_sentence(where, what, facts.is_passing) +
+                                words_to_show(where, what);
     return error{errc::connection_failed, message, std::move(facts)};
 }
 
@@ -175,7 +182,8 @@ error set_up_error(const address& where, const error& cause) {
 }
 
 bool breaks_connection(int code) noexcept {
-    return classify_mysql(code) == errc::connection_lost || code == out_of_sync;
+    return classify_mysql(code) == errc::connection_lost || code == out_of_sync ||
+           is_proxys_loss(code);
 }
 
 bool ends_transaction(int code) noexcept {

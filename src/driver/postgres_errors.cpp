@@ -97,12 +97,6 @@ connect_failure parse_failure(std::string_view message) {
     return parsed;
 }
 
-bool may_pass(const std::string& sqlstate) {
-    // Nothing but silence or a closed port is what a restarting server looks like, too.
-    return sqlstate.empty() || sqlstate == "53300" || sqlstate == "57P03" ||
-           sqlstate.substr(0, 2) == "08" || sqlstate == "57P01" || sqlstate == "57P02";
-}
-
 std::string user_of(const PGconn* handle) {
     const char* user = PQuser(handle);
     return user == nullptr || *user == '\0' ? std::string{"the operating system's user"}
@@ -201,7 +195,8 @@ error connect_error(const PGconn* handle) {
     const connect_failure what = parse_failure(PQerrorMessage(handle));
     error_facts facts;
     facts.sqlstate = what.sqlstate;
-    facts.is_passing = may_pass(what.sqlstate) && PQconnectionNeedsPassword(handle) == 0;
+    facts.is_passing =
+        may_connect_later_postgres(what.sqlstate) && PQconnectionNeedsPassword(handle) == 0;
     // Kept apart as everywhere; what libpq itself said is no server's message.
     if (!what.sqlstate.empty()) facts.server_message = what.text;
     return error{

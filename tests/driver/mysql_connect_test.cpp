@@ -146,6 +146,7 @@ TEST_F(mysql_connect, a_server_that_cannot_prove_its_name_is_not_believed) {
     const auto refused = refusal_of(to);
     EXPECT_EQ(refused.code(), errc::connection_failed);
     EXPECT_EQ(refused.native_code(), 2026);
+    EXPECT_FALSE(refused.is_transient()) << refused.what();
     expect_words(refused, "TLS");
 }
 
@@ -153,7 +154,9 @@ TEST_F(mysql_connect, a_wrong_authority_is_not_ignored) {
     auto to = address_;
     to.authority_file = "/nonexistent/ca.pem";
     to.tls = mysql::tls_mode::verify_identity;
-    EXPECT_EQ(refusal_of(to).native_code(), 2026);
+    const auto refused = refusal_of(to);
+    EXPECT_EQ(refused.native_code(), 2026);
+    EXPECT_FALSE(refused.is_transient()) << refused.what();
     if (server_has_tls()) {
         to.tls = mysql::tls_mode::required;
         EXPECT_EQ(refusal_of(to).native_code(), 2026);

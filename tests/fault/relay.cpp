@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <stdexcept>
@@ -86,7 +87,32 @@ void relay::accept_one() {
         close_pair(made);
         return;
     }
+    if (cuts_handshakes_) {
+        cut_handshake(made);
+        close_pair(made);
+        return;
+    }
     pairs_.push_back(made);
+}
+
+// A greeting: four bytes of frame, the protocol's number, the version's text with a zero behind,
+// four bytes, eight of scramble, a zero, and the lower half of the capabilities, of which
+// CLIENT_SSL is 0x800.
+void relay::cut_handshake(const pair& which) {
+    std::array<char, 1024> bytes;
+    const auto count = ::recv(which.server, bytes.data(), bytes.size(), 0);
+    if (count < 5) return;
+    const auto version_end = std::find(bytes.begin() + 5, bytes.begin() + count, '\0');
+    constexpr std::ptrdiff_t to_high_byte = 1 + 4 + 8 + 1 + 1;
+    if (bytes.begin() + count - version_end <= to_high_byte) return;
+    *(version_end + to_high_byte) |= 0x08;
+    ::send(which.client, bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL);
+    constexpr int patience_ms = 2000;
+    pollfd asked{which.client, POLLIN, 0};
+    if (::poll(&asked, 1, patience_ms) == 1) {
+        static_cast<void>(::recv(which.client, bytes.data(), bytes.size(), 0));
+        ++handshakes_cut_;
+    }
 }
 
 // False at the end of the stream.

@@ -21,6 +21,11 @@ public:
     // Breaks the connections there are now; new ones work. Returns when it is done.
     void strand();
 
+    // Of MySQL and MariaDB: from now on who connects gets the server's greeting, with TLS on offer,
+    // and is cut off as soon as it has asked for it. False: no longer.
+    void cut_handshakes(bool from_now_on) { cuts_handshakes_ = from_now_on; }
+    int handshakes_cut() const { return handshakes_cut_; }
+
 private:
     struct pair {
         int client = -1;  // -1: stranded
@@ -29,6 +34,7 @@ private:
 
     void serve();
     void accept_one();
+    void cut_handshake(const pair& which);
     bool forward(int from, int to);
     void close_pair(pair& which);
 
@@ -39,6 +45,8 @@ private:
     std::vector<pair> pairs_;  // of the thread alone
     std::atomic<bool> ends_ = false;
     std::atomic<bool> must_strand_ = false;
+    std::atomic<bool> cuts_handshakes_ = false;
+    std::atomic<int> handshakes_cut_ = 0;
     std::thread thread_;
 };
 

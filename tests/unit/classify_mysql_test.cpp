@@ -1,7 +1,9 @@
 // What the error numbers of MySQL, MariaDB and their client libraries mean.
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <ostream>
+#include <vector>
 
 #include "core/classify.hpp"
 
@@ -36,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{1614, errc::transient},
         expectation{3058, errc::transient},
         expectation{3101, errc::transient},
-        expectation{3572, errc::transient}  // NOWAIT of MySQL
+        expectation{3572, errc::transient},  // NOWAIT of MySQL
+        expectation{9001, errc::transient}   // ProxySQL has no server
     )
 );
 
@@ -55,7 +58,20 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{2003, errc::connection_failed},
         expectation{2005, errc::connection_failed},
         expectation{2059, errc::connection_failed},
+        expectation{1041, errc::connection_failed},
+        expectation{1042, errc::connection_failed},
+        expectation{1043, errc::connection_failed},
+        expectation{1135, errc::connection_failed},
+        expectation{3168, errc::connection_failed},
         expectation{1053, errc::connection_lost},
+        expectation{1077, errc::connection_lost},
+        expectation{1078, errc::connection_lost},
+        expectation{1079, errc::connection_lost},
+        expectation{1080, errc::connection_lost},
+        expectation{1156, errc::connection_lost},
+        expectation{1184, errc::connection_lost},
+        expectation{5013, errc::connection_lost},
+        expectation{5014, errc::connection_lost},
         expectation{1927, errc::connection_lost},
         expectation{2006, errc::connection_lost},
         expectation{2013, errc::connection_lost},
@@ -105,6 +121,97 @@ TEST(mysql_error_numbers, of_a_stopped_statement_or_lost_connection_proves_nothi
         EXPECT_TRUE(proves_not_done(classify_mysql(each))) << each;
     }
 }
+
+struct attempt {
+    int native_code;
+    const char* words;
+    bool may_pass;
+};
+
+void PrintTo(const attempt& each, std::ostream* out) {
+    *out << each.native_code << ' ' << each.words << (each.may_pass ? " may pass" : " stays");
+}
+
+class mysql_connect_error : public testing::TestWithParam<attempt> {};
+
+TEST_P(mysql_connect_error, may_pass_or_stays) {
+    const auto& [native_code, words, may_pass] = GetParam();
+    EXPECT_EQ(may_connect_later_mysql(native_code, words), may_pass);
+}
+
+std::vector<attempt> all_of(std::initializer_list<int> numbers, bool may_pass) {
+    std::vector<attempt> made;
+    for (const int each : numbers) made.push_back({each, "", may_pass});
+    return made;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    server_starts_stops_or_is_full,
+    mysql_connect_error,
+    testing::ValuesIn(all_of(
+        {1040, 1041, 1042, 1043, 1047, 1053, 1077, 1078, 1079, 1080, 1135, 1152, 1156,
+         1158, 1159, 1160, 1161, 1184, 1203, 1226, 1927, 3032, 3168, 3169, 4031, 9001},
+        true
+    ))
+);
+
+INSTANTIATE_TEST_SUITE_P(
+    network_or_proxy_cut_the_line,
+    mysql_connect_error,
+    testing::ValuesIn(all_of(
+        {2000,
+         2001,
+         2002,
+         2003,
+         2004,
+         2006,
+         2008,
+         2011,
+         2012,
+         2013,
+         2014,
+         2027,
+         2055,
+         5013,
+         5014,
+         5015},
+        true
+    ))
+);
+
+INSTANTIATE_TEST_SUITE_P(
+    needs_a_person,
+    mysql_connect_error,
+    testing::ValuesIn(all_of(
+        {1044, 1045, 1049, 1129, 1130, 1153, 1227, 1251, 1524, 1698, 1820, 1862, 3118,   3159,
+         4151, 2007, 2009, 2019, 2020, 2047, 2049, 2054, 2058, 2059, 2060, 2061, 2062,   2063,
+         2064, 2065, 2066, 2067, 2070, 5001, 5004, 5010, 5012, 5024, 0,    -1,   1000000},
+        false
+    ))
+);
+
+INSTANTIATE_TEST_SUITE_P(
+    by_their_words,
+    mysql_connect_error,
+    testing::Values(
+        attempt{2005, "Unknown server host 'db' (-2)", false},
+        attempt{2005, "Unknown server host 'db' (-3)", true},  // EAI_AGAIN
+        attempt{2026, "TLS/SSL error: The TLS connection was non-properly terminated.", true},
+        attempt{2026, "SSL connection error: unexpected eof while reading", true},
+        attempt{2026, "SSL connection error: Error in the pull function.", true},
+        attempt{2026, "SSL connection error: An unexpected TLS packet was received.", true},
+        attempt{2026, "TLS/SSL error: Connection reset by peer (104)", true},
+        attempt{2026, "SSL connection error: error:00000000:lib(0)::reason(0)", true},
+        attempt{2026, "SSL connection error: certificate verify failed", false},
+        attempt{2026, "TLS/SSL error: Certificate verification failure", false},
+        attempt{2026, "TLS/SSL error: self-signed certificate in certificate chain", false},
+        attempt{2026, "SSL connection error: Validation of SSL server certificate failed", false},
+        attempt{2026, "TLS/SSL error: Error while reading file.", false},
+        attempt{2026, "SSL connection error: No such file or directory", false},
+        attempt{2026, "SSL connection error: unsupported protocol version", false},
+        attempt{2026, "SSL is required, but the server doesn't support it", false}
+    )
+);
 
 }  // namespace
 }  // namespace leasehold

@@ -89,5 +89,41 @@ INSTANTIATE_TEST_SUITE_P(
     )
 );
 
+TEST(postgres_connect_error, may_pass_or_stays) {
+    for (const std::string_view each :
+         {"",
+          "08000",
+          "08001",
+          "08004",
+          "08006",
+          "08P01",
+          "53000",
+          "53100",
+          "53200",
+          "53300",
+          "53400",
+          "57014",
+          "57P01",
+          "57P02",
+          "57P03",
+          "57P05"}) {
+        EXPECT_TRUE(may_connect_later_postgres(each)) << each;
+    }
+    for (const std::string_view each :
+         {"0A000",
+          "28000",
+          "28P01",
+          "3D000",
+          "42501",
+          "42704",
+          "55000",
+          "57000",
+          "57P04",
+          "58030",
+          "XX000"}) {
+        EXPECT_FALSE(may_connect_later_postgres(each)) << each;
+    }
+}
+
 }  // namespace
 }  // namespace leasehold
