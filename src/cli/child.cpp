@@ -39,7 +39,7 @@ public:
         const program& what,
         const child::environment& additions,
         const std::vector<int>& keep_open,
-        const sigset_t& mask
+        const signal_state& signals
     );
     // Returns only when it failed.
     void run_in_child(int go, int status_pipe, const terminal& lender) noexcept;
@@ -54,16 +54,16 @@ private:
     std::vector<char*> environment_;
     std::string path_;
     std::vector<gap> gaps_;
-    sigset_t mask_;
+    const signal_state signals_;
 };
 
 launch::launch(
     const program& what,
     const child::environment& additions,
     const std::vector<int>& keep_open,
-    const sigset_t& mask
+    const signal_state& signals
 )
-    : words_(what.arguments), path_(what.path), mask_(mask) {
+    : words_(what.arguments), path_(what.path), signals_(signals) {
     shell_arguments_ = {const_cast<char*>("/bin/sh"), path_.data()};
     for (std::string& each : words_) arguments_.push_back(each.data());
     shell_arguments_.insert(shell_arguments_.end(), arguments_.begin() + 1, arguments_.end());
@@ -106,7 +106,7 @@ void launch::run_in_child(int go, int status_pipe, const terminal& lender) noexc
     for (const gap& each : gaps_) {
         syscall(SYS_close_range, each.first, each.last, CLOSE_RANGE_CLOEXEC);
     }
-    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    signals_.restore();
     execve(path_.c_str(), arguments_.data(), environment_.data());
     if (errno == ENOEXEC) {
         execve(shell_arguments_[0], shell_arguments_.data(), environment_.data());
@@ -159,12 +159,12 @@ child::child(
     const program& what,
     const environment& additions,
     const std::vector<int>& keep_open,
-    const sigset_t& mask
+    const signal_state& signals
 )
     : name_(what.arguments.front()) {
     go_ = descriptor{eventfd(0, EFD_CLOEXEC)};
     if (go_.number() < 0) fail("eventfd");
-    launch prepared{what, additions, keep_open, mask};
+    launch prepared{what, additions, keep_open, signals};
     int ends[2] = {-1, -1};
     if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
     problem_ = descriptor{ends[0]};

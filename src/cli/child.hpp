@@ -6,6 +6,7 @@
 // | is killed                | is killed by the kernel (PR_SET_PDEATHSIG), its group by the guard |
 // | has the terminal         | gets it where it is the standard input, or when it asks for it     |
 // | was given descriptors    | gets the same and none that the tool or its libraries opened      |
+// | was given signals        | gets the same ignored and blocked, whatever they are in the tool  |
 //
 // Threads: made and used by the main thread only; the kernel ties the command's life to it.
 #include <sys/types.h>
@@ -51,7 +52,7 @@ public:
         const program& what,
         const environment& additions,
         const std::vector<int>& keep_open,
-        const sigset_t& mask
+        const signal_state& signals
     );
     // Whatever happens, nothing goes on without its lease.
     ~child();

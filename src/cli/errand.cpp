@@ -121,7 +121,7 @@ ending run_under(
          {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
          {"LEASEHOLD_OWNER", held.owner().text()}},
         keep_open,
-        signals.mask_outside()};
+        signals.outside()};
     supervisor watching{held, with.within.settings(), running, signals};
     const std::optional<int> status = watching.run();
     return {status, watching.asked_by(), watching.was_revoked()};

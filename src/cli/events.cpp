@@ -47,23 +47,43 @@ std::optional<std::size_t> wait_for(
     return static_cast<std::size_t>(first - all.begin());
 }
 
+signal_state::signal_state() noexcept {
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask_);
+    sigemptyset(&ignored_);
+    for (int each = 1; each <= SIGRTMAX; ++each) {
+        struct sigaction found {};
+        if (sigaction(each, nullptr, &found) != 0) continue;  // one that the C library keeps
+        if (found.sa_handler == SIG_IGN) sigaddset(&ignored_, each);
+    }
+}
+
+void signal_state::restore() const noexcept {
+    for (int each = 1; each <= SIGRTMAX; ++each) {
+        struct sigaction wanted {};
+        wanted.sa_handler = ignores(each) ? SIG_IGN : SIG_DFL;
+        sigaction(each, &wanted, nullptr);
+    }
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+}
+
 signal_inbox::signal_inbox() {
     sigset_t taken;
     sigemptyset(&taken);
     for (const int each : passed_on) {
         // What whoever started us ignores, by nohup for instance, stays ignored.
-        struct sigaction found {};
-        sigaction(each, nullptr, &found);
-        if (found.sa_handler != SIG_IGN) sigaddset(&taken, each);
+        if (!outside_.ignores(each)) sigaddset(&taken, each);
     }
     // Were it ignored, the kernel would keep no exit status for us.
     struct sigaction as_usual {};
     as_usual.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &as_usual, nullptr);
+    struct sigaction as_nothing {};
+    as_nothing.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &as_nothing, &broken_pipe_before_);
     sigaddset(&taken, SIGCHLD);
     sigset_t blocked = taken;
     sigaddset(&blocked, SIGTTOU);  // taking the terminal back, and writing to it, must not stop us
-    if (pthread_sigmask(SIG_BLOCK, &blocked, &mask_outside_) != 0) fail("pthread_sigmask");
+    if (pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_) != 0) fail("pthread_sigmask");
     source_ = descriptor{signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK)};
     if (source_.number() < 0) fail("signalfd");
 }
@@ -71,7 +91,8 @@ signal_inbox::signal_inbox() {
 signal_inbox::~signal_inbox() {
     while (take()) {
     }
-    pthread_sigmask(SIG_SETMASK, &mask_outside_, nullptr);
+    sigaction(SIGPIPE, &broken_pipe_before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
 std::optional<int> signal_inbox::take() {

@@ -43,8 +43,24 @@ std::optional<std::size_t> wait_for(
     std::initializer_list<int> sources, std::chrono::nanoseconds patience_max
 );
 
+// What a program is started with of signals, apart from those that are pending.
+class signal_state {
+public:
+    // As it is now.
+    signal_state() noexcept;
+    // Makes it so again, for what is executed next: handlers end with execve by themselves.
+    // Async-signal-safe.
+    void restore() const noexcept;
+    bool ignores(int number) const noexcept { return sigismember(&ignored_, number) == 1; }
+
+private:
+    sigset_t mask_{};
+    sigset_t ignored_{};
+};
+
 // Signals as messages. From its construction to its destruction those that ask a program to do
-// something (end, reload, …) are taken out here, and no longer end the process.
+// something (end, reload, …) are taken out here, and no longer end the process; nor does a message
+// on standard error that nobody reads any more.
 class signal_inbox {
 public:
     signal_inbox();
@@ -56,10 +72,12 @@ public:
     // The next one, SIGCHLD among them.
     std::optional<int> take();
     // As it was before: for children.
-    const sigset_t& mask_outside() const noexcept { return mask_outside_; }
+    const signal_state& outside() const noexcept { return outside_; }
 
 private:
-    sigset_t mask_outside_{};
+    const signal_state outside_;
+    sigset_t mask_before_{};
+    struct sigaction broken_pipe_before_ {};
     descriptor source_;
 };
 

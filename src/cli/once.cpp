@@ -88,7 +88,8 @@ std::string story_of(const run_info& last) {
                         shown(last.started_ago) + " ago";
     if (last.state == run_state::running) return story + " and is running";
     if (last.took) {
-        return story + " and " + name_of(last.state) + " after " + shown(*last.took);
+        story += " and " + std::string(name_of(last.state)) + " after " + shown(*last.took);
+        return last.message.empty() ? story : story + " (" + last.message + ")";
     }
     return story + " and never finished";
 }
@@ -119,8 +120,10 @@ void report_unrecorded(const task& wanted, const std::string& why) {
     );
 }
 
-int record(const task& wanted, task_run& run, int status, signal_inbox& signals) {
-    const run_result result{.has_succeeded = status == exit_status::done, .exit_status = status};
+// `status`: the tool's, where that works.
+int record(
+    const task& wanted, task_run& run, const run_result& result, int status, signal_inbox& signals
+) {
     const auto work = [&](const std::stop_token&) { return run.finish(result); };
     const auto give_up = [&] {
         report_unrecorded(wanted, "the database does not answer");
@@ -143,6 +146,29 @@ int record(const task& wanted, task_run& run, int status, signal_inbox& signals)
     } catch (const error& problem) {
         report_unrecorded(wanted, problem.what());
     }
+    return status;
+}
+
+// By our own clock, which is early: nobody else can have started the tick again. Freed by force it
+// has not reached its limit, wherever the clock stands.
+bool has_reached_limit(const task& wanted, const lease& held) {
+    const loss_reason why = held.why_lost();
+    const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
+    return wanted.settings.hold_at_most && is_undisturbed && !held.held_locally();
+}
+
+// What takes too long fails its tick, and would again: that is no death of a host.
+int stop_at_limit(const task& wanted, task_run& run, signal_inbox& signals) {
+    const std::string limit = "--at-most " + shown(*wanted.settings.hold_at_most);
+    const run_result result{
+        .has_succeeded = false, .message = "it took longer than " + limit + " and was stopped"};
+    const int status = record(wanted, run, result, exit_status::lease_lost, signals);
+    report(
+        wanted.what.is_json,
+        "time_limit",
+        "'" + wanted.what.name.name() + "' took longer than " + limit +
+            ": the command was stopped, and its tick has failed"
+    );
     return status;
 }
 
@@ -174,12 +200,17 @@ int run_started(
              {"LEASEHOLD_OWNER", held.owner().text()},
              {"LEASEHOLD_TICK", shown(run.tick())}},
             keep_open,
-            signals.mask_outside()};
+            signals.outside()};
         const session_settings timing = timing_of(wanted, *with.within);
         supervisor watching{held, timing, running, signals};
         status = watching.run();
     }
-    if (status) return record(wanted, run, *status, signals);
+    if (status) {
+        const run_result result{
+            .has_succeeded = *status == exit_status::done, .exit_status = *status};
+        return record(wanted, run, result, *status, signals);
+    }
+    if (has_reached_limit(wanted, held)) return stop_at_limit(wanted, run, signals);
     const bool may_repeat = wanted.settings.repeat_abandoned;
     throw lost(
         wanted.what,
@@ -257,7 +288,8 @@ constexpr const char* once_examples =
     "them, once per tick. The tick is the latest fire time by the database's clock; hosts' clocks\n"
     "decide nothing. Once CMD has ended, whatever its status, its tick is done: whoever calls\n"
     "later, also minutes later, gets 75. If its host dies before that, the tick runs again on the\n"
-    "next call, unless --no-repeat. Of ticks nobody called for in time the latest alone is run.\n"
+    "next call, unless --no-repeat; what --at-most has stopped has failed, and does not. Of ticks\n"
+    "nobody called for in time the latest alone is run.\n"
     "\n"
     "--per D has its ticks at the multiples of D since 1970 in UTC: --per 1h at each full hour.\n"
     "--cron EXPR has five fields, minute hour day-of-month month day-of-week, or is one of\n"

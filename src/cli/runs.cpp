@@ -31,7 +31,7 @@ nlohmann::json json_of(const run_info& run) {
 }
 
 int show_runs(const database& db, const std::string& prefix, bool is_json) {
-    table runs{{"NAME", "TICK", "STATE", "STATUS", "NODE", "STARTED", "TOOK"}};
+    table runs{{"NAME", "TICK", "STATE", "STATUS", "NODE", "STARTED", "TOOK", "MESSAGE"}};
     for (const run_info& each : list_runs(db, prefix)) {
         if (is_json) print_json(json_of(each));
         const bool is_bad = each.state == run_state::failed || each.state == run_state::abandoned;
@@ -43,6 +43,7 @@ int show_runs(const database& db, const std::string& prefix, bool is_json) {
             {printable(each.node_info)},
             {shown(each.started_ago) + " ago"},
             {each.took ? shown(*each.took) : "-"},
+            {printable(each.message)},
         });
     }
     if (!is_json) runs.print();

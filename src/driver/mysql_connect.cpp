@@ -1,5 +1,4 @@
-#include <mutex>
-
+#include "driver/mysql_broken_pipe.hpp"
 #include "driver/mysql_connection.hpp"
 #include "leasehold/error.hpp"
 
@@ -10,13 +9,15 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // The client library has one driver object per process, made on the first call, and the function
-// that makes it is not safe to call from two threads ("Connector/C++ Known Issues"). The mutex is
-// as much of the process as that object is. It cannot keep out a caller's own first call: a program
-// that uses Connector/C++ itself in several threads must call it once before.
+// that makes it is not safe to call from two threads ("Connector/C++ Known Issues"): so it is
+// called once. That cannot keep out a caller's own first call: a program that uses Connector/C++
+// itself in several threads must call it once before.
 sql::Driver& client_library() {
-    static std::mutex first_call;
-    const std::lock_guard guard{first_call};
-    return *::sql::mysql::get_driver_instance();
+    static sql::Driver& only = []() -> sql::Driver& {
+        const kept_disposition of_broken_pipe;
+        return *::sql::mysql::get_driver_instance();
+    }();
+    return only;
 }
 
 class thread_announcement {
@@ -92,6 +93,7 @@ std::unique_ptr<connection> connect(
     const address& to, milliseconds statement_timeout, milliseconds patience
 ) {
     announce_thread();
+    const broken_pipe_guard guard;
     sql::ConnectOptionsMap options = options_for(to, statement_timeout, patience);
     std::unique_ptr<sql::Connection> handle;
     try {

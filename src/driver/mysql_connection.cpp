@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/mysql_broken_pipe.hpp"
 #include "driver/mysql_exchange.hpp"
 #include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
@@ -74,6 +75,8 @@ owned_connection::owned_connection(
 
 owned_connection::~owned_connection() {
     announce_thread();
+    const broken_pipe_guard guard;
+    handle_.reset();  // says goodbye to the server
 }
 
 void owned_connection::set_up(const address& to) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "driver/mysql_broken_pipe.hpp"
+
 namespace leasehold::mysql {
 namespace {
 
@@ -119,6 +121,7 @@ result exchange(
     bool* has_rows
 ) {
     answered = 0;
+    const broken_pipe_guard guard;
     const std::unique_ptr<sql::Statement> statement{on.createStatement()};
     // Not left to the connection's default, which for a borrowed one may be to fetch row by row.
     statement->setResultSetType(sql::ResultSet::TYPE_SCROLL_INSENSITIVE);

@@ -108,14 +108,26 @@ const char* name_of(start_refusal why) noexcept {
 
 class task_run::implementation {
 public:
-    implementation(database db, leasehold::lease held, schedule::instant tick)
-        : db_(std::move(db)), lease_(std::move(held)), tick_(tick) {}
+    implementation(
+        database db,
+        leasehold::lease held,
+        schedule::instant tick,
+        std::optional<microseconds> hold_at_most
+    )
+        : db_(std::move(db)), lease_(std::move(held)), tick_(tick), hold_at_most_(hold_at_most) {}
+
+    ~implementation() {
+        if (!is_told_ && is_over_its_limit()) record_limit();
+    }
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
 
     schedule::instant tick() const noexcept { return tick_; }
     leasehold::lease& lease() noexcept { return lease_; }
 
     // The record first: a key given back before would let others take the run for abandoned.
     finish_outcome finish(const run_result& result) {
+        is_told_ = true;
         const finish_outcome outcome = record(request(result));
         try {
             lease_.release();
@@ -131,6 +143,7 @@ public:
     }
 
     void finish_in(connection& inside, const run_result& result) {
+        is_told_ = true;
         lease_.verify_in(transaction_ref{inside});
         const store& stores = db_.inner()->store_for(inside);
         if (stores.runs->finish(inside, request(result))) return;
@@ -142,6 +155,34 @@ public:
     }
 
 private:
+    // By our own clock: whoever freed it by force before that has the word.
+    bool is_over_its_limit() const noexcept {
+        const loss_reason why = lease_.why_lost();
+        const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
+        return hold_at_most_ && is_undisturbed && local_clock::now() >= lease_.deadline();
+    }
+
+    // Once, since a destructor should not take long. Where it fails the run is abandoned.
+    void record_limit() noexcept {
+        try {
+            const auto limit = std::chrono::duration_cast<milliseconds>(*hold_at_most_);
+            run_result result{.has_succeeded = false};
+            result.message = "it took longer than hold_at_most, " + std::to_string(limit.count()) +
+                             " ms, and was not finished";
+            const run_finish what = request(result);
+            db_.inner()->use([&](connection& on, store& stores) {
+                return stores.runs->finish(on, what);
+            });
+        } catch (const std::exception& failure) {
+            db_.inner()->tell(
+                {event_kind::release_failed,
+                 lease_.key().name(),
+                 lease_.token().number,
+                 failure.what()}
+            );
+        }
+    }
+
     run_finish request(const run_result& result) const {
         run_finish made{lease_.key(), lease_.token(), lease_.owner(), result};
         made.result.message =
@@ -170,6 +211,8 @@ private:
     const database db_;
     leasehold::lease lease_;
     const schedule::instant tick_;
+    const std::optional<microseconds> hold_at_most_;
+    bool is_told_ = false;  // how it ended, by whoever ran it
 };
 
 task_run::task_run(std::unique_ptr<implementation> started) noexcept : inner_(std::move(started)) {}
@@ -255,7 +298,7 @@ private:
             }
             if (claim(*got, found.tick)) {
                 return run_start{task_run{std::make_unique<task_run::implementation>(
-                    session_->database(), *std::move(got), found.tick
+                    session_->database(), *std::move(got), found.tick, settings_.hold_at_most
                 )}};
             }
             got->release();

@@ -281,6 +281,47 @@ TEST_F(once_suite, hold_at_most_is_a_fixed_term_that_outlives_the_session) {
     }
 }
 
+TEST_F(once_suite, a_run_that_took_longer_than_hold_at_most_has_failed_its_tick) {
+    const key name = fresh("task");
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    once_settings settings = without_waiting();
+    settings.hold_at_most = 1s;
+    once elsewhere{two, name, slow, settings};
+    {
+        auto run = once{one, name, slow, settings}.try_start();
+        ASSERT_TRUE(run);
+        EXPECT_TRUE(stopped(run->lease().lost(), 20s));
+        EXPECT_EQ(run->lease().why_lost(), loss_reason::expired);
+    }
+    const run_info last = only(list_runs(second_, name.name()));
+    EXPECT_EQ(last.state, run_state::failed);
+    EXPECT_EQ(last.message, "it took longer than hold_at_most, 1000 ms, and was not finished");
+    for (int call = 0; call < 3; ++call) {
+        const auto refused = elsewhere.try_start();
+        EXPECT_FALSE(refused);
+        EXPECT_EQ(refused.outlook().refusal, start_refusal::already_run);
+    }
+}
+
+// Somebody else runs the tick by then: what is recorded is theirs.
+TEST_F(once_suite, a_run_over_its_limit_leaves_the_record_of_its_successor_alone) {
+    const key name = fresh("task");
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    once_settings settings = without_waiting();
+    settings.hold_at_most = 1s;
+    std::optional<run_start> next;
+    {
+        auto run = once{one, name, slow, settings}.try_start();
+        ASSERT_TRUE(run);
+        EXPECT_TRUE(stopped(run->lease().lost(), 20s));
+        current().age_lock(name, 1min);
+        next.emplace(once{two, name, slow}.try_start());
+        EXPECT_TRUE(*next);
+    }
+    EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::running);
+    EXPECT_EQ((**next).finish(), finish_outcome::recorded);
+}
+
 TEST_F(once_suite, a_mutex_of_the_same_name_excludes_a_run_and_is_excluded_by_it) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("task");

@@ -12,6 +12,10 @@
 // Time-outs: Connector/C++ knows whole seconds only, so limits are rounded up, and a statement that
 // is given up may still be carried out by the server: its outcome is then unknown.
 //
+// Signals: the client library sets SIGPIPE to ignored for the whole process when it is first used;
+// where that is here, it is undone, and calls made here raise none. A program that uses
+// Connector/C++ directly as well should ignore SIGPIPE itself, as that library relies on it.
+//
 // Errors: invalid_argument for a malformed URL; connection_failed for host, port, password.
 // Threads: as database.hpp and connection.hpp say.
 #include <memory>

@@ -1,0 +1,37 @@
+#pragma once
+// Private to the MySQL driver: SIGPIPE is the process's own affair.
+//
+// Both client libraries set it to ignored, for the whole process and for all it will start, when
+// they are first used (mysql_server_init). Undone, their writes would raise it: libmariadb sends
+// plain text with MSG_NOSIGNAL but TLS through OpenSSL's write(2), libmysqlclient does neither.
+#include <csignal>
+
+namespace leasehold::mysql {
+
+// What the process does about SIGPIPE stays as it was when this was made.
+class kept_disposition {
+public:
+    kept_disposition() noexcept { sigaction(SIGPIPE, nullptr, &before_); }
+    ~kept_disposition() { sigaction(SIGPIPE, &before_, nullptr); }
+    kept_disposition(const kept_disposition&) = delete;
+    kept_disposition& operator=(const kept_disposition&) = delete;
+
+private:
+    struct sigaction before_ {};
+};
+
+// Around calls that may write to a server that has gone. The SIGPIPE that a write raises is its
+// thread's own: it is held back here, and taken away when the calls are done.
+class broken_pipe_guard {
+public:
+    broken_pipe_guard() noexcept;
+    ~broken_pipe_guard();
+    broken_pipe_guard(const broken_pipe_guard&) = delete;
+    broken_pipe_guard& operator=(const broken_pipe_guard&) = delete;
+
+private:
+    bool was_pending_ = false;  // then it is somebody else's, and is left where it is
+    bool was_blocked_ = false;
+};
+
+}  // namespace leasehold::mysql
