@@ -53,6 +53,17 @@ std::vector<migration_step> migration_status(const database& db);
 // leaves the table of the records, empty, which migrate() uses again.
 std::string migration_sql(engine which, const table_names& names, int from = 0, int to = -1);
 
+struct installation {
+    table_names names;     // with their schema on PostgreSQL
+    bool is_ours = false;  // what this database handle uses
+};
+
+// Which tables of leasehold stand in this database, whatever they are called: locks under one name
+// exclude nobody who uses another, so that a mistyped prefix or schema is to be found out before
+// migrate() makes tables for it. Changes nothing; sees what this user may see, on MySQL and MariaDB
+// of the one database alone, and nothing where there is no file yet.
+std::vector<installation> list_installations(const database& db);
+
 // Throws schema_missing or schema_mismatch unless the schema is the one this program knows.
 void require_schema(const database& db);
 

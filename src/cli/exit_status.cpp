@@ -5,14 +5,16 @@ namespace leasehold::cli {
 const char* const exit_status_help =
     "Exit status:\n"
     "  0      done; of `lock` and `once`: whatever CMD exits with (128 + n if signal n ended it)\n"
-    "  64     wrong usage: an option, key, duration or URL that cannot be\n"
+    "  64     wrong usage: an option, key, duration or URL that cannot be, or no URL at all\n"
     "  69     the database cannot be reached, or does not answer in time\n"
     "  70     the database refused: rights, a read-only file or server, anything else\n"
     "  75     not acquired: somebody else holds the key; of `once`: somebody else has run it\n"
     "  76     the lease was lost and CMD was stopped, or the lease ended before CMD did; of "
     "`once`:\n"
     "         or CMD took longer than --at-most and was stopped\n"
-    "  78     leasehold's tables are missing or of another version: see `leasehold migrate`\n"
+    "  78     leasehold's tables are missing, of another version, or stand under another name: "
+    "see\n"
+    "         `leasehold migrate`\n"
     "  126    CMD was found but may not be run\n"
     "  127    CMD was not found\n"
     "  128+n  signal n ended CMD, or ended the wait for the key\n";

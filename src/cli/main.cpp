@@ -26,15 +26,19 @@ constexpr const char* description =
 constexpr const char* tool_examples =
     "D is a duration: 500ms, 5s, 2m, 1h, 1d, or a plain number of seconds.\n"
     "\n"
-    "The database: --url, else the environment's LEASEHOLD_URL, else sqlite:leasehold.db in the\n"
-    "working directory. A URL is one of\n"
-    "  sqlite:PATH\n"
+    "The database: --url, else the environment's LEASEHOLD_URL; there is no default, since locks\n"
+    "exclude only those who use the same one. A URL is one of\n"
+    "  sqlite:PATH                              (for the processes of one machine)\n"
     "  postgresql://user@host:port/database     (anything libpq takes; PGPASSFILE too)\n"
     "  mysql://user@host:port/database          (MySQL and MariaDB; MYSQL_PWD)\n"
     "A password is best kept in LEASEHOLD_URL or a password file. One given with --url is hidden\n"
     "from `ps` at once, but was there for a moment.\n"
     "\n"
+    "--table-prefix and --schema, else LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA, are to be the\n"
+    "same for all as well.\n"
+    "\n"
     "Examples:\n"
+    "  export LEASEHOLD_URL=postgresql://app@db/app\n"
     "  leasehold migrate\n"
     "  leasehold lock nightly-backup -- /usr/local/bin/backup --all\n"
     "  leasehold lock deploy/shop --wait forever -- make deploy\n"
@@ -60,12 +64,23 @@ void add_global_options(CLI::App& tool, global_options& options) {
     tool.add_option("--url", options.url, "Where the database is")->option_text("URL");
     tool.add_flag("--json", options.is_json, "Print one JSON object per line, failures too");
     tool.add_option(
-            "--table-prefix", options.table_prefix, "What table names begin with; leasehold_"
+            "--table-prefix",
+            options.table_prefix,
+            "What table names begin with; default leasehold_"
     )
         ->option_text("P");
     tool.add_option("--schema", options.schema, "The tables' schema (PostgreSQL)")
         ->option_text("S");
     tool.add_flag("--version", options.wants_version, "Print the version and the drivers built in");
+}
+
+void read_environment(const CLI::App& tool, global_options& options) {
+    const auto read = [&](const char* option, const char* variable, std::string& into) {
+        if (tool.count(option) > 0) return;
+        if (auto found = from_environment(variable)) into = *std::move(found);
+    };
+    read("--table-prefix", "LEASEHOLD_TABLE_PREFIX", options.table_prefix);
+    read("--schema", "LEASEHOLD_SCHEMA", options.schema);
 }
 
 void print_version(bool is_json) {
@@ -129,6 +144,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         return exit_status::done;
     }
     if (tool.count("--url") > 0 && options.url.empty()) throw usage_failure("--url is empty");
+    read_environment(tool, options);
     for (const command& each : commands) {
         if (each.parser->parsed()) return each.run();
     }

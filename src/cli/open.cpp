@@ -1,5 +1,8 @@
 #include "cli/open.hpp"
 
+#include <filesystem>
+#include <system_error>
+
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #ifdef LEASEHOLD_WITH_MYSQL
@@ -55,6 +58,20 @@ std::string_view driver_of(std::string_view url) {
         "; write sqlite:PATH, postgresql://user@host:port/database or "
         "mysql://user@host:port/database"
     );
+}
+
+std::string place_of(std::string_view url) {
+    if (driver_of(url) == "sqlite") {
+        url.remove_prefix(std::string_view{"sqlite:"}.size());
+        std::error_code unknown;
+        const auto whole = std::filesystem::absolute(url, unknown);
+        return "the file " + (unknown ? std::string(url) : whole.lexically_normal().string());
+    }
+    url = url.substr(0, url.find('?'));
+    const auto scheme_end = url.find("://") + 3;
+    const auto sign = url.rfind('@');
+    std::string place{url.substr(0, scheme_end)};
+    return place.append(url.substr(sign == std::string_view::npos ? scheme_end : sign + 1));
 }
 
 database open_database(const global_options& options, std::chrono::milliseconds statement_timeout) {

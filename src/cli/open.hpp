@@ -19,6 +19,9 @@ database open_database(
 // MySQL and MariaDB.
 std::string_view driver_of(std::string_view url);
 
+// Where that is, for people: without user, password and options; of a file its whole path.
+std::string place_of(std::string_view url);
+
 // "sqlite, postgres, mysql": what this build can speak to.
 std::string drivers_built_in();
 

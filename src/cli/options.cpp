@@ -50,17 +50,21 @@ std::chrono::milliseconds parse(
 
 }  // namespace
 
+std::optional<std::string> from_environment(const char* name) {
+    const char* const found = std::getenv(name);
+    if (!found) return std::nullopt;
+    if (*found) return found;
+    throw usage_failure(std::string(name) + " is set but empty: unset it, or give it a value");
+}
+
 std::string url_of(const global_options& options) {
     if (!options.url.empty()) return options.url;
-    const char* const from_environment = std::getenv("LEASEHOLD_URL");
-    // Set but empty is a mistake in somebody's configuration: a lock of this host alone would be no
-    // lock at all.
-    if (from_environment && !*from_environment) {
-        throw usage_failure("LEASEHOLD_URL is set but empty: unset it, or say where the database is"
-        );
-    }
-    if (from_environment) return from_environment;
-    return "sqlite:leasehold.db";
+    if (auto found = from_environment("LEASEHOLD_URL")) return *std::move(found);
+    throw usage_failure(
+        "which database is not said: set LEASEHOLD_URL (under cron, in the crontab) or give --url; "
+        "for all hosts one server, postgresql://user@host/database or mysql://user@host/database, "
+        "or for this machine alone a file, sqlite:/var/lib/app/leasehold.db"
+    );
 }
 
 std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what) {

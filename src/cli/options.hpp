@@ -16,14 +16,20 @@ namespace leasehold::cli {
 // What stands before or behind any command.
 struct global_options {
     std::string url;  // empty: see url_of
+    // Where they are not given, of LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
     std::string table_prefix = "leasehold_";
     std::string schema;
     bool is_json = false;
     bool wants_version = false;
 };
 
-// --url, else LEASEHOLD_URL, else a file in the working directory.
+// --url, else LEASEHOLD_URL. There is no other: two hosts that fell back to a file of their own would
+// exclude nobody.
 std::string url_of(const global_options& options);
+
+// The value of an environment variable; nothing where it is not set. Throws where it is empty: that
+// is a mistake in somebody's configuration, and what is meant is not known.
+std::optional<std::string> from_environment(const char* name);
 
 // "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. `what` names it in the failure.
 std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what);

@@ -1,5 +1,6 @@
 // `leasehold migrate`: brings leasehold's tables to a version, shows where they stand, prints SQL.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
@@ -23,6 +24,7 @@ struct migrate_options {
     std::string to;  // empty: not given
     std::string from;
     bool resume = false;
+    bool is_sure = false;
     bool down = false;
     std::string engine;
 };
@@ -35,6 +37,62 @@ std::optional<int> parse_version(const std::string& text, const char* option) {
     if (problem == std::errc{} && rest == end && number >= 0) return number;
     throw usage_failure(
         std::string(option) + " must be the number of a migration, not '" + printable(text) + "'"
+    );
+}
+
+std::string words_for(const table_names& names) {
+    return printable(names.prefix) + "*" +
+           (names.schema.empty() ? "" : " in schema " + printable(names.schema));
+}
+
+// No tables of these names, or not even a file.
+bool is_missing(const database& db) {
+    try {
+        const auto steps = migration_status(db);
+        return std::none_of(steps.begin(), steps.end(), [](const migration_step& each) {
+            return each.is_applied || each.is_half_applied || !each.problem.empty();
+        });
+    } catch (const error& failure) {
+        if (failure.code() == errc::schema_missing) return true;
+        throw;
+    }
+}
+
+// Locks in these tables would exclude nobody who uses the others.
+void refuse_beside_others(const database& db, const table_names& ours) {
+    constexpr std::size_t named_max = 5;
+    std::string others;
+    std::size_t count = 0;
+    for (const installation& each : list_installations(db)) {
+        if (each.is_ours) return;  // made by somebody else at this moment
+        if (count++ < named_max) others += (others.empty() ? "" : ", ") + words_for(each.names);
+    }
+    if (count == 0) return;
+    if (count > named_max) others += " and " + std::to_string(count - named_max) + " more";
+    throw failure{
+        exit_status::schema,
+        "schema_elsewhere",
+        "there are no tables " + words_for(ours) +
+            " yet, but leasehold's tables stand in this "
+            "database as " +
+            others +
+            ": to use those set --table-prefix and --schema, or "
+            "LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA; to make others beside them, whose locks "
+            "exclude nobody there, say --yes"};
+}
+
+void print_made(const database& db, const global_options& options) {
+    if (options.is_json) return;
+    table_names names{options.table_prefix, options.schema};
+    for (const installation& each : list_installations(db)) {
+        if (each.is_ours) names = each.names;
+    }
+    const std::string url = url_of(options);
+    const bool is_file = driver_of(url) == "sqlite";
+    const std::string place = printable(place_of(url));
+    print_line(
+        "new: tables " + words_for(names) + " in " + place +
+        (is_file ? "; locks in it exclude the processes of this machine alone" : "")
     );
 }
 
@@ -53,7 +111,12 @@ int run_up(const migrate_options& chosen, const global_options& options) {
     migrate_settings settings;
     settings.to_version = parse_version(chosen.to, "--to").value_or(-1);
     settings.resume = chosen.resume;
-    print_done(migrate(open_database(options, patience), settings), "applied", options.is_json);
+    const database db = open_database(options, patience);
+    const bool is_new = is_missing(db);
+    if (is_new && !chosen.is_sure) refuse_beside_others(db, {options.table_prefix, options.schema});
+    const auto done = migrate(db, settings);
+    if (is_new && !done.empty()) print_made(db, options);
+    print_done(done, "applied", options.is_json);
     return exit_status::done;
 }
 
@@ -162,7 +225,11 @@ void add_to(CLI::App& parser, migrate_options& chosen, const char* meaning) {
 
 constexpr const char* schema_examples =
     "Any number of processes may do it at the same time. A half-applied migration can only be on\n"
-    "MySQL and MariaDB, and says so; --resume repeats it.\n"
+    "MySQL and MariaDB, and says so; --resume repeats it. What it makes anew it names; where "
+    "tables\n"
+    "of leasehold stand in the database under another prefix or schema it makes none without "
+    "--yes,\n"
+    "since locks under one name exclude nobody who uses another.\n"
     "\n"
     "Examples:\n"
     "  leasehold migrate                                 # up to the newest\n"
@@ -170,7 +237,8 @@ constexpr const char* schema_examples =
     "  leasehold migrate sql --engine postgres >up.sql   # connects to nothing\n"
     "  leasehold migrate down --to 0                     # deletes all of leasehold's tables\n"
     "\n"
-    "Exit status: 0; 78 where the tables are not what this program knows (also of `status`);\n"
+    "Exit status: 0; 78 where the tables are not what this program knows (also of `status`), or\n"
+    "stand under another name;\n"
     "otherwise see `leasehold --help`.\n";
 
 }  // namespace
@@ -187,6 +255,11 @@ command add_migrate(CLI::App& tool, const global_options& options) {
     for (CLI::App* const each : {parser, up}) {
         add_to(*each, *chosen, "Only up to version N");
         each->add_flag("--resume", chosen->resume, "Repeat a half-applied migration");
+        each->add_flag(
+            "--yes",
+            chosen->is_sure,
+            "Make new tables although others of leasehold stand in the database under another name"
+        );
     }
     CLI::App* const down = parser->add_subcommand("down", "Take back what is newer than a version");
     add_to(*down, *chosen, "Down to version N; 0 deletes all tables and what they hold");

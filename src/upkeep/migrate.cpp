@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dialect/installations.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "upkeep/schema_check.hpp"
@@ -178,6 +179,17 @@ std::vector<migration_step> migration_status(const database& db) {
     return db.inner()->use_unchecked([&](connection& on, store& stores) {
         return compare(stores.schema->known(), stores.schema->recorded(on));
     });
+}
+
+std::vector<installation> list_installations(const database& db) {
+    try {
+        return db.inner()->use_unchecked([&](connection& on, store&) {
+            return installations_in(on, db.settings().names);
+        });
+    } catch (const error& failure) {
+        if (failure.code() == errc::schema_missing) return {};
+        throw;
+    }
 }
 
 void require_schema(const database& db) {

@@ -154,6 +154,29 @@ TEST_F(migrate_suite, the_status_tells_what_is_missing_and_what_is_there) {
     for (const migration_step& step : migration_status(db_)) EXPECT_FALSE(step.is_applied);
 }
 
+TEST_F(migrate_suite, tables_under_another_name_are_listed_beside_ours) {
+    const auto found = [&](const std::string& prefix) {
+        std::vector<bool> ours;
+        for (const installation& each : list_installations(db_)) {
+            if (each.names.prefix == prefix) ours.push_back(each.is_ours);
+        }
+        return ours;
+    };
+    if (!has_sql()) return EXPECT_TRUE(list_installations(db_).empty());
+    const std::string theirs = prefix_ + "x_";
+    const database other = current().open_with_prefix(theirs, nullptr);
+    migrate(other, {.to_version = 1});
+    EXPECT_EQ(found(prefix_), std::vector<bool>{});
+    EXPECT_EQ(found(theirs), std::vector<bool>{false});
+    migrate(db_);
+    EXPECT_EQ(found(prefix_), std::vector<bool>{true});
+    EXPECT_EQ(found(theirs), std::vector<bool>{false});
+    migrate_down(other, 0);
+    EXPECT_EQ(found(theirs), std::vector<bool>{});
+    migrate_down(db_, 0);
+    EXPECT_EQ(found(prefix_), std::vector<bool>{});
+}
+
 TEST_F(migrate_suite, without_tables_everything_says_what_to_run) {
     const auto open_session = [&] { session{db_, {.name = "early"}}; };
     expect_refused([&] { require_schema(db_); }, errc::schema_missing, {"leasehold migrate"});

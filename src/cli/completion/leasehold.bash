@@ -21,8 +21,8 @@ _leasehold() {
     local global='--url --json --table-prefix --schema --help --version' more=''
     case $command in
         '') more='migrate lock elect once locks runs sessions unlock reap' ;;
-        migrate) more='up down status sql --to --resume' ;;
-        'migrate up') more='--to --resume' ;;
+        migrate) more='up down status sql --to --resume --yes' ;;
+        'migrate up') more='--to --resume --yes' ;;
         'migrate down') more='--to' ;;
         'migrate sql') more='--engine --from --to --down' ;;
         lock) more='--wait --ttl --shared --exclusive --permits --of --' ;;
