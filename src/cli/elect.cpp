@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/arguments.hpp"
+#include "cli/candidate.hpp"
 #include "cli/child.hpp"
 #include "cli/errand.hpp"
 #include "cli/open.hpp"
@@ -50,51 +51,42 @@ verdict lead(
     }
 }
 
-// Once the tool has had a session, a database that is away is waited for: that is what a candidate
-// does. Answers with the signal that ended the wait, or 0.
-int wait_for_database(const errand& what, const error& failure, signal_inbox& signals) {
-    constexpr std::chrono::seconds between{1};
-    report(what.is_json, name_of(failure.code()), failure.what() + std::string("; trying again"));
-    const auto until = local_clock::now() + between;
-    while (local_clock::now() < until) {
-        wait_for({signals.source()}, until - local_clock::now());
-        while (const auto next = signals.take()) {
-            if (*next != SIGCHLD) return *next;
+// In the background the last session ends while the next one asks for the key: where the database is
+// away both take their time.
+int campaign(
+    candidate& standing,
+    const errand& what,
+    const program& command,
+    const std::vector<int>& keep_open,
+    signal_inbox& signals
+) {
+    while (true) {
+        acquired answer = standing.wait();
+        verdict status;
+        if (answer.cancelled_by != 0) {
+            status = exit_status::by_signal + answer.cancelled_by;
+        } else {
+            status = lead(what, command, keep_open, answer, signals);
         }
+        standing.part_with(std::move(answer));
+        if (status) return *status;
     }
-    return 0;
 }
 
 int run_elect(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
-    bool has_been_in_touch = false;
-    while (true) {
-        acquired answer;
-        try {
-            answer = wait_for_key(db, what, signals);
-            if (answer.held && answer.held->failed) {
-                const auto failed = std::exchange(answer.held->failed, nullptr);
-                answer.held.reset();
-                std::rethrow_exception(failed);
-            }
-        } catch (const error& failure) {
-            const bool may_pass = failure.is_transient() || failure.code() == errc::session_lost;
-            if (!has_been_in_touch || !may_pass) throw;
-            const int asked_by = wait_for_database(what, failure, signals);
-            if (asked_by != 0) return exit_status::by_signal + asked_by;
-            continue;
-        }
-        has_been_in_touch = true;
-        if (answer.cancelled_by != 0) {
-            const int status = exit_status::by_signal + answer.cancelled_by;
-            let_go(answer, status, signals);
-            return status;
-        }
-        const verdict status = lead(what, command, keep_open, answer, signals);
-        let_go(answer, status.value_or(exit_status::lease_lost), signals);
-        if (status) return *status;
+    candidate standing{db, what, signals};
+    int status = exit_status::failed;
+    try {
+        status = campaign(standing, what, command, keep_open, signals);
+    } catch (const error& failed) {
+        const failure explained = failure_of(failed);
+        report(what.is_json, explained.name(), explained.what());
+        status = explained.status();
     }
+    standing.end(status);
+    return status;
 }
 
 constexpr const char* elect_examples =
@@ -102,8 +94,10 @@ constexpr const char* elect_examples =
     "leader\n"
     "ends, or dies, or cannot reach the database, another one is elected within --ttl, and a\n"
     "leader that was deposed stops its CMD (SIGTERM, then SIGKILL to its process group) *before*\n"
-    "that, and waits to be elected again. When CMD ends by itself the office is given up, and the\n"
-    "exit status is CMD's own.\n"
+    "that, and waits to be elected again, however long the database is away; only at the very\n"
+    "start it has to answer. Standard error says what happens. When CMD ends by itself the office "
+    "is\n"
+    "given up, and the exit status is CMD's own.\n"
     "\n"
     "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN (the term: it grows with every election, so that "
     "your\n"

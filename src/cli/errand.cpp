@@ -2,7 +2,6 @@
 
 #include "cli/child.hpp"
 #include "cli/output.hpp"
-#include "cli/progress.hpp"
 #include "cli/supervisor.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/semaphore.hpp"
@@ -30,18 +29,6 @@ acquisition acquire_in(session& within, const errand& what, const std::stop_toke
     return what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
 }
 
-// Runs in the background. The session comes first: the lease lives with it.
-holding acquire(const database& db, const errand& what, const std::stop_token& cancel) {
-    session within{db, what.timing};
-    if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt}};
-    try {
-        acquisition got = acquire_in(within, what, cancel);
-        return {std::move(within), std::move(got)};
-    } catch (const error&) {
-        return {std::move(within), acquisition{std::nullopt}, std::current_exception()};
-    }
-}
-
 // The command has ended, and whether its key is free is not known. What that means for the tool's
 // own status: nothing, if the lease was still good by our own clock.
 int unreleased(const errand& what, const lease& held, bool was_held, int status, std::string why) {
@@ -62,6 +49,23 @@ int unreleased(const errand& what, const lease& held, bool was_held, int status,
 
 }  // namespace
 
+holding acquire(
+    const database& db,
+    const errand& what,
+    const std::function<void()>& on_session,
+    const std::stop_token& cancel
+) {
+    session within{db, what.timing};
+    on_session();
+    if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt}};
+    try {
+        acquisition got = acquire_in(within, what, cancel);
+        return {std::move(within), std::move(got)};
+    } catch (const error&) {
+        return {std::move(within), acquisition{std::nullopt}, std::current_exception()};
+    }
+}
+
 std::chrono::milliseconds statement_timeout_for(const session_settings& timing) {
     using std::chrono::milliseconds;
     return std::clamp(timing.ttl / 6, milliseconds{1000}, milliseconds{5000});
@@ -69,32 +73,6 @@ std::chrono::milliseconds statement_timeout_for(const session_settings& timing) 
 
 void end_at_once(int signal_number) {
     _exit(exit_status::by_signal + signal_number);
-}
-
-acquired wait_for_key(const database& db, const errand& what, signal_inbox& signals) {
-    background<holding> attempt{[&](std::stop_token cancel) { return acquire(db, what, cancel); }};
-    int cancelled_by = 0;
-    bool has_finished = false;
-    {
-        progress line{db, what.name, what.is_json};
-        while (!has_finished) {
-            has_finished =
-                wait_for({attempt.source(), signals.source()}, line.tick()) == first_source;
-            while (const auto next = signals.take()) {
-                if (*next == SIGCHLD) continue;
-                // The first leaves nothing behind; the second is for those who cannot wait.
-                if (cancelled_by != 0) end_at_once(*next);
-                cancelled_by = *next;
-                attempt.cancel();
-            }
-        }
-    }
-    if (cancelled_by == 0) return {attempt.take(), 0};
-    try {
-        return {attempt.take(), cancelled_by};
-    } catch (const error&) {
-        return {std::nullopt, cancelled_by};  // what failed is not what the user asked for any more
-    }
 }
 
 failure lost(const errand& what, const lease& held, const std::string& consequence) {
@@ -153,16 +131,6 @@ int release(const errand& what, lease& held, int status, signal_inbox& signals) 
         return failed(problem.what());
     }
     return status;
-}
-
-void let_go(acquired& answer, int status, signal_inbox& signals) {
-    if (!answer.held) return;
-    constexpr std::chrono::seconds patience{2};
-    const auto work = [&](const std::stop_token&) {
-        answer.held.reset();
-        return true;
-    };
-    finish(signals, patience, work, [&] { return status; });
 }
 
 }  // namespace leasehold::cli

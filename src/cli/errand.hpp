@@ -1,8 +1,9 @@
 #pragma once
 // A command that runs while a key is held: what `lock` and `elect` have in common.
 //
-//   acquired answer = wait_for_key(db, what, signals);
-//   if (answer.held && answer.held->got) run_holding(what, command, keep_open, …);
+//   candidate wanting{db, what, signals};  // candidate.hpp
+//   acquired answer = wanting.wait();
+//   if (answer.held->got) run_under(what, command, keep_open, …);
 //
 // Threads: the main thread only; what talks to the database runs in the background, so that signals
 // are heard meanwhile.
@@ -11,6 +12,8 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,12 +49,6 @@ struct holding {
     std::exception_ptr failed{};
 };
 
-// What a wait brought; or the signal that ended it.
-struct acquired {
-    std::optional<holding> held;
-    int cancelled_by = 0;
-};
-
 inline constexpr std::size_t first_source = 0;  // of what is waited for
 
 // Short enough that one heartbeat may get no answer.
@@ -59,8 +56,14 @@ std::chrono::milliseconds statement_timeout_for(const session_settings& timing);
 
 [[noreturn]] void end_at_once(int signal_number);
 
-// Shows who is waited for. Throws what the database says before there is a session.
-acquired wait_for_key(const database& db, const errand& what, signal_inbox& signals);
+// Runs in the background. The session comes first, and is told of: the lease lives with it. Throws
+// what the database says before there is one.
+holding acquire(
+    const database& db,
+    const errand& what,
+    const std::function<void()>& on_session,
+    const std::stop_token& cancel
+);
 
 // What the failure of a lease that was lost says, with its consequence.
 failure lost(const errand& what, const lease& held, const std::string& consequence);
@@ -85,9 +88,38 @@ ending run_under(
 // to say: answers with the tool's status, `status` where all is well.
 int release(const errand& what, lease& held, int status, signal_inbox& signals);
 
-// Ends the session, and releases what was not released before. Whatever cannot be done in a short
-// time ends with the ttl; the tool then ends with `status` at once.
-void let_go(acquired& answer, int status, signal_inbox& signals);
+// Waits for the end of what runs in the background, and calls `look_up` when one of the other
+// sources can be read, or the time has passed that it said last. Answers with the signal that cancelled it,
+// or 0. The first signal leaves nothing behind in the database, if that takes no longer than
+// `goodbye_max`; the second is for those who cannot wait.
+template <class Result, class LookUp>
+int wait_for_end(
+    background<Result>& running,
+    signal_inbox& signals,
+    std::chrono::milliseconds goodbye_max,
+    int other,
+    int another,
+    LookUp look_up
+) {
+    int cancelled_by = 0;
+    auto until = local_clock::time_point::max();
+    while (true) {
+        std::chrono::nanoseconds pause = look_up();
+        if (cancelled_by != 0)
+            pause = std::min<std::chrono::nanoseconds>(pause, until - local_clock::now());
+        pause = std::max(pause, std::chrono::nanoseconds{0});
+        const auto ready = wait_for({running.source(), signals.source(), other, another}, pause);
+        if (ready == first_source) return cancelled_by;
+        while (const auto next = signals.take()) {
+            if (*next == SIGCHLD) continue;
+            if (cancelled_by != 0) end_at_once(*next);
+            cancelled_by = *next;
+            until = local_clock::now() + goodbye_max;
+            running.cancel();
+        }
+        if (cancelled_by != 0 && local_clock::now() >= until) end_at_once(cancelled_by);
+    }
+}
 
 // Runs what talks to the database when the command has ended. Hears only a second signal, since the
 // first may be the one that ended the command; and when patience is over `give_up` says with what

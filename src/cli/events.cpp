@@ -111,9 +111,9 @@ void bell::ring() noexcept {
     [[maybe_unused]] const auto written = write(source_.number(), &one, sizeof one);
 }
 
-void bell::hush() noexcept {
+bool bell::hush() noexcept {
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto taken = read(source_.number(), &count, sizeof count);
+    return read(source_.number(), &count, sizeof count) == sizeof count;
 }
 
 }  // namespace leasehold::cli

@@ -86,7 +86,8 @@ class bell {
 public:
     bell();
     void ring() noexcept;
-    void hush() noexcept;
+    // True where it was rung since the last time.
+    bool hush() noexcept;
     int source() const noexcept { return source_.number(); }
 
 private:
@@ -109,6 +110,7 @@ public:
           }) {}
 
     int source() const noexcept { return done_.source(); }
+    bool has_ended() const { return wait_for({source()}, std::chrono::nanoseconds{0}).has_value(); }
     void cancel() noexcept { thread_.request_stop(); }
     // Waits for the end; throws what the call threw.
     Result take() {

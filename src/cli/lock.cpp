@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/arguments.hpp"
+#include "cli/candidate.hpp"
 #include "cli/child.hpp"
 #include "cli/errand.hpp"
 #include "cli/open.hpp"
@@ -97,25 +98,29 @@ int run_acquired(
 ) {
     if (answer.cancelled_by != 0) return exit_status::by_signal + answer.cancelled_by;
     try {
-        if (answer.held->failed) std::rethrow_exception(answer.held->failed);
         if (!answer.held->got) throw busy(what, answer.held->got.holder());
         return run_holding(what, command, keep_open, *answer.held, signals);
     } catch (const failure& failed) {
         report(what.is_json, failed.name(), failed.what());
         return failed.status();
-    } catch (const error& failed) {
-        const failure explained = failure_of(failed);
-        report(what.is_json, explained.name(), explained.what());
-        return explained.status();
     }
 }
 
 int run_lock(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
-    acquired answer = wait_for_key(db, what, signals);
-    const int status = run_acquired(what, command, keep_open, answer, signals);
-    let_go(answer, status, signals);
+    candidate wanting{db, what, signals};
+    int status = exit_status::failed;
+    try {
+        acquired answer = wanting.wait();
+        status = run_acquired(what, command, keep_open, answer, signals);
+        wanting.part_with(std::move(answer));
+    } catch (const error& failed) {
+        const failure explained = failure_of(failed);
+        report(what.is_json, explained.name(), explained.what());
+        status = explained.status();
+    }
+    wanting.end(status);
     return status;
 }
 
@@ -156,7 +161,9 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         ->add_option(
             "--wait",
             chosen->wait,
-            "How long to wait for the key: 0 (default) tries once; 500ms, 5s, 2m, 1h, 1d, forever"
+            "How long to wait for the key, and for a database that goes away meanwhile: 0 "
+            "(default) "
+            "tries once; 500ms, 5s, 2m, 1h, 1d, forever"
         )
         ->option_text("D");
     parser

@@ -65,16 +65,10 @@ struct attempt_end {
 
 attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox& signals) {
     background<started> attempt{[&](std::stop_token cancel) { return start(db, wanted, cancel); }};
+    constexpr std::chrono::seconds goodbye_max{2};
     constexpr std::chrono::hours for_ever{24};
-    int cancelled_by = 0;
-    while (wait_for({attempt.source(), signals.source()}, for_ever) != first_source) {
-        while (const auto next = signals.take()) {
-            if (*next == SIGCHLD) continue;
-            if (cancelled_by != 0) end_at_once(*next);
-            cancelled_by = *next;
-            attempt.cancel();
-        }
-    }
+    const int cancelled_by =
+        wait_for_end(attempt, signals, goodbye_max, -1, -1, [&] { return for_ever; });
     if (cancelled_by == 0) return {attempt.take(), 0};
     try {
         return {attempt.take(), cancelled_by};

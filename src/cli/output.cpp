@@ -206,7 +206,9 @@ void require_written() {
     std::cout.flush();
     if (std::cout) return;
     throw failure{
-        exit_status::failed, "output_failed", "standard output takes no more: is the disk full, or the pipe closed?"};
+        exit_status::failed,
+        "output_failed",
+        "standard output takes no more: is the disk full, or the pipe closed?"};
 }
 
 }  // namespace leasehold::cli

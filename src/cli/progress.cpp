@@ -3,8 +3,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
-#include <string>
+#include <utility>
 
 #include "cli/output.hpp"
 #include "leasehold/error.hpp"
@@ -31,39 +32,58 @@ std::string cut_to_terminal(std::string line) {
     return line;
 }
 
-}  // namespace
-
-progress::progress(const database& db, const key& name, bool is_json)
-    : database_(db),
-      name_(name),
-      is_wanted_(!is_json && isatty(STDERR_FILENO) == 1),
-      next_(local_clock::now() + before_first) {}
-
-progress::~progress() {
-    if (is_shown_) std::cerr << "\r\033[K" << std::flush;
-}
-
-std::chrono::nanoseconds progress::tick() {
-    if (!is_wanted_) return std::chrono::hours{1};
-    if (local_clock::now() >= next_) {
-        show();
-        next_ = local_clock::now() + between;
-    }
-    return std::max<std::chrono::nanoseconds>(
-        next_ - local_clock::now(), std::chrono::nanoseconds{0}
-    );
-}
-
-void progress::show() {
-    std::string line = "waiting for '" + printable(name_.name()) + "'";
+std::string line_for(const database& db, const key& name) {
+    std::string line = "waiting for '" + printable(name.name()) + "'";
     try {
-        const auto holder = describe(database_, name_);
+        const auto holder = describe(db, name);
         if (holder && holder->is_held) {
             line += ", held by " + printable(holder->node_info) + " for " + shown(holder->held_for);
         }
     } catch (const error&) {
         line += ", and for the database to answer";
     }
+    return line;
+}
+
+}  // namespace
+
+progress::progress(const database& db, const key& name, bool is_json)
+    : database_(db), name_(name), is_wanted_(!is_json && isatty(STDERR_FILENO) == 1) {}
+
+progress::~progress() {
+    hide();
+}
+
+std::chrono::nanoseconds progress::tick() {
+    constexpr std::chrono::hours for_ever{1};
+    if (!is_wanted_) return for_ever;
+    if (!std::exchange(is_waiting_, true)) next_ = local_clock::now() + before_first;
+    if (look_) {
+        if (!answered_.hush()) return for_ever;
+        const std::string line = look_->take();
+        look_.reset();
+        if (!std::exchange(is_stale_, false)) show(line);
+        next_ = std::max(next_, local_clock::now() + between);
+    } else if (local_clock::now() >= next_) {
+        look_ = std::make_unique<background<std::string>>([this](const std::stop_token&) {
+            std::string line = line_for(database_, name_);
+            answered_.ring();
+            return line;
+        });
+        return for_ever;
+    }
+    return std::max<std::chrono::nanoseconds>(
+        next_ - local_clock::now(), std::chrono::nanoseconds{0}
+    );
+}
+
+void progress::hide() {
+    if (std::exchange(is_shown_, false)) std::cerr << "\r\033[K" << std::flush;
+    is_waiting_ = false;
+    is_stale_ = look_ != nullptr;
+}
+
+void progress::show(std::string line) {
     std::cerr << '\r' << cut_to_terminal(std::move(line)) << "\033[K" << std::flush;
     is_shown_ = true;
 }

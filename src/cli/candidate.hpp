@@ -1,0 +1,72 @@
+#pragma once
+// Waiting for a key for as long as it takes, through outages of the database.
+//
+//   candidate wanting{db, what, signals};
+//   acquired answer = wanting.wait();      // the key, who has it instead, or a signal
+//   …                                      // what runs under the key
+//   wanting.part_with(std::move(answer));  // and wait() again, or:
+//   wanting.end(status);
+//
+// | the database is away …                  | wait()                                            |
+// |-----------------------------------------|---------------------------------------------------|
+// | before there ever was a session         | throws what it says: the URL may be wrong         |
+// | after that                              | says so, and asks anew in a session of its own    |
+// | until the errand's patience is over     | throws what it said last                          |
+// | and a signal comes                      | ends the tool: there is nobody to say goodbye to  |
+//
+// Threads: the main thread only; what talks to the database runs in the background, so that signals
+// are heard meanwhile.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "cli/errand.hpp"
+#include "cli/events.hpp"
+#include "cli/progress.hpp"
+#include "leasehold/clock.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::cli {
+
+// What a wait brought; or the signal that ended it.
+struct acquired {
+    std::optional<holding> held;
+    int cancelled_by = 0;
+};
+
+class candidate {
+public:
+    candidate(const database& db, const errand& what, signal_inbox& signals);
+
+    acquired wait();
+
+    // Ends the session in the background, and releases what was not released before: where the
+    // database is away that takes its time, and what comes next need not wait for it.
+    void part_with(acquired gone);
+
+    // Before the tool ends with `status`. What cannot be done in a short time ends with the ttl; the
+    // tool then ends at once.
+    void end(int status);
+
+private:
+    using instant = local_clock::time_point;
+
+    acquired attempt(const errand& what);
+    void is_in_touch();
+    void report_away(const error& failure);
+    int wait_a_moment();
+
+    const database& database_;
+    const errand& what_;
+    signal_inbox& signals_;
+    progress line_;
+    bell session_made_;
+    bool has_been_in_touch_ = false;
+    std::optional<instant> away_since_;
+    std::set<errc> said_;  // of this outage: each thing once
+    std::vector<std::unique_ptr<background<bool>>> departing_;
+};
+
+}  // namespace leasehold::cli
