@@ -95,11 +95,13 @@ void candidate::report_away(const error& failure) {
     if (!away_since_) away_since_ = local_clock::now();
     if (!said_.insert(failure.code()).second) return;
     const auto explained = failure_of(failure);
+    const bool is_session = failure.code() == errc::session_lost;
     report(
         what_.is_json,
         explained.name(),
-        std::string(explained.what()) + "; waiting for the database, to ask for '" +
-            what_.name.name() + "' again"
+        (is_session ? std::string("the session was lost, as the database did not answer in time")
+                    : std::string(explained.what())) +
+            "; waiting for the database, to ask for '" + what_.name.name() + "' again"
     );
 }
 

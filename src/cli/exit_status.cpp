@@ -11,7 +11,7 @@ const char* const exit_status_help =
     "  75     not acquired: somebody else holds the key; of `once`: somebody else has run it\n"
     "  76     the lease was lost and CMD was stopped, or the lease ended before CMD did; of "
     "`once`:\n"
-    "         or CMD took longer than --at-most and was stopped\n"
+    "         or CMD took too long for --at-most and was stopped\n"
     "  78     leasehold's tables are missing, of another version, or stand under another name: "
     "see\n"
     "         `leasehold migrate`\n"

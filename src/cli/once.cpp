@@ -155,12 +155,12 @@ bool has_reached_limit(const task& wanted, const lease& held) {
 int stop_at_limit(const task& wanted, task_run& run, signal_inbox& signals) {
     const std::string limit = "--at-most " + shown(*wanted.settings.hold_at_most);
     const run_result result{
-        .has_succeeded = false, .message = "it took longer than " + limit + " and was stopped"};
+        .has_succeeded = false, .message = "it took too long for " + limit + " and was stopped"};
     const int status = record(wanted, run, result, exit_status::lease_lost, signals);
     report(
         wanted.what.is_json,
         "time_limit",
-        "'" + wanted.what.name.name() + "' took longer than " + limit +
+        "'" + wanted.what.name.name() + "' took too long for " + limit +
             ": the command was stopped, and its tick has failed"
     );
     return status;

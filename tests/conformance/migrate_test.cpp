@@ -162,10 +162,13 @@ TEST_F(migrate_suite, tables_under_another_name_are_listed_beside_ours) {
         }
         return ours;
     };
-    if (!has_sql()) return EXPECT_TRUE(list_installations(db_).empty());
+    if (!has_sql()) {  // the model has no names
+        EXPECT_TRUE(list_installations(db_).empty());
+        return;
+    }
     const std::string theirs = prefix_ + "x_";
     const database other = current().open_with_prefix(theirs, nullptr);
-    migrate(other, {.to_version = 1});
+    migrate(other);
     EXPECT_EQ(found(prefix_), std::vector<bool>{});
     EXPECT_EQ(found(theirs), std::vector<bool>{false});
     migrate(db_);
