@@ -60,7 +60,9 @@ CREATE TABLE leasehold_waiter (
     lock_delay   BIGINT          NOT NULL DEFAULT 0,
     metadata     VARBINARY(4000)     NULL,
     queued_at    BIGINT          NOT NULL,
-    PRIMARY KEY (lock_key, ticket)
+    PRIMARY KEY (lock_key, ticket),
+    KEY leasehold_waiter_session (session_id),
+    KEY leasehold_waiter_owner (owner)
 ) ENGINE = InnoDB;
 
 -- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
@@ -137,5 +139,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     3, 'fence_guard', 'f9975867f5be708f1b61d20c7315a2610f21b1a43881da01ed8670b341cc08d1',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    4, 'waiter_indexes', 'aa5b636cdfece48176a1943fa481a697c6d4f01f5d73492250dc1c7ce16ebc2c',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -62,6 +62,8 @@ CREATE TABLE leasehold_waiter (
     CONSTRAINT leasehold_waiter_pkey PRIMARY KEY (lock_key, ticket),
     CONSTRAINT leasehold_waiter_owner_size CHECK (octet_length(owner) = 16)
 );
+CREATE INDEX leasehold_waiter_session ON leasehold_waiter (session_id);
+CREATE INDEX leasehold_waiter_owner ON leasehold_waiter (owner);
 
 -- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
 -- of such a key has no owner: it is the gate, and its fence counts the grants.
@@ -132,4 +134,5 @@ INSERT INTO leasehold_migration (version, name, checksum, finished)
 VALUES
     (1, 'locks', 'eb0310fe767c03cd23dce64b40c3f46d8655b6c898bcbaa3f8753f301a6e1602', true),
     (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true),
-    (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true);
+    (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true),
+    (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', true);

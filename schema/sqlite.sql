@@ -62,6 +62,8 @@ CREATE TABLE leasehold_waiter (
     PRIMARY KEY (lock_key, ticket),
     CHECK (length(owner) = 16)
 ) WITHOUT ROWID;
+CREATE INDEX leasehold_waiter_session ON leasehold_waiter (session_id);
+CREATE INDEX leasehold_waiter_owner ON leasehold_waiter (owner);
 
 -- One row per holder of a key that several can hold, and per writer waiting for one. The lock row
 -- of such a key has no owner: it is the gate, and its fence counts the grants.
@@ -133,4 +135,5 @@ INSERT INTO leasehold_migration (version, name, checksum, finished)
 VALUES
     (1, 'locks', '68292fd5f6c2f9381a1dafb66d92949221881e442ecb865a41491aa65ea64e28', 1),
     (2, 'runs', '8d84f6b7dc39cf2c27937e54db44d79687d7890787d1fbf02e20812e4f1bf589', 1),
-    (3, 'fence_guard', 'a1a1a732c7ac0704f592bdc90b561630cc8f3b84f3607deb50455ab0414d07e8', 1);
+    (3, 'fence_guard', 'a1a1a732c7ac0704f592bdc90b561630cc8f3b84f3607deb50455ab0414d07e8', 1),
+    (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', 1);

@@ -171,20 +171,19 @@ parameters mysql_holder_store::values_of(const holder_request& wanted, bool has_
             owner,
             // 3. the grant
             name,
+            name,
+            owner,
             kind,
             capacity,
             info,
             name,
             own,
-            owner,
             permits,
             capacity,
-            owner,
             gives_way_to,
             kind,
             capacity,
             kind,
-            owner,
             token,
             owner,
             token,
@@ -199,8 +198,7 @@ parameters mysql_holder_store::values_of(const holder_request& wanted, bool has_
             permits,
             // 5. the report
             name,
-            name,
-            owner};
+            name};
 }
 
 mysql_holder_store::attempt mysql_holder_store::ask(
@@ -224,7 +222,7 @@ mysql_holder_store::attempt mysql_holder_store::ask(
     made.has_dead = report.integer(4) > 0;
     if (made.answer.status == holder_status::busy && !report.is_null(info_first)) {
         auto holder = lock_info_of(report, info_first);
-        // The first of the live; a dead one only where there is none, and then it is in no way.
+        // The first of those who were alive; one that died since is in no way.
         if (holder.remaining >= std::chrono::microseconds{0}) made.answer.holder = holder;
     }
     return made;

@@ -6,8 +6,8 @@
 // it through whatever becomes of the client. It locks the gate in a statement of its own: MariaDB
 // opens the snapshot of an UPDATE before it waits for the row, when it plans a nested SELECT that
 // names a row by a constant, and a grant that was waited for is then not in it (tried: both get
-// the key). The next statement has a snapshot of its own; so of two grants the second sees the
-// first.
+// the key). The next statement has a snapshot of its own, and counts the holders; so of two grants
+// the second sees the first.
 // The rows of others are read by it and never locked: a proof may be open on any of them.
 // Where some of them look dead it changes nothing before it is told that their rows were emptied as
 // far as can be: one by one, in a packet of its own, see bury_text; the reaper removes them. An
@@ -28,16 +28,17 @@ namespace leasehold::mysql_dialect::holder_texts {
 
 // 1. The pre-check, a holder_status: plain reads, in which those who look dead do not count. It may
 //    only refuse. What comes after asks for 1 first, and then locks nothing otherwise; nor where
-//    there are dead to be buried first.
+//    there are dead to be buried first. Who of the live has the lowest token is told if refused.
 //    ? session, kind, kind, capacity, token or null, key, owner, token, permits, capacity, gives
 //    way to, whether the dead were seen to, key, owner, kind, key.
 // 2. X on the owner's own row, if there is one: waits for proofs of the owner's own hold before the
 //    gate is locked, so that nobody else waits for them. ? key, owner.
-// 3. The grant: X on the gate, then the decision. ? key, kind, capacity, node_info, key, session,
-//    owner, permits, capacity, owner, gives way to, kind, capacity, kind, owner, token or null,
-//    owner, token.
+// 3. The grant: X on the gate, what others have, then the decision. ? key, key, owner, kind,
+//    capacity, node_info, key, session, permits, capacity, gives way to, kind, capacity, kind, token
+//    or null, owner, token.
 // 4. The row. ? key, owner, session, mode, permits, node_info, mode, permits.
-// 5. Reports. ? key, key, owner.
+// 5. Reports. ? key, key.
+// Reads: 24 rows, and 3 for each other holder; without the dead, see bury_text.
 inline constexpr std::string_view try_acquire_text =
     R"sql(
 SELECT CASE
@@ -47,15 +48,17 @@ SELECT CASE
     WHEN ? IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM {prefix}holder o WHERE o.lock_key = ? AND o.owner = ? AND o.fence = ?) THEN 6
     WHEN u.permits + COALESCE(l.arrived, 0) + ? > ? OR (u.modes & ?) <> 0 THEN 2
-    ELSE 1 END, u.dead, u.dead = 0 OR ?
-INTO @leasehold_status, @leasehold_dead, @leasehold_ready
+    ELSE 1 END, u.dead, u.dead = 0 OR ?, u.first_owner
+INTO @leasehold_status, @leasehold_dead, @leasehold_ready, @leasehold_first
 FROM (
     SELECT COUNT(IF(NOT p.looks_dead AND p.fence > 0, 1, NULL)) AS holders,
            COALESCE(SUM(IF(p.looks_dead, 0, p.permits)), 0) AS permits,
            BIT_OR(IF(p.looks_dead, 0, p.mode)) AS modes,
-           COUNT(IF(p.looks_dead AND p.mode <> 0, 1, NULL)) AS dead
+           COUNT(IF(p.looks_dead AND p.mode <> 0, 1, NULL)) AS dead,
+           SUBSTRING(MIN(IF(NOT p.looks_dead AND p.fence > 0,
+                            CONCAT(LPAD(p.fence, 20, '0'), p.owner), NULL)), 21) AS first_owner
     FROM (
-        SELECT h.mode, h.permits, h.fence, COALESCE(s.expires_at <= {now}, 0) AS looks_dead
+        SELECT h.owner, h.mode, h.permits, h.fence, COALESCE(s.expires_at <= {now}, 0) AS looks_dead
         FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
         WHERE h.lock_key = ? AND h.owner <> ?) p) u
 LEFT JOIN (
@@ -68,22 +71,18 @@ WHERE h.lock_key = ? AND h.owner = ? AND @leasehold_status = 1 AND @leasehold_re
 FOR UPDATE;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = ? AND @leasehold_status = 1 AND @leasehold_ready = 1 FOR UPDATE;
+SELECT COALESCE(SUM(h.permits), 0), BIT_OR(h.mode), COUNT(IF(h.fence > 0, 1, NULL))
+INTO @leasehold_permits, @leasehold_modes, @leasehold_holders
+FROM {prefix}holder h WHERE h.lock_key = ? AND h.owner <> ? AND @leasehold_go = 1;
 UPDATE {prefix}lock l
 SET l.fence = LAST_INSERT_ID(l.fence + 1), l.kind = ?, l.capacity = ?, l.node_info = ?,
     l.changed_at = {now}
 WHERE l.lock_key = ? AND @leasehold_go = 1 AND l.owner IS NULL
   AND EXISTS (
       SELECT 1 FROM {prefix}session m WHERE m.id = ? AND m.expires_at > {now} AND l.fence >= 0)
-  AND l.arrived + (
-      SELECT COALESCE(SUM(h.permits), 0) FROM {prefix}holder h
-      WHERE h.lock_key = l.lock_key AND h.owner <> ?) + ? <= ?
-  AND NOT EXISTS (
-      SELECT 1 FROM {prefix}holder h
-      WHERE h.lock_key = l.lock_key AND h.owner <> ? AND (h.mode & ?) <> 0)
+  AND l.arrived + @leasehold_permits + ? <= ? AND (@leasehold_modes & ?) = 0
   AND ((l.kind = ? AND l.capacity = ?)
-       OR (l.arrived = 0 AND (l.kind = ? OR l.last_ticket = 0) AND NOT EXISTS (
-           SELECT 1 FROM {prefix}holder h
-           WHERE h.lock_key = l.lock_key AND h.owner <> ? AND h.fence > 0)))
+       OR (l.arrived = 0 AND (l.kind = ? OR l.last_ticket = 0) AND @leasehold_holders = 0))
   AND (? IS NULL OR EXISTS (
       SELECT 1 FROM {prefix}holder h
       WHERE h.lock_key = l.lock_key AND h.owner = ? AND h.fence = ?));
@@ -99,8 +98,7 @@ SELECT @leasehold_token, @leasehold_status, g.kind, g.capacity, @leasehold_dead,
 FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock g ON g.lock_key = ?
 LEFT JOIN ({prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id)
-    ON h.lock_key = ? AND h.owner <> ? AND h.fence > 0
-ORDER BY )sql" LIVE R"sql( DESC, h.fence LIMIT 1)sql";
+    ON h.lock_key = ? AND h.owner = @leasehold_first AND h.fence > 0)sql";
 
 // Those of others that look dead. ? key, owner.
 inline constexpr std::string_view looks_dead_text = R"sql(
@@ -179,6 +177,7 @@ SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_arrived;
 COMMIT;
 SELECT @leasehold_arrived)sql";
 
+// Reads: 1 row, and 2 for each holder.
 inline constexpr std::string_view tally_text =
     "SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + "
     "(SELECT COUNT(*) FROM {prefix}holder h "
@@ -190,7 +189,8 @@ inline constexpr std::string_view tally_text =
 // The rows that make up a complete phase: counted before the gate is locked, where that may only
 // refuse, and once more when the gate and every place are. Who gives up does not lock the gate, but
 // waits for the row. Who is alive is asked for one moment, read after the waits: the rows that are
-// counted are the rows that pass. ? key, key, key, key, key, key.
+// counted are the rows that pass. Reads: 8 rows, and 8 for each holder.
+// ? key, key, key, key, key, key.
 inline constexpr std::string_view pass_text =
     R"sql(
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
@@ -216,13 +216,15 @@ WHERE h.lock_key = ? AND @leasehold_token > 0 AND h.permits > 0 AND NOT EXISTS (
 COMMIT;
 SELECT @leasehold_token)sql";
 
+// Reads: 3 rows for each holder.
 inline constexpr std::string_view holders_text =
     "SELECT " HOLDER_COLUMNS
     "FROM {prefix}holder h "
     "LEFT JOIN {prefix}session s ON s.id = h.session_id "
     "WHERE h.lock_key = ? AND h.fence > 0 AND " LIVE " ORDER BY h.fence, h.owner";
 
-// A range of the primary key. The two comparisons of a row value would not be.
+// A range of the primary key. The two comparisons of a row value would not be. Reads: 3 rows for
+// each hold listed, 2 for each row passed over.
 inline constexpr std::string_view list_text =
     "SELECT " HOLDER_COLUMNS
     "FROM {prefix}holder h "

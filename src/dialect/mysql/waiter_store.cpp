@@ -75,6 +75,8 @@ WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share
 //    left since: then nothing changes, and the packet has to be sent again.
 // 3. Nobody live waits: free.
 // 4. The waiter goes, and the dead before it; all, where nobody live is among them.
+// Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT, so that no
+// statistics can begin them at the sessions.
 constexpr std::string_view pass_on_text = R"sql(
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most,
        EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = ? AND b.ticket > w.ticket)
@@ -82,7 +84,8 @@ INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @
 FROM (SELECT 1 AS one) o
 LEFT JOIN (
     SELECT q.ticket, q.owner, q.session_id, q.hold_at_most
-    FROM {prefix}waiter q JOIN {prefix}session s ON s.id = q.session_id
+    FROM {prefix}waiter q FORCE INDEX (PRIMARY)
+    STRAIGHT_JOIN {prefix}session s ON s.id = q.session_id
     WHERE q.lock_key = ? AND s.expires_at > {now} AND @leasehold_go = 1
     ORDER BY q.ticket LIMIT 1) w ON TRUE;
 UPDATE {prefix}lock l JOIN {prefix}waiter w
@@ -108,10 +111,12 @@ SELECT @leasehold_go, @leasehold_ticket, @leasehold_token, @leasehold_owner, @le
 constexpr std::string_view leave_text = R"sql(
 DELETE FROM {prefix}waiter WHERE lock_key = ? AND ticket = ? AND owner = ?)sql";
 
+// Reads: 2 rows, and leave_text. Index: waiter_owner.
 constexpr std::string_view find_waiter_text = R"sql(
 SELECT ticket FROM {prefix}waiter WHERE lock_key = ? AND owner = ?)sql";
 
 // Plain reads of one snapshot; one derived row for each waiter asked about, then primary keys.
+// Reads: 4 rows for each.
 constexpr std::string_view look_head_text = R"sql(
 SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - {now}, w.ticket IS NOT NULL,
        )sql" LOOKS_TAKEABLE R"sql(
@@ -123,18 +128,18 @@ LEFT JOIN {prefix}waiter w
     ON w.lock_key = asked.lock_key AND w.ticket = asked.ticket AND w.owner = asked.owner)sql";
 
 // Sessions that this waiter waits for, directly and through others; none where its row has become a
-// grant meanwhile, which makes its own session the holder. Reads the queue table once per
-// session found; there are as many rows as waiting calls.
+// grant meanwhile, which makes its own session the holder. Indexes: waiter_session, and the primary
+// keys. Reads: 12 rows, and 4 for each call in which one of these sessions waits.
 constexpr std::string_view circle_text = R"sql(
 WITH RECURSIVE blocker (session_id) AS (
-    SELECT s.id FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-    JOIN {prefix}waiter own ON own.lock_key = l.lock_key AND own.ticket = ?
+    SELECT s.id FROM {prefix}lock l STRAIGHT_JOIN {prefix}session s ON s.id = l.session_id
+    STRAIGHT_JOIN {prefix}waiter own ON own.lock_key = l.lock_key AND own.ticket = ?
     WHERE l.lock_key = ? AND s.expires_at > {now}
     UNION
     SELECT s.id FROM blocker b
-    JOIN {prefix}waiter w ON w.session_id = b.session_id
-    JOIN {prefix}lock l ON l.lock_key = w.lock_key
-    JOIN {prefix}session s ON s.id = l.session_id
+    STRAIGHT_JOIN {prefix}waiter w ON w.session_id = b.session_id
+    STRAIGHT_JOIN {prefix}lock l ON l.lock_key = w.lock_key
+    STRAIGHT_JOIN {prefix}session s ON s.id = l.session_id
     WHERE s.expires_at > {now})
 SELECT 1 FROM blocker WHERE session_id = ?)sql";
 

@@ -9,6 +9,9 @@
 // then the gate. What waits for a holder row has no gate. A query of WITH goes only as far as it is
 // asked, materialised or not: EXISTS takes its first row and leaves the others for after the gate.
 // So what must be locked before is counted.
+// What each statement reads stands beside it, whatever the statistics say of the key that has most
+// holders: see {all} in sql_text.cpp, and waiter_store.cpp. Twice over a list means that one row of
+// it is expected, so that each is looked up.
 #include <string_view>
 
 namespace leasehold::postgres_dialect::holder_texts {
@@ -17,6 +20,7 @@ namespace leasehold::postgres_dialect::holder_texts {
 // way to, $10 token of the hold in place or null.
 //
 // me:       as in lock_store.cpp: the snapshot, against the time the statement came in.
+// present,
 // others:   the snapshot. Who looks dead here is not counted in `verdict`, which may only refuse.
 // verdict:  a holder_status. 1 is a question so far.
 // dead:     the proof, and only where it is needed: nothing is locked where the answer is no. A
@@ -29,7 +33,7 @@ namespace leasehold::postgres_dialect::holder_texts {
 //           Who queues changes none of these, so tickets are asked of the newest version.
 // mark,
 // made:     as in lock_store.cpp.
-// Indexes: the primary keys.
+// Indexes: the primary keys. Reads: 10 rows, 2 for each other holder, and 4 for each that is dead.
 inline constexpr std::string_view try_acquire_sql = R"sql(
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
@@ -38,11 +42,14 @@ WITH me AS MATERIALIZED (
            l.owner IS NOT NULL OR l.arrived > 0 OR (l.kind <> $5 AND l.last_ticket <> 0) AS is_taken
       FROM {prefix}lock l
      WHERE l.lock_key = $1
-), others AS MATERIALIZED (
+), present AS MATERIALIZED (
     SELECT h.owner, h.session_id, h.node_info, h.mode, h.permits, h.fence, h.granted_at,
-           s.expires_at, coalesce(s.expires_at <= clock_timestamp(), false) AS looks_dead
-      FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+           (SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id) AS expires_at
+      FROM {prefix}holder h
      WHERE h.lock_key = $1 AND h.owner <> $2
+     ORDER BY h.owner {all}
+), others AS MATERIALIZED (
+    SELECT p.*, coalesce(p.expires_at <= clock_timestamp(), false) AS looks_dead FROM present p
 ), alive AS MATERIALIZED (
     SELECT coalesce(sum(permits), 0)::bigint AS permits, coalesce(bit_or(mode), 0) AS modes,
            coalesce(bool_or(fence > 0), false) AS has_holders
@@ -62,12 +69,15 @@ WITH me AS MATERIALIZED (
            END AS status
       FROM alive a LEFT JOIN gate g ON true
 ), dead AS MATERIALIZED (
-    SELECT h.owner
-      FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
-     WHERE h.lock_key = $1 AND h.owner <> $2 AND s.expires_at <= clock_timestamp()
-       AND (SELECT status FROM verdict) = 1
-       FOR UPDATE OF h SKIP LOCKED
-       FOR SHARE OF s SKIP LOCKED
+    SELECT proved.owner
+      FROM others o
+     CROSS JOIN LATERAL (
+        SELECT h.owner
+          FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+         WHERE h.lock_key = $1 AND h.owner = o.owner AND s.expires_at <= clock_timestamp()
+           FOR UPDATE OF h SKIP LOCKED
+           FOR SHARE OF s SKIP LOCKED) AS proved
+     WHERE o.looks_dead AND (SELECT status FROM verdict) = 1
 ), own AS MATERIALIZED (
     SELECT h.fence
       FROM {prefix}holder h
@@ -121,8 +131,8 @@ WITH me AS MATERIALIZED (
     RETURNING h.fence
 ), buried AS (
     DELETE FROM {prefix}holder AS h
-     USING dead
-     WHERE h.lock_key = $1 AND h.owner = dead.owner AND EXISTS (SELECT FROM counted)
+     USING (SELECT owner FROM (SELECT owner FROM dead {all}) AS d {all}) AS d
+     WHERE h.lock_key = $1 AND h.owner = d.owner AND EXISTS (SELECT FROM counted)
 )
 SELECT (SELECT fence FROM granted), verdict.status, gate.kind, gate.capacity,
        first.fence, first.owner, first.session_id, first.node_info, first.mode, first.permits,
@@ -159,6 +169,7 @@ inline constexpr std::string_view prove_sql = R"sql(
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE)sql";
 
 // $1 key, $2 owner, $3 token. One statement for each hold; asked only when something happened.
+// Reads: 2 rows.
 inline constexpr std::string_view is_held_sql = R"sql(
 SELECT 1
   FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
@@ -200,34 +211,38 @@ UPDATE {prefix}lock
  WHERE lock_key = $1 AND EXISTS (SELECT FROM gone)
 RETURNING arrived, {durable})sql";
 
-// $1 key.
-inline constexpr std::string_view tally_sql = R"sql(
-SELECT l.kind, l.capacity, l.arrived,
-       (l.owner IS NOT NULL)::int +
-       (SELECT count(*)
-          FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
-         WHERE h.lock_key = l.lock_key AND h.fence > 0
-           AND (s.id IS NULL OR s.expires_at > clock_timestamp()))
-  FROM {prefix}lock l
- WHERE l.lock_key = $1)sql";
+// Rows of holders in the order of the primary key, each with the end of its session as `until`; a
+// session that is missing counts as alive. Reads: 2 rows for each holder.
+#define HOLDERS_UNTIL                                                                      \
+    "(SELECT u.*, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id) " \
+    "AS until FROM {prefix}holder u WHERE u.lock_key = $1 ORDER BY u.owner {all}) AS h "
+#define LIVE "coalesce(h.until > clock_timestamp(), true)"
+
+// $1 key. Reads: 1 row, and the holders.
+inline constexpr std::string_view tally_sql =
+    "SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL)::int + "
+    "(SELECT count(*) FROM " HOLDERS_UNTIL "WHERE h.fence > 0 AND " LIVE
+    ") FROM {prefix}lock l WHERE l.lock_key = $1";
 
 // $1 key. Counts on the gate as try_acquire_sql does: of several who find the phase complete one
 // moves it on, and the others no longer find it so. `complete` is the snapshot, and may only
 // refuse, so that nothing is locked then. Who gives up does not touch the gate: what decides is
 // the places that are still there when they are locked, in the order of force_release_sql.
+// Reads: 4 rows, and 5 for each holder.
 inline constexpr std::string_view pass_sql = R"sql(
 WITH gate AS MATERIALIZED (
     SELECT fence, capacity FROM {prefix}lock WHERE lock_key = $1
 ), complete AS MATERIALIZED (
     SELECT sum(h.permits) = (SELECT capacity FROM gate) AS is_so
-      FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
-     WHERE h.lock_key = $1 AND (s.id IS NULL OR s.expires_at > clock_timestamp())
+      FROM )sql" HOLDERS_UNTIL R"sql(
+     WHERE )sql" LIVE R"sql(
 ), here AS MATERIALIZED (
     SELECT h.owner, h.permits
-      FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+      FROM {prefix}holder h
      WHERE h.lock_key = $1 AND h.permits > 0 AND (SELECT is_so FROM complete)
-       AND (s.id IS NULL OR s.expires_at > clock_timestamp())
-     ORDER BY h.owner
+       AND coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id)
+                    > clock_timestamp(), true)
+     ORDER BY h.owner {all}
        FOR UPDATE OF h
 ), next AS (
     UPDATE {prefix}lock AS l
@@ -239,36 +254,40 @@ WITH gate AS MATERIALIZED (
 )
 UPDATE {prefix}holder AS h
    SET mode = 16, permits = 0, fence = next.fence
-  FROM here, next
- WHERE h.lock_key = $1 AND h.owner = here.owner
+  FROM (SELECT owner FROM (SELECT owner FROM here {all}) AS p {all}) AS p, next
+ WHERE h.lock_key = $1 AND h.owner = p.owner
 RETURNING 1)sql";
 
-#define HOLDER_COLUMNS                                                                \
-    "h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, "    \
-    "(extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint, "      \
-    "(extract(epoch FROM s.expires_at - clock_timestamp()) * 1000000)::bigint, "      \
-    "coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1) " \
-    "FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id "       \
-    "WHERE h.fence > 0 AND (s.id IS NULL OR s.expires_at > clock_timestamp()) "
+#define HOLDER_COLUMNS                                                             \
+    "h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, " \
+    "(extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint, "   \
+    "(extract(epoch FROM h.until - clock_timestamp()) * 1000000)::bigint, "
 
-// $1 key. A range of the primary key.
+// $1 key. A range of the primary key. Reads: 1 row, and the holders.
 inline constexpr std::string_view holders_sql =
-    "SELECT " HOLDER_COLUMNS "AND h.lock_key = $1 ORDER BY h.fence, h.owner";
+    "SELECT " HOLDER_COLUMNS
+    "coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = $1), 1) FROM " HOLDERS_UNTIL
+    "WHERE h.fence > 0 AND " LIVE " ORDER BY h.fence, h.owner";
 
 // $1 prefix, $2 the first name after all that have it, $3 after, $4 the owner after, $5 limit.
+// Reads: 3 rows for each hold listed, 2 for each row passed over.
 inline constexpr std::string_view list_sql =
     "SELECT " HOLDER_COLUMNS
-    "AND h.lock_key >= $1 AND h.lock_key < $2 AND (h.lock_key, h.owner) > ($3, $4) "
-    "ORDER BY h.lock_key, h.owner LIMIT $5";
+    "coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1) "
+    "FROM (SELECT u.*, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id) "
+    "AS until FROM {prefix}holder u WHERE u.lock_key >= $1 AND u.lock_key < $2 "
+    "AND (u.lock_key, u.owner) > ($3, $4) AND u.fence > 0 ORDER BY u.lock_key, u.owner {all}) AS h "
+    "WHERE " LIVE " ORDER BY h.lock_key, h.owner LIMIT $5";
 
 // $1 key. The holder rows first, in one order, waiting for proofs; then the gate. What is granted
 // between this snapshot and the gate's turn stays: it is younger than the wish to free the key.
+// Reads: 2 rows, and 5 for each holder.
 inline constexpr std::string_view force_release_sql = R"sql(
 WITH locked AS MATERIALIZED (
     SELECT h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, h.granted_at
       FROM {prefix}holder h
      WHERE h.lock_key = $1
-     ORDER BY h.owner
+     ORDER BY h.owner {all}
        FOR UPDATE OF h
 ), freed AS (
     UPDATE {prefix}lock AS l
@@ -279,18 +298,18 @@ WITH locked AS MATERIALIZED (
 ), told AS (
     UPDATE {prefix}session AS s
        SET notices = s.notices + 1
-     WHERE s.id IN (SELECT session_id FROM locked) AND EXISTS (SELECT FROM freed)
+     WHERE s.id = ANY (ARRAY(SELECT session_id FROM locked)) AND EXISTS (SELECT FROM freed)
 ), removed AS (
     DELETE FROM {prefix}holder AS h
-     USING locked
-     WHERE h.lock_key = $1 AND h.owner = locked.owner AND EXISTS (SELECT FROM freed)
+     USING (SELECT owner FROM (SELECT owner FROM locked {all}) AS l {all}) AS l
+     WHERE h.lock_key = $1 AND h.owner = l.owner AND EXISTS (SELECT FROM freed)
 )
-SELECT h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits,
-       (extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint,
-       (extract(epoch FROM s.expires_at - clock_timestamp()) * 1000000)::bigint,
+SELECT )sql" HOLDER_COLUMNS R"sql(
        coalesce((SELECT kind FROM freed), 1)
-  FROM locked h LEFT JOIN {prefix}session s ON s.id = h.session_id
- WHERE h.fence > 0 AND (s.id IS NULL OR s.expires_at > clock_timestamp())
+  FROM (SELECT locked.*,
+               (SELECT s.expires_at FROM {prefix}session s WHERE s.id = locked.session_id) AS until
+          FROM locked) AS h
+ WHERE h.fence > 0 AND )sql" LIVE R"sql(
  ORDER BY h.fence, h.owner)sql";
 
 // $1 limit. As free_locks_of_the_dead_sql of upkeep_store.cpp: proved dead, or without a session in

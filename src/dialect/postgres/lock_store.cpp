@@ -164,25 +164,32 @@ constexpr std::string_view prove_sql = R"sql(
 SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE)sql";
 
 // The list of holds stands between these two; each has a number, a key, an owner and a token.
-// Plain reads of one snapshot, by the clock: nothing waits. Index: lock_pkey, once per hold.
+// Plain reads of one snapshot, by the clock: nothing waits. Indexes: primary keys. Reads: 2 rows
+// for each hold; by LATERAL, since a join may be planned as a scan of the whole table.
 constexpr std::string_view standings_head_sql = R"sql(
 SELECT asked.number, l.revocations > 0
   FROM (VALUES )sql";
 constexpr std::string_view standings_tail_sql = R"sql(
        ) AS asked (number, lock_key, owner, fence)
-  JOIN {prefix}lock l
-    ON l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.fence
-  LEFT JOIN {prefix}session s ON s.id = l.session_id
- WHERE (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
-   AND (s.id IS NULL OR s.expires_at > clock_timestamp()))sql";
+ CROSS JOIN LATERAL (
+    SELECT k.revocations, k.expires_at,
+           (SELECT s.expires_at FROM {prefix}session s WHERE s.id = k.session_id) AS session_until
+      FROM {prefix}lock k
+     WHERE k.lock_key = asked.lock_key AND k.owner = asked.owner AND k.fence = asked.fence
+     LIMIT 1) AS l
+ WHERE coalesce(l.expires_at > clock_timestamp(), true)
+   AND coalesce(l.session_until > clock_timestamp(), true))sql";
 
-// The live ones in the queue of lock row l; looked for only where somebody may wait.
-#define WAITERS                                                              \
-    "CASE WHEN l.last_ticket = 0 THEN 0 ELSE (SELECT count(*) "              \
-    "FROM {prefix}waiter w JOIN {prefix}session ws ON ws.id = w.session_id " \
-    "WHERE w.lock_key = l.lock_key AND ws.expires_at > clock_timestamp()) END"
+// The live ones in the queue of lock row l; looked for only where somebody may wait. Reads: 2 rows
+// for each waiter of that key.
+#define WAITERS                                                                        \
+    "CASE WHEN l.last_ticket = 0 THEN 0 ELSE (SELECT count(*) FROM ("                  \
+    "SELECT (SELECT ws.expires_at FROM {prefix}session ws WHERE ws.id = w.session_id)" \
+    " AS until FROM {prefix}waiter w WHERE w.lock_key = l.lock_key "                   \
+    "ORDER BY w.ticket {all}) AS queue WHERE queue.until > clock_timestamp()) END"
 
-// $1 key. One snapshot, by the clock. A missing session row counts as alive.
+// $1 key. One snapshot, by the clock. A missing session row counts as alive. Reads: 2 rows, and the
+// queue.
 constexpr std::string_view describe_sql = R"sql(
 SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
        (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint,
@@ -197,6 +204,7 @@ SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_coun
 
 // $1 prefix, $2 the first name after all that have it, $3 after, $4 limit. The same columns.
 // bytea compares byte by byte, so a prefix is a range of lock_pkey, which also gives the order.
+// Reads: 2 rows for each hold listed, 1 for each key passed over, and the queues.
 constexpr std::string_view list_sql = R"sql(
 SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
        (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint,
@@ -204,7 +212,9 @@ SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_coun
            * 1000000)::bigint,
        l.metadata, )sql" WAITERS R"sql(,
        true
-  FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+  FROM {prefix}lock l
+  LEFT JOIN LATERAL (
+    SELECT u.id, u.expires_at FROM {prefix}session u WHERE u.id = l.session_id LIMIT 1) AS s ON true
  WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.lock_key > $3
    AND l.owner IS NOT NULL
    AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
@@ -258,13 +268,15 @@ SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_coun
   FROM locked l CROSS JOIN freed LEFT JOIN {prefix}session s ON s.id = l.session_id)sql";
 
 // $1 key, $2 kind. Counts on what `seen` was, as a grant of holder_texts.hpp does; why owner and
-// tickets are asked of the newest version: `taken` there.
+// tickets are asked of the newest version: `taken` there. Reads: 4 rows, and those of holders that
+// say nothing any more.
 constexpr std::string_view change_kind_sql = R"sql(
 WITH seen AS MATERIALIZED (
     SELECT l.fence, l.kind,
            l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0 AND NOT EXISTS (
-               SELECT FROM {prefix}holder h
-                WHERE h.lock_key = $1 AND (h.mode <> 0 OR h.fence > 0)) AS is_idle
+               SELECT FROM (SELECT h.mode, h.fence FROM {prefix}holder h
+                              WHERE h.lock_key = $1 ORDER BY h.owner {all}) AS h
+                WHERE h.mode <> 0 OR h.fence > 0) AS is_idle
       FROM {prefix}lock l
      WHERE l.lock_key = $1
 ), changed AS (

@@ -28,9 +28,8 @@ using std::chrono::microseconds;
     "coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s "                    \
     "WHERE s.id = l.session_id), ?1) - ?1 AS remaining, l.metadata, "                        \
     "CASE WHEN l.last_ticket = 0 THEN 0 ELSE (SELECT count(*) FROM {prefix}waiter w "        \
-    "JOIN {prefix}session ws ON ws.id = w.session_id "                                       \
-    "WHERE w.lock_key = l.lock_key AND ws.expires_at > ?1) END AS waiters, l.kind, " CLOSED  \
-    " AS is_closed"
+    "WHERE w.lock_key = l.lock_key AND (SELECT ws.expires_at FROM {prefix}session ws "       \
+    "WHERE ws.id = w.session_id) > ?1) END AS waiters, l.kind, " CLOSED " AS is_closed"
 
 constexpr std::string_view describe_sql =
     "SELECT " LOCK_COLUMNS " FROM {prefix}lock l WHERE l.lock_key = ?3";

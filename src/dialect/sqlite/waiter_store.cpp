@@ -33,11 +33,13 @@ VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?1))sql";
 constexpr std::string_view find_hold_sql =
     "SELECT 1 FROM {prefix}lock WHERE lock_key = ?1 AND owner = ?2 AND fence = ?3";
 
-// By primary key, in its order.
+// By primary key, in its order. Not a join: before one with many rows SQLite may read the whole other
+// table for a Bloom filter. Steps: 30, and 20 for each waiter that is passed over.
 constexpr std::string_view first_live_sql = R"sql(
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most
-  FROM {prefix}waiter w JOIN {prefix}session s ON s.id = w.session_id
- WHERE w.lock_key = ?2 AND s.expires_at > ?1
+  FROM {prefix}waiter w
+ WHERE w.lock_key = ?2
+   AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > ?1
  ORDER BY w.ticket LIMIT 1)sql";
 
 // The changes of a hand-over, in this order: the grant reads the row that then goes, with all that
@@ -70,6 +72,7 @@ constexpr std::string_view remove_all_sql = "DELETE FROM {prefix}waiter WHERE lo
 constexpr std::string_view leave_sql =
     "DELETE FROM {prefix}waiter WHERE lock_key = ?1 AND ticket = ?2 AND owner = ?3";
 
+// Index: waiter_owner.
 constexpr std::string_view find_waiter_sql =
     "SELECT 1 FROM {prefix}waiter WHERE lock_key = ?1 AND owner = ?2";
 
@@ -85,20 +88,17 @@ SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - ?1, )sql" TA
   FROM asked CROSS JOIN {prefix}lock l ON l.lock_key = asked.lock_key)sql";
 
 // Sessions that this waiter waits for, directly and through others; none where its row has become a
-// grant meanwhile, which makes its own session the holder. Reads the whole queue table
-// once for each of them; there are as many rows as waiting calls.
+// grant meanwhile, which makes its own session the holder. Indexes: waiter_session, and the primary
+// keys. Steps: 200, and 60 for each call in which one of these sessions waits.
 constexpr std::string_view circle_sql = R"sql(
 WITH RECURSIVE blocker (session_id) AS (
-    SELECT s.id FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
-      JOIN {prefix}waiter own ON own.lock_key = l.lock_key AND own.ticket = ?4
+    SELECT s.id FROM {prefix}lock l CROSS JOIN {prefix}session s ON s.id = l.session_id
+     CROSS JOIN {prefix}waiter own ON own.lock_key = l.lock_key AND own.ticket = ?4
      WHERE l.lock_key = ?2 AND s.expires_at > ?1
     UNION
-    SELECT s.id
-      FROM blocker b
-      JOIN {prefix}waiter w ON w.session_id = b.session_id
-      JOIN {prefix}lock l ON l.lock_key = w.lock_key
-      JOIN {prefix}session s ON s.id = l.session_id
-     WHERE s.expires_at > ?1
+    SELECT (SELECT s.id FROM {prefix}lock l CROSS JOIN {prefix}session s ON s.id = l.session_id
+             WHERE l.lock_key = w.lock_key AND s.expires_at > ?1)
+      FROM blocker b CROSS JOIN {prefix}waiter w ON w.session_id = b.session_id
 )
 SELECT 1 FROM blocker WHERE session_id = ?3)sql";
 

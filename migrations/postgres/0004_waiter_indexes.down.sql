@@ -1,0 +1,3 @@
+-- Takes back 0004.
+DROP INDEX {prefix}waiter_owner;
+DROP INDEX {prefix}waiter_session;

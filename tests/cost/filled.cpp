@@ -1,0 +1,144 @@
+#include "cost/filled.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+namespace leasehold::testing {
+namespace {
+
+std::string digits(std::int64_t number, int width) {
+    std::string text = std::to_string(number);
+    return std::string(static_cast<std::size_t>(width) - text.size(), '0') + text;
+}
+
+class filler {
+public:
+    filler(connection& on, const wording& words) : on_(on), words_(words) {}
+
+    std::string id(const std::string& number) const {
+        return words_.bytes(words_.padded(number, 16));
+    }
+    std::string name(const std::string& text) const { return words_.bytes("'" + text + "'"); }
+    std::string name(const std::string& text, const std::string& number) const {
+        return words_.bytes(words_.joined("'" + text + "'", words_.padded(number, 8)));
+    }
+
+    void sessions(std::int64_t count, const std::string& first, const std::string& expires_at)
+        const {
+        insert(
+            "session (id, node_info, started_at, heartbeat_at, expires_at, notices)",
+            id("n.n + " + first) + ", 'cost', " + words_.now + ", " + words_.now + ", " +
+                expires_at + ", 0",
+            count
+        );
+    }
+    // Held where `is_held` is 1, by the session with that number.
+    void locks(
+        std::int64_t count,
+        const std::string& named,
+        const std::string& is_held,
+        const std::string& session,
+        const std::string& last_ticket = "0"
+    ) const {
+        const std::string when_held = "CASE WHEN " + is_held + " = 1 THEN ";
+        insert(
+            "lock (lock_key, fence, owner, session_id, node_info, reentrant_count, changed_at, "
+            "last_ticket)",
+            named + ", n.n, " + when_held + id("n.n") + " END, " + when_held + id(session) +
+                " END, 'cost', " + is_held + ", " + words_.now + ", " + last_ticket,
+            count
+        );
+    }
+    void semaphore(const std::string& named, std::int64_t fence, std::int64_t capacity) const {
+        insert(
+            "lock (lock_key, fence, node_info, reentrant_count, changed_at, kind, capacity)",
+            name(named) + ", " + std::to_string(fence) + ", 'cost', 0, " + words_.now + ", 3, " +
+                std::to_string(capacity),
+            1
+        );
+        insert(
+            "holder (lock_key, owner, session_id, mode, permits, fence, node_info, granted_at)",
+            name(named) + ", " + id("n.n") + ", " + id("n.n") + ", 1, 1, n.n, 'cost', " +
+                words_.now,
+            fence
+        );
+    }
+    // Each of a session of its own, from the one that comes after `before`.
+    void queue(const std::string& named, std::int64_t count, const std::string& before, int first)
+        const {
+        insert(
+            "waiter (lock_key, ticket, owner, session_id, node_info, queued_at)",
+            named + ", n.n + " + std::to_string(first) + ", " +
+                id("n.n + 1000000 + " + std::to_string(first)) + ", " + id("n.n + " + before) +
+                ", 'cost', " + words_.now,
+            count
+        );
+    }
+
+private:
+    void insert(const std::string& into, const std::string& values, std::int64_t count) const {
+        on_.execute(
+            "INSERT INTO leasehold_" + into + " SELECT " + values + " FROM " + words_.numbers(count)
+        );
+    }
+
+    connection& on_;
+    const wording& words_;
+};
+
+}  // namespace
+
+volume volume_wanted() {
+    const char* const scale = std::getenv("LEASEHOLD_COST_SCALE");
+    if (!scale || std::string_view{scale}.empty()) return {20'000, 5'000, 2'000, 300};
+    if (std::string_view{scale} == "full") return {1'000'000, 100'000, 10'000, 1'000};
+    throw std::invalid_argument("LEASEHOLD_COST_SCALE is full, or is not set");
+}
+
+identity numbered(std::int64_t number) {
+    return identity::from_bytes(digits(number, 16));
+}
+key lock_key(std::int64_t number) {
+    return key{"lock/" + digits(number, 8)};
+}
+key mourned_key(std::int64_t number) {
+    return key{"mourned/" + digits(number, 8)};
+}
+
+const filled& filled::once() {
+    static const filled made;
+    return made;
+}
+
+void fill(connection& on, const volume& size, const wording& words) {
+    const filler rows{on, words};
+    const auto text = [](std::int64_t number) { return std::to_string(number); };
+    rows.sessions(size.sessions, "0", words.later);
+    rows.sessions(dead_sessions, text(size.sessions), words.before);
+    rows.locks(
+        size.locks, rows.name("lock/", "n.n"), "n.n % 2", "n.n % " + text(size.sessions) + " + 1"
+    );
+    rows.locks(1, rows.name("queued"), "1", "1", text(size.waiters));
+    rows.queue(rows.name("queued"), size.waiters, "1", 0);
+    rows.locks(1, rows.name("pair"), "1", "1", "2");
+    rows.queue(rows.name("pair"), 2, "1", 0);
+    rows.locks(mourned_keys, rows.name("mourned/", "n.n"), "1", "1", "20");
+    for (std::int64_t number = 1; number <= mourned_keys; ++number) {
+        const std::string named = rows.name("mourned/", text(number));
+        rows.queue(named, dead_sessions, text(size.sessions), 0);
+        rows.queue(named, 10, "1", dead_sessions);
+    }
+    rows.semaphore("crowded", size.holders, size.holders + spare_permits);
+    rows.semaphore("sparse", 2, 2 + spare_permits);
+}
+
+database_settings patient_settings() {
+    database_settings settings;
+    settings.connections_max = 1;
+    settings.statement_timeout = std::chrono::minutes{10};
+    return settings;
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,87 @@
+#pragma once
+// A database of its own with as many rows as a large installation has, and how many rows the
+// server reads for one call of a store. Each <engine>_filled.cpp defines it.
+//
+// How it is counted: PostgreSQL's statistics of the tables and indexes, flushed by the connection
+// that ran the call; MySQL's and MariaDB's session counters Handler_read…, less what asking for
+// them costs. SQLite has no rows to count: there a step of its machine counts, of which a row
+// takes ten to thirty.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "leasehold/leasehold.hpp"
+#include "store/store.hpp"
+
+namespace leasehold::testing {
+
+// What is there. Keys: lock_key(1) to lock_key(locks), of which the odd ones are held by owner
+// numbered(i), in turns by all sessions; `queued` with the waiters, each of a session of its own;
+// `pair` with two, `mourned_key(i)` with twenty, of whom ten are dead before the first that lives;
+// the semaphore `crowded` with the holders and room for ten more, and `sparse` with two of them.
+// Sessions numbered(1) to numbered(sessions) live for a day.
+struct volume {
+    std::int64_t locks, sessions, waiters, holders;
+};
+inline constexpr std::int64_t dead_sessions = 10;  // after those that live
+inline constexpr std::int64_t mourned_keys = 4;
+inline constexpr std::int64_t spare_permits = 10;
+
+// By LEASEHOLD_COST_SCALE; see tests/README.md.
+volume volume_wanted();
+
+identity numbered(std::int64_t number);
+key lock_key(std::int64_t number);
+key mourned_key(std::int64_t number);
+
+// How many rows a call may read on each engine; on SQLite how many steps it may take.
+struct bound {
+    std::int64_t postgres, mysql, sqlite;
+};
+
+class filled {
+public:
+    // Made once for all tests of a program.
+    static const filled& once();
+
+    filled();
+    ~filled();
+    filled(const filled&) = delete;
+    filled& operator=(const filled&) = delete;
+
+    const volume& size() const noexcept { return size_; }
+    static std::int64_t of(const bound& all) noexcept;
+
+    // The ways in which the engine can be told to plan, and telling it.
+    static std::vector<std::string> plans();
+    void plan(const std::string& which) const;
+
+    // On the one connection there is. What it does stays done.
+    using call = std::function<void(connection&, store&)>;
+    void run(const call& what) const;
+    std::int64_t reads_of(const call& what) const;
+
+private:
+    class state;
+    const volume size_ = volume_wanted();
+    std::unique_ptr<state> state_;
+};
+
+// How an engine writes what the filling consists of.
+struct wording {
+    std::function<std::string(const std::string&, int)> padded;  // a number, to so many digits
+    std::function<std::string(const std::string&, const std::string&)> joined;
+    std::function<std::string(const std::string&)> bytes;  // of a text
+    std::function<std::string(std::int64_t)> numbers;      // rows n.n from 1 to so many
+    std::string now, later, before;                        // instants a day away
+};
+
+// Fills empty tables with the default names, one INSERT each.
+void fill(connection& on, const volume& size, const wording& words);
+
+// Of one connection, whose statements may take long.
+database_settings patient_settings();
+
+}  // namespace leasehold::testing

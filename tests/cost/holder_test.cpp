@@ -1,0 +1,153 @@
+// Keys that several hold: what is asked of all holders of a key costs some rows for each of them,
+// and nothing for those of other keys.
+#include "cost/suite.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class holder_cost : public cost_suite {
+protected:
+    std::int64_t holders_of(const key& name) const {
+        return (name == crowded ? size().holders : 2) + 1;  // and one that a test adds
+    }
+    // So many for each holder of the key, and besides.
+    bound with_each(const key& name, const bound& each, const bound& besides) const {
+        const std::int64_t count = holders_of(name);
+        return {
+            each.postgres * count + besides.postgres,
+            each.mysql * count + besides.mysql,
+            each.sqlite * count + besides.sqlite};
+    }
+    holder_request place_at(const key& name, lock_kind kind, std::int64_t capacity) const {
+        return {
+            name,
+            identity::random(),
+            numbered(1),
+            "cost",
+            kind,
+            hold_mode::shared,
+            1,
+            capacity,
+            0,
+            std::nullopt};
+    }
+    holder_request permit_of(const key& name) const {
+        return place_at(name, lock_kind::semaphore, holders_of(name) - 1 + spare_permits);
+    }
+
+    const key crowded{"crowded"};
+    const key sparse{"sparse"};
+};
+
+TEST_P(holder_cost, trying_reads_the_holders_of_its_key) {
+    for (const key& each : {crowded, sparse}) {
+        holder_request wanted = permit_of(each);
+        hold got{each, wanted.owner, {}, wanted.kind};
+        expect_reads(
+            "permit of " + each.name() + ", granted",
+            with_each(each, {2, 3, 150}, {10, 24, 1'000}),
+            [&](connection& on, store& stores) {
+                const auto found = stores.holders->try_acquire(on, wanted);
+                EXPECT_EQ(found.status, holder_status::granted);
+                got.token = found.token;
+            }
+        );
+        expect_reads(
+            "permit of " + each.name() + ", refused",
+            with_each(each, {2, 3, 150}, {10, 24, 1'000}),
+            [&](connection& on, store& stores) {
+                holder_request many = permit_of(each);
+                many.permits = spare_permits + 1;
+                EXPECT_EQ(stores.holders->try_acquire(on, many).status, holder_status::busy);
+            }
+        );
+        run([&](connection& on, store& stores) {
+            EXPECT_EQ(stores.holders->release(on, got), release_outcome::released);
+        });
+    }
+}
+
+TEST_P(holder_cost, what_is_asked_of_all_holders) {
+    for (const key& each : {crowded, sparse}) {
+        expect_reads(
+            "tally of " + each.name(),
+            with_each(each, {2, 2, 30}, {1, 1, 100}),
+            [&](connection& on, store& stores) {
+                EXPECT_GE(stores.holders->tally(on, each)->present, 2);
+            }
+        );
+        expect_reads(
+            "holders_of " + each.name(),
+            with_each(each, {2, 3, 100}, {1, 0, 100}),
+            [&](connection& on, store& stores) {
+                EXPECT_GE(stores.holders->holders_of(on, each).size(), 2U);
+            }
+        );
+    }
+    expect_reads(
+        "list of holders, 100",
+        {3 * 100, 3 * 100, 100 * 100},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.holders->list(on, "crowded", "", std::nullopt, 100).size(), 100U);
+        }
+    );
+}
+
+TEST_P(holder_cost, what_is_done_with_one_hold) {
+    const holder_request wanted = permit_of(crowded);
+    hold got{crowded, wanted.owner, {}, wanted.kind};
+    run([&](connection& on, store& stores) {
+        got.token = stores.holders->try_acquire(on, wanted).token;
+    });
+    expect_reads("find_grant", {1, 1, 20}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holders->find_grant(on, crowded, got.owner));
+    });
+    expect_reads("which_are_held", {2, 2, 50}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holders->which_are_held(on, {got}).at(0));
+    });
+    expect_reads("prove", {1, 1, 50}, [&](connection& on, store& stores) {
+        on.begin();
+        EXPECT_TRUE(stores.holders->prove(on, got));
+        on.commit();
+    });
+    expect_reads("announce", {2, 2, 150}, [&](connection& on, store& stores) {
+        stores.holders->announce(on, wanted);
+    });
+    expect_reads("withdraw of a wish", {2, 2, 100}, [&](connection& on, store& stores) {
+        stores.holders->withdraw(on, crowded, wanted.owner);
+    });
+    expect_reads("reduce", {1, 2, 100}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holders->reduce(on, got, hold_mode::shared, 1));
+    });
+    expect_reads("release", {2, 1, 50}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.holders->release(on, got), release_outcome::released);
+    });
+}
+
+TEST_P(holder_cost, counting_arrivals_and_passing) {
+    const key latch{"latch/" + identity::random().text()};
+    holder_request wanted = place_at(latch, lock_kind::latch, 2);
+    expect_reads("first place at a latch", {20, 60, 2'000}, [&](connection& on, store& stores) {
+        const auto got = stores.holders->try_acquire(on, wanted);
+        ASSERT_EQ(got.status, holder_status::granted);
+        EXPECT_EQ(stores.holders->arrive(on, {latch, wanted.owner, got.token, wanted.kind}), 1);
+    });
+    wanted = place_at(key{"barrier/" + identity::random().text()}, lock_kind::barrier, 1);
+    run([&](connection& on, store& stores) { stores.holders->try_acquire(on, wanted); });
+    expect_reads("pass", {4 + 5, 8 + 8, 400}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holders->pass(on, wanted.key));
+    });
+    expect_reads("force_release", {2 + 5, 16, 500}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.holders->force_release(on, wanted.key).size(), 1U);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    plans,
+    holder_cost,
+    ::testing::ValuesIn(filled::plans()),
+    [](const auto& which) { return which.param; }
+);
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,156 @@
+// Mutexes: each operation costs a few rows, however many keys and sessions there are.
+#include "cost/suite.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using lock_cost = cost_suite;
+
+TEST_P(lock_cost, trying) {
+    const acquire_request wanted = request_for(next_free_key());
+    expect_reads("try_acquire of a free key", {8, 10, 400}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.locks->try_acquire(on, wanted).status, acquire_status::granted);
+    });
+    expect_reads("find_grant", {2, 2, 100}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.locks->find_grant(on, wanted.key, wanted.owner));
+    });
+    expect_reads("try_acquire, refused", {8, 10, 400}, [&](connection& on, store& stores) {
+        const auto refused = stores.locks->try_acquire(on, request_for(wanted.key));
+        EXPECT_EQ(refused.status, acquire_status::busy);
+    });
+    const key unseen{"unseen/" + identity::random().text()};
+    expect_reads("try_acquire of a new key", {10, 24, 600}, [&](connection& on, store& stores) {
+        const auto got = stores.locks->try_acquire(on, request_for(unseen));
+        EXPECT_EQ(got.status, acquire_status::granted);
+    });
+}
+
+TEST_P(lock_cost, holding_and_releasing) {
+    const hold held = next_hold();
+    expect_reads("reenter", {6, 6, 200}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.locks->reenter(on, held), 2);
+    });
+    expect_reads("prove", {1, 2, 100}, [&](connection& on, store& stores) {
+        on.begin();
+        EXPECT_TRUE(stores.locks->prove(on, held));
+        on.commit();
+    });
+    for (const auto outcome : {release_outcome::still_held, release_outcome::released}) {
+        expect_reads("release", {1, 4, 200}, [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.locks->release(on, held), outcome);
+        });
+    }
+    const hold other = next_hold();
+    expect_reads("release_owner", {1, 4, 200}, [&](connection& on, store& stores) {
+        const auto done = stores.locks->release_owner(on, other.key, other.owner);
+        EXPECT_EQ(done, release_outcome::released);
+    });
+}
+
+TEST_P(lock_cost, asking_how_holds_stand_costs_two_rows_each) {
+    std::vector<hold> all;
+    for (int each = 0; each < 256; ++each) all.push_back(next_hold());
+    expect_reads(
+        "standings, 256",
+        {2 * 256, 4 * 256, 60 * 256},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.locks->standings(on, all).back(), standing::held);
+        }
+    );
+}
+
+TEST_P(lock_cost, describing_and_listing) {
+    const hold held = next_hold();
+    expect_reads("describe", {2, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.locks->describe(on, held.key)->is_held);
+    });
+    // Every second key is free, and passed over.
+    expect_reads(
+        "list, a page of 1000",
+        {2 * 1'000 + 1'000, 2 * 1'000 + 1'000, 80 * 2'000},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.locks->list(on, "lock/", "lock/00000500", 1'000).size(), 1'000U);
+        }
+    );
+}
+
+TEST_P(lock_cost, taking_a_key_away) {
+    const hold held = next_hold();
+    expect_reads("force_release", {8, 16, 600}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.locks->force_release(on, held.key));
+    });
+    expect_reads("change_kind", {8, 12, 400}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.locks->change_kind(on, held.key, lock_kind::semaphore));
+    });
+    const hold other = next_hold();
+    expect_reads("custody look", {2, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.custody->look(on, other.key));
+    });
+    expect_reads("request_revoke", {8, 16, 600}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.custody->request_revoke(on, other.key));
+    });
+    expect_reads("set_words", {2, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.custody->set_words(on, other, "words"));
+    });
+}
+
+TEST_P(lock_cost, moving_a_hold) {
+    const hold held = next_hold();
+    expect_reads("adopt", {8, 10, 400}, [&](connection& on, store& stores) {
+        const adoption wanted{held, session_of(held), numbered(1), "cost"};
+        EXPECT_EQ(stores.custody->adopt(on, wanted), adopt_status::adopted);
+    });
+    expect_reads("give_term", {6, 10, 400}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.custody->give_term(on, held, std::chrono::hours{1}));
+    });
+}
+
+TEST_P(lock_cost, several_keys_at_once) {
+    acquire_all_request wanted{{}, identity::random(), numbered(1), "cost", std::nullopt};
+    for (int each = 0; each < 8; ++each) wanted.keys.push_back(next_free_key());
+    acquire_all_result got;
+    expect_reads(
+        "try_acquire_all, 8",
+        {8 * 8, 16 * 8, 400 * 8},
+        [&](connection& on, store& stores) {
+            got = stores.multi_locks->try_acquire_all(on, wanted);
+            EXPECT_EQ(got.status, acquire_all_status::granted);
+        }
+    );
+    expect_reads("find_grants, 8", {2 * 8, 4 * 8, 100 * 8}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.multi_locks->find_grants(on, wanted.keys, wanted.owner));
+    });
+    std::vector<hold> all;
+    for (std::size_t each = 0; each < wanted.keys.size(); ++each) {
+        all.push_back({wanted.keys[each], wanted.owner, got.tokens.at(each)});
+    }
+    expect_reads("prove_all, 8", {2 * 8, 4 * 8, 100 * 8}, [&](connection& on, store& stores) {
+        on.begin();
+        EXPECT_TRUE(stores.multi_locks->prove_all(on, all));
+        on.commit();
+    });
+    expect_reads("release_all, 8", {4 * 8, 8 * 8, 200 * 8}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.multi_locks->release_all(on, all).released, all.size());
+    });
+}
+
+TEST_P(lock_cost, sessions) {
+    const session_start begun{identity::random(), "cost", std::chrono::hours{1}};
+    expect_reads("session start", {4, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.sessions->start(on, begun));
+    });
+    expect_reads("heartbeat", {4, 6, 200}, [&](connection& on, store& stores) {
+        const auto beat = stores.sessions->heartbeat(on, begun.id, begun.ttl, 0);
+        EXPECT_EQ(beat.status, heartbeat_status::renewed);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    plans,
+    lock_cost,
+    ::testing::ValuesIn(filled::plans()),
+    [](const auto& which) { return which.param; }
+);
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,121 @@
+// MySQL and MariaDB, whichever LEASEHOLD_TEST_BACKEND names.
+#include <cstdlib>
+#include <stdexcept>
+
+#include "cost/filled.hpp"
+#include "leasehold/driver/mysql.hpp"
+#include "session/database.hpp"
+#include "support/required.hpp"
+#include "support/url.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+// A digit of its own for each power of ten.
+std::string numbers_to(std::int64_t count) {
+    std::string digit, from, number = "1";
+    for (int each = 0; each < 10; ++each) {
+        digit += (each == 0 ? "SELECT " : " UNION ALL SELECT ") + std::to_string(each) + " AS d";
+    }
+    for (std::int64_t power = 1; power < count || power == 1; power *= 10) {
+        const std::string name = "d" + std::to_string(power);
+        number += " + " + name + ".d * " + std::to_string(power);
+        from += (power == 1 ? "(" : ", (") + digit + ") " + name;
+    }
+    return "(SELECT " + number + " AS n FROM " + from + ") n WHERE n.n <= " + std::to_string(count);
+}
+
+const wording words{
+    .padded = [](const std::string& number,
+                 int width) { return "LPAD(" + number + ", " + std::to_string(width) + ", '0')"; },
+    .joined = [](const std::string& left,
+                 const std::string& right) { return "CONCAT(" + left + ", " + right + ")"; },
+    .bytes = [](const std::string& text) { return text; },
+    .numbers = numbers_to,
+    .now = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)",
+    .later = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) + 86400000000",
+    .before = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) - 60000000",
+};
+
+std::string backend_name() {
+    const char* const name = std::getenv("LEASEHOLD_TEST_BACKEND");
+    if (!name) throw std::runtime_error("set LEASEHOLD_TEST_BACKEND to mysql or mariadb");
+    return name;
+}
+
+std::int64_t handler_reads(connection& on) {
+    std::int64_t sum = 0;
+    for (const row& each : on.execute("SHOW SESSION STATUS LIKE 'Handler_read%'").rows) {
+        sum += std::stoll(each.text(1));
+    }
+    return sum;
+}
+
+}  // namespace
+
+class filled::state {
+public:
+    state()
+        : server_(require_url(backend_name())),
+          watch_(mysql::open(server_, patient_settings())),
+          name_(fresh_prefix() + "cost") {
+        if (name_of(watch_.server().engine) != backend_name()) {
+            throw std::runtime_error("the server for " + backend_name() + " is another one");
+        }
+        ask("CREATE DATABASE " + name_);
+        inside_.emplace(mysql::open(with_database(server_, name_), patient_settings()));
+        migrate(*inside_);
+    }
+    ~state() {
+        inside_.reset();
+        ask("DROP DATABASE " + name_);
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    void ask(const std::string& sql) const {
+        watch_.inner()->use_unchecked([&](connection& on, store&) { on.execute(sql); });
+    }
+
+    const std::string server_;
+    const database watch_;
+    const std::string name_;
+    std::optional<database> inside_;
+};
+
+filled::filled() : state_(std::make_unique<state>()) {
+    run([&](connection& on, store&) {
+        fill(on, size_, words);
+        on.execute(
+            "ANALYZE TABLE leasehold_session, leasehold_lock, leasehold_waiter, leasehold_holder"
+        );
+    });
+}
+filled::~filled() = default;
+
+std::int64_t filled::of(const bound& all) noexcept {
+    return all.mysql;
+}
+
+std::vector<std::string> filled::plans() {
+    return {"planned"};
+}
+void filled::plan(const std::string&) const {}
+
+void filled::run(const call& what) const {
+    state_->inside_->inner()->use(what);
+}
+
+std::int64_t filled::reads_of(const call& what) const {
+    std::int64_t reads = 0;
+    run([&](connection& on, store& stores) {
+        const std::int64_t first = handler_reads(on);
+        const std::int64_t second = handler_reads(on);
+        const std::int64_t asking = second - first;
+        what(on, stores);
+        reads = handler_reads(on) - second - asking;
+    });
+    return reads;
+}
+
+}  // namespace leasehold::testing

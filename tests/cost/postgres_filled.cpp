@@ -1,0 +1,103 @@
+#include "cost/filled.hpp"
+#include "leasehold/driver/postgres.hpp"
+#include "session/database.hpp"
+#include "support/required.hpp"
+#include "support/url.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+const wording words{
+    .padded = [](const std::string& number, int width
+              ) { return "lpad((" + number + ")::text, " + std::to_string(width) + ", '0')"; },
+    .joined = [](const std::string& left,
+                 const std::string& right) { return left + " || " + right; },
+    .bytes = [](const std::string& text) { return "convert_to(" + text + ", 'UTF8')"; },
+    .numbers = [](std::int64_t count
+               ) { return "generate_series(1, " + std::to_string(count) + ") AS n (n)"; },
+    .now = "clock_timestamp()",
+    .later = "clock_timestamp() + interval '1 day'",
+    .before = "clock_timestamp() - interval '1 minute'",
+};
+
+// Index entries, too, where the row itself was not needed.
+constexpr const char* reads_sql =
+    "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::bigint"
+    " + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint";
+
+}  // namespace
+
+class filled::state {
+public:
+    state()
+        : server_(require_url("postgres")),
+          watch_(postgres::open(server_, patient_settings())),
+          name_(fresh_prefix() + "cost") {
+        ask(watch_, "CREATE DATABASE " + name_);
+        inside_.emplace(postgres::open(with_database(server_, name_), patient_settings()));
+        migrate(*inside_);
+    }
+    ~state() {
+        inside_.reset();
+        ask(watch_, "DROP DATABASE " + name_ + " WITH (FORCE)");
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    static void ask(const database& db, const std::string& sql) {
+        db.inner()->use_unchecked([&](connection& on, store&) { on.execute(sql); });
+    }
+
+    const std::string server_;
+    const database watch_;
+    const std::string name_;
+    std::optional<database> inside_;
+};
+
+filled::filled() : state_(std::make_unique<state>()) {
+    run([&](connection& on, store&) {
+        fill(on, size_, words);
+        // What reads or plans is ours alone.
+        for (const char* table : {"session", "lock", "waiter", "holder"}) {
+            const std::string name = std::string{"leasehold_"} + table;
+            on.execute("ALTER TABLE " + name + " SET (autovacuum_enabled = false)");
+            on.execute("VACUUM ANALYZE " + name);
+        }
+    });
+}
+filled::~filled() = default;
+
+// Besides the statement's own: to plan it, the ends of the indexes are looked at.
+std::int64_t filled::of(const bound& all) noexcept {
+    constexpr std::int64_t to_plan = 12;
+    return all.postgres + to_plan;
+}
+
+std::vector<std::string> filled::plans() {
+    return {"force_generic_plan", "force_custom_plan"};
+}
+
+void filled::plan(const std::string& which) const {
+    run([&](connection& on, store&) { on.execute("SET plan_cache_mode = " + which); });
+}
+
+void filled::run(const call& what) const {
+    state_->inside_->inner()->use(what);
+}
+
+std::int64_t filled::reads_of(const call& what) const {
+    std::int64_t reads = 0;
+    run([&](connection& on, store& stores) {
+        // Or what was counted comes up to a second later.
+        const auto counted = [&] {
+            on.execute("SELECT pg_stat_force_next_flush()");
+            return on.execute(reads_sql).rows.at(0).integer(0);
+        };
+        const std::int64_t before = counted();
+        what(on, stores);
+        reads = counted() - before;
+    });
+    return reads;
+}
+
+}  // namespace leasehold::testing

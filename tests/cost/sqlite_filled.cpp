@@ -1,0 +1,104 @@
+#include <sqlite3.h>
+
+#include <atomic>
+
+#include "cost/filled.hpp"
+#include "dialect/sqlite/boot_clock.hpp"
+#include "leasehold/driver/sqlite.hpp"
+#include "session/database.hpp"
+#include "support/folder.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+// Of the process, as the hook that SQLite calls for new connections is.
+std::atomic<std::int64_t> steps = 0;
+
+int on_event(unsigned, void*, void* subject, void*) {
+    steps += sqlite3_stmt_status(static_cast<sqlite3_stmt*>(subject), SQLITE_STMTSTATUS_VM_STEP, 1);
+    return 0;
+}
+
+int on_open(sqlite3* handle, char**, const sqlite3_api_routines*) {
+    return sqlite3_trace_v2(handle, SQLITE_TRACE_PROFILE, &on_event, nullptr);
+}
+
+std::string instant(std::int64_t seconds_from_now) {
+    return std::to_string(boot_clock::now_microseconds() + seconds_from_now * 1'000'000);
+}
+
+wording words() {
+    return {
+        .padded = [](const std::string& number, int width
+                  ) { return "printf('%0" + std::to_string(width) + "d', " + number + ")"; },
+        .joined = [](const std::string& left,
+                     const std::string& right) { return left + " || " + right; },
+        .bytes = [](const std::string& text) { return "CAST(" + text + " AS BLOB)"; },
+        .numbers =
+            [](std::int64_t count) {
+                return "(WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n "
+                       "< " +
+                       std::to_string(count) + ") SELECT n FROM n) AS n";
+            },
+        .now = instant(0),
+        .later = instant(86'400),
+        .before = instant(-60),
+    };
+}
+
+}  // namespace
+
+class filled::state {
+public:
+    state() {
+        sqlite3_auto_extension(hook());
+        inside_.emplace(sqlite::open("sqlite:" + folder_.path() + "/cost.db", patient_settings()));
+        migrate(*inside_);
+    }
+    ~state() {
+        inside_.reset();
+        sqlite3_cancel_auto_extension(hook());
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    static void (*hook())() { return reinterpret_cast<void (*)()>(&on_open); }
+
+    const folder folder_;
+    std::optional<database> inside_;
+};
+
+filled::filled() : state_(std::make_unique<state>()) {
+    run([&](connection& on, store& stores) {
+        // The first write of a boot frees everything, so there has to be one before.
+        stores.sessions->start(on, {identity::random(), "first", std::chrono::hours{1}});
+        fill(on, size_, words());
+        on.execute("ANALYZE");
+    });
+}
+filled::~filled() = default;
+
+std::int64_t filled::of(const bound& all) noexcept {
+    return all.sqlite;
+}
+
+std::vector<std::string> filled::plans() {
+    return {"planned"};
+}
+void filled::plan(const std::string&) const {}
+
+void filled::run(const call& what) const {
+    state_->inside_->inner()->use(what);
+}
+
+std::int64_t filled::reads_of(const call& what) const {
+    std::int64_t taken = 0;
+    run([&](connection& on, store& stores) {
+        const std::int64_t before = steps;
+        what(on, stores);
+        taken = steps - before;
+    });
+    return taken;
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,57 @@
+#pragma once
+// Each test calls one operation of a store, and says how many rows it may read. The same numbers
+// stand beside the statements in src/dialect.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "cost/filled.hpp"
+
+namespace leasehold::testing {
+
+class cost_suite : public ::testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override { all_.plan(GetParam()); }
+
+    void run(const filled::call& what) const { all_.run(what); }
+
+    void expect_reads(const std::string& what, const bound& at_most, const filled::call& call)
+        const {
+        const std::int64_t reads = all_.reads_of(call);
+        std::cout << GetParam() << ": " << what << ": " << reads << " of " << filled::of(at_most)
+                  << "\n";
+        EXPECT_LE(reads, filled::of(at_most)) << what;
+    }
+
+    const volume& size() const { return all_.size(); }
+
+    // A key of lock_key() that no other test has had.
+    static key next_free_key() { return lock_key(next_number() + 1); }
+    // One that is held, and its hold.
+    static hold next_hold() {
+        const std::int64_t number = next_number();
+        return {lock_key(number), numbered(number), {number}};
+    }
+    session_id session_of(const hold& held) const {
+        return numbered(held.token.number % size().sessions + 1);
+    }
+    // Whoever holds it now.
+    hold hold_of(const key& name) const {
+        std::optional<lock_info> seen;
+        run([&](connection& on, store& stores) { seen = stores.locks->describe(on, name); });
+        return {name, seen.value().owner.value(), seen.value().token};
+    }
+    acquire_request request_for(const key& name) const {
+        return {name, identity::random(), numbered(1), "cost", std::nullopt};
+    }
+
+private:
+    static std::int64_t next_number() {
+        static std::int64_t last = 1;
+        return last += 2;
+    }
+
+    const filled& all_ = filled::once();
+};
+
+}  // namespace leasehold::testing
