@@ -34,8 +34,8 @@ namespace leasehold::mysql_dialect::holder_texts {
 // 2. X on the owner's own row, if there is one: waits for proofs of the owner's own hold before the
 //    gate is locked, so that nobody else waits for them. ? key, owner.
 // 3. The grant: X on the gate, what others have, then the decision. ? key, key, owner, kind,
-//    capacity, node_info, key, session, permits, capacity, gives way to, kind, capacity, kind, token
-//    or null, owner, token.
+//    capacity, node_info, key, session, permits, capacity, gives way to, kind, capacity, kind,
+//    token or null, owner, token.
 // 4. The row. ? key, owner, session, mode, permits, node_info, mode, permits.
 // 5. Reports. ? key, key.
 // Reads: 24 rows, and 3 for each other holder; without the dead, see bury_text.

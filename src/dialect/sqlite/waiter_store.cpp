@@ -33,8 +33,8 @@ VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?1))sql";
 constexpr std::string_view find_hold_sql =
     "SELECT 1 FROM {prefix}lock WHERE lock_key = ?1 AND owner = ?2 AND fence = ?3";
 
-// By primary key, in its order. Not a join: before one with many rows SQLite may read the whole other
-// table for a Bloom filter. Steps: 30, and 20 for each waiter that is passed over.
+// By primary key, in its order. Not a join: before one with many rows SQLite may read the whole
+// other table for a Bloom filter. Steps: 30, and 20 for each waiter that is passed over.
 constexpr std::string_view first_live_sql = R"sql(
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most
   FROM {prefix}waiter w
