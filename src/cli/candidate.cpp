@@ -23,6 +23,18 @@ bool may_pass(const error& failure) {
            failure.code() == errc::read_only;
 }
 
+// Where the library advises to open another session, or to raise the ttl, waiting will do.
+std::string reason_of(const error& failure) {
+    const bool has_asked = failure.native_code() != 0;
+    if (failure.code() == errc::session_lost) {
+        return "the session was lost, as the database did not answer in time";
+    }
+    if (failure.code() == errc::timed_out && !has_asked) {
+        return "the database did not answer in time";
+    }
+    return failure_of(failure).what();
+}
+
 }  // namespace
 
 candidate::candidate(const database& db, const errand& what, signal_inbox& signals)
@@ -64,7 +76,8 @@ acquired candidate::attempt(const errand& what) {
         if (session_made_.hush()) is_in_touch();
         return line_.tick();
     };
-    const milliseconds patience = away_since_ ? milliseconds{0} : milliseconds{goodbye_max};
+    // To a database that is away nobody can say goodbye.
+    const auto patience = [&] { return away_since_ ? milliseconds{0} : milliseconds{goodbye_max}; };
     const int cancelled_by =
         wait_for_end(trying, signals_, patience, session_made_.source(), line_.source(), look_up);
     line_.hide();
@@ -94,14 +107,11 @@ void candidate::is_in_touch() {
 void candidate::report_away(const error& failure) {
     if (!away_since_) away_since_ = local_clock::now();
     if (!said_.insert(failure.code()).second) return;
-    const auto explained = failure_of(failure);
-    const bool is_session = failure.code() == errc::session_lost;
     report(
         what_.is_json,
-        explained.name(),
-        (is_session ? std::string("the session was lost, as the database did not answer in time")
-                    : std::string(explained.what())) +
-            "; waiting for the database, to ask for '" + what_.name.name() + "' again"
+        name_of(failure.code()),
+        reason_of(failure) + "; waiting for the database, to ask for '" + what_.name.name() +
+            "' again"
     );
 }
 

@@ -91,12 +91,12 @@ int release(const errand& what, lease& held, int status, signal_inbox& signals);
 // Waits for the end of what runs in the background, and calls `look_up` when one of the other
 // sources can be read, or the time has passed that it said last. Answers with the signal that cancelled it,
 // or 0. The first signal leaves nothing behind in the database, if that takes no longer than
-// `goodbye_max`; the second is for those who cannot wait.
-template <class Result, class LookUp>
+// `goodbye_max` says then; the second is for those who cannot wait.
+template <class Result, class Patience, class LookUp>
 int wait_for_end(
     background<Result>& running,
     signal_inbox& signals,
-    std::chrono::milliseconds goodbye_max,
+    Patience goodbye_max,
     int other,
     int another,
     LookUp look_up
@@ -114,7 +114,7 @@ int wait_for_end(
             if (*next == SIGCHLD) continue;
             if (cancelled_by != 0) end_at_once(*next);
             cancelled_by = *next;
-            until = local_clock::now() + goodbye_max;
+            until = local_clock::now() + goodbye_max();
             running.cancel();
         }
         if (cancelled_by != 0 && local_clock::now() >= until) end_at_once(cancelled_by);
