@@ -63,7 +63,7 @@ errc classify_postgres(std::string_view sqlstate) noexcept {
 // Not: passwords and rights (28), an unknown database (3D000) or one that was dropped (57P04), one
 // that takes no connections (55000), another protocol (0A000), a damaged server (58, XX).
 bool may_connect_later_postgres(std::string_view sqlstate) noexcept {
-    constexpr std::array<std::string_view, 7> passing{
+    constexpr std::array<std::string_view, 7> later{
         "08",     // the network, and every complaint of pgbouncer: "cannot connect to server",
                   // "no more connections allowed", "server login has been failing"
         "53",     // connections, memory or descriptors are used up
@@ -73,7 +73,7 @@ bool may_connect_later_postgres(std::string_view sqlstate) noexcept {
         "57P03",  // starting up or shutting down; a standby that takes no connections yet
         "57P05",  // a pooler's connection that was idle for too long
     };
-    return sqlstate.empty() || std::any_of(passing.begin(), passing.end(), [&](auto each) {
+    return sqlstate.empty() || std::any_of(later.begin(), later.end(), [&](auto each) {
                return sqlstate.substr(0, each.size()) == each;
            });
 }

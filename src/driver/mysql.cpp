@@ -6,6 +6,7 @@
 
 #include "driver/mysql_connection.hpp"
 #include "driver/mysql_exchange.hpp"
+#include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
 #include "leasehold/error.hpp"
 
@@ -47,11 +48,13 @@ public:
     }
 
     result execute(std::string_view sql, const parameters& values) override {
+        require_unbent();
         return run(with_literals(sql, values));
     }
 
     // One after the other: the caller may have connected without CLIENT_MULTI_STATEMENTS.
     result execute_script(std::string_view sql, const parameters& values) override {
+        require_unbent();
         const std::string text = with_literals(sql, values);
         result found;
         bool is_first = true;
@@ -78,11 +81,17 @@ private:
             place_ + ": it is " + what + " only by its owner, through Connector/C++"};
     }
 
+    void require_unbent() {
+        if (is_unbent_) return;
+        mysql::require_unbent(place_, run(std::string{lent_question}).rows.at(0));
+        is_unbent_ = true;
+    }
+
     // MySQL has no variable for it. Outside of a transaction its SAVEPOINT does nothing, so that
     // there is none to release; inside neither of the two has any effect together.
     bool is_in_explicit_transaction() {
         if (server_.engine == engine::mariadb) {
-            return run("SELECT @@in_transaction").rows.at(0).integer(0) == 1;
+            return run("SELECT @@in_transaction LIMIT 1").rows.at(0).integer(0) == 1;
         }
         constexpr int no_such_savepoint = 1305;
         run("SAVEPOINT leasehold_probe");
@@ -117,6 +126,7 @@ private:
     sql::Connection* lent_;
     server_info server_;
     std::string place_;
+    bool is_unbent_ = false;
     bool is_lost_ = false;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "leasehold/error.hpp"
+
 namespace leasehold::mysql {
 namespace {
 
@@ -46,6 +48,25 @@ std::string pinned_settings(engine which, const row& first) {
     // Only where init_connect has set it: `secure_timestamp` of MariaDB forbids to name it at all.
     if (first.integer(4) != 0) text += ", timestamp = DEFAULT";
     return text;
+}
+
+void require_unbent(const std::string& place, const row& answer) {
+    const auto refuse = [&place](const std::string& why) {
+        throw error{errc::unsupported, place + ": " + why};
+    };
+    if (answer.integer(0) != 0) {
+        refuse("its sql_select_limit would cut our answers: set it to 18446744073709551615");
+    }
+    if (answer.integer(1) != 0) {
+        refuse("its timestamp is set, which would hide what has expired: SET timestamp = DEFAULT");
+    }
+    for (const std::size_t column : {std::size_t{2}, std::size_t{3}}) {
+        if (answer.text(column) == "utf8mb4") continue;
+        refuse(
+            "its character set (" + answer.text(column) +
+            ") cannot carry every text there and back: SET NAMES utf8mb4"
+        );
+    }
 }
 
 }  // namespace leasehold::mysql

@@ -18,6 +18,15 @@ inline constexpr std::string_view first_question =
 // Below this statements of ours are cut off or refused. It cannot be raised in a session.
 inline constexpr std::int64_t max_allowed_packet_min = 64 * 1024;
 
+// Asked of a lent session, once, before our first statement in it. What stands there is its
+// owner's, and this would bend our statements, or what they bring, without a sign.
+inline constexpr std::string_view lent_question =
+    "SELECT @@sql_select_limit < 4294967295, ABS(UNIX_TIMESTAMP(SYSDATE(6)) - @@timestamp) > 60,"
+    " COALESCE(@@character_set_client, ''), COALESCE(@@character_set_results, '') LIMIT 1";
+
+// Throws unsupported, naming the setting and what to do. `answer`: to lent_question.
+void require_unbent(const std::string& place, const row& answer);
+
 // What a session of our own has to be told so that no global setting and no init_connect bends a
 // statement, in words that any user may say: one SET. `first`: the answer to first_question.
 std::string pinned_settings(engine which, const row& first);

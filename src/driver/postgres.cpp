@@ -101,11 +101,36 @@ private:
             address_ + ": a borrowed connection is " + what + " only by its owner, through libpq"};
     }
 
+    // What the server reports of itself with each change, so that asking costs nothing. Our texts
+    // are UTF-8, and a backslash in a literal is one.
+    void require_plain_text() const {
+        const auto reported = [this](const char* name) {
+            const char* const said = PQparameterStatus(lent_, name);
+            return std::string_view{said == nullptr ? "" : said};
+        };
+        const std::string_view encoding = reported("client_encoding");
+        const bool is_as_stored = encoding == "SQL_ASCII" && reported("server_encoding") == "UTF8";
+        if (encoding != "UTF8" && !is_as_stored) {
+            throw error{
+                errc::unsupported,
+                address_ + ": the borrowed connection's client_encoding is " +
+                    std::string{encoding} + ": make it UTF8 by PQsetClientEncoding()"};
+        }
+        if (reported("standard_conforming_strings") == "off") {
+            throw error{
+                errc::unsupported,
+                address_ +
+                    ": the borrowed connection's standard_conforming_strings is off, which "
+                    "makes other literals of ours: set it on"};
+        }
+    }
+
     connection_state require_ready() {
         const connection_state now = state();
         if (now == connection_state::lost) {
             throw error{errc::connection_lost, address_ + ": the borrowed connection is lost"};
         }
+        require_plain_text();
         if (PQpipelineStatus(lent_) != PQ_PIPELINE_OFF) {
             throw error{
                 errc::wrong_transaction,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/mysql_errors.hpp"
+#include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
 #include "leasehold/error.hpp"
 
@@ -109,11 +110,13 @@ public:
     }
 
     result execute(std::string_view sql, const parameters& values) override {
+        require_unbent();
         return run(with_literals(sql, values));
     }
 
     // One after the other: the caller may have connected without CLIENT_MULTI_STATEMENTS.
     result execute_script(std::string_view sql, const parameters& values) override {
+        require_unbent();
         const std::string text = with_literals(sql, values);
         result found;
         bool is_first = true;
@@ -137,6 +140,12 @@ private:
     [[noreturn]] void refuse(const char* what) const {
         throw error{
             errc::unsupported, place_ + ": it is " + what + " only by its owner, through SOCI"};
+    }
+
+    void require_unbent() {
+        if (is_unbent_) return;
+        mysql::require_unbent(place_, run(std::string{lent_question}).rows.at(0));
+        is_unbent_ = true;
     }
 
     result run(const std::string& text, bool* has_rows = nullptr) {
@@ -178,6 +187,7 @@ private:
     MYSQL* const lent_;
     server_info server_;
     std::string place_;
+    bool is_unbent_ = false;
     bool is_lost_ = false;
 };
 

@@ -175,5 +175,31 @@ TEST_F(mysql_borrow, there_must_be_an_open_connection) {
     EXPECT_EQ(failure_of([&] { lent.inside().execute("SELECT 1"); }).code(), errc::connection_lost);
 }
 
+TEST_F(mysql_borrow, what_would_bend_a_statement_is_refused_by_name) {
+    struct bend {
+        const char* hostile;
+        const char* word;
+        const char* cure;
+    };
+    for (const bend& each :
+         {bend{"SET timestamp = 1000000000", "timestamp", "SET timestamp = DEFAULT"},
+          bend{"SET sql_select_limit = 1", "sql_select_limit", "SET sql_select_limit = DEFAULT"},
+          bend{"SET sql_select_limit = 0", "sql_select_limit", "SET sql_select_limit = DEFAULT"},
+          bend{"SET NAMES latin1", "latin1", "SET NAMES utf8mb4"},
+          bend{"SET character_set_results = utf8mb3", "utf8mb3", "SET NAMES utf8mb4"}}) {
+        const auto own = open_raw();
+        run(*own, each.hostile);
+        run(*own, "START TRANSACTION");
+        const borrowed_connection lent = borrow(own.get());
+        EXPECT_EQ(lent.inside().state(), connection_state::in_transaction) << each.hostile;
+        const auto refused = failure_of([&] { lent.inside().execute("SELECT 'Z\u00fcrich'"); });
+        EXPECT_EQ(refused.code(), errc::unsupported) << each.hostile;
+        EXPECT_NE(std::string_view{refused.what()}.find(each.word), std::string_view::npos)
+            << refused.what();
+        run(*own, each.cure);
+        EXPECT_EQ(lent.inside().execute("SELECT 'Z\u00fcrich'").rows.at(0).text(0), "Z\u00fcrich");
+    }
+}
+
 }  // namespace
 }  // namespace leasehold::testing_mysql

@@ -127,5 +127,26 @@ TEST_F(postgres_borrow_test, notifications_stay_the_callers) {
     PQfreemem(heard);
 }
 
+TEST_F(postgres_borrow_test, what_would_bend_a_text_is_refused_by_name) {
+    for (const char* each : {"client_encoding = 'LATIN1'", "standard_conforming_strings = off"}) {
+        const auto lent = open_raw();
+        const borrowed_connection borrowed = borrow(lent.get());
+        run(lent.get(), "SET client_encoding = 'UTF8'");
+        EXPECT_EQ(
+            borrowed.inside().execute("SELECT $1::text", {"Z\u00fcrich"}).rows.at(0).text(0),
+            "Z\u00fcrich"
+        );
+        run(lent.get(), (std::string{"SET "} + each).c_str());
+        const auto refused = failure_of([&] { borrowed.inside().execute("SELECT 1"); });
+        EXPECT_EQ(refused.code(), errc::unsupported) << each;
+        const std::string name{each, std::string_view{each}.find(' ')};
+        EXPECT_NE(std::string_view{refused.what()}.find(name), std::string_view::npos)
+            << refused.what();
+        run(lent.get(), ("RESET " + name).c_str());
+        run(lent.get(), "SET client_encoding = 'UTF8'");
+        EXPECT_EQ(borrowed.inside().execute("SELECT 1").rows.at(0).integer(0), 1);
+    }
+}
+
 }  // namespace
 }  // namespace leasehold::testing_postgres

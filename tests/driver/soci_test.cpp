@@ -336,6 +336,24 @@ TEST_P(soci_test, session_without_connection_is_refused) {
     EXPECT_EQ(refused.code(), errc::connection_lost) << refused.what();
 }
 
+TEST_P(soci_test, what_would_bend_a_statement_is_refused_by_name) {
+    const std::vector<std::string> hostile =
+        is_mysql()
+            ? std::vector<
+                  std::
+                      string>{"SET NAMES latin1", "SET timestamp = 1e9", "SET sql_select_limit = 1"}
+        : name_ == "postgres" ? std::vector<std::string>{"SET client_encoding = 'LATIN1'"}
+                              : std::vector<std::string>{};
+    for (const std::string& each : hostile) {
+        soci::session lent;
+        connect(lent);
+        lent << each;
+        const borrowed_connection borrowed = borrow(lent);
+        const error refused = failure_of([&] { borrowed.inside().execute("SELECT 1"); });
+        EXPECT_EQ(refused.code(), errc::unsupported) << each;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     on,
     soci_test,

@@ -102,6 +102,10 @@ void settings_suite::the_dead_are_succeeded() {
     auto taken = mutex{heir, "b"}.try_acquire();
     ASSERT_TRUE(taken);
     EXPECT_GT(taken->token(), lost->token());
+    auto left = mutex{heir, "x"}.try_acquire();
+    expire(heir);
+    reap(two_);
+    EXPECT_FALSE(describe(one_, "x")->is_held);
 }
 
 void settings_suite::a_release_hands_over() {
@@ -156,7 +160,8 @@ void settings_suite::lists_are_whole() {
 void settings_suite::rows_are_claimed() {
     const std::string table = prefix_ + "seat";
     run("CREATE TABLE " + table + " (id " + place().bytes_type() +
-        " NOT NULL PRIMARY KEY, status VARCHAR(8) NOT NULL, version BIGINT NOT NULL)" +
+        " NOT NULL PRIMARY KEY, status VARCHAR(8) NOT NULL, version BIGINT NOT NULL, ends_at "
+        "BIGINT)" +
         place().end_of_table());
     for (const char* each : {"\\x61", "b'\"", "c", "\xff", "e"}) {
         run("INSERT INTO " + table + " (id, status, version) VALUES (" + place().first_parameter() +
@@ -169,10 +174,19 @@ void settings_suite::rows_are_claimed() {
     seats.version = "version";
     seats.state = {"status", "free", "sold"};
     seats.order = {"id"};
+    seats.expires_at = "ends_at";
+    seats.term = 1h;
+    seats.times = time_kind::microseconds;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    run("UPDATE " + table + " SET status = 'sold', ends_at = " +
+            std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now - 1h).count()
+            ) +
+            " WHERE id <> " + place().first_parameter(),
+        {blob{"\\x61"}});
     const versioned_claim claims{seats};
     transaction tx = one_.begin();
     EXPECT_TRUE(claims.try_claim(tx, {blob{"\\x61"}}));
-    EXPECT_EQ(claims.try_claim_some(tx, 9).size(), 4U);
+    EXPECT_EQ(claims.try_claim_some(tx, 9).size(), 4U) << "those past their term";
     const auto real = tx.execute("SELECT " + place().one_third()).rows.at(0).at(0).real();
     EXPECT_EQ(real, 1.0 / 3.0);
     tx.commit();

@@ -36,9 +36,13 @@ database open(std::string_view url, database_settings settings = {});
 }  // namespace mysql
 
 // Takes part in a transaction of the caller's own connection, which it neither opens nor closes;
-// its settings are left as they are. Set autocommit by setAutoCommit() alone: of SQL text that sets
-// it the client does not hear, and where the two differ a transaction is refused that has sent
-// nothing yet, or statements that commit one by one are taken for a transaction.
+// its settings are left as they are. Before the first statement it is asked, once, at one round
+// trip, for those that would bend ours without a sign: character sets other than utf8mb4, a
+// sql_select_limit, a timestamp that is set are errc::unsupported.
+//
+// Set autocommit by setAutoCommit() alone: of SQL text that sets it the client does not hear, and
+// where the two differ a transaction is refused that has sent nothing yet, or statements that
+// commit one by one are taken for a transaction.
 borrowed_connection borrow(sql::Connection* handle);
 
 }  // namespace leasehold

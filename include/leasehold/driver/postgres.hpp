@@ -29,7 +29,9 @@ database open(std::string_view url, database_settings settings = {});
 }  // namespace postgres
 
 // Takes part in a transaction of the caller's own connection (a PGconn*), which it neither opens
-// nor closes; its settings are left as they are. Not in pipeline mode.
+// nor closes; its settings are left as they are. Not in pipeline mode. A client_encoding other than
+// UTF8, or standard_conforming_strings off, is errc::unsupported; real numbers come as exactly as
+// its extra_float_digits says.
 //
 // A statement that is not answered within 10 s, or what set_statement_timeout() of `inside()` says,
 // is given up with errc::timed_out, and its command goes on in the server: PQtransactionStatus says

@@ -330,8 +330,9 @@ private:
     // newer than the snapshot. Older servers have no such variable; since 11.6 it is on.
     bool rolls_back_for_newer_rows(connection& inside) const {
         if (!is_mariadb_) return false;
-        const result said =
-            inside.execute("SHOW SESSION VARIABLES LIKE 'innodb\\_snapshot\\_isolation'");
+        const result said = inside.execute(
+            "SHOW SESSION VARIABLES WHERE Variable_name = 'innodb_snapshot_isolation'"
+        );
         return !said.rows.empty() && said.rows[0].bytes(1) == "ON";
     }
 
