@@ -23,6 +23,10 @@
 // freed by force, and has a token that grows with each run. When its process dies the key is free
 // within the session's ttl (with hold_at_most: when that has passed), and the tick can run again.
 //
+// A run that took longer than hold_at_most has failed its tick: who destroys it unfinished after
+// that records it as failed, with words that say so, and the tick does not run again. That needs a
+// process that lives, and does so while nobody has started the tick again: heed lost().
+//
 // Promises: no tick that was finished runs again, however late or often it is called, also when
 // clocks are set back; hosts' clocks decide nothing. Of those that call at once, one runs. A
 // refused start writes nothing to the database. A run that was taken over cannot finish() in its
@@ -58,7 +62,7 @@ struct once_settings {
     // than what hosts differ by in time, where ticks alone would not do; 0 to 366 days.
     std::chrono::microseconds hold_at_least{0};
     // A fixed term instead of a life with the session, as in mutex_settings: the run is lost when
-    // it has passed, and only then, also where its process has died.
+    // it has passed, and only then, also where its process has died. A limit, too: see above.
     std::optional<std::chrono::microseconds> hold_at_most{};
     // A tick whose run never finished may be run again: at least once. Off: at most once.
     bool repeat_abandoned = true;
@@ -71,7 +75,7 @@ enum class run_state {
     running = 1,    // started, and its lease is held
     succeeded = 2,  // finished
     failed = 3,     // finished, without success
-    abandoned = 4,  // started, not finished, and its lease is not held any more
+    abandoned = 4,  // started, not finished, and its lease is not held any more: nobody knows why
 };
 
 // "running", "succeeded", "failed", "abandoned".
@@ -123,12 +127,13 @@ enum class finish_outcome {
     unknown = 3,   // the answer was lost, again and again
 };
 
-// One run of a task. Destroyed without finish(), it is abandoned.
+// One run of a task. Destroyed without finish(), it is abandoned, unless it took longer than
+// hold_at_most: then it has failed.
 class task_run {
 public:
     task_run(task_run&&) noexcept;
     task_run& operator=(task_run&&) noexcept;
-    // Releases the lease; never throws.
+    // Releases the lease; never throws. One statement more where a limit has to be recorded.
     ~task_run();
 
     // The fire time it is for.

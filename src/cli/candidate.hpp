@@ -46,8 +46,8 @@ public:
     // database is away that takes its time, and what comes next need not wait for it.
     void part_with(acquired gone);
 
-    // Before the tool ends with `status`. What cannot be done in a short time ends with the ttl; the
-    // tool then ends at once.
+    // Before the tool ends with `status`. What cannot be done in a short time ends with the ttl;
+    // the tool then ends at once.
     void end(int status);
 
 private:

@@ -51,8 +51,8 @@ verdict lead(
     }
 }
 
-// In the background the last session ends while the next one asks for the key: where the database is
-// away both take their time.
+// In the background the last session ends while the next one asks for the key: where the database
+// is away both take their time.
 int campaign(
     candidate& standing,
     const errand& what,

@@ -89,9 +89,9 @@ ending run_under(
 int release(const errand& what, lease& held, int status, signal_inbox& signals);
 
 // Waits for the end of what runs in the background, and calls `look_up` when one of the other
-// sources can be read, or the time has passed that it said last. Answers with the signal that cancelled it,
-// or 0. The first signal leaves nothing behind in the database, if that takes no longer than
-// `goodbye_max` says then; the second is for those who cannot wait.
+// sources can be read, or the time has passed that it said last. Answers with the signal that
+// cancelled it, or 0. The first signal leaves nothing behind in the database, if that takes no
+// longer than `goodbye_max` says then; the second is for those who cannot wait.
 template <class Result, class Patience, class LookUp>
 int wait_for_end(
     background<Result>& running,

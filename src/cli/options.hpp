@@ -23,8 +23,8 @@ struct global_options {
     bool wants_version = false;
 };
 
-// --url, else LEASEHOLD_URL. There is no other: two hosts that fell back to a file of their own would
-// exclude nobody.
+// --url, else LEASEHOLD_URL. There is no other: two hosts that fell back to a file of their own
+// would exclude nobody.
 std::string url_of(const global_options& options);
 
 // The value of an environment variable; nothing where it is not set. Throws where it is empty: that
