@@ -1,11 +1,13 @@
 #include "claim/claim_table.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "claim/value_check.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "session/taking_part.hpp"
+#include "store/equality_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -49,6 +51,44 @@ void require_due(const known_table& table, const std::string& name, time_kind ti
     );
 }
 
+// As people write it.
+std::string shown(const value& each) {
+    if (const auto* text = std::get_if<std::string>(&each.held())) return "'" + *text + "'";
+    if (const auto* number = std::get_if<std::int64_t>(&each.held())) {
+        return std::to_string(*number);
+    }
+    if (const auto* real = std::get_if<double>(&each.held())) {
+        std::ostringstream text;
+        text << *real;
+        return text.str();
+    }
+    return "bytes";
+}
+
+// Only the database can tell whether two values are one to a column: by its collation, what it
+// rounds, pads or converts.
+void require_told_apart(const known_table& table, connection& inside, const table_need& need) {
+    for (auto at = need.columns.begin(); at != need.columns.end(); ++at) {
+        std::vector<value> all = at->told_apart;
+        for (auto later = at + 1; later != need.columns.end(); ++later) {
+            if (!table.dialect->is_same_column(at->name, later->name)) continue;
+            all.insert(all.end(), later->told_apart.begin(), later->told_apart.end());
+        }
+        for (std::size_t one = 0; one < at->told_apart.size(); ++one) {
+            for (std::size_t other = one + 1; other < all.size(); ++other) {
+                const std::string why =
+                    taken_for_one(table, inside, at->name, all[one], all[other]);
+                if (why.empty()) continue;
+                throw error(
+                    errc::schema_mismatch,
+                    "rows of table " + need.table.name + " cannot be claimed: column " + at->name +
+                        " (" + at->role + ") " + why
+                );
+            }
+        }
+    }
+}
+
 std::shared_ptr<const claim_store> dialect_of(engine which) {
     if (which == engine::memory) {
         throw error(errc::unsupported, "the model database has no tables to claim from");
@@ -71,8 +111,11 @@ std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
     const auto found = std::make_shared<known_table>();
     found->engine = inside.server().engine;
     found->dialect = dialect_of(found->engine);
-    const table_need need = need_on_(found->engine);
+    table_need need = need_on_(found->engine);
     const table_shape shape = found->dialect->look_up(inside, need.table);
+    if (!shape.columns.empty()) {
+        need.finer_indexes = make_equality_store(found->engine)->finer_indexes(inside, need.table);
+    }
     mapping_verdict verdict = judge(need, shape, *found->dialect);
     if (!verdict.problem.empty()) throw error(errc::schema_mismatch, verdict.problem);
     if (!verdict.read_denied.empty()) deny(need.table.name, verdict.read_denied);
@@ -82,6 +125,7 @@ std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
     found->index = verdict.index;
     found->late_index = verdict.late_index;
     found->warnings = std::move(verdict.warnings);
+    require_told_apart(*found, inside, need);
     return found;
 }
 
@@ -187,6 +231,45 @@ void require_key(
         }
         require_fit(table, key[at], values[at], value_use::key);
     }
+}
+
+std::string taken_for_one(
+    const known_table& table,
+    connection& inside,
+    const std::string& column,
+    const value& one,
+    const value& other
+) {
+    if (one == other) return "";
+    const auto by = make_equality_store(table.engine)
+                        ->taken_for_one(
+                            inside,
+                            table.table,
+                            column_of(table, column).name,
+                            as_sent(table, column, one),
+                            as_sent(table, column, other)
+                        );
+    if (!by) return "";
+    return "is " + *by + ", which takes " + shown(one) + " and " + shown(other) +
+           " for one value: choose others, or a collation that tells them apart";
+}
+
+std::string taken_for_the_same(
+    const known_table& table,
+    connection& inside,
+    const std::vector<condition>& conditions,
+    const assignments& to
+) {
+    for (const condition& each : conditions) {
+        if (each.is != comparison::equal) continue;
+        for (const assignment& given : to) {
+            if (!table.dialect->is_same_column(each.column, given.column)) continue;
+            if (given.to.is_null()) continue;
+            const std::string why = taken_for_one(table, inside, each.column, each.than, given.to);
+            if (!why.empty()) return "column " + each.column + " " + why;
+        }
+    }
+    return "";
 }
 
 bool is_any_referable(const known_table& table, const std::vector<std::string>& columns) {

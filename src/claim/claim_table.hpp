@@ -130,6 +130,24 @@ void require_key(
     const known_table& table, const std::vector<std::string>& key, const parameters& values
 );
 
+// Why two values that differ are one to that column, as the database compares, to be put behind its
+// name; empty where it tells them apart.
+std::string taken_for_one(
+    const known_table& table,
+    connection& inside,
+    const std::string& column,
+    const value& one,
+    const value& other
+);
+
+// The same for a column that is assigned another value than it is compared with.
+std::string taken_for_the_same(
+    const known_table& table,
+    connection& inside,
+    const std::vector<condition>& conditions,
+    const assignments& to
+);
+
 // Throws invalid_argument where there is none.
 const column_shape& column_of(const known_table& table, const std::string& name);
 // Whether foreign keys could refer to one of these. Empty names are of columns a mapping lacks.

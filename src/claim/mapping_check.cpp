@@ -212,12 +212,15 @@ private:
                 return is_one_of(part.column, need_.key);
             });
             if (!is_within) continue;
-            if (!index.is_deferrable) {
+            const auto& finer = need_.finer_indexes;
+            const bool is_finer = std::find(finer.begin(), finer.end(), index.name) != finer.end();
+            if (!index.is_deferrable && !is_finer) {
                 require_no_null_keys(index);
                 return;
             }
-            nearly = " but by " + index.name + ", which is DEFERRABLE and may be untrue within a " +
-                     "transaction";
+            nearly = " but by " + index.name +
+                     (is_finer ? ", which tells apart what a column of it takes for one value"
+                               : ", which is DEFERRABLE and may be untrue within a transaction");
         }
         add_problem(
             "its key (" + list_of(need_.key) + ") is not unique by any index" + nearly +
@@ -383,6 +386,11 @@ void require_conditions(const std::vector<condition>& conditions) {
             );
         }
     }
+}
+
+std::vector<value> told_apart_by(const condition& each) {
+    const bool is_one_value = each.is == comparison::equal || each.is == comparison::not_equal;
+    return is_one_value ? std::vector<value>{each.than} : std::vector<value>{};
 }
 
 std::vector<column_kind> kinds_of(time_kind times, engine which) {

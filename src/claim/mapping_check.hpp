@@ -29,6 +29,9 @@ struct column_need {
     std::chrono::microseconds term{};  // it must be able to tell this from nothing; 0: any
     std::vector<value> compared{};
     std::vector<value> stored{};
+    // By these, compared for equality, it is decided who gets a row: those that differ here must
+    // differ to the column too.
+    std::vector<value> told_apart{};
 };
 
 struct table_need {
@@ -41,6 +44,8 @@ struct table_need {
     bool keeps_finished = false;    // their rows look as claimed ones do, but for the term
     std::string without_index;      // what it costs that no index serves `equal` and `order`
     bool only_locks = false;        // what becomes of the rows is not the claim's to say
+    // Of the table's, as the database says: they do not make the key unique as it is compared.
+    std::vector<std::string> finer_indexes;
 };
 
 struct mapping_verdict {
@@ -64,6 +69,9 @@ mapping_verdict judge(const table_need& need, const table_shape& found, const cl
 void require_name(const std::string& name, const char* role);
 void require_table(const qualified_name& table, const std::vector<std::string>& key);
 void require_conditions(const std::vector<condition>& conditions);
+
+// What of a condition is a value of its own, to be told from others; nothing where it is a range.
+std::vector<value> told_apart_by(const condition& each);
 
 // The kinds a column of times may be, by what the mapping says of it.
 std::vector<column_kind> kinds_of(time_kind times, engine which);

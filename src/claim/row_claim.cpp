@@ -50,6 +50,7 @@ table_need need_of(const row_mapping& mapping, engine which) {
             wanted.made_as = kind_of(each.than);
             wanted.compared = {each.than};
         }
+        wanted.told_apart = told_apart_by(each);
         need.columns.push_back(std::move(wanted));
         const bool is_one_value = each.is == comparison::equal || each.is == comparison::is_null;
         if (is_one_value && !mapping.order.empty()) need.equal.push_back(each.column);

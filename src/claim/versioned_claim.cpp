@@ -43,6 +43,9 @@ versioned_mapping checked(versioned_mapping mapping) {
     if (!state.column.empty() && state.from == state.to) {
         refuse(mapping, "a claim would leave the state as it is");
     }
+    if (!state.column.empty() && (state.done == state.from || state.done == state.to)) {
+        refuse(mapping, "done must be another state than from and to; null leaves it at to");
+    }
     if (mapping.expires_at.empty() != (mapping.term == milliseconds{0})) {
         refuse(mapping, "expires_at and term go together");
     }
@@ -75,7 +78,9 @@ void need_state(table_need& need, const versioned_mapping& mapping) {
          .needs_order = true,
          .stored = {state.from, state.to}}
     );
-    if (!state.done.is_null()) need.columns.back().stored.push_back(state.done);
+    column_need& added = need.columns.back();
+    if (!state.done.is_null()) added.stored.push_back(state.done);
+    added.told_apart = added.stored;
     need.equal.push_back(state.column);
 }
 
@@ -91,6 +96,7 @@ void need_available(
              .may_be = is_due ? times : std::vector<column_kind>{}}
         );
         if (!each.than.is_null()) need.columns.back().compared = {each.than};
+        need.columns.back().told_apart = told_apart_by(each);
         if (each.is == comparison::equal || each.is == comparison::is_null) {
             need.equal.push_back(each.column);
         }
@@ -280,6 +286,10 @@ private:
             each.to = as_sent(*known, each.column, each.to);
             changed.push_back(each.column);
         }
+        if (what == claim_change::finish && !stays_taken()) {
+            const std::string why = taken_for_the_same(*known, inside, mapping_.available, to);
+            if (!why.empty()) refuse(mapping_, "finish() would leave the row available: " + why);
+        }
         const bool is_referable = is_any_referable(*known, changed);
         const claim_store& dialect = *known->dialect;
         if (!dialect.looks_unchanged(inside, mapping, row)) return change_outcome::lost;
@@ -399,6 +409,11 @@ private:
         }
     }
 
+    // Where no column of the claim's own keeps a finished row from being claimed again.
+    bool stays_taken() const {
+        return !mapping_.state.column.empty() || !mapping_.claimed_by.empty();
+    }
+
     void require_change(
         const known_table& known, const versioned_row& at, claim_change what, const assignments& to
     ) const {
@@ -407,8 +422,7 @@ private:
                 errc::invalid_argument, "only a row that was claimed can be finished or released"
             );
         }
-        const bool stays_taken = !mapping_.state.column.empty() || !mapping_.claimed_by.empty();
-        if (what == claim_change::finish && !stays_taken && to.empty()) {
+        if (what == claim_change::finish && !stays_taken() && to.empty()) {
             refuse(mapping_, "finish() must change a column, or the row is available again");
         }
         std::vector<std::string> own = own_columns();

@@ -188,7 +188,10 @@ claim_statement& claim_statement::still_is(
     key_is(mapping.key, at.key).sql(" AND ").name(mapping.version).sql(" = ").put(at.version);
     // Whose transaction did not commit has a version that may be that of somebody else's claim.
     if (!mapping.claimed_by.empty() && !at.claimed_as.empty()) {
-        sql(" AND ").name(mapping.claimed_by).sql(" = ").put(at.claimed_as);
+        // Letter by letter, since a collation may take two claimers' names for one.
+        values_.emplace_back(at.claimed_as);
+        const std::string who = "t." + quoted_identifier(mapping.claimed_by, words_.quote);
+        sql(" AND ").sql(words_.is_exactly(who, place()));
     }
     if (!at.is_claimed || mapping.expires_at.empty()) return *this;
     sql(" AND (").name(mapping.expires_at).sql(" IS NULL OR ").name(mapping.expires_at);

@@ -23,6 +23,8 @@ struct claim_words {
     std::string (*began)(time_kind times);
     // The same, so many microseconds later as the place says.
     std::string (*later)(time_kind times, const std::string& place);
+    // That a column of text is what stands at the place, letter by letter, whatever its collation.
+    std::string (*is_exactly)(const std::string& column, const std::string& place);
     bool forces_indexes;
     // CREATE INDEX names the schema with the index, and the table without it.
     bool has_schema_before_index;

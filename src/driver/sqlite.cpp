@@ -16,6 +16,7 @@
 
 #include "core/classify.hpp"
 #include "core/jitter.hpp"
+#include "driver/sqlite_nap.hpp"
 #include "driver/sqlite_watch.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
@@ -155,7 +156,8 @@ public:
             } catch (const error& failure) {
                 if (failure.code() != errc::transient || local_clock::now() >= until) throw;
             }
-            nap(naps);
+            const auto left = until - local_clock::now();
+            nap(naps, limit_ - left, left);
         }
     }
 
@@ -209,17 +211,15 @@ private:
     }
     std::int64_t data_version() { return execute("PRAGMA data_version", {}).rows.at(0).integer(0); }
 
-    // SQLite's own busy time-out sleeps in fixed steps up to 100 ms, which starves writers; short
-    // random naps let everybody through (measured: worst wait 1.3 s against tens of milliseconds).
     static int on_busy(void* self, int naps) {
         auto& me = *static_cast<sqlite_connection*>(self);
-        if (local_clock::now() >= me.deadline_) return 0;
-        nap(naps);
+        const auto left = me.deadline_ - local_clock::now();
+        if (left <= local_clock::duration{0}) return 0;
+        nap(naps, me.limit_ - left, left);
         return 1;
     }
-    static void nap(int naps) {
-        const auto length = naps < 3 ? std::chrono::microseconds{200} : milliseconds{5};
-        std::this_thread::sleep_for(jittered(length));
+    static void nap(int naps, local_clock::duration waited, local_clock::duration left) {
+        std::this_thread::sleep_for(jittered(sqlite::nap_before_asking_again(naps, waited, left)));
     }
     static int on_progress(void* self) {
         return local_clock::now() >= static_cast<sqlite_connection*>(self)->deadline_ ? 1 : 0;

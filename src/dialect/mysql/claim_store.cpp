@@ -45,6 +45,13 @@ std::string later(time_kind times, const std::string& place) {
     return now(times) + " + INTERVAL " + place + " MICROSECOND";
 }
 
+std::string is_exactly(const std::string& column, const std::string& place) {
+    const auto bytes_of = [](const std::string& text) {
+        return "CAST(CONVERT(" + text + " USING utf8mb4) AS BINARY)";
+    };
+    return bytes_of(column) + " = " + bytes_of(place);
+}
+
 constexpr claim_words words{
     .quote = '`',
     .has_numbered_places = false,
@@ -52,6 +59,7 @@ constexpr claim_words words{
     .now = now,
     .began = began,
     .later = later,
+    .is_exactly = is_exactly,
     .forces_indexes = true,
     .has_schema_before_index = false,
     .bytes_begin = "x'",

@@ -42,6 +42,10 @@ std::string later(time_kind times, const std::string& place) {
     return now(times) + " + " + place + "::bigint * interval '1 microsecond'";
 }
 
+std::string is_exactly(const std::string& column, const std::string& place) {
+    return column + "::text COLLATE pg_catalog.\"C\" = " + place;
+}
+
 constexpr claim_words words{
     .quote = '"',
     .has_numbered_places = true,
@@ -49,6 +53,7 @@ constexpr claim_words words{
     .now = now,
     .began = began,
     .later = later,
+    .is_exactly = is_exactly,
     .forces_indexes = false,
     .has_schema_before_index = false,
     .bytes_begin = "'\\x",

@@ -2,15 +2,19 @@
 // The clock of a SQLite database: the kernel all its processes share.
 //
 // CLOCK_BOOTTIME together with the kernel's random boot id. Steps of the wall clock do not touch
-// it, and a reboot, after which nobody holds anything, is told apart by the id.
+// it, and a reboot, after which nobody holds anything, is told apart by the id. A time namespace
+// (unshare --time, a container that was moved) sets that clock off for the processes in it and
+// leaves the id: what it adds is taken off again, so that all processes of the machine agree.
 #include <cstdint>
 #include <string>
 
 namespace leasehold {
 
 struct boot_clock {
-    static std::int64_t now_microseconds() noexcept;
-    // Of this boot; the same for every process and container of the machine.
+    // Throws unsupported where the process is in a time namespace that cannot be accounted for.
+    static std::int64_t now_microseconds();
+    // Of this boot; the same for every process and container of the machine. Throws as above, so
+    // that it is known when a database is opened.
     static std::string boot_id();
 };
 

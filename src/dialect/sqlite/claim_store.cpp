@@ -26,6 +26,10 @@ std::string later(time_kind times, const std::string& place) {
     return "strftime('%Y-%m-%d %H:%M:%f', 'now', (" + place + " / 1000000.0) || ' seconds')";
 }
 
+std::string is_exactly(const std::string& column, const std::string& place) {
+    return column + " = " + place + " COLLATE BINARY";
+}
+
 constexpr claim_words words{
     .quote = '`',
     .has_numbered_places = false,
@@ -33,6 +37,7 @@ constexpr claim_words words{
     .now = now,
     .began = nullptr,
     .later = later,
+    .is_exactly = is_exactly,
     .forces_indexes = false,
     .has_schema_before_index = true,
     .bytes_begin = "x'",
