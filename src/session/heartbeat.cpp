@@ -39,11 +39,29 @@ void session::implementation::keep_alive(std::stop_token stop) {
         nap next{};
         {
             const auto alive = weak_from_this().lock();
-            if (!alive) return;
+            if (!alive || !begin_step()) return;
             next = heartbeat_step();
+            end_step();
         }
         if (!stop.stop_requested()) sleep(next, stop);
     }
+}
+
+// False where its owner has ended it, and waits for nobody any more.
+bool session::implementation::begin_step() {
+    const std::lock_guard guard{mutex_};
+    if (has_ended_) return false;
+    is_in_step_ = true;
+    is_cleaning_ = false;
+    return true;
+}
+
+void session::implementation::end_step() {
+    {
+        const std::lock_guard guard{mutex_};
+        is_in_step_ = false;
+    }
+    changed_.notify_all();
 }
 
 session::implementation::nap session::implementation::heartbeat_step() {
@@ -78,7 +96,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
         inner().connections().note_broken();
     }
     if (!own_connection_) {
-        own_connection_ = inner().connections().connect_apart(patience);
+        own_connection_ = inner().connections().connect_apart(patience, ending_.get_token());
         if (std::exchange(has_had_one_, true)) {
             // What happened to the server meanwhile, or which one this is, nobody says.
             must_look_from_start_ = true;
@@ -99,6 +117,7 @@ bool session::implementation::beat() {
         connection& on = own_connection(time_for_a_heartbeat(settings_, deadline()));
         store& stores = inner().store_for(on);
         auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, news_answered());
+        inner().connections().note_answer();
         if (answer.status == heartbeat_status::noticed) {
             {
                 // Before asking: a grant that is watched while the question is under way sets it
@@ -134,14 +153,15 @@ bool session::implementation::beat() {
             );
         }
     } catch (const std::exception& failure) {
-        own_connection_.reset();
-        inner().connections().note_broken();
+        note_failure(failure);
         {
             const std::lock_guard guard{mutex_};
             machine_->failed(local_clock::now());
             must_ask_ = true;  // the question may have been the one that failed
         }
-        inner().tell({event_kind::late_heartbeat, "", 0, failure.what()});
+        if (!ending_.stop_requested()) {
+            inner().tell({event_kind::late_heartbeat, "", 0, failure.what()});
+        }
     }
     wake_all();  // the watch thread may have a later, or an earlier, deadline now
     // After the renewal, since whoever is told may take his time. Watched until now: a renewal that
@@ -155,6 +175,16 @@ bool session::implementation::beat() {
     tell_requests(told.asked);
     tell_losses();
     return is_renewed;
+}
+
+void session::implementation::note_failure(const std::exception& what) {
+    const auto* const said = dynamic_cast<const error*>(&what);
+    const bool gave_up = said != nullptr && said->code() == errc::timed_out;
+    if (gave_up && own_connection_ && own_connection_->state() == connection_state::lost) {
+        inner().connections().note_silence();
+    }
+    own_connection_.reset();
+    inner().connections().note_broken();
 }
 
 // What has been looked into; where there is something to ask, any answer is news.
@@ -251,6 +281,10 @@ void session::implementation::settle_doubts() {
 void session::implementation::clean_up_after_the_dead() {
     if (settings_.reap_every == milliseconds{0} || local_clock::now() < next_reap_) return;
     next_reap_ = local_clock::now() + jittered(settings_.reap_every * 2);
+    {
+        const std::lock_guard guard{mutex_};
+        is_cleaning_ = true;
+    }
     try {
         reap_settings limits;
         limits.time_max = settings_.heartbeat_every / 2;

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,19 @@ public:
     // a connection in one's hand that a callback might want.
     [[noreturn]] void found_ended();
 
+    // For a call of this session with a deadline of its own: a second at least, in which a server
+    // that is well can be connected to.
+    bounds call_until(local_clock::time_point deadline, const std::stop_token& cancel = {}) const;
+    // For one that asks once.
+    bounds one_request() const;
+    // For saying good-bye, which nobody waits for gladly: one statement time-out in all; a moment
+    // to connect where the last statement got no answer; and where no connection opened either,
+    // nothing is said at all.
+    bounds parting() const;
+    bool may_part() const noexcept;
+    // After an attempt that failed: where that was soon, as on a connection that was closed.
+    bool may_part_again(const bounds& of_call) const noexcept;
+
     // How much news was known when an acquire is about to be sent; give it to watch().
     std::int64_t notices() const;
     // From here on the grant is told when it is lost. Loses it at once where the session is lost.
@@ -85,6 +99,10 @@ public:
     // cannot. After end() there is nobody to do so: what lives with the session is free then, and a
     // fixed term runs out.
     void settle_later(const key& name, const owner_id& owner, lock_kind kind = lock_kind::mutex);
+
+    // The same where nothing is on its way that could come later: once it has been released all is
+    // said.
+    void give_back_later(const key& name, const owner_id& owner, lock_kind kind);
 
     // One of these has the key, or had it: `moved` from the moment a transaction commits that is
     // open perhaps, `granted` until then. Both are released, `granted` first: that waits for the
@@ -146,6 +164,7 @@ private:
     bool is_over() const;  // and the watch has nothing to do any more
     bool beat();           // true where it was renewed
     session_news news_answered() const;
+    void note_failure(const std::exception& what);
     news what_is_new(store& stores, connection& on);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked);
     void settle_doubts();
@@ -156,9 +175,15 @@ private:
     std::vector<given_up> next_given_up() const;
     void give_up_again(connection& on, store& stores, const std::vector<given_up>& what);
     std::optional<std::vector<waiting>> last_had() const;
-    void end_in_database(const std::optional<std::vector<waiting>>& remove_unless) noexcept;
+    void doubt_of(doubt what);
+    // Whether it did.
+    bool end_in_database(const std::optional<std::vector<waiting>>& remove_unless) noexcept;
+    bool may_say_goodbye(bool has_failed) const noexcept;
     bool release_all(const std::vector<lost_grant>& held) noexcept;
-    void release_doubts_apart() noexcept;
+    void release_doubts_apart(bool has_failed) noexcept;
+    bool begin_step();
+    void end_step();
+    bool stop_heartbeat(local_clock::time_point deadline) noexcept;
     void tell_losses();
     void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why);
     connection& own_connection(std::chrono::milliseconds patience);
@@ -174,6 +199,7 @@ private:
     const std::string node_info_;
     std::stop_source lost_;
     std::stop_source over_;
+    std::stop_source ending_;  // its owner ends it: the heartbeat need not connect any more
 
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
@@ -184,8 +210,10 @@ private:
     // Grants may have been lost since they were watched; at first nothing is known to compare with.
     bool must_ask_ = true;
     bool has_ended_ = false;
-    int tellers_ = 0;    // threads that are telling holders of losses just now
-    int under_way_ = 0;  // see the class
+    bool is_in_step_ = false;   // the heartbeat thread
+    bool is_cleaning_ = false;  // and has its answers, but for those about the dead
+    int tellers_ = 0;           // threads that are telling holders of losses just now
+    int under_way_ = 0;         // see the class
     std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
     std::vector<doubt> doubts_;
     bool was_ever_in_doubt_ = false;
