@@ -7,8 +7,11 @@
 // A bounded pool of connections and the dialect's statements behind a handle that is cheap to copy.
 // Opening connects to nothing: the first use does.
 //
-// Promises: no call waits for a connection or an answer beyond the time-outs below. A connection
-// that broke is replaced; after a failure the next attempts are spaced by a jittered back-off.
+// Promises: no call waits for a connection or an answer beyond the time-outs below. A call with a
+// deadline of its own, or that can be cancelled, waits for a connection no longer than that allows
+// (see connect_limits): in an outage it ends by its deadline, or at once when it is cancelled, and
+// one statement time-out later where a statement was under way. A connection that broke is
+// replaced; after a failure the next attempts are spaced by a jittered back-off.
 // Nothing is held while waiting for a lock, and no operation needs a second connection but
 // try_acquire_in(), which opens one beyond the bound rather than wait for it.
 // Does not promise: to hide an outage. What cannot be answered is an exception.
@@ -20,8 +23,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "leasehold/connection.hpp"
 #include "leasehold/observer.hpp"
@@ -41,16 +46,33 @@ struct database_settings {
     // 1 to 1000; each session keeps one more for its heartbeat, and each database handle one while
     // calls wait for keys.
     int connections_max = 8;
-    std::chrono::milliseconds connect_timeout{5000};  // to get one connection open; 100 ms to 1 h
+    std::chrono::milliseconds connect_timeout{3000};  // to get one connection open; 100 ms to 1 h
     // To get a pooled one; 1 ms to 1 h. One that slept is asked first: where it does not answer
     // (statement_timeout at most), connect_timeout more to replace it.
     std::chrono::milliseconds acquire_timeout{10000};
-    std::chrono::milliseconds statement_timeout{10000};  // per statement; 100 ms to 1 h
-    std::shared_ptr<leasehold::observer> observer;       // nothing: nobody is told
+    // Per statement; 100 ms to 1 h. The end of a program in an outage takes about as long, see
+    // session::end(). Raise it where a statement of your own in a `transaction` takes longer.
+    std::chrono::milliseconds statement_timeout{3500};
+    std::shared_ptr<leasehold::observer> observer;  // nothing: nobody is told
 };
 
-// Makes one connection, within the time given. Drivers provide it; so may you.
-using connector = std::function<std::unique_ptr<connection>(std::chrono::milliseconds patience)>;
+// How long one attempt to connect may take, and a request to give it up before: whoever wanted the
+// connection was cancelled, or its session was lost. The driver of PostgreSQL heeds that within
+// moments (but for looking up a host name); the client library of MySQL and MariaDB cannot be
+// interrupted, and has the time alone, in whole seconds.
+struct connect_limits {
+    // Converts from a duration and to one: connectors that know of no requests need not.
+    connect_limits(std::chrono::milliseconds time, std::stop_token request = {}) noexcept
+        : patience(time), stop(std::move(request)) {}
+    operator std::chrono::milliseconds() const noexcept { return patience; }
+
+    std::chrono::milliseconds patience;
+    std::stop_token stop;
+};
+
+// Makes one connection, within these limits. Drivers provide it; so may you, as a function of a
+// std::chrono::milliseconds too.
+using connector = std::function<std::unique_ptr<connection>(const connect_limits& within)>;
 
 class transaction;
 

@@ -106,8 +106,9 @@ public:
 
     // Asks once. Empty: somebody else leads.
     [[nodiscard]] std::optional<leadership> try_campaign();
-    // Waits until elected; empty only when `cancel` was requested. Throws session_lost when the
-    // session is lost: campaign again with a new one.
+    // Waits until elected; empty only when `cancel` was requested, and at once, without asking
+    // anybody, where that was before the call. Throws session_lost when the session is lost:
+    // campaign again with a new one.
     [[nodiscard]] std::optional<leadership> campaign(std::stop_token cancel = {});
     // Waits at most so long.
     [[nodiscard]] std::optional<leadership> campaign_for(
@@ -138,7 +139,8 @@ public:
     leader_watch(database db, key name, leader_watch_settings settings = {});
 
     // Waits until leader() differs from what it was; the first call answers at once. False when
-    // cancelled. A database that does not answer is waited for, and asked again.
+    // cancelled, and at once where that was before the call. A database that does not answer is
+    // waited for, and asked again.
     bool next(std::stop_token cancel = {});
     // Waits at most so long; false, too, when nothing changed. Throws where the last answer was an
     // error.

@@ -70,10 +70,11 @@ class lease {
 public:
     lease(lease&&) noexcept;
     lease& operator=(lease&&) noexcept;
-    // Releases; never throws. Where the database does not answer it tries three times, each within
-    // acquire_timeout and statement_timeout, and the session goes on later; where that has ended, a
-    // fixed term runs out. Commit what proved this lease first: a release waits for a transaction
-    // that holds the proof.
+    // Releases before it returns, and never throws. Where the database does not answer it waits for
+    // one statement_timeout, and not at all where the last request got no answer; the session then
+    // goes on with it in the background. One that is lost is given back there too, and nothing
+    // is waited for. Where the session has ended, a fixed term runs out. Commit what proved this
+    // lease first: a release waits for a transaction that holds the proof.
     ~lease();
 
     const leasehold::key& key() const noexcept;
@@ -107,7 +108,8 @@ public:
     // Errors: wrong_transaction where none is open; transient as said.
     void verify_in(transaction_ref tx);
 
-    // Gives the key back. Repeating it is harmless.
+    // Gives the key back. Repeating it is harmless. Where the database does not answer it tries
+    // again for acquire_timeout; then the session goes on, and this throws, or says `unknown`.
     release_outcome release();
 
     class implementation;  // private: src/lock/lease.hpp

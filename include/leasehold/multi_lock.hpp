@@ -29,6 +29,9 @@
 // Does not promise: fairness. A waiting acquire asks again at jittered intervals; a large set can
 // be overtaken by small ones again and again.
 //
+// A stop that was requested before the call makes it empty at once, and nothing is asked; in an
+// outage it ends as a waiting call of a mutex does.
+//
 // Threads: multi_lock is safe; a multi_lease: one thread at a time, but lost(), why_lost(),
 // revoke_requested() and held_locally() from any.
 // Errors: invalid_argument for no key, more than 100, or a bad setting; otherwise as for mutex.

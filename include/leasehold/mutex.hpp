@@ -30,6 +30,10 @@
 // from others by a bell where the database has one (PostgreSQL; on SQLite the file itself), and by
 // a look every poll_min to poll_max in any case: one statement for everybody who waits on one
 // handle. It holds no pooled connection meanwhile.
+// A stop that was requested before the call: empty, at once, and nothing is asked of the database.
+// An outage keeps no call beyond its time: it ends by its deadline (after a second at least, in
+// which a connection may be opened), when it is cancelled or when its session is lost, and one
+// statement time-out later where a statement was under way, which the session then settles.
 // Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
 // before those who wait for it; so may a waiting call with its first try. Waiting calls that come
 // while a transaction with a proof is open queue when that has ended, in any order.
@@ -90,7 +94,7 @@ public:
 
     // Asks once.
     acquisition try_acquire();
-    // Waits, as long as it takes; empty only when `cancel` was requested.
+    // Waits, as long as it takes; empty only when `cancel` was requested, before the call or in it.
     acquisition acquire(std::stop_token cancel = {});
     // Waits at most so long; zero or less asks once.
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});

@@ -183,7 +183,8 @@ public:
     // Goes by the tick that is current, and does not wait.
     run_start try_start();
     // Waits first where the next tick is less than early_max away, holding no connection meanwhile.
-    // A request to stop ends the wait, and the start is refused as things then stand.
+    // A request to stop ends the wait, and the start is refused as things then stand; one made
+    // before the call does so at once, with an empty outlook, and nothing is asked.
     run_start start(std::stop_token cancel = {});
 
     class implementation;  // private: src/lock/once.cpp

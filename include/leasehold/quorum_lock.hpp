@@ -33,6 +33,9 @@
 // there its token is greater.
 // A server that loses committed transactions (asynchronous fail-over) breaks all of it.
 //
+// A stop that was requested before the call makes it empty at once, and no server is asked; one
+// that comes later ends the wait when the try under way has ended.
+//
 // Threads: quorum and quorum_lock are safe; a quorum_lease: one thread at a time, but lost() and
 // held_locally() from any. One background thread per server, beside those of its session.
 // Errors: invalid_argument for a bad setting, no server, and for the same database named twice,

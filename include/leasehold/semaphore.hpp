@@ -19,7 +19,9 @@
 //
 // The number of permits belongs to the key as long as anybody holds one: a program that names
 // another gets invalid_argument, and both numbers. Once nobody holds any it may change.
-// Waiting asks again at jittered intervals, and ends early with session_lost.
+// Waiting asks again at jittered intervals, and ends early with session_lost. A stop that was
+// requested before the call makes it empty at once, and nothing is asked; in an outage it ends as a
+// waiting call of a mutex does.
 // Source: Dijkstra, "Cooperating sequential processes" (1965), with leased permits as Redisson's
 // RPermitExpirableSemaphore has them.
 //

@@ -71,9 +71,12 @@ public:
     // Ends the session. Never throws; what could not be released ends with the TTL.
     ~session();
 
-    // Releases everything held and removes the row. Later calls do nothing. Holders are told first;
-    // where the database does not answer, the rest takes up to the time-outs of a heartbeat under
-    // way and of each statement, and what could not be released ends with the TTL.
+    // Releases everything held and removes the row. Later calls do nothing. Holders are told first.
+    // Where the database does not answer, this and the destructors of all leases take one statement
+    // time-out together, and half a second to connect anew: by default 4 s, and 5 s on MySQL and
+    // MariaDB, whose client library counts in whole seconds. After that nothing more is tried: the
+    // observer is told, and what could not be released ends with the TTL. A heartbeat that hangs in
+    // its client library is not waited for then: its thread ends by itself when that gives up.
     void end() noexcept;
 
     const session_id& id() const noexcept;

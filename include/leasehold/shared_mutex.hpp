@@ -37,7 +37,9 @@
 // that one where reading may turn into writing. Where the answer to an upgrade is lost and cannot
 // be asked for, the hold it started from is given up, too.
 //
-// Waiting asks again at jittered intervals, and ends early with session_lost.
+// Waiting asks again at jittered intervals, and ends early with session_lost. A stop that was
+// requested before the call makes it empty at once, and nothing is asked; in an outage it ends as a
+// waiting call of a mutex does.
 // Source: Courtois, Heymans and Parnas, "Concurrent Control with Readers and Writers" (1971), whose
 // second problem is that of writers who are not starved; leases instead of their counters.
 //

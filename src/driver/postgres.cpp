@@ -178,8 +178,8 @@ database open(std::string_view url, database_settings settings) {
     require_valid_url(url);
     const milliseconds limit = settings.statement_timeout;
     return database{
-        [url = std::string{url}, limit](milliseconds patience) {
-            return connect(url, limit, patience);
+        [url = std::string{url}, limit](const connect_limits& within) {
+            return connect(url, limit, within.patience, within.stop);
         },
         std::move(settings)};
 }

@@ -31,7 +31,10 @@ void ignore_notice(void*, const PGresult*) {}
 // One thing here may take longer than the patience: libpq looks host names up by getaddrinfo(),
 // which cannot be bounded. Addresses, or `hostaddr`, avoid it.
 std::unique_ptr<connection> connect(
-    const std::string& url, milliseconds statement_timeout, milliseconds patience
+    const std::string& url,
+    milliseconds statement_timeout,
+    milliseconds patience,
+    const std::stop_token& stop
 ) {
     const auto until = local_clock::now() + patience;
     connection_handle handle = start(url);
@@ -41,7 +44,7 @@ std::unique_ptr<connection> connect(
     while (next != PGRES_POLLING_OK) {
         if (next == PGRES_POLLING_FAILED) throw connect_error(handle.get());
         const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        if (!wait_for_socket(PQsocket(handle.get()), events, until)) {
+        if (!wait_for_socket(PQsocket(handle.get()), events, until, stop)) {
             throw connect_patience_error(handle.get());
         }
         next = PQconnectPoll(handle.get());

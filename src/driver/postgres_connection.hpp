@@ -34,7 +34,8 @@ using connection_handle = std::unique_ptr<PGconn, connection_deleter>;
 std::unique_ptr<connection> connect(
     const std::string& url,
     std::chrono::milliseconds statement_timeout,
-    std::chrono::milliseconds patience
+    std::chrono::milliseconds patience,
+    const std::stop_token& stop = {}
 );
 
 class owned_connection final : public connection {

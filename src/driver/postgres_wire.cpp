@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 
 // poll() does not count while the machine sleeps, our clock does: short slices catch up with it.
 constexpr milliseconds slice_max{1000};
+// Where the wait can be stopped. A descriptor to wake it would be another one per connection.
+constexpr milliseconds stoppable_slice_max{50};
 
 bool send(PGconn* handle, const message& what) {
     static const bound_parameters none{parameters{}};
@@ -124,16 +126,19 @@ const PGresult* reply::failure() const noexcept {
     return nullptr;
 }
 
-bool wait_for_socket(int socket, short events, local_clock::time_point until) noexcept {
+bool wait_for_socket(
+    int socket, short events, local_clock::time_point until, const std::stop_token& stop
+) noexcept {
     if (socket < 0) return true;
     pollfd watched{socket, events, 0};
+    const milliseconds longest = stop.stop_possible() ? stoppable_slice_max : slice_max;
     for (;;) {
         const auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
-        const auto slice = std::clamp(left, milliseconds{0}, slice_max);
+        const auto slice = std::clamp(left, milliseconds{0}, longest);
         const int ready = ::poll(&watched, 1, static_cast<int>(slice.count()));
         if (ready > 0) return true;
         if (ready < 0 && errno != EINTR) return true;
-        if (left <= milliseconds{0}) return false;
+        if (left <= milliseconds{0} || stop.stop_requested()) return false;
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "leasehold/clock.hpp"
@@ -47,8 +48,11 @@ struct reply {
     const PGresult* failure() const noexcept;
 };
 
-// False when the deadline passed first. A socket that is no more counts as ready: libpq says more.
-bool wait_for_socket(int socket, short events, local_clock::time_point until) noexcept;
+// False when the deadline passed, or it was stopped, first. A socket that is no more counts as
+// ready: libpq says more.
+bool wait_for_socket(
+    int socket, short events, local_clock::time_point until, const std::stop_token& stop = {}
+) noexcept;
 
 // Sends all messages at once and reads all answers. Several messages take one round trip, share
 // one implicit transaction, and end at the first error (libpq's pipeline mode). The connection must

@@ -8,11 +8,13 @@ namespace leasehold {
 namespace {
 
 template <class Use>
-void lent_by(session::implementation& within, const lender& lend, Use&& with) {
+void lent_by(
+    session::implementation& within, const bounds& of_call, const lender& lend, Use&& with
+) {
     if (lend) {
         lend(with);
     } else {
-        within.inner().use(with);
+        within.inner().use(of_call, with);
     }
 }
 
@@ -44,10 +46,14 @@ std::shared_ptr<grant> accept(
 }
 
 void become_mutex(
-    session::implementation& within, const key& name, lock_kind found, const lender& lend
+    session::implementation& within,
+    const key& name,
+    lock_kind found,
+    const bounds& of_call,
+    const lender& lend
 ) {
     bool is_ours = false;
-    lent_by(within, lend, [&](connection& on, store& stores) {
+    lent_by(within, of_call, lend, [&](connection& on, store& stores) {
         is_ours = stores.locks->change_kind(on, name, lock_kind::mutex);
     });
     if (is_ours) return;
@@ -63,10 +69,10 @@ namespace {
 // The answer to a try was lost. What the server knows now, if it can be asked; either way the try
 // may still be under way there, so the session keeps releasing what was not accepted.
 std::optional<fencing_token> ask_again(
-    session::implementation& within, const acquire_request& request
+    session::implementation& within, const acquire_request& request, const bounds& of_call
 ) {
     try {
-        const auto found = within.inner().use([&](connection& on, store& stores) {
+        const auto found = within.inner().use(of_call, [&](connection& on, store& stores) {
             return stores.locks->find_grant(on, request.key, request.owner);
         });
         if (!found) within.settle_later(request.key, request.owner);
@@ -100,7 +106,9 @@ std::chrono::microseconds margin_of(
     return std::min<std::chrono::microseconds>(within.settings().margin, term / 6);
 }
 
-try_outcome try_once(session::implementation& within, const wish& what, const lender& lend) {
+try_outcome try_once(
+    session::implementation& within, const wish& what, const bounds& of_call, const lender& lend
+) {
     const session::implementation::under_way sending{within};
     constexpr int attempts_max = 2;
     for (int attempt = 1;; ++attempt) {
@@ -111,31 +119,30 @@ try_outcome try_once(session::implementation& within, const wish& what, const le
         if (what.hold_at_most) term_end = local_clock::now() + *what.hold_at_most;
         try {
             acquire_result answer;
-            lent_by(within, lend, [&](connection& on, store& stores) {
+            lent_by(within, of_call, lend, [&](connection& on, store& stores) {
                 answer = stores.locks->try_acquire(on, request);
             });
             if (answer.status == acquire_status::granted) {
                 return {accept(within, request, answer.token, term_end, notices), std::nullopt};
             }
             if (answer.status == acquire_status::session_ended) {
-                throw error(
-                    errc::session_lost, "the database says the session has ended; open a new one"
-                );
+                within.found_ended();
             }
             if (answer.status == acquire_status::wrong_kind) {
-                become_mutex(within, what.key, answer.kind, lend);
+                become_mutex(within, what.key, answer.kind, of_call, lend);
                 if (attempt < attempts_max) continue;
             }
             within.inner().tell({event_kind::refused, what.key.name(), 0, ""});
             return {nullptr, answer.holder};
         } catch (const error& failure) {
             if (failure.outcome_is_unknown()) {
-                if (const auto token = ask_again(within, request)) {
+                if (const auto token = ask_again(within, request, of_call)) {
                     return {accept(within, request, *token, term_end, notices), std::nullopt};
                 }
             }
             // Proved not done, or not done so far and settled if it ever is: a new try is safe.
             if (!failure.is_transient() || attempt == attempts_max) throw;
+            if (of_call.have_passed()) throw;
         }
     }
 }

@@ -49,13 +49,21 @@ using lender = std::function<void(const std::function<void(connection&, store&)>
 
 // Throws session_lost where the session is not live, and an error whose outcome_is_unknown() where
 // the answer was lost and could not be asked for; the session then settles it in the background.
+// All of it together is bounded, but for a statement under way.
 try_outcome try_once(
-    session::implementation& within, const wish& what, const lender& lend = nullptr
+    session::implementation& within,
+    const wish& what,
+    const bounds& of_call,
+    const lender& lend = nullptr
 );
 
 // The row is of another kind: makes it a mutex's where nobody uses it, and throws otherwise.
 void become_mutex(
-    session::implementation& within, const key& name, lock_kind found, const lender& lend = nullptr
+    session::implementation& within,
+    const key& name,
+    lock_kind found,
+    const bounds& of_call,
+    const lender& lend = nullptr
 );
 
 }  // namespace leasehold

@@ -16,8 +16,8 @@ namespace {
 // session, and is all that others see of it.
 class visit {
 public:
-    visit(session::implementation& within, const hold_wish& wished)
-        : session_(within), there_(within), wish_(wished) {}
+    visit(session::implementation& within, const hold_wish& wished, bounds of_call)
+        : session_(within), there_(within), wish_(wished), of_call_(std::move(of_call)) {}
     // Whatever was left behind when something failed is settled by the session.
     ~visit() {
         if (may_be_there_) session_.settle_later(wish_.name, owner_, wish_.kind);
@@ -28,15 +28,27 @@ public:
     // Arrives if it has not, and looks whether the phase is complete.
     std::optional<fencing_token> proceed() {
         session_.require_live();
-        return session_.inner().use([&](connection& on, store& stores) {
+        const auto phase = session_.inner().use(of_call_, [&](connection& on, store& stores) {
             return proceed_on(on, *stores.holders);
         });
+        if (is_session_over_) session_.found_ended();
+        return phase;
     }
 
     // Goes, unless the phase was completed first: the database decides which.
     std::optional<fencing_token> leave() {
         if (!may_be_there_) return std::nullopt;
-        return session_.inner().use([&](connection& on, store& stores) {
+        if (!session_.may_part()) {
+            error_facts facts;
+            facts.outcome_unknown = true;
+            throw error(
+                errc::timed_out,
+                "waiting at the barrier '" + wish_.name.name() +
+                    "' is over, and the database does not answer: the session gives the place up",
+                facts
+            );
+        }
+        return session_.inner().use(session_.parting(), [&](connection& on, store& stores) {
             return leave_on(on, *stores.holders);
         });
     }
@@ -44,7 +56,8 @@ public:
 private:
     std::optional<fencing_token> proceed_on(connection& on, holder_store& holders) {
         if (!token_ && !arrive_on(on, holders)) {
-            holders.pass(on, wish_.name);  // for a phase whose last participant could not
+            // For a phase whose last participant could not.
+            if (!is_session_over_) holders.pass(on, wish_.name);
             return std::nullopt;
         }
         holders.pass(on, wish_.name);
@@ -80,12 +93,8 @@ private:
             return true;
         }
         may_be_there_ = false;
-        if (answer.status == holder_status::busy) return false;
-        if (answer.status == holder_status::session_ended) {
-            throw error(
-                errc::session_lost, "the database says the session has ended; open a new one"
-            );
-        }
+        is_session_over_ = answer.status == holder_status::session_ended;
+        if (is_session_over_ || answer.status == holder_status::busy) return false;
         refuse_other_use(wish_, answer);
     }
 
@@ -96,6 +105,7 @@ private:
         const hold place{wish_.name, owner_, *token_, wish_.kind};
         if (holders.release(on, place) == release_outcome::released) {
             may_be_there_ = false;
+            session_.gave_up(wish_.name, owner_, wish_.kind);
             return std::nullopt;
         }
         const auto state = holders.look(on, wish_.name, owner_);
@@ -112,6 +122,7 @@ private:
             try {
                 holders.release_owner(on, wish_.name, owner_);
                 may_be_there_ = false;
+                session_.gave_up(wish_.name, owner_, wish_.kind);
                 return phase;
             } catch (const error& failure) {
                 if (!failure.is_transient() || failure.connection_is_lost()) break;
@@ -135,9 +146,11 @@ private:
     session::implementation& session_;
     const session::implementation::under_way there_;  // the place is no grant that an end() sees
     const hold_wish& wish_;
+    const bounds of_call_;
     const owner_id owner_ = owner_id::random();
     std::optional<fencing_token> token_;
     bool may_be_there_ = false;
+    bool is_session_over_ = false;  // says the database
 };
 
 }  // namespace
@@ -166,7 +179,8 @@ public:
     std::optional<fencing_token> wait_until(
         local_clock::time_point deadline, const std::stop_token& cancel
     ) {
-        visit place{*session_, wish_};
+        if (cancel.stop_requested()) return std::nullopt;
+        visit place{*session_, wish_, session_->call_until(deadline, cancel)};
         for (int looks = 1;; ++looks) {
             try {
                 if (const auto phase = place.proceed()) return phase;

@@ -39,7 +39,10 @@ void refuse_other_use(const hold_wish& wished, const holder_result& answer) {
 }
 
 seeker::seeker(std::shared_ptr<session::implementation> within, hold_wish wished)
-    : session_(std::move(within)), seeking_(*session_), wish_(std::move(wished)) {}
+    : session_(std::move(within)),
+      seeking_(*session_),
+      wish_(std::move(wished)),
+      of_call_(session_->one_request()) {}
 
 seeker::~seeker() {
     if (announced_) withdraw();
@@ -93,7 +96,7 @@ std::optional<fencing_token> seeker::ask_again(const owner_id& owner) {
         wish_.instead_of->lose(loss_reason::taken_over);
     };
     try {
-        auto found = session_->inner().use([&](connection& on, store& stores) {
+        auto found = session_->inner().use(of_call_, [&](connection& on, store& stores) {
             return stores.holders->find_grant(on, wish_.name, owner);
         });
         if (found && wish_.instead_of && *found == wish_.instead_of->what().token) found.reset();
@@ -122,9 +125,7 @@ acquisition seeker::answered(
         case holder_status::granted:
             return accept(owner, answer.token, notices_when_sent);
         case holder_status::session_ended:
-            throw error(
-                errc::session_lost, "the database says the session has ended; open a new one"
-            );
+            session_->found_ended();
         case holder_status::lost:
             throw error(
                 errc::lease_lost,
@@ -154,7 +155,7 @@ acquisition seeker::try_once() {
         const auto notices = session_->notices();
         holder_result answer;
         try {
-            answer = session_->inner().use([&](connection& on, store& stores) {
+            answer = session_->inner().use(of_call_, [&](connection& on, store& stores) {
                 return stores.holders->try_acquire(on, request_of(owner));
             });
         } catch (const error& failure) {
@@ -165,6 +166,7 @@ acquisition seeker::try_once() {
             }
             // Proved not done, or not done so far and settled if it ever is: a new try is safe.
             if (!failure.is_transient() || attempt == attempts_max) throw;
+            if (of_call_.have_passed()) throw;
             continue;
         }
         return answered(answer, owner, notices);
@@ -174,6 +176,8 @@ acquisition seeker::try_once() {
 acquisition seeker::wait_until(
     local_clock::time_point deadline, const polling& intervals, const std::stop_token& cancel
 ) {
+    if (cancel.stop_requested()) return acquisition{std::nullopt};
+    of_call_ = session_->call_until(deadline, cancel);
     for (int refusals = 1;; ++refusals) {
         std::optional<lock_info> holder;
         bool was_refused = false;
@@ -208,7 +212,7 @@ void seeker::announce() {
     notices_when_announced_.reset();
     const auto notices = session_->notices();
     try {
-        session_->inner().use([&](connection& on, store& stores) {
+        session_->inner().use(of_call_, [&](connection& on, store& stores) {
             stores.holders->announce(on, request_of(*announced_));
         });
         notices_when_announced_ = notices;
@@ -226,16 +230,23 @@ void seeker::withdraw() noexcept {
     const auto settle_later = [&] {
         if (!wish_.instead_of) session_->settle_later(wish_.name, owner, wish_.kind);
     };
+    if (!session_->may_part()) return settle_later();
+    const bounds until = session_->parting();
     constexpr int attempts_max = 3;
     for (int attempt = 1;; ++attempt) {
         try {
-            session_->inner().use([&](connection& on, store& stores) {
+            session_->inner().use(until, [&](connection& on, store& stores) {
                 stores.holders->withdraw(on, wish_.name, owner);
             });
-            if (may_come_late_) settle_later();
+            if (may_come_late_) {
+                settle_later();
+            } else if (!wish_.instead_of) {
+                session_->gave_up(wish_.name, owner, wish_.kind);
+            }
             return;
         } catch (const error& failure) {
-            if (failure.is_transient() && attempt < attempts_max) continue;
+            const bool may_go_on = session_->may_part_again(until);
+            if (failure.is_transient() && attempt < attempts_max && may_go_on) continue;
             session_->inner().tell(
                 {event_kind::release_failed, wish_.name.name(), 0, failure.what()}
             );

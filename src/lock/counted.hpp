@@ -43,10 +43,12 @@ public:
     seeker(const seeker&) = delete;
     seeker& operator=(const seeker&) = delete;
 
-    // Asks once. Throws invalid_argument where the key is in use as another kind or with another
-    // capacity, lease_lost where what should be made more of is gone, and as try_once().
+    // Asks once, or once more of a wait. Throws invalid_argument where the key is in use as another
+    // kind or with another capacity, lease_lost where what should be made more of is gone, and as
+    // the try_once() of a mutex.
     acquisition try_once();
 
+    // Empty at once, and nothing is asked, where `cancel` was requested before.
     acquisition wait_until(
         local_clock::time_point deadline, const polling& intervals, const std::stop_token& cancel
     );
@@ -67,6 +69,7 @@ private:
     // An announcement is no grant that an end() sees.
     const session::implementation::under_way seeking_;
     const hold_wish wish_;
+    bounds of_call_;
     std::optional<owner_id> announced_;
     std::optional<std::int64_t> notices_when_announced_;  // nothing: it may not be there
     bool may_come_late_ = false;                          // an announcement that lost its answer

@@ -46,7 +46,7 @@ void lock(
 ) {
     constexpr std::chrono::milliseconds poll_min{1}, poll_max{50};
     const bool is_ours =
-        keep_asking({deadline_in(patience_of(most)), poll_min, poll_max}, {}, {}, [&] {
+        keep_asking({deadline_in(patience_of(most)), poll_min, poll_max}, {}, {}, false, [&] {
             if (flock(what.number(), LOCK_EX | LOCK_NB) == 0) return true;
             if (errno != EWOULDBLOCK && errno != EINTR) fail(path, "lock");
             return false;

@@ -47,7 +47,8 @@ public:
         }
         if (inner->reason() != loss_reason::none) refuse_lost();
         const session::implementation::under_way sending{*session_};
-        const auto arrived = session_->inner().use([&](connection& on, store& stores) {
+        const bounds of_call = session_->one_request();
+        const auto arrived = session_->inner().use(of_call, [&](connection& on, store& stores) {
             return stores.holders->arrive(on, inner->what());
         });
         if (!arrived) {
@@ -55,10 +56,12 @@ public:
             refuse_lost();
         }
         inner->supersede();
+        session_->gave_up(key(), inner->what().owner, lock_kind::latch);
     }
 
-    latch_tally tally() {
-        const auto found = session_->inner().use([&](connection& on, store& stores) {
+    // The session need not be live.
+    latch_tally tally(const bounds& of_call = {}) {
+        const auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
             return stores.holders->tally(on, key());
         });
         if (!found || (found->arrived == 0 && found->present == 0)) return {};
@@ -78,9 +81,12 @@ public:
 
     latch_tally wait_until(local_clock::time_point deadline, const std::stop_token& cancel) {
         latch_tally last;
+        if (cancel.stop_requested()) return last;
+        bounds of_call = session_->call_until(deadline, cancel);
+        of_call.over = {};
         for (int looks = 1;; ++looks) {
             try {
-                last = tally();
+                last = tally(of_call);
                 if (last.is_open) return last;
             } catch (const error& failure) {
                 if (!failure.is_transient() || local_clock::now() >= deadline) throw;

@@ -1,5 +1,6 @@
 #include "leasehold/leader_election.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/utf8.hpp"
@@ -21,9 +22,12 @@ void require_valid_words(std::string_view words) {
     );
 }
 
-std::optional<leader_info> look(database::implementation& at, const key& name) {
-    const auto seen =
-        at.use([&](connection& on, store& stores) { return stores.custody->look(on, name); });
+std::optional<leader_info> look(
+    database::implementation& at, const key& name, const bounds& of_call = {}
+) {
+    const auto seen = at.use(of_call, [&](connection& on, store& stores) {
+        return stores.custody->look(on, name);
+    });
     if (!seen || !seen->hold.owner) return std::nullopt;
     return leader_info{
         .term = seen->hold.token,
@@ -68,12 +72,14 @@ public:
         require_valid_words(words);
         const std::optional<std::string> said{words};
         constexpr int attempts_max = 3;
+        const bounds of_call = session_->one_request();
         for (int attempt = 1;; ++attempt) {
             if (lease_.why_lost() != loss_reason::none) break;
             try {
-                const bool is_said = session_->inner().use([&](connection& on, store& stores) {
-                    return stores.custody->set_words(on, lease_.inner()->what(), said);
-                });
+                const bool is_said =
+                    session_->inner().use(of_call, [&](connection& on, store& stores) {
+                        return stores.custody->set_words(on, lease_.inner()->what(), said);
+                    });
                 if (is_said) return;
                 if (!lease_.verify()) break;
             } catch (const error& failure) {
@@ -190,8 +196,10 @@ leader_watch::leader_watch(database db, key name, leader_watch_settings settings
 
 bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_token& cancel) {
     const asking how{deadline, settings_.poll_min, settings_.poll_max};
-    return keep_asking(how, cancel, {}, [&] {
-        auto seen = look(*database_.inner(), name_);
+    constexpr std::chrono::seconds least{1};
+    const bounds of_call{std::max(deadline, local_clock::now() + least), cancel, {}};
+    return keep_asking(how, cancel, {}, false, [&] {
+        auto seen = look(*database_.inner(), name_, of_call);
         if (std::exchange(has_looked_, true) && is_same(seen, leader_)) return false;
         leader_ = std::move(seen);
         return true;
@@ -199,7 +207,6 @@ bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_
 }
 
 bool leader_watch::next(std::stop_token cancel) {
-    if (cancel.stop_requested()) return false;
     return next_until(local_clock::time_point::max(), cancel);
 }
 

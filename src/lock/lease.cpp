@@ -57,6 +57,7 @@ bool lease::implementation::held_locally() const noexcept {
 
 void lease::implementation::lose(loss_reason why) {
     session_->forget(*grant_);
+    session_->gave_up(what().key, what().owner, what().kind);
     if (grant_->lose(why)) {
         session_->inner().tell(
             {event_kind::lost, what().key.name(), what().token.number, name_of(why)}
@@ -97,26 +98,50 @@ void lease::implementation::verify_in(connection& inside) {
 }
 
 release_outcome lease::implementation::release() {
+    return give_back(false);
+}
+
+// Whoever parts does not wait for a server that is out: the session goes on with it.
+release_outcome lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
+    const bool was_lost = !grant_->is_live();
     given_back_.request_stop();  // before anybody else can be granted the key
+    // A fixed term outlives its session, and can be given back after it has run out here.
+    const bool is_for_later = is_parting && session_->is_live();
+    if (was_lost && (!has_term() || is_for_later)) return give_back_lost();
+    bounds of_call = is_parting ? session_->parting() : session_->one_request();
+    of_call.over = {};  // a fixed term outlives its session
     bool is_last = false;
     release_outcome outcome{};
     {
         const std::lock_guard guard{grant_->depth().mutex};
         is_last = --grant_->depth().count == 0;
-        outcome = is_last ? release_last() : release_level();
+        outcome = is_last ? release_last(of_call, is_parting) : release_level(of_call);
     }
     // Unlocked: who is told of it may release the other levels.
     if (!is_last && outcome == release_outcome::not_held) lose(loss_reason::taken_over);
     return outcome;
 }
 
+// There is nothing to give back: its session has expired, or will before anybody else is granted
+// the key, or it is not ours any more. Only a fixed term that ran out here goes on for its margin
+// there, and for the key's lock_delay.
+release_outcome lease::implementation::give_back_lost() {
+    if (has_term() && grant_->reason() == loss_reason::expired) {
+        session_->give_back_later(what().key, what().owner, what().kind);
+    }
+    session_->inner().tell(
+        {event_kind::stale_token_refused, what().key.name(), what().token.number, ""}
+    );
+    return release_outcome::not_held;
+}
+
 // One level of several. Not asked again when the answer is lost, because taking two levels off is
 // not harmless; the last level then frees whatever count the row has.
-release_outcome lease::implementation::release_level() {
+release_outcome lease::implementation::release_level(const bounds& of_call) {
     try {
-        return session_->inner().use([&](connection& on, store& stores) {
+        return session_->inner().use(of_call, [&](connection& on, store& stores) {
             return release_hold(session_->inner(), on, stores, what());
         });
     } catch (const error& failure) {
@@ -126,21 +151,34 @@ release_outcome lease::implementation::release_level() {
     }
 }
 
-release_outcome lease::implementation::release_last() {
+release_outcome lease::implementation::release_last(const bounds& of_call, bool is_parting) {
     const watched_to_its_end ending{*session_, *grant_};
     grant_->lose(loss_reason::released);
     auto& database = session_->inner();
     bool was_in_doubt = false;
+    if (is_parting && !session_->may_part()) {
+        session_->give_back_later(what().key, what().owner, what().kind);
+        database.tell(
+            {event_kind::release_failed,
+             what().key.name(),
+             what().token.number,
+             "the database does not answer: the session releases it when it does"}
+        );
+        return release_outcome::unknown;
+    }
     for (int attempt = 1;; ++attempt) {
         try {
-            const auto outcome = database.use([&](connection& on, store& stores) {
+            const auto outcome = database.use(of_call, [&](connection& on, store& stores) {
                 return release_on(on, stores, was_in_doubt);
             });
+            session_->gave_up(what().key, what().owner, what().kind);
             database.tell({kind_of(outcome), what().key.name(), what().token.number, ""});
             return outcome;
         } catch (const error& failure) {
             was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
-            if (failure.is_transient() && attempt < release_attempts_max) continue;
+            const bool is_in_vain =
+                is_parting ? !session_->may_part_again(of_call) : of_call.have_passed();
+            if (failure.is_transient() && attempt < release_attempts_max && !is_in_vain) continue;
             // Nobody has the lease any more that could release it again.
             session_->settle_later(what().key, what().owner, what().kind);
             if (was_in_doubt) return release_outcome::unknown;
@@ -180,7 +218,7 @@ int lease::implementation::levels() const {
 
 void lease::implementation::release_quietly() noexcept {
     try {
-        release();
+        give_back(true);
     } catch (const std::exception& failure) {
         session_->inner().tell(
             {event_kind::release_failed, what().key.name(), what().token.number, failure.what()}

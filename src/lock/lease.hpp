@@ -26,6 +26,8 @@ public:
     bool verify();
     void verify_in(connection& inside);
     release_outcome release();
+    // Parting: one statement time-out in all, and none where the server seems to be out.
+    release_outcome give_back(bool is_parting);
     void release_quietly() noexcept;
     std::stop_token revoke_requested() const noexcept { return grant_->revoke_requested(); }
 
@@ -43,8 +45,9 @@ public:
     void supersede() noexcept;
 
 private:
-    release_outcome release_level();
-    release_outcome release_last();
+    release_outcome give_back_lost();
+    release_outcome release_level(const bounds& of_call);
+    release_outcome release_last(const bounds& of_call, bool is_parting);
     release_outcome release_on(connection& on, store& stores, bool was_in_doubt);
     void lose(loss_reason why);
 

@@ -73,25 +73,52 @@ void multi_lease::implementation::verify_in(connection& inside) {
 }
 
 release_outcome multi_lease::implementation::release() {
+    return give_back(false);
+}
+
+void multi_lease::implementation::settle_later() {
+    for (const key& each : keys_) session_->settle_later(each, owner());
+}
+
+// Whoever parts does not wait for a server that is out, nor does anybody for what is lost: the
+// session goes on with it.
+release_outcome multi_lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
     lost_.request_stop();  // before anybody else can be granted a key
+    bool is_anything_left = false;
     for (const auto& each : grants_) {
         session_->forget(*each);
-        each->lose(loss_reason::released);
+        is_anything_left = each->lose(loss_reason::released) || is_anything_left;
     }
+    const bool may_ask = !is_parting || session_->may_part();
+    if (!is_anything_left || !may_ask) {
+        const bool has_term = grants_.front()->term_end().has_value();
+        if (is_anything_left || has_term) {
+            for (const key& each : keys_) {
+                session_->give_back_later(each, owner(), lock_kind::mutex);
+            }
+        }
+        return is_anything_left ? release_outcome::unknown : release_outcome::not_held;
+    }
+    bounds of_call = is_parting ? session_->parting() : session_->one_request();
+    of_call.over = {};  // a fixed term outlives its session
     bool is_unknown = false;
     for (int attempt = 1;; ++attempt) {
         try {
-            return told(session_->inner().use([&](connection& on, store& stores) {
+            const auto outcome = session_->inner().use(of_call, [&](connection& on, store& stores) {
                 // An attempt that failed may have released some, whatever it failed of.
                 return release_on(on, stores, attempt > 1);
-            }));
+            });
+            for (const key& each : keys_) session_->gave_up(each, owner());
+            return told(outcome);
         } catch (const error& failure) {
             is_unknown = is_unknown || failure.outcome_is_unknown();
-            if (failure.is_transient() && attempt < release_attempts_max) continue;
+            const bool is_in_vain =
+                is_parting ? !session_->may_part_again(of_call) : of_call.have_passed();
+            if (failure.is_transient() && attempt < release_attempts_max && !is_in_vain) continue;
             // Nobody has the lease any more that could release it again.
-            for (const key& each : keys_) session_->settle_later(each, owner());
+            settle_later();
             if (is_unknown) return release_outcome::unknown;
             throw;
         }
@@ -100,7 +127,7 @@ release_outcome multi_lease::implementation::release() {
 
 void multi_lease::implementation::release_quietly() noexcept {
     try {
-        release();
+        give_back(true);
     } catch (const std::exception& failure) {
         session_->inner().tell(
             {event_kind::release_failed,
@@ -119,9 +146,10 @@ std::vector<hold> multi_lease::implementation::holds() const {
 }
 
 void multi_lease::implementation::lose(grant& which, loss_reason why) {
-    session_->forget(which);
-    if (!which.lose(why)) return;
     const hold& what = which.what();
+    session_->forget(which);
+    session_->gave_up(what.key, what.owner);
+    if (!which.lose(why)) return;
     session_->inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(why)});
 }
 

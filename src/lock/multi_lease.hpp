@@ -64,6 +64,8 @@ private:
     void lose(grant& which, loss_reason why);
     void find_the_lost(store& stores, connection& inside);
     [[noreturn]] void refuse();
+    release_outcome give_back(bool is_parting);
+    void settle_later();
     release_outcome release_on(connection& on, store& stores, bool was_in_doubt);
     release_outcome told(release_outcome outcome);
 

@@ -37,7 +37,9 @@ public:
 
     const std::vector<key>& keys() const noexcept { return keys_; }
 
-    multi_acquisition try_acquire() {
+    multi_acquisition try_acquire() { return try_within(session_->one_request()); }
+
+    multi_acquisition try_within(const bounds& of_call) {
         const session::implementation::under_way sending{*session_};
         // Each may find one more key that was used as something else until now.
         const int attempts_max = 1 + static_cast<int>(keys_.size());
@@ -54,22 +56,23 @@ public:
             const auto notices = session_->notices();
             const auto sent = local_clock::now();
             try {
-                auto answer = session_->inner().use([&](connection& on, store& stores) {
+                auto answer = session_->inner().use(of_call, [&](connection& on, store& stores) {
                     return stores.multi_locks->try_acquire_all(on, request);
                 });
                 if (answer.status == acquire_all_status::wrong_kind) {
-                    become_mutex(*session_, answer.misused.value(), answer.kind);
+                    become_mutex(*session_, answer.misused.value(), answer.kind, of_call);
                     if (attempt < attempts_max) continue;
                 }
                 return take(request, std::move(answer), sent, notices);
             } catch (const error& failure) {
                 if (failure.outcome_is_unknown()) {
-                    if (const auto tokens = ask_again(request)) {
+                    if (const auto tokens = ask_again(request, of_call)) {
                         return accept(request, *tokens, sent, notices);
                     }
                 }
                 // Proved not done, or not done so far and settled if it ever is.
                 if (!failure.is_transient() || ++failures == failures_max) throw;
+                if (of_call.have_passed()) throw;
             }
         }
     }
@@ -77,8 +80,12 @@ public:
     multi_acquisition acquire_until(
         local_clock::time_point deadline, const std::stop_token& cancel
     ) {
+        const bounds of_call = session_->call_until(deadline, cancel);
         const asking how{deadline, settings_.poll_min, settings_.poll_max};
-        return keep_asking(how, cancel, session_->over(), [&] { return try_acquire(); });
+        multi_acquisition nothing{std::nullopt};
+        return keep_asking(how, cancel, session_->over(), std::move(nothing), [&] {
+            return try_within(of_call);
+        });
     }
 
 private:
@@ -92,9 +99,7 @@ private:
             case acquire_all_status::granted:
                 return accept(request, answer.tokens, sent, notices);
             case acquire_all_status::session_ended:
-                throw error(
-                    errc::session_lost, "the database says the session has ended; open a new one"
-                );
+                session_->found_ended();
             case acquire_all_status::wrong_kind:  // used by somebody for a moment, just now
             case acquire_all_status::busy:
                 break;
@@ -133,12 +138,14 @@ private:
 
     // The answer to a try was lost. What the server knows now, if it can be asked; either way the
     // try may still be under way there, so the session keeps releasing what was not accepted.
-    std::optional<std::vector<fencing_token>> ask_again(const acquire_all_request& request) {
+    std::optional<std::vector<fencing_token>> ask_again(
+        const acquire_all_request& request, const bounds& of_call
+    ) {
         const auto settle_later = [&] {
             for (const key& each : keys_) session_->settle_later(each, request.owner);
         };
         try {
-            auto found = session_->inner().use([&](connection& on, store& stores) {
+            auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
                 return stores.multi_locks->find_grants(on, keys_, request.owner);
             });
             if (!found) settle_later();

@@ -48,17 +48,19 @@ public:
 
     const leasehold::key& key() const noexcept { return key_; }
 
-    acquisition try_acquire() {
-        if (!settings_.recursive) return wrap(try_once(*session_, wanted()));
+    acquisition try_acquire() { return try_within(session_->one_request()); }
+
+    acquisition try_within(const bounds& of_call) {
+        if (!settings_.recursive) return wrap(try_once(*session_, wanted(), of_call));
         std::unique_lock guard{recursion_mutex_};
         std::shared_ptr<grant> gone;
-        if (auto deeper = reenter(gone)) return acquisition{make_lease(std::move(deeper))};
+        if (auto deeper = reenter(of_call, gone)) return acquisition{make_lease(std::move(deeper))};
         if (gone) {
             guard.unlock();  // whoever is told may release, or try again
             tell_lost(*gone);
             guard.lock();
         }
-        auto outcome = try_once(*session_, wanted());
+        auto outcome = try_once(*session_, wanted(), of_call);
         current_ = outcome.granted;
         return wrap(std::move(outcome));
     }
@@ -76,19 +78,21 @@ public:
     }
 
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
+        if (cancel.stop_requested()) return acquisition{std::nullopt};
+        const bounds of_call = session_->call_until(deadline, cancel);
         for (int refusals = 1;; ++refusals) {
             std::optional<lock_info> holder;
             const auto is_over = [&] {
                 return local_clock::now() >= deadline || cancel.stop_requested();
             };
             try {
-                acquisition got = try_acquire();
+                acquisition got = try_within(of_call);
                 if (got) return got;
                 holder = got.holder();
                 if (is_over()) return acquisition{holder};
                 stay waited = wait_in_queue(*session_, wanted(), patience_until(deadline, cancel));
                 if (waited.end == stay_end::granted) return keep(std::move(waited.granted));
-                if (waited.end == stay_end::left_queue && is_over()) return busy_now();
+                if (waited.end == stay_end::left_queue && is_over()) return busy_now(holder);
             } catch (const error& failure) {
                 // A server that restarts ends no wait; the session's own deadline does.
                 if (!failure.is_transient() || local_clock::now() >= deadline) throw;
@@ -134,25 +138,32 @@ private:
         return acquisition{make_lease(std::move(granted))};
     }
 
-    // Who has the key when the wait was in vain; it may have changed hands often meanwhile.
-    acquisition busy_now() const {
-        auto holder = session_->inner().use([&](connection& on, store& stores) {
-            return stores.locks->describe(on, key_);
-        });
+    // Who has the key when the wait was in vain; it may have changed hands often meanwhile. Where
+    // that cannot be asked, who had it.
+    acquisition busy_now(const std::optional<lock_info>& before) const {
+        std::optional<lock_info> holder;
+        try {
+            holder = session_->inner().use(session_->parting(), [&](connection& on, store& stores) {
+                return stores.locks->describe(on, key_);
+            });
+        } catch (const error& failure) {
+            if (!failure.is_transient()) throw;
+            return acquisition{before};
+        }
         if (holder && !holder->is_held) holder.reset();
         return acquisition{std::move(holder)};
     }
 
     // The current grant, one level deeper in its row; nothing where there is none to enter. In
     // `gone` the one that turned out to be lost.
-    std::shared_ptr<grant> reenter(std::shared_ptr<grant>& gone) {
+    std::shared_ptr<grant> reenter(const bounds& of_call, std::shared_ptr<grant>& gone) {
         auto held = current_.lock();
         if (!held || !held->is_live()) return nullptr;
         const std::lock_guard guard{held->depth().mutex};
         if (held->depth().count == 0) return nullptr;
         std::optional<std::int64_t> count;
         try {
-            count = session_->inner().use([&](connection& on, store& stores) {
+            count = session_->inner().use(of_call, [&](connection& on, store& stores) {
                 return stores.locks->reenter(on, held->what());
             });
         } catch (const error&) {

@@ -32,20 +32,26 @@ void require_valid(const once_settings& settings) {
     }
 }
 
+// As long as a connection may be waited for; all attempts together.
+bounds bounds_of(const database& db, std::stop_token cancel = {}) {
+    return {local_clock::now() + db.settings().acquire_timeout, std::move(cancel), {}};
+}
+
 // For what may be asked again whatever became of it.
 template <class Use>
-auto repeatedly(const database& db, Use&& with) {
+auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
     for (int attempt = 1;; ++attempt) {
         try {
-            return db.inner()->use(with);
+            return db.inner()->use(of_call, with);
         } catch (const error& failure) {
             if (!failure.is_transient() || attempt == attempts_max) throw;
+            if (of_call.have_passed() || of_call.are_stopped()) throw;
         }
     }
 }
 
-run_look look_at(const database& db, const key& name) {
-    return repeatedly(db, [&](connection& on, store& stores) {
+run_look look_at(const database& db, const key& name, const bounds& of_call) {
+    return repeatedly(db, of_call, [&](connection& on, store& stores) {
         return stores.runs->look(on, name);
     });
 }
@@ -193,15 +199,18 @@ private:
     // It names owner and token, so asking again is harmless.
     finish_outcome record(const run_finish& what) {
         bool was_in_doubt = false;
+        const bounds of_call = bounds_of(db_);
         for (int attempt = 1;; ++attempt) {
             try {
-                const bool is_recorded = db_.inner()->use([&](connection& on, store& stores) {
-                    return stores.runs->finish(on, what);
-                });
+                const bool is_recorded =
+                    db_.inner()->use(of_call, [&](connection& on, store& stores) {
+                        return stores.runs->finish(on, what);
+                    });
                 return is_recorded ? finish_outcome::recorded : finish_outcome::not_held;
             } catch (const error& failure) {
                 was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
-                if (failure.is_transient() && attempt < attempts_max) continue;
+                const bool may_go_on = attempt < attempts_max && !of_call.have_passed();
+                if (failure.is_transient() && may_go_on) continue;
                 if (was_in_doubt) return finish_outcome::unknown;
                 throw;
             }
@@ -249,21 +258,25 @@ public:
     run_start try_start() { return start_from(look()); }
 
     run_start start(const std::stop_token& cancel) {
-        run_look seen = look();
+        if (cancel.stop_requested()) return run_start{run_outlook{}};
+        run_look seen = look(cancel);
         if (is_early(seen, when_, settings_)) {
             const auto tick = when_.next(seen.now);
             while (seen.now < tick) {
                 if (!wait(tick - seen.now, cancel)) {
                     return run_start{judged(seen, when_, settings_)};
                 }
-                seen = look();
+                seen = look(cancel);
             }
         }
         return start_from(seen);
     }
 
 private:
-    run_look look() const { return look_at(session_->database(), name_); }
+    run_look look(std::stop_token cancel = {}) const {
+        const database& db = session_->database();
+        return look_at(db, name_, bounds_of(db, std::move(cancel)));
+    }
 
     // False where the wait was cancelled.
     bool wait(microseconds duration, const std::stop_token& cancel) const {
@@ -320,7 +333,8 @@ private:
             tick,
             settings_.hold_at_least,
             settings_.repeat_abandoned};
-        return repeatedly(session_->database(), [&](connection& on, store& stores) {
+        const database& db = session_->database();
+        return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
             return stores.runs->claim(on, wanted);
         });
     }
@@ -352,7 +366,7 @@ run_outlook outlook(
     const database& db, const key& name, const schedule& when, const once_settings& settings
 ) {
     require_valid(settings);
-    const run_look seen = look_at(db, name);
+    const run_look seen = look_at(db, name, bounds_of(db));
     run_outlook found = judged(seen, when, settings);
     if (is_early(seen, when, settings)) found.refusal = start_refusal::none;
     return found;
@@ -366,7 +380,7 @@ std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
     std::vector<run_info> all;
     while (true) {
         const std::string after = all.empty() ? "" : all.back().name;
-        auto page = repeatedly(db, [&](connection& on, store& stores) {
+        auto page = repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
             return stores.runs->list(on, prefix, after, page_size);
         });
         const bool is_last = page.size() < page_size;

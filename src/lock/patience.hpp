@@ -3,7 +3,6 @@
 // holding nothing in between.
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -30,27 +29,30 @@ struct asking {
 };
 
 // Calls `ask` until its answer converts to true, time is up or `cancel` stops, which asks no more:
-// the answer is the last one then. When `lost` stops it asks at once. What is transient ends no
-// wait, unless time is up, or it is cancelled before there was an answer at all.
-template <class Ask>
-auto keep_asking(
-    const asking& how, const std::stop_token& cancel, const std::stop_token& lost, Ask&& ask
-) -> decltype(ask()) {
-    std::optional<decltype(ask())> last;
-    for (int refusals = 1;; ++refusals) {
+// the answer is the last one then, and `nothing` before there was one. When `lost` stops it asks at
+// once. What is transient ends no wait, unless time is up.
+template <class Answer, class Ask>
+Answer keep_asking(
+    const asking& how,
+    const std::stop_token& cancel,
+    const std::stop_token& lost,
+    Answer nothing,
+    Ask&& ask
+) {
+    Answer last = std::move(nothing);
+    for (int refusals = 1; !cancel.stop_requested(); ++refusals) {
         const auto is_late = [&] { return local_clock::now() >= how.deadline; };
         try {
-            auto answer = ask();
+            Answer answer = ask();
             if (answer || is_late()) return answer;
-            last.emplace(std::move(answer));
+            last = std::move(answer);
         } catch (const error& failure) {
             if (!failure.is_transient() || is_late()) throw;
-            if (cancel.stop_requested() && !last) throw;
         }
         const auto pause = backed_off(refusals, how.poll_min, how.poll_max);
         rest(std::min(how.deadline, local_clock::now() + pause), cancel, lost);
-        if (last && cancel.stop_requested()) return *std::move(last);
     }
+    return last;
 }
 
 }  // namespace leasehold

@@ -45,9 +45,10 @@ pending_lease::implementation::~implementation() {
 
 // The release waits for a transaction that is open, and then finds what it left; so where it
 // released nothing, one more look is the last word.
-pending_lease::implementation::fate pending_lease::implementation::ask() const {
+pending_lease::implementation::fate pending_lease::implementation::ask(const bounds& of_call
+) const {
     const hold& held = granted();
-    return session_->inner().use([&](connection& on, store& stores) {
+    return session_->inner().use(of_call, [&](connection& on, store& stores) {
         if (stores.locks->find_grant(on, held.key, moved_)) return fate::committed;
         const auto undone = release_owner(session_->inner(), on, stores, held.key, held.owner);
         if (undone == release_outcome::released) return fate::undone;
@@ -61,10 +62,12 @@ std::optional<lease> pending_lease::implementation::confirm() {
     const auto notices = session_->notices();
     const hold& held = granted();
     fate found{};
+    const auto patience_end = local_clock::now() + session_->inner().settings().acquire_timeout;
+    const bounds of_call{patience_end, {}, {}};  // a fixed term outlives its session
     constexpr int attempts_max = 3;
     for (int attempt = 1;; ++attempt) {
         try {
-            found = ask();
+            found = ask(of_call);
             break;
         } catch (const error& failure) {
             if (failure.connection_is_lost() && attempt < attempts_max) continue;
@@ -81,6 +84,7 @@ std::optional<lease> pending_lease::implementation::confirm() {
         }
     }
     is_settled_ = true;
+    session_->gave_up(held.key, held.owner);
     const auto tell = [&](event_kind kind, const char* why) {
         session_->inner().tell({kind, held.key.name(), held.token.number, why});
     };
@@ -114,11 +118,12 @@ std::optional<pending_lease> try_once_in(
         return std::nullopt;
     }
     const bool is_inside = entered == pending_entry::inside;
-    try_outcome outcome = try_once(*within, what, [&](const auto& with) {
+    const bounds of_call = within->one_request();
+    try_outcome outcome = try_once(*within, what, of_call, [&](const auto& with) {
         if (is_inside) {
             with(inside, of_caller);
         } else {
-            database.use_beside(with);
+            database.use_beside(of_call, with);
         }
     });
     if (!outcome.granted) return std::nullopt;
@@ -133,7 +138,7 @@ std::optional<pending_lease> try_once_in(
         if (of_caller.pending->move(inside, held, made->moved())) {
             return pending_lease{std::move(made)};
         }
-        const bool is_there = database.use_beside([&](connection& on, store& stores) {
+        const bool is_there = database.use_beside(of_call, [&](connection& on, store& stores) {
             return stores.locks->find_grant(on, held.key, held.owner).has_value();
         });
         if (!is_there) return std::nullopt;  // freed by force

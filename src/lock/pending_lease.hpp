@@ -35,7 +35,7 @@ public:
 
 private:
     enum class fate { committed = 1, undone = 2, lost = 3 };
-    fate ask() const;
+    fate ask(const bounds& of_call) const;
 
     const std::shared_ptr<session::implementation> session_;
     const std::shared_ptr<grant> granted_;

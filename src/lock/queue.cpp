@@ -35,8 +35,16 @@ public:
         : within_(within),
           how_(how),
           request_(request_for(within, what)),
+          of_call_(within.call_until(how.deadline, how.cancel)),
           notices_(within.notices()),
           place_(within.inner().room(), request_, how.looks) {}
+    // Whichever way it went, the place in the queue is not there any more.
+    ~guest() {
+        if (ticket_ == 0) return;
+        within_.gave_up(request_.key, request_.owner, lock_kind::mutex, ticket_);
+    }
+    guest(const guest&) = delete;
+    guest& operator=(const guest&) = delete;
 
     stay wait();
 
@@ -56,9 +64,9 @@ private:
     }
     // A request by this owner that failed may have been carried out.
     template <class Use>
-    auto ask(Use&& with) {
+    auto ask(const bounds& until, Use&& with) {
         try {
-            return within_.inner().use(with);
+            return within_.inner().use(until, with);
         } catch (const error&) {
             settle_later();
             throw;
@@ -68,21 +76,21 @@ private:
     session::implementation& within_;
     const patience& how_;
     const acquire_request request_;
+    const bounds of_call_;
     const std::int64_t notices_;  // before anything was sent
     place place_;
     std::int64_t ticket_ = 0;
 };
 
 std::optional<enqueue_result> guest::enqueue() {
-    const auto answer =
-        ask([&](connection& on, store& stores) { return stores.waiters->enqueue(on, request_); });
+    const auto answer = ask(of_call_, [&](connection& on, store& stores) {
+        return stores.waiters->enqueue(on, request_);
+    });
     switch (answer.status) {
         case enqueue_status::session_ended:
-            throw error(
-                errc::session_lost, "the database says the session has ended; open a new one"
-            );
+            within_.found_ended();
         case enqueue_status::wrong_kind:
-            become_mutex(within_, request_.key, answer.kind);
+            become_mutex(within_, request_.key, answer.kind, of_call_);
             return std::nullopt;
         case enqueue_status::not_now:
             return std::nullopt;
@@ -96,7 +104,7 @@ std::optional<enqueue_result> guest::enqueue() {
 // Whoever freed the key before we queued saw no mark, so it is for us to serve the queue.
 std::shared_ptr<grant> guest::serve_at_once() {
     const auto sent = local_clock::now();
-    const auto passed = ask([&](connection& on, store& stores) {
+    const auto passed = ask(of_call_, [&](connection& on, store& stores) {
         auto answer = stores.waiters->serve(on, request_.key);
         if (answer.next && answer.next->owner != request_.owner) {
             within_.inner().room().announce(on, stores, *answer.next, sent);
@@ -110,7 +118,7 @@ std::shared_ptr<grant> guest::serve_at_once() {
 }
 
 void guest::refuse_circle() {
-    const bool is_circle = ask([&](connection& on, store& stores) {
+    const bool is_circle = ask(of_call_, [&](connection& on, store& stores) {
         return stores.waiters->closes_a_circle(on, who(), request_.session);
     });
     if (!is_circle) return;
@@ -124,8 +132,9 @@ void guest::refuse_circle() {
 }
 
 void guest::leave_quietly() noexcept {
+    if (!within_.may_part()) return settle_later();
     try {
-        within_.inner().use([&](connection& on, store& stores) {
+        within_.inner().use(within_.parting(), [&](connection& on, store& stores) {
             if (stores.waiters->leave(on, who())) return;
             release_owner(within_.inner(), on, stores, request_.key, request_.owner);
         });
@@ -136,12 +145,26 @@ void guest::leave_quietly() noexcept {
 
 // Where the row is not there any more the key was handed over, and it may as well be had.
 stay guest::leave() {
+    if (!within_.may_part()) {
+        settle_later();
+        error_facts facts;
+        facts.outcome_unknown = true;
+        throw error(
+            errc::timed_out,
+            "waiting for '" + request_.key.name() +
+                "' is over, and the database does not answer: the session leaves the queue, and "
+                "releases the key if it was handed over",
+            facts
+        );
+    }
+    const bounds until = within_.parting();
     const bool has_left =
-        ask([&](connection& on, store& stores) { return stores.waiters->leave(on, who()); });
+        ask(until, [&](connection& on, store& stores) { return stores.waiters->leave(on, who()); });
     if (has_left) return {stay_end::left_queue, nullptr};
     const auto sent = local_clock::now();
-    const auto found =
-        ask([&](connection& on, store& stores) { return stores.waiters->look(on, {who()}).at(0); });
+    const auto found = ask(until, [&](connection& on, store& stores) {
+        return stores.waiters->look(on, {who()}).at(0);
+    });
     if (found.status != look_status::granted) return {stay_end::left_queue, nullptr};
     std::optional<local_clock::time_point> term_end;
     if (found.term_left) term_end = sent + *found.term_left;

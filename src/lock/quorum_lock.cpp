@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "leasehold/error.hpp"
-#include "leasehold/mutex.hpp"
+#include "lock/acquire.hpp"
+#include "lock/lease.hpp"
 #include "lock/patience.hpp"
 #include "lock/quorum.hpp"
 
@@ -18,6 +19,18 @@ struct one_answer {
     std::shared_ptr<lease> granted;  // nothing: busy, or failed
     std::string problem;             // where it failed
 };
+
+// In the worker of that server, which gives up with whoever waits for it.
+std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, const key& name) {
+    const auto within = servers.session_at(at).inner();
+    bounds of_call = within->one_request();
+    of_call.deadline = deadline_in(servers.settings().server_timeout);
+    auto outcome = try_once(*within, {name, std::nullopt, {}, ""}, of_call);
+    if (!outcome.granted) return nullptr;
+    return std::make_shared<lease>(
+        std::make_shared<lease::implementation>(within, std::move(outcome.granted))
+    );
+}
 
 // What the servers asked have answered in time. The others are asked nothing, but to give back,
 // until they have come back from this.
@@ -46,7 +59,7 @@ std::vector<std::optional<release_outcome>> release_all(
         servers.member(at).post([at, round, ending = held[at]](quorum_member&) {
             auto outcome = release_outcome::unknown;
             try {
-                outcome = ending->release();
+                outcome = ending->inner()->give_back(true);
             } catch (const std::exception&) {
                 // Settled by the session, in the background.
             }
@@ -212,8 +225,7 @@ quorum_acquisition quorum_lock::try_acquire() {
             one_answer given;
             if (round->is_over()) return;
             try {
-                acquisition got = mutex{servers->session_at(at), name}.try_acquire();
-                if (got) given.granted = std::make_shared<lease>(*std::move(got));
+                given.granted = try_at(*servers, at, name);
             } catch (const std::exception& failure) {
                 given.problem = failure.what();
             }
@@ -254,7 +266,8 @@ quorum_acquisition quorum_lock::try_acquire() {
 quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
     const auto& settings = servers_->settings();
     const asking how{local_clock::time_point::max(), settings.poll_min, settings.poll_max};
-    return keep_asking(how, cancel, {}, [&] { return try_acquire(); });
+    quorum_acquisition nothing{std::nullopt, {}};
+    return keep_asking(how, cancel, {}, std::move(nothing), [&] { return try_acquire(); });
 }
 
 quorum_acquisition quorum_lock::acquire_for(
@@ -262,7 +275,8 @@ quorum_acquisition quorum_lock::acquire_for(
 ) {
     const auto& settings = servers_->settings();
     const asking how{deadline_in(patience_max), settings.poll_min, settings.poll_max};
-    return keep_asking(how, cancel, {}, [&] { return try_acquire(); });
+    quorum_acquisition nothing{std::nullopt, {}};
+    return keep_asking(how, cancel, {}, std::move(nothing), [&] { return try_acquire(); });
 }
 
 }  // namespace leasehold

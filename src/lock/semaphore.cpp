@@ -29,9 +29,17 @@ public:
     const leasehold::key& key() const noexcept { return key_; }
     std::int64_t permits() const noexcept { return permits_; }
 
+    acquisition try_acquire(std::int64_t wanted) {
+        return seeker{session_, wish_for(wanted)}.try_once();
+    }
     acquisition acquire(
         std::int64_t wanted, local_clock::time_point deadline, const std::stop_token& cancel
     ) {
+        return seeker{session_, wish_for(wanted)}.wait_until(deadline, intervals_, cancel);
+    }
+
+private:
+    hold_wish wish_for(std::int64_t wanted) const {
         if (wanted < 1 || wanted > permits_) {
             throw error(
                 errc::invalid_argument,
@@ -43,10 +51,9 @@ public:
         hold_wish wished{key_, lock_kind::semaphore};
         wished.permits = wanted;
         wished.capacity = permits_;
-        return seeker{session_, wished}.wait_until(deadline, intervals_, cancel);
+        return wished;
     }
 
-private:
     const std::shared_ptr<session::implementation> session_;
     const leasehold::key key_;
     const std::int64_t permits_;
@@ -62,7 +69,7 @@ semaphore& semaphore::operator=(semaphore&&) noexcept = default;
 semaphore::~semaphore() = default;
 
 acquisition semaphore::try_acquire(std::int64_t wanted) {
-    return inner_->acquire(wanted, local_clock::time_point::min(), {});
+    return inner_->try_acquire(wanted);
 }
 acquisition semaphore::acquire(std::int64_t wanted, std::stop_token cancel) {
     return inner_->acquire(wanted, local_clock::time_point::max(), cancel);

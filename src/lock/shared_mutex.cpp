@@ -14,7 +14,6 @@ namespace {
 constexpr std::int64_t everything = 1'000'000'000;
 
 constexpr auto never = local_clock::time_point::max();
-constexpr auto at_once = local_clock::time_point::min();
 
 }  // namespace
 
@@ -29,15 +28,27 @@ public:
 
     const leasehold::key& key() const noexcept { return key_; }
 
+    acquisition try_acquire(hold_mode mode) { return seeker{session_, wish_for(mode)}.try_once(); }
     acquisition acquire(
         hold_mode mode, local_clock::time_point deadline, const std::stop_token& cancel
     ) {
         return seeker{session_, wish_for(mode)}.wait_until(deadline, intervals_, cancel);
     }
 
+    acquisition try_upgrade(lease& from) {
+        return upgrade(from, [](seeker& by) { return by.try_once(); });
+    }
     acquisition upgrade(
         lease& from, local_clock::time_point deadline, const std::stop_token& cancel
     ) {
+        return upgrade(from, [&](seeker& by) {
+            return by.wait_until(deadline, intervals_, cancel);
+        });
+    }
+
+private:
+    template <class Seek>
+    acquisition upgrade(lease& from, Seek&& seek) {
         const std::shared_ptr<grant> held = hold_of(from);
         if (held->mode() != hold_mode::upgradeable) {
             throw error(
@@ -48,26 +59,31 @@ public:
         }
         hold_wish wished = wish_for(hold_mode::exclusive);
         wished.instead_of = held;
-        acquisition got = seeker{session_, wished}.wait_until(deadline, intervals_, cancel);
+        seeker by{session_, wished};
+        acquisition got = seek(by);
         if (got) from.inner()->supersede();
         return got;
     }
 
+public:
     // Asked again when the answer is lost: it says what shall be, not what shall change.
     void downgrade(lease& from) {
         const std::shared_ptr<grant> held = hold_of(from);
         const session::implementation::under_way sending{*session_};
+        const bounds of_call = session_->one_request();
         constexpr int attempts_max = 3;
         for (int attempt = 1;; ++attempt) {
             try {
-                const bool is_there = session_->inner().use([&](connection& on, store& stores) {
-                    return stores.holders->reduce(on, held->what(), hold_mode::shared, 1);
-                });
+                const bool is_there =
+                    session_->inner().use(of_call, [&](connection& on, store& stores) {
+                        return stores.holders->reduce(on, held->what(), hold_mode::shared, 1);
+                    });
                 if (!is_there) break;
                 held->mode() = hold_mode::shared;
                 return;
             } catch (const error& failure) {
                 if (!failure.is_transient() || attempt == attempts_max) throw;
+                if (of_call.have_passed()) throw;
             }
         }
         static_cast<void>(from.verify());  // tells whoever listens that it is lost
@@ -126,7 +142,7 @@ shared_mutex& shared_mutex::operator=(shared_mutex&&) noexcept = default;
 shared_mutex::~shared_mutex() = default;
 
 acquisition shared_mutex::try_acquire() {
-    return inner_->acquire(hold_mode::exclusive, at_once, {});
+    return inner_->try_acquire(hold_mode::exclusive);
 }
 acquisition shared_mutex::acquire(std::stop_token cancel) {
     return inner_->acquire(hold_mode::exclusive, never, cancel);
@@ -139,7 +155,7 @@ acquisition shared_mutex::acquire_until(local_clock::time_point deadline, std::s
 }
 
 acquisition shared_mutex::try_acquire_shared() {
-    return inner_->acquire(hold_mode::shared, at_once, {});
+    return inner_->try_acquire(hold_mode::shared);
 }
 acquisition shared_mutex::acquire_shared(std::stop_token cancel) {
     return inner_->acquire(hold_mode::shared, never, cancel);
@@ -156,7 +172,7 @@ acquisition shared_mutex::acquire_shared_until(
 }
 
 acquisition shared_mutex::try_acquire_upgradeable() {
-    return inner_->acquire(hold_mode::upgradeable, at_once, {});
+    return inner_->try_acquire(hold_mode::upgradeable);
 }
 acquisition shared_mutex::acquire_upgradeable(std::stop_token cancel) {
     return inner_->acquire(hold_mode::upgradeable, never, cancel);
@@ -173,7 +189,7 @@ acquisition shared_mutex::acquire_upgradeable_until(
 }
 
 acquisition shared_mutex::try_upgrade(lease& from) {
-    return inner_->upgrade(from, at_once, {});
+    return inner_->try_upgrade(from);
 }
 acquisition shared_mutex::upgrade_for(
     lease& from, std::chrono::nanoseconds patience, std::stop_token cancel

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
 #include "session/pool.hpp"
 #include "session/waiting_room.hpp"
 #include "store/store.hpp"
@@ -24,7 +25,8 @@ store make_store(engine which, const table_names& names);
 // Lends a pooled connection; gives it back when destroyed.
 class lent_connection {
 public:
-    explicit lent_connection(pool& from) : from_(&from), held_(from.take()) {}
+    explicit lent_connection(pool& from, const bounds& of_call = {})
+        : from_(&from), held_(from.take(of_call)) {}
     lent_connection(pool& from, std::unique_ptr<connection> taken) noexcept
         : from_(&from), held_(std::move(taken)) {}
     lent_connection(lent_connection&& other) noexcept
@@ -49,24 +51,29 @@ public:
 
     // use(on, stores) on one connection, after the schema was found to be the right one.
     template <class Use>
+    auto use(const bounds& of_call, Use&& with) {
+        lent_connection on{pool_, of_call};
+        return heard(*on, [&] { return with(*on, ready_store(*on)); });
+    }
+    template <class Use>
     auto use(Use&& with) {
-        lent_connection on{pool_};
-        store& stores = ready_store(*on);
-        return std::forward<Use>(with)(*on, stores);
+        return use(bounds{}, std::forward<Use>(with));
     }
     // The same while the caller may hold a connection of the pool.
     template <class Use>
-    auto use_beside(Use&& with) {
-        lent_connection on{pool_, pool_.take_beside()};
-        store& stores = ready_store(*on);
-        return std::forward<Use>(with)(*on, stores);
+    auto use_beside(const bounds& of_call, Use&& with) {
+        lent_connection on{pool_, pool_.take_beside(of_call)};
+        return heard(*on, [&] { return with(*on, ready_store(*on)); });
     }
-    // The same without looking at the schema; for migrations.
+    // The same without looking at the schema; for migrations, and at the end of a session.
+    template <class Use>
+    auto use_unchecked(const bounds& of_call, Use&& with) {
+        lent_connection on{pool_, of_call};
+        return heard(*on, [&] { return with(*on, store_for(*on)); });
+    }
     template <class Use>
     auto use_unchecked(Use&& with) {
-        lent_connection on{pool_};
-        store& stores = store_for(*on);
-        return std::forward<Use>(with)(*on, stores);
+        return use_unchecked(bounds{}, std::forward<Use>(with));
     }
 
     // The store for a connection that is not from the pool; checks the schema on first use.
@@ -84,6 +91,7 @@ public:
         return engine_;
     }
     pool& connections() noexcept { return pool_; }
+    const pool& connections() const noexcept { return pool_; }
     waiting_room& room() noexcept { return room_; }
     const database_settings& settings() const noexcept { return settings_; }
     void tell(const event& what) const noexcept {
@@ -91,6 +99,18 @@ public:
     }
 
 private:
+    // Remembers where there was no answer.
+    template <class Ask>
+    auto heard(connection& on, Ask&& ask) {
+        try {
+            return ask();
+        } catch (const error& failure) {
+            const bool gave_up = failure.code() == errc::timed_out;
+            if (gave_up && on.state() == connection_state::lost) pool_.note_silence();
+            throw;
+        }
+    }
+
     const database_settings settings_;
     const connector create_;
     pool pool_;

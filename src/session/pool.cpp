@@ -16,6 +16,14 @@ milliseconds left_until(local_clock::time_point deadline) {
     return duration_cast<milliseconds>(deadline - local_clock::now());
 }
 
+void require_wanted(const std::stop_token& stop) {
+    if (!stop.stop_requested()) return;
+    throw error(
+        errc::timed_out,
+        "no connection was waited for any longer: the call was cancelled, or its session has ended"
+    );
+}
+
 }  // namespace
 
 pool::pool(
@@ -23,41 +31,60 @@ pool::pool(
 )
     : connect_(std::move(connect)), settings_(settings), nap_trusted_(nap_trusted) {}
 
-std::unique_ptr<connection> pool::take() {
-    const auto deadline = local_clock::now() + settings_.acquire_timeout;
-    {
-        std::unique_lock guard{mutex_};
-        const bool free = changed_.wait_for(guard, settings_.acquire_timeout, [&] {
-            return lent_ < settings_.connections_max;
-        });
-        if (!free) {
-            throw error(
-                errc::timed_out,
-                "all " + std::to_string(settings_.connections_max) + " connections were busy for " +
-                    std::to_string(settings_.acquire_timeout.count()) +
-                    " ms; raise connections_max or hold transactions for less time"
-            );
-        }
-        ++lent_;
-    }
-    return take_counted(deadline);
+std::unique_ptr<connection> pool::take(const bounds& of_call) {
+    const auto deadline =
+        std::min(of_call.deadline, local_clock::now() + settings_.acquire_timeout);
+    wait_for_place(of_call, deadline);
+    return take_counted(of_call, deadline);
 }
 
-std::unique_ptr<connection> pool::take_beside() {
+std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
     {
         const std::lock_guard guard{mutex_};
         ++lent_;
     }
-    return take_counted(local_clock::now() + settings_.acquire_timeout);
+    return take_counted(
+        of_call, std::min(of_call.deadline, local_clock::now() + settings_.acquire_timeout)
+    );
 }
 
-std::unique_ptr<connection> pool::take_counted(local_clock::time_point deadline) {
+void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadline) {
+    {
+        const std::lock_guard guard{mutex_};
+        if (lent_ < settings_.connections_max) {
+            ++lent_;
+            return;
+        }
+    }
+    const either_stop stop{of_call};
+    const auto asked = local_clock::now();
+    std::unique_lock guard{mutex_};
+    const bool is_free = changed_.wait_for(guard, stop.token(), deadline - asked, [&] {
+        return lent_ < settings_.connections_max;
+    });
+    if (is_free) {
+        ++lent_;
+        return;
+    }
+    require_wanted(stop.token());
+    const auto waited = duration_cast<milliseconds>(local_clock::now() - asked);
+    throw error(
+        errc::timed_out,
+        "all " + std::to_string(settings_.connections_max) + " connections were busy for " +
+            std::to_string(waited.count()) +
+            " ms; raise connections_max or hold transactions for less time"
+    );
+}
+
+std::unique_ptr<connection> pool::take_counted(
+    const bounds& of_call, local_clock::time_point deadline
+) {
     try {
-        while (auto idle = take_idle(deadline)) {
+        while (auto idle = take_idle(of_call, deadline)) {
             if (idle->state() == connection_state::idle) return idle;
             note_broken();
         }
-        return connect_within(deadline);
+        return connect_within(of_call, deadline);
     } catch (...) {
         give_back(nullptr);
         throw;
@@ -66,8 +93,10 @@ std::unique_ptr<connection> pool::take_counted(local_clock::time_point deadline)
 
 // A connection to lend, checked if it slept; nothing when a new one must be opened. What a check
 // that failed has cost is not taken from the time to open that one: where packets vanish a check
-// takes the whole statement time-out, while the server may be well.
-std::unique_ptr<connection> pool::take_idle(local_clock::time_point& deadline) {
+// takes the whole statement time-out, while the server may be well. A call's own deadline stands.
+std::unique_ptr<connection> pool::take_idle(
+    const bounds& of_call, local_clock::time_point& deadline
+) {
     while (true) {
         idle_connection found;
         {
@@ -76,10 +105,16 @@ std::unique_ptr<connection> pool::take_idle(local_clock::time_point& deadline) {
             found = std::move(idle_.back());
             idle_.pop_back();
         }
-        const bool is_fresh = local_clock::now() - found.since < nap_trusted_;
+        const auto asked = local_clock::now();
+        const bool is_fresh = asked - found.since < nap_trusted_;
         if (is_fresh || found.held->answers()) return std::move(found.held);
         note_broken();
-        deadline = std::max(deadline, local_clock::now() + settings_.connect_timeout);
+        const auto now = local_clock::now();
+        if (now - asked >= settings_.statement_timeout / 2) {
+            auto expected = server_word::answer;
+            last_word_.compare_exchange_strong(expected, server_word::silence);
+        }
+        deadline = std::max(deadline, std::min(of_call.deadline, now + settings_.connect_timeout));
         // All others have slept for longer. Asking each of them, which may take the whole statement
         // time-out each time where packets vanish, would be in vain.
         std::vector<idle_connection> gone;
@@ -89,42 +124,66 @@ std::unique_ptr<connection> pool::take_idle(local_clock::time_point& deadline) {
     }
 }
 
-std::unique_ptr<connection> pool::connect_within(local_clock::time_point deadline) {
+std::unique_ptr<connection> pool::connect_within(
+    const bounds& of_call, local_clock::time_point deadline
+) {
+    const either_stop stop{of_call};
     while (true) {
-        wait_for_back_off(deadline);
+        wait_for_back_off(deadline, stop.token());
+        require_wanted(stop.token());
         const auto patience =
             std::clamp(left_until(deadline), milliseconds{100}, settings_.connect_timeout);
+        const auto began = local_clock::now();
         try {
-            auto made = connect_(patience);
+            auto made = connect_({patience, stop.token()});
             made->set_statement_timeout(settings_.statement_timeout);
             note_success();
             return made;
         } catch (const error& failure) {
-            note_failure();
+            require_wanted(stop.token());  // or it says nothing about the server
+            note_failure(began, patience);
             const std::lock_guard guard{mutex_};
-            if (!failure.is_transient() || !connected_once_ || next_attempt_ >= deadline) throw;
+            const bool may_pass = failure.is_transient() && connected_once_;
+            if (!may_pass || of_call.connects_once || next_attempt_ >= deadline) throw;
         }
     }
 }
 
-std::unique_ptr<connection> pool::connect_apart(milliseconds patience) {
-    wait_for_back_off(local_clock::now() + patience);
+std::unique_ptr<connection> pool::connect_apart(
+    milliseconds patience, const std::stop_token& stop
+) {
+    wait_for_back_off(local_clock::now() + patience, stop);
+    require_wanted(stop);
+    const auto began = local_clock::now();
+    const auto time = std::clamp(patience, milliseconds{100}, settings_.connect_timeout);
     try {
-        auto made = connect_(std::clamp(patience, milliseconds{100}, settings_.connect_timeout));
+        auto made = connect_({time, stop});
         note_success();
         return made;
     } catch (const error&) {
-        note_failure();
+        require_wanted(stop);
+        note_failure(began, time);
         throw;
     }
 }
 
-void pool::wait_for_back_off(local_clock::time_point deadline) {
+void pool::wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop) {
     std::unique_lock guard{mutex_};
     const auto wake = std::min(next_attempt_, deadline);
-    while (local_clock::now() < wake && failures_in_a_row_ > 0) {
-        changed_.wait_for(guard, wake - local_clock::now());
+    while (local_clock::now() < wake && failures_in_a_row_ > 0 && !stop.stop_requested()) {
+        changed_.wait_for(guard, stop, wake - local_clock::now(), [&] {
+            return failures_in_a_row_ == 0;
+        });
     }
+}
+
+void pool::note_silence() noexcept {
+    auto expected = server_word::answer;
+    last_word_.compare_exchange_strong(expected, server_word::silence);
+    std::vector<idle_connection> gone;
+    const std::lock_guard guard{mutex_};
+    has_lost_one_ = true;
+    gone.swap(idle_);
 }
 
 void pool::note_broken() noexcept {
@@ -132,7 +191,16 @@ void pool::note_broken() noexcept {
     has_lost_one_ = true;
 }
 
-void pool::note_failure() {
+void pool::note_answer() noexcept {
+    answered_at_ = local_clock::now();
+    last_word_ = server_word::answer;
+}
+
+void pool::note_failure(local_clock::time_point began, milliseconds patience) {
+    if (began > answered_at_.load()) {  // or somebody knows better by now
+        const bool was_waited_for = local_clock::now() - began >= patience / 2;
+        last_word_ = was_waited_for ? server_word::mute : server_word::refusal;
+    }
     const std::lock_guard guard{mutex_};
     ++failures_in_a_row_;
     const auto pause = backed_off(failures_in_a_row_, milliseconds{50}, milliseconds{2000});
@@ -140,6 +208,7 @@ void pool::note_failure() {
 }
 
 void pool::note_success() {
+    note_answer();
     const std::lock_guard guard{mutex_};
     const bool had_failed = std::exchange(failures_in_a_row_, 0) > 0;
     const bool had_lost = std::exchange(has_lost_one_, false);
@@ -155,6 +224,7 @@ void pool::note_success() {
 
 void pool::give_back(std::unique_ptr<connection> lent) noexcept {
     const bool is_fit = lent && lent->state() == connection_state::idle;
+    if (is_fit) note_answer();
     {
         const std::lock_guard guard{mutex_};
         if (lent && !is_fit) has_lost_one_ = true;

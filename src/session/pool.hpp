@@ -6,17 +6,30 @@
 // so that a restarted server is not met by a stampede. A pool that never connected fails at once:
 // a wrong address should not take ten seconds to say so.
 //
+// It remembers what was last heard of the server: who only wants to say good-bye does not insist
+// where that was nothing.
+//
 // Threads: safe.
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <vector>
 
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
+#include "session/bounds.hpp"
 
 namespace leasehold {
+
+enum class server_word {
+    answer,   // to a statement, or a connection has opened; at first, too
+    silence,  // a statement got no answer in its time
+    refusal,  // no connection opened, and that was said at once
+    mute,     // no connection opened in its time
+};
 
 class pool {
 public:
@@ -29,18 +42,28 @@ public:
     );
 
     // Waits at most acquire_timeout; where a connection that slept does not answer, the check of it
-    // and connect_timeout more. Throws timed_out or what the connector throws.
-    std::unique_ptr<connection> take();
+    // and connect_timeout more; and never beyond the deadline of the call, but for that check.
+    // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
+    // or what the connector throws.
+    std::unique_ptr<connection> take(const bounds& of_call = {});
     // The same where the caller may hold one already: opens one beyond the bound rather than wait,
     // so that as many callers as there are connections cannot wait for each other.
-    std::unique_ptr<connection> take_beside();
+    std::unique_ptr<connection> take_beside(const bounds& of_call = {});
     void give_back(std::unique_ptr<connection> lent) noexcept;
 
     // A connection broke: the next one that opens is a recovery, and the observer is told.
     void note_broken() noexcept;
 
+    // Somebody got no answer in time. What lies idle would get none either, each after the whole
+    // statement time-out, and goes.
+    void note_silence() noexcept;
+    void note_answer() noexcept;
+    server_word last_word() const noexcept { return last_word_; }
+
     // One outside the bound, for a session's heartbeat; spaced by the same back-off.
-    std::unique_ptr<connection> connect_apart(std::chrono::milliseconds patience);
+    std::unique_ptr<connection> connect_apart(
+        std::chrono::milliseconds patience, const std::stop_token& stop = {}
+    );
 
 private:
     struct idle_connection {
@@ -48,19 +71,27 @@ private:
         local_clock::time_point since;
     };
 
-    std::unique_ptr<connection> take_counted(local_clock::time_point deadline);
-    std::unique_ptr<connection> take_idle(local_clock::time_point& deadline);
-    std::unique_ptr<connection> connect_within(local_clock::time_point deadline);
-    void wait_for_back_off(local_clock::time_point deadline);
-    void note_failure();
+    void wait_for_place(const bounds& of_call, local_clock::time_point deadline);
+    std::unique_ptr<connection> take_counted(
+        const bounds& of_call, local_clock::time_point deadline
+    );
+    std::unique_ptr<connection> take_idle(const bounds& of_call, local_clock::time_point& deadline);
+    std::unique_ptr<connection> connect_within(
+        const bounds& of_call, local_clock::time_point deadline
+    );
+    void wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop);
+    void note_failure(local_clock::time_point began, std::chrono::milliseconds patience);
     void note_success();
 
     const connector connect_;
     const database_settings settings_;
     const std::chrono::nanoseconds nap_trusted_;
 
+    std::atomic<server_word> last_word_ = server_word::answer;
+    std::atomic<local_clock::time_point> answered_at_{local_clock::time_point{}};
+
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
     std::vector<idle_connection> idle_;  // most recently used last
     int lent_ = 0;                       // taken or being opened
     int failures_in_a_row_ = 0;

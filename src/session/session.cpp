@@ -16,6 +16,9 @@ using std::chrono::milliseconds;
 // How long a statement given up by its client can go on in a server: past every lock wait.
 constexpr std::chrono::seconds doubt_duration{120};
 
+// In which a server that is well can be connected to, for a good-bye after it was silent.
+constexpr milliseconds moment{500};
+
 // A callback may end its session: on the thread itself there is nothing to wait for.
 void stop_and_join(std::jthread& thread) {
     thread.request_stop();
@@ -49,6 +52,7 @@ session::implementation::implementation(leasehold::database within, session_sett
       node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
       ) {
     start();
+    next_look_ = local_clock::now() + jittered(settings_.ttl);
     if (settings_.reap_every > milliseconds{0}) {
         next_reap_ = local_clock::now() + jittered(settings_.reap_every);
     }
@@ -74,11 +78,12 @@ session::implementation::~implementation() {
 // where the row of the first attempt has expired meanwhile, with another id.
 void session::implementation::start() {
     constexpr int attempts_max = 3;
+    const bounds of_call{local_clock::now() + inner().settings().acquire_timeout, {}, {}};
     for (int attempt = 1;; ++attempt) {
         const auto sent = local_clock::now();
         try {
             const session_start row{id_, node_info_, settings_.ttl};
-            const bool is_live = inner().use([&](connection& on, store& stores) {
+            const bool is_live = inner().use(of_call, [&](connection& on, store& stores) {
                 return stores.sessions->start(on, row);
             });
             if (!is_live) {
@@ -87,6 +92,7 @@ void session::implementation::start() {
             }
         } catch (const error& failure) {
             if (!failure.is_transient() || attempt >= attempts_max) throw;
+            if (of_call.have_passed()) throw;
             continue;
         }
         machine_.emplace(settings_, sent, local_clock::now());
@@ -126,9 +132,46 @@ void session::implementation::refuse_lost() const {
     );
 }
 
+void session::implementation::found_ended() {
+    {
+        const std::lock_guard guard{mutex_};
+        machine_->ended_by_server(local_clock::now());
+    }
+    wake_all();
+    tell_losses();
+    refuse_lost();
+}
+
+bounds session::implementation::call_until(
+    local_clock::time_point deadline, const std::stop_token& cancel
+) const {
+    constexpr std::chrono::seconds least{1};
+    return {std::max(deadline, local_clock::now() + least), cancel, over()};
+}
+
+bounds session::implementation::one_request() const {
+    return {local_clock::now() + inner().settings().acquire_timeout, {}, over()};
+}
+
+bounds session::implementation::parting() const {
+    const milliseconds whole = inner().settings().statement_timeout;
+    const bool is_well = inner().connections().last_word() == server_word::answer;
+    return {local_clock::now() + (is_well ? whole : std::min(whole, moment)), {}, {}, true};
+}
+
+bool session::implementation::may_part() const noexcept {
+    const server_word last = inner().connections().last_word();
+    return last == server_word::answer || last == server_word::silence;
+}
+
+bool session::implementation::may_part_again(const bounds& of_call) const noexcept {
+    const auto half = inner().settings().statement_timeout / 2;
+    return may_part() && local_clock::now() < of_call.deadline - half;
+}
+
 std::int64_t session::implementation::notices() const {
     const std::lock_guard guard{mutex_};
-    return notices_;
+    return times_news_;
 }
 
 void session::implementation::watch(
@@ -137,7 +180,7 @@ void session::implementation::watch(
     {
         const std::lock_guard guard{mutex_};
         grants_.emplace(what.get(), what);
-        if (notices_ != notices_when_sent) {
+        if (times_news_ != notices_when_sent) {
             must_ask_ = true;
             machine_->hurry(local_clock::now());
         }
@@ -155,13 +198,10 @@ bool session::implementation::watch_alone(
     {
         const std::lock_guard guard{mutex_};
         const owner_id& owner = what->what().owner;
-        const bool is_watched = std::any_of(grants_.begin(), grants_.end(), [&](const auto& each) {
-            return each.second->what().owner == owner;
-        });
         const bool is_to_go = std::any_of(doubts_.begin(), doubts_.end(), [&](const doubt& each) {
             return each.owner == owner || each.then == owner;
         });
-        if (is_watched || is_to_go) return false;
+        if (is_watched(owner) || is_to_go) return false;
         grants_.emplace(what.get(), what);  // before anybody else looks; watch() finds it there
     }
     watch(what, notices_when_sent);
@@ -173,28 +213,31 @@ void session::implementation::forget(const grant& what) {
     grants_.erase(&what);
 }
 
-void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
+void session::implementation::doubt_of(doubt what) {
     {
         const std::lock_guard guard{mutex_};
         was_ever_in_doubt_ = true;
-        doubts_.push_back({name, owner, local_clock::now() + doubt_duration, kind});
+        doubts_.push_back(std::move(what));
         machine_->hurry(local_clock::now());
     }
     wake_all();
+}
+
+void session::implementation::give_back_later(
+    const key& name, const owner_id& owner, lock_kind kind
+) {
+    doubt_of({name, owner, local_clock::now(), kind});
+}
+
+void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
+    doubt_of({name, owner, local_clock::now() + doubt_duration, kind});
     inner().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
 }
 
 void session::implementation::settle_pending(
     const key& name, const owner_id& granted, const owner_id& moved
 ) {
-    {
-        const std::lock_guard guard{mutex_};
-        was_ever_in_doubt_ = true;
-        const auto now = local_clock::now();
-        doubts_.push_back({name, granted, now, lock_kind::mutex, moved});
-        machine_->hurry(now);
-    }
-    wake_all();
+    doubt_of({name, granted, local_clock::now(), lock_kind::mutex, moved});
     inner().tell({event_kind::outcome_unknown, name.name(), 0, "a pending lease was not confirmed"}
     );
 }
@@ -214,6 +257,12 @@ std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
     return all;
 }
 
+bool session::implementation::is_watched(const owner_id& owner) const {
+    return std::any_of(grants_.begin(), grants_.end(), [&](const auto& each) {
+        return each.second->what().owner == owner;
+    });
+}
+
 void session::implementation::wake_all() {
     {
         const std::lock_guard guard{mutex_};
@@ -227,115 +276,41 @@ void session::implementation::count_under_way(int change) {
     under_way_ += change;
 }
 
-// ---------------------------------------------------------------------------- the watch thread
-
-// Compares the clock with every deadline, and tells whoever lost. Never called with mutex_ held:
-// callbacks may do anything.
-void session::implementation::tell_losses() {
-    std::vector<lost_grant> lost;
-    bool session_is_lost = false;
-    loss_reason why = loss_reason::none;
-    {
-        const std::lock_guard guard{mutex_};
-        const auto now = local_clock::now();
-        machine_->tick(now);
-        why = machine_->reason();
-        for (const auto& [address, each] : grants_) {
-            const auto of_it = each->loss_at(now, why);
-            if (of_it != loss_reason::none) lost.emplace_back(each, of_it);
-        }
-        for (const auto& [each, reason] : lost) grants_.erase(each.get());
-        session_is_lost =
-            !machine_->is_live() && why != loss_reason::session_ended && !lost_.stop_requested();
-        if (lost.empty() && !session_is_lost) return;
-        ++tellers_;
-    }
-    tell(lost, session_is_lost, why);
-    {
-        const std::lock_guard guard{mutex_};
-        --tellers_;
-    }
-    wake_all();
-}
-
-void session::implementation::tell(
-    const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why
-) {
-    if (session_is_lost) over_.request_stop();
-    if (session_is_lost && lost_.request_stop()) {
-        inner().tell({event_kind::lost, "", 0, std::string("session lost: ") + name_of(why)});
-    }
-    for (const auto& [each, reason] : lost) {
-        if (each->lose(reason)) {
-            const hold& what = each->what();
-            inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(reason)});
-        }
-    }
-}
-
-session::implementation::nap session::implementation::watch_step() {
-    nap next{local_clock::time_point::max(), 0};
-    {
-        const std::lock_guard guard{mutex_};
-        next.changes = changes_;  // before looking: what changes from here on is looked at again
-    }
-    tell_losses();
-    const std::lock_guard guard{mutex_};
-    if (machine_->is_live()) next.until = machine_->deadline();
-    for (const auto& [address, each] : grants_) {
-        if (each->term_end()) next.until = std::min(next.until, *each->term_end());
-    }
-    return next;
-}
-
-// Each step holds the session: a callback may give up the last reference to it, and then it goes
-// when the step is done.
-void session::implementation::keep_watch(std::stop_token stop) {
-    while (!stop.stop_requested()) {
-        nap next{};
-        {
-            const auto alive = weak_from_this().lock();
-            if (!alive || is_over()) return;
-            next = watch_step();
-        }
-        if (!stop.stop_requested()) sleep(next, stop);
-    }
-}
-
-bool session::implementation::is_over() const {
-    const std::lock_guard guard{mutex_};
-    return has_ended_ && grants_.empty() && under_way_ == 0;
-}
-
-void session::implementation::sleep(const nap& pause, std::stop_token stop) {
-    const auto length =
-        std::min<std::chrono::nanoseconds>(pause.until - local_clock::now(), nap_max);
-    if (length <= std::chrono::nanoseconds{0}) return;
-    std::unique_lock guard{mutex_};
-    changed_.wait_for(guard, stop, length, [&] { return changes_ != pause.changes; });
-}
-
 // --------------------------------------------------------------------------------------- ending
 
-void session::implementation::end_in_database(bool remove) noexcept {
+bool session::implementation::end_in_database(
+    const std::optional<std::vector<waiting>>& remove_unless
+) noexcept {
     try {
-        inner().use_unchecked([&](connection& on, store& stores) {
-            stores.sessions->end(on, id_, remove);
+        inner().use_unchecked(parting(), [&](connection& on, store& stores) {
+            stores.sessions->end(on, id_, remove_unless);
         });
+        return true;
     } catch (const std::exception& failure) {
         inner().tell({event_kind::release_failed, "", 0, failure.what()});
+        return false;
     }
 }
 
-// Whether all of them are known to be free.
+// A server that refuses does so at once, and may have come back since: it is asked, but once.
+bool session::implementation::may_say_goodbye(bool has_failed) const noexcept {
+    const bool refuses = inner().connections().last_word() == server_word::refusal;
+    return may_part() || (refuses && !has_failed);
+}
+
+// Whether all of them are known to be free. Does not go on where the server does not answer.
 bool session::implementation::release_all(const std::vector<lost_grant>& held) noexcept {
     bool all_free = true;
+    const bounds of_all = parting();
     for (const lost_grant& each : held) {
         const hold& what = each.first->what();
+        if (!may_say_goodbye(!all_free)) return false;
+        if (!all_free && of_all.have_passed() && may_part()) return false;
         try {
-            inner().use_unchecked([&](connection& on, store& stores) {
+            inner().use_unchecked(parting(), [&](connection& on, store& stores) {
                 release_owner(inner(), on, stores, what.key, what.owner, what.kind);
             });
+            gave_up(what.key, what.owner, what.kind);
         } catch (const std::exception& failure) {
             all_free = false;
             inner().tell({event_kind::release_failed, what.key.name(), 0, failure.what()});
@@ -347,21 +322,46 @@ bool session::implementation::release_all(const std::vector<lost_grant>& held) n
 // Once the row has expired nothing can be granted to this session any more, so that one release is
 // enough. What lives with the session is free already; this is for grants with a fixed term, which
 // run out by themselves where the database cannot be asked now.
-void session::implementation::release_doubts_apart() noexcept {
+void session::implementation::release_doubts_apart(bool has_failed) noexcept {
     std::vector<doubt> doubts;
     {
         const std::lock_guard guard{mutex_};
         doubts.swap(doubts_);
     }
     for (const doubt& each : doubts) {
+        if (!may_say_goodbye(has_failed)) return;
         try {
-            inner().use_unchecked([&](connection& on, store& stores) { settle(on, stores, each); });
+            inner().use_unchecked(parting(), [&](connection& on, store& stores) {
+                settle(on, stores, each);
+            });
         } catch (const std::exception& failure) {
+            has_failed = true;
             inner().tell({event_kind::release_failed, each.name.name(), 0, failure.what()});
         }
     }
 }
 
+// The heartbeat thread may be in a call that hangs for as long as the client library lets it. It
+// holds all that it uses: where it does not come back in time it is left to itself, and goes then.
+// False where it is left, and waits for an answer that should have come long ago.
+bool session::implementation::stop_heartbeat(local_clock::time_point deadline) noexcept {
+    ending_.request_stop();
+    heartbeat_thread_.request_stop();
+    if (!heartbeat_thread_.joinable() || heartbeat_thread_.get_id() == std::this_thread::get_id()) {
+        return true;
+    }
+    {
+        std::unique_lock guard{mutex_};
+        const auto left = deadline - local_clock::now();
+        if (!changed_.wait_for(guard, left, [&] { return !is_in_step_; })) return is_cleaning_;
+    }
+    heartbeat_thread_.join();
+    own_connection_.reset();
+    return true;
+}
+
+// In an outage all of it takes one statement time-out, or a moment where somebody has waited for
+// that already, and a moment in which the server could be connected to.
 void session::implementation::end() noexcept {
     std::vector<lost_grant> held;
     bool was_live = false;
@@ -392,12 +392,23 @@ void session::implementation::end() noexcept {
     // First, since the heartbeat that is waited for below may hang until long after the deadline.
     tell(held, !was_live, why);
     over_.request_stop();
-    stop_and_join(heartbeat_thread_);
-    if (!heartbeat_thread_.joinable()) own_connection_.reset();
+    if (!stop_heartbeat(parting().deadline)) inner().connections().note_silence();
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held);
-    if (may_expire) end_in_database(may_remove && all_free);
-    release_doubts_apart();
+    bool has_failed = was_live && !all_free;
+    if (may_expire && may_say_goodbye(has_failed)) {
+        has_failed =
+            !end_in_database(may_remove && all_free ? last_had() : std::nullopt) || has_failed;
+    }
+    release_doubts_apart(has_failed);
+    if (was_live && !may_part()) {
+        inner().tell(
+            {event_kind::release_failed,
+             "",
+             0,
+             "the database does not answer: what this session holds ends with its ttl"}
+        );
+    }
     if (is_over) stop_and_join(watch_thread_);
 }
 

@@ -107,6 +107,10 @@ void waiting_room::tend(std::stop_token stop) {
         try {
             attend(stop);
         } catch (const error& failure) {
+            if (failure.code() == errc::timed_out && own_connection_ &&
+                own_connection_->state() == connection_state::lost) {
+                of_.connections().note_silence();
+            }
             own_connection_.reset();
             of_.connections().note_broken();
             if (!failure.is_transient()) tell_failure(std::current_exception());
@@ -124,7 +128,7 @@ void waiting_room::tend(std::stop_token stop) {
 void waiting_room::attend(std::stop_token stop) {
     while (!stop.stop_requested()) {
         const seats due = seats_due(stop);
-        if (!due.empty()) look_after(due);
+        if (!due.empty()) look_after(due, stop);
     }
 }
 
@@ -145,7 +149,7 @@ waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
     if (!wait_for_guests(guard, stop)) return {};
     if (!own_connection_) {
         guard.unlock();
-        own_connection();
+        own_connection(stop);
         guard.lock();
         if (is_listening_) next_look_ = local_clock::now();  // a bell may have been rung before
     }
@@ -189,13 +193,13 @@ waiting_room::seats waiting_room::rung_for(connection& on, milliseconds patience
     return rung;
 }
 
-connection& waiting_room::own_connection() {
+connection& waiting_room::own_connection(const std::stop_token& stop) {
     if (own_connection_ && own_connection_->state() != connection_state::idle) {
         own_connection_.reset();
         of_.connections().note_broken();
     }
     if (own_connection_) return *own_connection_;
-    own_connection_ = of_.connections().connect_apart(of_.settings().connect_timeout);
+    own_connection_ = of_.connections().connect_apart(of_.settings().connect_timeout, stop);
     own_connection_->set_statement_timeout(of_.settings().statement_timeout);
     const bool can_listen = !hints_are_suppressed_ && own_connection_->can_notify();
     const bool is_listening = can_listen && listens(*own_connection_);
@@ -216,8 +220,8 @@ bool waiting_room::listens(connection& on) {
     }
 }
 
-void waiting_room::look_after(const seats& due) {
-    connection& on = own_connection();
+void waiting_room::look_after(const seats& due, const std::stop_token& stop) {
+    connection& on = own_connection(stop);
     store& stores = of_.store_for(on);
     std::vector<waiting> who;
     {

@@ -95,12 +95,12 @@ private:
     bool wait_for_guests(std::unique_lock<std::mutex>& guard, std::stop_token stop);
     seats seats_due(std::stop_token stop);
     seats rung_for(connection& on, std::chrono::milliseconds patience);
-    void look_after(const seats& due);
+    void look_after(const seats& due, const std::stop_token& stop);
     void serve(connection& on, store& stores, const key& name);
     bool tell(const owner_id& whom, const news& what);
     void tell_failure(const std::exception_ptr& failure);
     void plan_next_look(bool is_lively);
-    connection& own_connection();
+    connection& own_connection(const std::stop_token& stop);
     bool listens(connection& on);
 
     database::implementation& of_;

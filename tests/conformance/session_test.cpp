@@ -1,7 +1,9 @@
 // leasehold::session: one heartbeat for everything, told before lost, no resurrection.
+#include <functional>
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/handover.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -58,6 +60,56 @@ TEST_F(session_suite, an_expired_session_is_not_revived_by_its_heartbeat) {
     const auto failure = thrown_by([&] { (void)next.try_acquire(); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::session_lost);
+}
+
+// No heartbeat is due for twenty minutes: who asks is_live() after the refusal must not hear that
+// all is well, and ask for the key again, and again.
+TEST_F(session_suite, a_refusal_because_the_session_has_ended_is_known_to_the_session_at_once) {
+    session other{second_, calm("other")};
+    auto theirs = mutex{other, fresh("parcel")}.try_acquire();
+    ASSERT_TRUE(theirs);
+    const detached_lease parcel = detach(*std::move(theirs));
+    const std::vector<std::pair<const char*, std::function<void(session&)>>> calls{
+        {"mutex", [&](session& of) { (void)mutex(of, fresh("k")).try_acquire(); }},
+        {"waiting", [&](session& of) { (void)mutex(of, fresh("k")).acquire(); }},
+        {"fixed term",
+         [&](session& of) {
+             mutex_settings settings;
+             settings.hold_at_most = 1h;
+             (void)mutex(of, fresh("k"), settings).try_acquire();
+         }},
+        {"in a transaction",
+         [&](session& of) {
+             transaction tx = first_.begin();
+             (void)mutex(of, fresh("k")).try_acquire_in(tx);
+         }},
+        {"keys",
+         [&](session& of) {
+             (void)multi_lock(of, {fresh("a"), fresh("b")}).acquire();
+         }},
+        {"reader", [&](session& of) { (void)shared_mutex(of, fresh("k")).acquire_shared(); }},
+        {"writer", [&](session& of) { (void)shared_mutex(of, fresh("k")).try_acquire(); }},
+        {"semaphore", [&](session& of) { (void)semaphore(of, fresh("k"), 3).acquire(2); }},
+        {"latch", [&](session& of) { (void)latch(of, fresh("k"), 2).try_join(); }},
+        {"barrier", [&](session& of) { (void)barrier(of, fresh("k"), 2).arrive_and_wait(); }},
+        {"adopt", [&](session& of) { (void)adopt(of, parcel); }},
+    };
+    for (const auto& [name, call] : calls) {
+        SCOPED_TRACE(name);
+        session one{first_, calm("one")};
+        auto held = mutex{one, fresh("held")}.try_acquire();
+        ASSERT_TRUE(held);
+        expire(one);
+        ASSERT_TRUE(one.is_live()) << "nothing has said so yet";
+        const auto failure = thrown_by([&] { call(one); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
+        EXPECT_FALSE(one.is_live());
+        EXPECT_EQ(one.why_lost(), loss_reason::ended_by_server);
+        EXPECT_TRUE(one.lost().stop_requested());
+        EXPECT_TRUE(held->lost().stop_requested());
+        EXPECT_FALSE(held->held_locally());
+    }
 }
 
 // Promise 5, measured at the database: when the holder is told, nobody else can have the key yet.
@@ -140,6 +192,113 @@ TEST_F(session_suite, the_expiry_in_the_row_is_one_ttl_from_the_servers_own_now)
     EXPECT_GT(mine->remaining, 60s);
     EXPECT_LT(mine->heartbeat_ago, 30s);
     EXPECT_GE(mine->heartbeat_ago, 0us);
+}
+
+// What is not known is not compared; what is known, and is not so any more, is news.
+TEST_F(session_suite, a_heartbeat_renews_on_the_server_it_knows_and_tells_of_another) {
+    session one{first_, calm("one")};
+    const auto beat = [&](const database& by, const session_news& known) {
+        return by.inner()->use([&](connection& on, store& stores) {
+            return stores.sessions->heartbeat(on, one.id(), 1h, known);
+        });
+    };
+    EXPECT_EQ(beat(first_, {0}).status, heartbeat_status::renewed);
+    const auto noticed = beat(first_, {0, "another one"});
+    ASSERT_EQ(noticed.status, heartbeat_status::noticed);
+    EXPECT_EQ(noticed.news.notices, 0);
+    EXPECT_FALSE(noticed.news.incarnation.empty());
+    EXPECT_EQ(beat(first_, noticed.news).status, heartbeat_status::renewed);
+    EXPECT_EQ(beat(second_, noticed.news).status, heartbeat_status::renewed);
+    EXPECT_EQ(beat(first_, {1, noticed.news.incarnation}).status, heartbeat_status::noticed);
+}
+
+// As after a release, an abandoned permit or a place in a queue that the database has forgotten.
+TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_refers_to) {
+    session other{second_, calm("other")};
+    const auto with = [&](const auto& use) {
+        return first_.inner()->use([&](connection& on, store& stores) { return use(on, stores); });
+    };
+    enum what { lock, holder, waiter, nothing };
+    for (const what refers : {lock, holder, waiter, nothing}) {
+        SCOPED_TRACE(refers);
+        session one{first_, calm("one")};
+        const acquire_request wanted{
+            key{fresh("k")}, owner_id::random(), one.id(), "forgotten", std::nullopt};
+        auto theirs = mutex{other, fresh("theirs")}.try_acquire();
+        waiting last{wanted.key, wanted.owner, 0};
+        if (refers == lock) {
+            with([&](auto& on, auto& stores) { return stores.locks->try_acquire(on, wanted); });
+        } else if (refers == holder) {
+            const holder_request permit{
+                wanted.key,
+                wanted.owner,
+                one.id(),
+                "forgotten",
+                lock_kind::semaphore,
+                hold_mode::shared,
+                1,
+                1,
+                0,
+                std::nullopt};
+            with([&](auto& on, auto& stores) { return stores.holders->try_acquire(on, permit); });
+        } else if (refers == waiter) {
+            acquire_request queued = wanted;
+            queued.key = theirs->key();
+            last.key = queued.key;
+            last.ticket = with([&](auto& on, auto& stores) {
+                              return stores.waiters->enqueue(on, queued);
+                          }).ticket;
+            ASSERT_NE(last.ticket, 0);
+        }
+        const std::vector<waiting> all{{key{fresh("free")}, owner_id::random(), 0}, last};
+        with([&](auto& on, auto& stores) {
+            stores.sessions->end(on, one.id(), all);
+            return 0;
+        });
+        bool is_listed = false;
+        for (const auto& each : list_sessions(second_)) {
+            if (each.id != one.id()) continue;
+            is_listed = true;
+            EXPECT_FALSE(each.is_live);
+        }
+        EXPECT_EQ(is_listed, refers != nothing);
+        EXPECT_TRUE(mutex(other, wanted.key).try_acquire() || refers == holder);
+    }
+}
+
+// As after a crash that lost the release, or a fail-over: its row is there again.
+class forgotten_release : public suite {
+protected:
+    void give_back(const session& to, const key& name, const owner_id& owner) {
+        const acquire_request again{name, owner, to.id(), "forgotten", std::nullopt};
+        const auto got = first_.inner()->use([&](connection& on, store& stores) {
+            return stores.locks->try_acquire(on, again);
+        });
+        ASSERT_EQ(got.status, acquire_status::granted);
+    }
+};
+
+TEST_F(forgotten_release, is_repeated_by_the_sessions_own_heartbeat_now_and_then) {
+    session one{first_, brisk("one")}, other{second_, calm("other")};
+    const key name = fresh("k");
+    auto held = mutex{one, name}.try_acquire();
+    const auto owner = held->owner();
+    EXPECT_EQ(held->release(), release_outcome::released);
+    give_back(one, name, owner);
+    EXPECT_FALSE(mutex(other, name).try_acquire());
+    EXPECT_TRUE(eventually([&] { return mutex(other, name).try_acquire() || !one.is_live(); }));
+    EXPECT_TRUE(one.is_live());
+}
+
+TEST_F(forgotten_release, closes_no_key_for_ever_when_its_session_ends) {
+    session one{first_, calm("one")}, other{second_, calm("other")};
+    const key name = fresh("k"), kept = fresh("kept");
+    auto held = mutex{one, name}.try_acquire();
+    const auto owner = held->owner();
+    EXPECT_EQ(held->release(), release_outcome::released);
+    give_back(one, name, owner);
+    one.end();
+    EXPECT_TRUE(mutex(other, name).try_acquire());
 }
 
 TEST_F(session_suite, bad_settings_are_refused_before_anything_is_sent) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "leasehold/error.hpp"
@@ -88,9 +90,9 @@ protected:
     std::atomic<milliseconds::rep> patience_ = 0;
 };
 
-errc code_of_take(pool& from) {
+errc code_of_take(pool& from, const bounds& of_call = {}) {
     try {
-        from.take();
+        from.take(of_call);
     } catch (const error& failure) {
         return failure.code();
     }
@@ -248,6 +250,117 @@ TEST_F(pool_test, one_that_slept_is_asked_before_it_is_lent) {
     EXPECT_EQ(record_.closed, 2);
     EXPECT_EQ(seen(fresh).number, 3);
     lends.give_back(std::move(fresh));
+}
+
+// A request to stop that is one of the two a call may have.
+enum class stopped_by { cancel, end };
+class stop_of_a_call : public pool_test, public ::testing::WithParamInterface<stopped_by> {
+protected:
+    bounds of_call() const {
+        bounds made;
+        (GetParam() == stopped_by::cancel ? made.cancel : made.over) = stop_.get_token();
+        return made;
+    }
+    std::stop_source stop_;
+};
+INSTANTIATE_TEST_SUITE_P(
+    pool_test, stop_of_a_call, ::testing::Values(stopped_by::cancel, stopped_by::end)
+);
+
+TEST_P(stop_of_a_call, ends_the_wait_for_one_that_is_lent) {
+    pool lends{connect(), settings(1, 1h)};
+    auto lent = lends.take();
+    std::atomic<bool> has_begun = false;
+    std::optional<errc> code;
+    thread waiting{[&] {
+        has_begun = true;
+        code = code_of_take(lends, of_call());
+    }};
+    EXPECT_TRUE(eventually([&] { return has_begun.load(); }));
+    stop_.request_stop();
+    waiting.join();
+    EXPECT_EQ(code, errc::timed_out);
+    lends.give_back(std::move(lent));
+    lends.give_back(lends.take());  // and nothing counts as lent
+}
+
+TEST_P(stop_of_a_call, ends_the_back_off) {
+    pool lends{connect(), settings(2, 1h)};
+    auto lent = lends.take();
+    broken_ = true;
+    std::optional<errc> code;
+    thread waiting{[&] { code = code_of_take(lends, of_call()); }};
+    EXPECT_TRUE(eventually([&] { return attempts_ >= 6; }));  // pauses of up to 2 s from here
+    stop_.request_stop();
+    waiting.join();
+    EXPECT_EQ(code, errc::timed_out);
+    lends.give_back(std::move(lent));
+}
+
+TEST_P(stop_of_a_call, reaches_the_attempt_to_connect) {
+    std::atomic<bool> is_connecting = false;
+    pool lends{
+        [&](const connect_limits& within) -> std::unique_ptr<connection> {
+            is_connecting = true;
+            EXPECT_TRUE(stopped(within.stop, 20s));
+            throw error(errc::connection_failed, "given up");
+        },
+        settings(1, 1h)};
+    std::optional<errc> code;
+    thread waiting{[&] { code = code_of_take(lends, of_call()); }};
+    EXPECT_TRUE(eventually([&] { return is_connecting.load(); }));
+    stop_.request_stop();
+    waiting.join();
+    EXPECT_EQ(code, errc::timed_out);
+    EXPECT_EQ(lends.last_word(), server_word::answer) << "nothing is known of the server";
+}
+
+bounds for_a_while(milliseconds most) {
+    bounds made;
+    made.deadline = local_clock::now() + most;
+    return made;
+}
+
+TEST_F(pool_test, a_call_waits_no_longer_than_its_own_deadline) {
+    pool lends{connect(), settings(2, 1h)};
+    auto lent = lends.take();
+    auto other = lends.take(for_a_while(20s));
+    EXPECT_EQ(code_of_take(lends, for_a_while(20ms)), errc::timed_out) << "for a place";
+    lends.give_back(nullptr);
+    broken_ = true;
+    EXPECT_EQ(code_of_take(lends, for_a_while(200ms)), errc::connection_failed) << "for the server";
+    EXPECT_LE(patience_, 200) << "for one attempt";
+    lends.give_back(std::move(lent));
+}
+
+TEST_F(pool_test, who_connects_once_waits_for_no_server_that_comes_back) {
+    pool lends{connect(), settings(2, 1h)};
+    auto lent = lends.take();
+    broken_ = true;
+    attempts_ = 0;
+    bounds once = for_a_while(1h);
+    once.connects_once = true;
+    EXPECT_EQ(code_of_take(lends, once), errc::connection_failed);
+    EXPECT_EQ(attempts_, 1);
+    lends.give_back(std::move(lent));
+}
+
+TEST_F(pool_test, what_was_last_heard_of_the_server_is_known_until_somebody_has_an_answer) {
+    pool lends{connect(), settings(3, 1s)};
+    lends.give_back(lends.take());
+    EXPECT_EQ(lends.last_word(), server_word::answer);
+    lends.note_silence();
+    EXPECT_EQ(lends.last_word(), server_word::silence);
+    EXPECT_EQ(record_.closed, 1) << "what lay idle would not be answered either";
+    auto lent = lends.take();
+    EXPECT_EQ(lends.last_word(), server_word::answer);
+    broken_ = true;
+    EXPECT_THROW(lends.connect_apart(20s), error);
+    EXPECT_EQ(lends.last_word(), server_word::refusal);
+    lends.note_silence();
+    EXPECT_EQ(lends.last_word(), server_word::refusal) << "the stronger word";
+    lends.give_back(std::move(lent));
+    EXPECT_EQ(lends.last_word(), server_word::answer);
 }
 
 // A wrong address should not take ten seconds to say so.

@@ -1,0 +1,44 @@
+#pragma once
+// How long a call may go on: until when, and two requests to stop before. It goes down with the
+// call to whatever may wait: for a free connection, for the back-off, for an attempt to connect. A
+// statement that is under way is not given up for it, since its outcome would be unknown.
+#include <algorithm>
+#include <stop_token>
+
+#include "leasehold/clock.hpp"
+
+namespace leasehold {
+
+struct bounds {
+    local_clock::time_point deadline = local_clock::time_point::max();
+    std::stop_token cancel{};
+    std::stop_token over{};      // of the session that the call is made for
+    bool connects_once = false;  // and waits for no server that comes back
+
+    bool are_stopped() const noexcept { return cancel.stop_requested() || over.stop_requested(); }
+    bool have_passed() const noexcept { return local_clock::now() >= deadline; }
+};
+
+// One request to stop, made by either of two.
+class either_stop {
+public:
+    explicit either_stop(const bounds& of)
+        : by_cancel_(of.cancel, pass_on{&source_}), by_end_(of.over, pass_on{&source_}) {}
+    either_stop(const either_stop&) = delete;
+    either_stop& operator=(const either_stop&) = delete;
+    ~either_stop() = default;
+
+    std::stop_token token() const noexcept { return source_.get_token(); }
+
+private:
+    struct pass_on {
+        std::stop_source* to;
+        void operator()() const noexcept { to->request_stop(); }
+    };
+
+    std::stop_source source_;
+    std::stop_callback<pass_on> by_cancel_;
+    std::stop_callback<pass_on> by_end_;
+};
+
+}  // namespace leasehold

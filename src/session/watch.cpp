@@ -1,0 +1,95 @@
+// The watch thread of a session: compares the clock with every deadline, and tells whoever lost.
+#include <algorithm>
+#include <string>
+
+#include "session/session.hpp"
+
+namespace leasehold {
+
+// Compares the clock with every deadline, and tells whoever lost. Never called with mutex_ held:
+// callbacks may do anything.
+void session::implementation::tell_losses() {
+    std::vector<lost_grant> lost;
+    bool session_is_lost = false;
+    loss_reason why = loss_reason::none;
+    {
+        const std::lock_guard guard{mutex_};
+        const auto now = local_clock::now();
+        machine_->tick(now);
+        why = machine_->reason();
+        for (const auto& [address, each] : grants_) {
+            const auto of_it = each->loss_at(now, why);
+            if (of_it != loss_reason::none) lost.emplace_back(each, of_it);
+        }
+        for (const auto& [each, reason] : lost) grants_.erase(each.get());
+        session_is_lost =
+            !machine_->is_live() && why != loss_reason::session_ended && !lost_.stop_requested();
+        if (lost.empty() && !session_is_lost) return;
+        ++tellers_;
+    }
+    tell(lost, session_is_lost, why);
+    {
+        const std::lock_guard guard{mutex_};
+        --tellers_;
+    }
+    wake_all();
+}
+
+void session::implementation::tell(
+    const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why
+) {
+    if (session_is_lost) over_.request_stop();
+    if (session_is_lost && lost_.request_stop()) {
+        inner().tell({event_kind::lost, "", 0, std::string("session lost: ") + name_of(why)});
+    }
+    for (const auto& [each, reason] : lost) {
+        if (each->lose(reason)) {
+            const hold& what = each->what();
+            inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(reason)});
+        }
+    }
+}
+
+session::implementation::nap session::implementation::watch_step() {
+    nap next{local_clock::time_point::max(), 0};
+    {
+        const std::lock_guard guard{mutex_};
+        next.changes = changes_;  // before looking: what changes from here on is looked at again
+    }
+    tell_losses();
+    const std::lock_guard guard{mutex_};
+    if (machine_->is_live()) next.until = machine_->deadline();
+    for (const auto& [address, each] : grants_) {
+        if (each->term_end()) next.until = std::min(next.until, *each->term_end());
+    }
+    return next;
+}
+
+// Each step holds the session: a callback may give up the last reference to it, and then it goes
+// when the step is done.
+void session::implementation::keep_watch(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        nap next{};
+        {
+            const auto alive = weak_from_this().lock();
+            if (!alive || is_over()) return;
+            next = watch_step();
+        }
+        if (!stop.stop_requested()) sleep(next, stop);
+    }
+}
+
+bool session::implementation::is_over() const {
+    const std::lock_guard guard{mutex_};
+    return has_ended_ && grants_.empty() && under_way_ == 0;
+}
+
+void session::implementation::sleep(const nap& pause, std::stop_token stop) {
+    const auto length =
+        std::min<std::chrono::nanoseconds>(pause.until - local_clock::now(), nap_max);
+    if (length <= std::chrono::nanoseconds{0}) return;
+    std::unique_lock guard{mutex_};
+    changed_.wait_for(guard, stop, length, [&] { return changes_ != pause.changes; });
+}
+
+}  // namespace leasehold

@@ -1,0 +1,237 @@
+// A database that cannot be reached any more, with time-outs that are longer than any test: what
+// waits ends by its own deadline, when it is cancelled and when its session is lost, and what says
+// good-bye does not wait at all.
+#include <array>
+#include <future>
+
+#include "model_fixture.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+// A wait of one kind, for a key that nobody has: true where it got what it wanted.
+struct kind {
+    const char* name;
+    bool (*wait_for)(session&, const key&, std::chrono::nanoseconds, std::stop_token);
+    bool ends_with_its_session = true;
+};
+void PrintTo(const kind& which, std::ostream* to) {
+    *to << which.name;
+}
+
+using length = std::chrono::nanoseconds;
+
+const std::array kinds{
+    kind{
+        "mutex",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return static_cast<bool>(mutex{in, name}.acquire_for(most, stop));
+        }},
+    kind{
+        "shared_mutex",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return static_cast<bool>(shared_mutex{in, name}.acquire_for(most, stop));
+        }},
+    kind{
+        "shared_mutex_shared",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return static_cast<bool>(shared_mutex{in, name}.acquire_shared_for(most, stop));
+        }},
+    kind{
+        "shared_mutex_upgradeable",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return static_cast<bool>(shared_mutex{in, name}.acquire_upgradeable_for(most, stop));
+        }},
+    kind{
+        "semaphore",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return static_cast<bool>(semaphore{in, name, 2}.acquire_for(1, most, stop));
+        }},
+    kind{
+        "multi_lock",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return static_cast<bool>(multi_lock{in, {name, key{"other"}}}.acquire_for(most, stop));
+        }},
+    kind{
+        "barrier",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return barrier{in, name, 1}.arrive_and_wait_for(most, stop).has_value();
+        }},
+    kind{
+        "latch",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return latch{in, name, 1}.wait_for(most, stop).is_open;
+        },
+        false},
+    kind{
+        "campaign",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return leader_election{in, name}.campaign_for(most, stop).has_value();
+        }},
+    kind{
+        "leader_watch",
+        [](session& in, const key& name, length most, std::stop_token stop) {
+            return leader_watch{in.database(), name}.next_for(most, stop);
+        },
+        false},
+};
+
+// Far less than the time-outs, and far more than a machine that stands still for two seconds needs.
+constexpr auto soon = 15s;
+
+class outage_test : public model_test {
+protected:
+    // From here on no connection answers, and no new one opens.
+    void cut() {
+        plan_->fail_when([](std::string_view, int) { return fault::lost_before_sending; });
+    }
+    template <class Run>
+    static void expect_soon(const char* what, Run&& run) {
+        const auto start = local_clock::now();
+        run();
+        EXPECT_LT(local_clock::now() - start, soon) << what;
+    }
+};
+
+class wait_in_an_outage : public outage_test, public ::testing::WithParamInterface<kind> {};
+
+TEST_P(wait_in_an_outage, ends_by_its_deadline) {
+    session one{patient(), calm()};
+    cut();
+    expect_soon("the wait", [&] {
+        bool got = false;
+        const auto failure = thrown_by([&] { got = GetParam().wait_for(one, name_, 50ms, {}); });
+        EXPECT_FALSE(got);
+        EXPECT_TRUE(!failure || failure->is_transient()) << failure->what();
+    });
+}
+
+TEST_P(wait_in_an_outage, ends_when_it_is_cancelled) {
+    session one{patient(), calm()};
+    cut();
+    std::stop_source stop;
+    auto waiting = std::async(std::launch::async, [&] {
+        bool got = false;
+        static_cast<void>(thrown_by([&] {
+            got = GetParam().wait_for(one, name_, 1h, stop.get_token());
+        }));
+        return got;
+    });
+    EXPECT_TRUE(plan_->wait_for_strikes(2, 20s)) << "it does not try";
+    stop.request_stop();
+    EXPECT_EQ(waiting.wait_for(soon), std::future_status::ready);
+    plan_->heal();
+    EXPECT_FALSE(waiting.get());
+}
+
+TEST_P(wait_in_an_outage, ends_when_its_session_is_lost) {
+    if (!GetParam().ends_with_its_session) return;  // it needs none
+    session one{patient(), brief()};
+    cut();
+    std::optional<errc> code;
+    auto waiting = std::async(std::launch::async, [&] {
+        const auto failure =
+            thrown_by([&] { static_cast<void>(GetParam().wait_for(one, name_, 1h, {})); });
+        if (failure) code = failure->code();
+    });
+    ASSERT_TRUE(stopped(one.lost(), 20s));
+    EXPECT_EQ(waiting.wait_for(soon), std::future_status::ready);
+    plan_->heal();
+    waiting.get();
+    EXPECT_EQ(code, errc::session_lost);
+}
+
+INSTANTIATE_TEST_SUITE_P(of, wait_in_an_outage, ::testing::ValuesIn(kinds), [](const auto& each) {
+    return std::string(each.param.name);
+});
+
+TEST_F(outage_test, a_lost_lease_is_not_waited_for) {
+    session one{patient(), brief()};
+    auto held = mutex{one, name_}.try_acquire();
+    auto permit = semaphore{one, key{"s"}, 2}.try_acquire();
+    auto both = multi_lock{one, {key{"a"}, key{"b"}}}.try_acquire();
+    ASSERT_TRUE(held && permit && both);
+    cut();
+    ASSERT_TRUE(stopped(held->lost(), 20s));
+    expect_soon("a lease that is lost", [&] {
+        { const auto gone = *std::move(held); }
+        { const auto gone = *std::move(permit); }
+        { const auto gone = *std::move(both); }
+    });
+}
+
+TEST_F(outage_test, the_end_of_a_program_waits_for_nothing_that_cannot_be) {
+    auto one = std::make_unique<session>(patient(), calm());
+    auto held = mutex{*one, name_}.try_acquire();
+    auto permit = semaphore{*one, key{"s"}, 2}.try_acquire();
+    auto both = multi_lock{*one, {key{"a"}, key{"b"}}}.try_acquire();
+    auto office = leader_election{*one, key{"office"}}.try_campaign();
+    ASSERT_TRUE(held && permit && both && office);
+    cut();
+    expect_soon("the end", [&] {
+        office.reset();
+        { const auto gone = *std::move(both); }
+        { const auto gone = *std::move(permit); }
+        { const auto gone = *std::move(held); }
+        one.reset();
+    });
+    EXPECT_GE(events_->count(event_kind::release_failed), 1) << "nobody was told";
+}
+
+// What the destructors could not say is said by the session, once somebody answers again.
+TEST_F(outage_test, what_a_lease_left_to_its_session_is_released_when_the_database_is_back) {
+    session one{patient(), eager()};
+    auto held = mutex{one, name_}.try_acquire();
+    auto both = multi_lock{one, {key{"a"}, key{"b"}}}.try_acquire();
+    auto permit = semaphore{one, key{"s"}, 2}.try_acquire();
+    ASSERT_TRUE(held && permit && both);
+    cut();
+    expect_soon("the leases", [&] {
+        { const auto gone = *std::move(held); }
+        { const auto gone = *std::move(both); }
+        { const auto gone = *std::move(permit); }
+    });
+    EXPECT_GT(remaining(name_), 0us);
+    plan_->heal();
+    for (const char* const each : {"k", "a", "b", "s"}) {
+        EXPECT_TRUE(eventually([&] { return remaining(key{each}) == 0us; })) << each;
+    }
+    EXPECT_TRUE(one.is_live());
+}
+
+// Statements hang for a second longer than their time-out, those of the heartbeat too.
+TEST_F(outage_test, the_end_of_a_program_takes_one_statement_timeout_where_nothing_answers) {
+    database_settings settings;
+    settings.observer = events_;
+    settings.statement_timeout = 5s;
+    settings.acquire_timeout = 5s;
+    auto one = std::make_unique<session>(model_.open(settings, plan_->wrapper()), eager());
+    auto first = mutex{*one, key{"1"}}.try_acquire();
+    auto second = mutex{*one, key{"2"}}.try_acquire();
+    auto third = mutex{*one, key{"3"}}.try_acquire();
+    plan_->fail_when([](std::string_view, int) { return fault::hangs; });
+    EXPECT_TRUE(plan_->wait_for_strikes(1, 20s)) << "the heartbeat hangs";
+    expect_soon("the end", [&] {
+        { const auto gone = *std::move(first); }
+        { const auto gone = *std::move(second); }
+        { const auto gone = *std::move(third); }
+        one.reset();
+    });
+    plan_->let_go();
+}
+
+// On a server that is well a lease is released before its destructor returns, whatever there was
+// before.
+TEST_F(outage_test, after_an_outage_a_destructor_releases_before_it_returns) {
+    session one{patient(), eager()};
+    cut();
+    EXPECT_TRUE(plan_->wait_for_strikes(3, 20s));
+    plan_->heal();
+    auto held = mutex{one, name_}.acquire_for(20s);
+    ASSERT_TRUE(held);
+    { const auto gone = *std::move(held); }
+    EXPECT_EQ(remaining(name_), 0us);
+}
+
+}  // namespace
+}  // namespace leasehold::testing
