@@ -118,9 +118,7 @@ try_outcome try_once(session::implementation& within, const wish& what, const le
                 return {accept(within, request, answer.token, term_end, notices), std::nullopt};
             }
             if (answer.status == acquire_status::session_ended) {
-                throw error(
-                    errc::session_lost, "the database says the session has ended; open a new one"
-                );
+                within.found_ended();
             }
             if (answer.status == acquire_status::wrong_kind) {
                 become_mutex(within, what.key, answer.kind, lend);

@@ -28,9 +28,11 @@ public:
     // Arrives if it has not, and looks whether the phase is complete.
     std::optional<fencing_token> proceed() {
         session_.require_live();
-        return session_.inner().use([&](connection& on, store& stores) {
+        const auto phase = session_.inner().use([&](connection& on, store& stores) {
             return proceed_on(on, *stores.holders);
         });
+        if (is_session_over_) session_.found_ended();
+        return phase;
     }
 
     // Goes, unless the phase was completed first: the database decides which.
@@ -44,7 +46,8 @@ public:
 private:
     std::optional<fencing_token> proceed_on(connection& on, holder_store& holders) {
         if (!token_ && !arrive_on(on, holders)) {
-            holders.pass(on, wish_.name);  // for a phase whose last participant could not
+            // For a phase whose last participant could not.
+            if (!is_session_over_) holders.pass(on, wish_.name);
             return std::nullopt;
         }
         holders.pass(on, wish_.name);
@@ -80,12 +83,8 @@ private:
             return true;
         }
         may_be_there_ = false;
-        if (answer.status == holder_status::busy) return false;
-        if (answer.status == holder_status::session_ended) {
-            throw error(
-                errc::session_lost, "the database says the session has ended; open a new one"
-            );
-        }
+        is_session_over_ = answer.status == holder_status::session_ended;
+        if (is_session_over_ || answer.status == holder_status::busy) return false;
         refuse_other_use(wish_, answer);
     }
 
@@ -138,6 +137,7 @@ private:
     const owner_id owner_ = owner_id::random();
     std::optional<fencing_token> token_;
     bool may_be_there_ = false;
+    bool is_session_over_ = false;  // says the database
 };
 
 }  // namespace

@@ -122,9 +122,7 @@ acquisition seeker::answered(
         case holder_status::granted:
             return accept(owner, answer.token, notices_when_sent);
         case holder_status::session_ended:
-            throw error(
-                errc::session_lost, "the database says the session has ended; open a new one"
-            );
+            session_->found_ended();
         case holder_status::lost:
             throw error(
                 errc::lease_lost,

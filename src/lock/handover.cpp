@@ -163,9 +163,7 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
             may_have_moved = may_have_moved || answer == adopt_status::adopted;
             if (answer == adopt_status::gone) return std::nullopt;
             if (answer == adopt_status::session_ended) {
-                throw error(
-                    errc::session_lost, "the database says the session has ended; open a new one"
-                );
+                within.found_ended();
             }
             auto granted = std::make_shared<grant>(wanted.hold, std::nullopt);
             // Asks, with a heartbeat at once: requests to let go stay with a hold that moves.

@@ -92,9 +92,7 @@ private:
             case acquire_all_status::granted:
                 return accept(request, answer.tokens, sent, notices);
             case acquire_all_status::session_ended:
-                throw error(
-                    errc::session_lost, "the database says the session has ended; open a new one"
-                );
+                session_->found_ended();
             case acquire_all_status::wrong_kind:  // used by somebody for a moment, just now
             case acquire_all_status::busy:
                 break;

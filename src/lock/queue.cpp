@@ -78,9 +78,7 @@ std::optional<enqueue_result> guest::enqueue() {
         ask([&](connection& on, store& stores) { return stores.waiters->enqueue(on, request_); });
     switch (answer.status) {
         case enqueue_status::session_ended:
-            throw error(
-                errc::session_lost, "the database says the session has ended; open a new one"
-            );
+            within_.found_ended();
         case enqueue_status::wrong_kind:
             become_mutex(within_, request_.key, answer.kind);
             return std::nullopt;

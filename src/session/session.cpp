@@ -126,6 +126,16 @@ void session::implementation::refuse_lost() const {
     );
 }
 
+void session::implementation::found_ended() {
+    {
+        const std::lock_guard guard{mutex_};
+        machine_->ended_by_server(local_clock::now());
+    }
+    wake_all();
+    tell_losses();
+    refuse_lost();
+}
+
 std::int64_t session::implementation::notices() const {
     const std::lock_guard guard{mutex_};
     return notices_;

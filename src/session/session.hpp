@@ -50,6 +50,10 @@ public:
     void require_live() const;
     // For who has seen that it was not live, and gave up what he had because of that.
     [[noreturn]] void refuse_lost() const;
+    // The database has answered that the session has ended: it is lost from here on, and everybody
+    // told, whenever the next heartbeat may be. Throws session_lost. Like every telling, never with
+    // a connection in one's hand that a callback might want.
+    [[noreturn]] void found_ended();
 
     // The notices known when an acquire is about to be sent; give it to watch().
     std::int64_t notices() const;

@@ -1,7 +1,9 @@
 // leasehold::session: one heartbeat for everything, told before lost, no resurrection.
+#include <functional>
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/handover.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -58,6 +60,56 @@ TEST_F(session_suite, an_expired_session_is_not_revived_by_its_heartbeat) {
     const auto failure = thrown_by([&] { (void)next.try_acquire(); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code(), errc::session_lost);
+}
+
+// No heartbeat is due for twenty minutes: who asks is_live() after the refusal must not hear that
+// all is well, and ask for the key again, and again.
+TEST_F(session_suite, a_refusal_because_the_session_has_ended_is_known_to_the_session_at_once) {
+    session other{second_, calm("other")};
+    auto theirs = mutex{other, fresh("parcel")}.try_acquire();
+    ASSERT_TRUE(theirs);
+    const detached_lease parcel = detach(*std::move(theirs));
+    const std::vector<std::pair<const char*, std::function<void(session&)>>> calls{
+        {"mutex", [&](session& of) { (void)mutex(of, fresh("k")).try_acquire(); }},
+        {"waiting", [&](session& of) { (void)mutex(of, fresh("k")).acquire(); }},
+        {"fixed term",
+         [&](session& of) {
+             mutex_settings settings;
+             settings.hold_at_most = 1h;
+             (void)mutex(of, fresh("k"), settings).try_acquire();
+         }},
+        {"in a transaction",
+         [&](session& of) {
+             transaction tx = first_.begin();
+             (void)mutex(of, fresh("k")).try_acquire_in(tx);
+         }},
+        {"keys",
+         [&](session& of) {
+             (void)multi_lock(of, {fresh("a"), fresh("b")}).acquire();
+         }},
+        {"reader", [&](session& of) { (void)shared_mutex(of, fresh("k")).acquire_shared(); }},
+        {"writer", [&](session& of) { (void)shared_mutex(of, fresh("k")).try_acquire(); }},
+        {"semaphore", [&](session& of) { (void)semaphore(of, fresh("k"), 3).acquire(2); }},
+        {"latch", [&](session& of) { (void)latch(of, fresh("k"), 2).try_join(); }},
+        {"barrier", [&](session& of) { (void)barrier(of, fresh("k"), 2).arrive_and_wait(); }},
+        {"adopt", [&](session& of) { (void)adopt(of, parcel); }},
+    };
+    for (const auto& [name, call] : calls) {
+        SCOPED_TRACE(name);
+        session one{first_, calm("one")};
+        auto held = mutex{one, fresh("held")}.try_acquire();
+        ASSERT_TRUE(held);
+        expire(one);
+        ASSERT_TRUE(one.is_live()) << "nothing has said so yet";
+        const auto failure = thrown_by([&] { call(one); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::session_lost) << failure->what();
+        EXPECT_FALSE(one.is_live());
+        EXPECT_EQ(one.why_lost(), loss_reason::ended_by_server);
+        EXPECT_TRUE(one.lost().stop_requested());
+        EXPECT_TRUE(held->lost().stop_requested());
+        EXPECT_FALSE(held->held_locally());
+    }
 }
 
 // Promise 5, measured at the database: when the holder is told, nobody else can have the key yet.

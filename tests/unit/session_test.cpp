@@ -183,6 +183,23 @@ TEST_F(session_test, a_session_whose_row_is_gone_is_ended) {
     EXPECT_EQ(mine.why_lost(), loss_reason::ended_by_server);
 }
 
+// The session dies between the refused try and the place in the queue.
+TEST_F(session_test, who_may_not_queue_because_the_session_has_ended_has_told_the_session) {
+    session mine{faulty(), calm()}, other{sound(), calm("other")};
+    auto held = mutex{mine, "held"}.try_acquire();
+    auto theirs = mutex{other, name_}.try_acquire();
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement == "enqueue") model_.age_session(mine.id(), 2h);
+        return std::nullopt;
+    });
+    const auto failure = thrown_by([&] { (void)mutex(mine, name_).acquire(); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::session_lost);
+    EXPECT_FALSE(mine.is_live());
+    EXPECT_EQ(mine.why_lost(), loss_reason::ended_by_server);
+    EXPECT_TRUE(held->lost().stop_requested());
+}
+
 TEST_F(session_test, a_lease_freed_by_force_is_noticed_and_the_others_are_kept) {
     session mine{faulty(), eager()};
     auto forced = mutex{mine, name_}.try_acquire();
