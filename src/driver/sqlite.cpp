@@ -90,19 +90,20 @@ public:
     const server_info& server() const noexcept override { return server_; }
 
     connection_state state() noexcept override {
+        if (is_lost_) return connection_state::lost;
         const bool is_autocommit = sqlite3_get_autocommit(handle_) != 0;
         return is_autocommit ? connection_state::idle : connection_state::in_transaction;
     }
 
     result execute(std::string_view sql, const parameters& values) override {
-        start_clock();
+        start();
         sqlite3_stmt* const statement = prepare_kept(sql);
         bind(statement, values);
         return run(statement);
     }
 
     result execute_script(std::string_view sql, const parameters& values) override {
-        start_clock();
+        start();
         result last;
         std::size_t bound = 0;
         while (!sql.empty()) {
@@ -225,7 +226,17 @@ private:
         return local_clock::now() >= static_cast<sqlite_connection*>(self)->deadline_ ? 1 : 0;
     }
 
-    void start_clock() { deadline_ = local_clock::now() + limit_; }
+    // All others open the copy that was put in its place: what is kept alive here is seen by nobody.
+    void start() {
+        deadline_ = local_clock::now() + limit_;
+        int has_moved = 0;
+        if (is_owned_ && sqlite3_get_autocommit(handle_) != 0) {
+            sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+        }
+        if (has_moved == 0) return;
+        is_lost_ = true;
+        throw error(errc::connection_lost, "SQLite database " + path_ + " was replaced or removed");
+    }
 
     void require_owned(const char* what) const {
         if (is_owned_) return;
@@ -367,6 +378,7 @@ private:
 
     sqlite3* const handle_;
     const bool is_owned_;
+    bool is_lost_ = false;
     const std::string path_;
     server_info server_;
     milliseconds limit_ = default_statement_timeout;

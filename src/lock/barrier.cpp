@@ -95,6 +95,7 @@ private:
         const hold place{wish_.name, owner_, *token_, wish_.kind};
         if (holders.release(on, place) == release_outcome::released) {
             may_be_there_ = false;
+            session_.gave_up(wish_.name, owner_, wish_.kind);
             return std::nullopt;
         }
         const auto state = holders.look(on, wish_.name, owner_);
@@ -111,6 +112,7 @@ private:
             try {
                 holders.release_owner(on, wish_.name, owner_);
                 may_be_there_ = false;
+                session_.gave_up(wish_.name, owner_, wish_.kind);
                 return phase;
             } catch (const error& failure) {
                 if (!failure.is_transient() || failure.connection_is_lost()) break;

@@ -230,7 +230,11 @@ void seeker::withdraw() noexcept {
             session_->inner().use([&](connection& on, store& stores) {
                 stores.holders->withdraw(on, wish_.name, owner);
             });
-            if (may_come_late_) settle_later();
+            if (may_come_late_) {
+                settle_later();
+            } else if (!wish_.instead_of) {
+                session_->gave_up(wish_.name, owner, wish_.kind);
+            }
             return;
         } catch (const error& failure) {
             if (failure.is_transient() && attempt < attempts_max) continue;

@@ -55,6 +55,7 @@ public:
             refuse_lost();
         }
         inner->supersede();
+        session_->gave_up(key(), inner->what().owner, lock_kind::latch);
     }
 
     latch_tally tally() {

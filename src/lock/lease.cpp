@@ -57,6 +57,7 @@ bool lease::implementation::held_locally() const noexcept {
 
 void lease::implementation::lose(loss_reason why) {
     session_->forget(*grant_);
+    session_->gave_up(what().key, what().owner, what().kind);
     if (grant_->lose(why)) {
         session_->inner().tell(
             {event_kind::lost, what().key.name(), what().token.number, name_of(why)}
@@ -136,6 +137,7 @@ release_outcome lease::implementation::release_last() {
             const auto outcome = database.use([&](connection& on, store& stores) {
                 return release_on(on, stores, was_in_doubt);
             });
+            session_->gave_up(what().key, what().owner, what().kind);
             database.tell({kind_of(outcome), what().key.name(), what().token.number, ""});
             return outcome;
         } catch (const error& failure) {

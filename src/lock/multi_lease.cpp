@@ -83,10 +83,12 @@ release_outcome multi_lease::implementation::release() {
     bool is_unknown = false;
     for (int attempt = 1;; ++attempt) {
         try {
-            return told(session_->inner().use([&](connection& on, store& stores) {
+            const auto outcome = session_->inner().use([&](connection& on, store& stores) {
                 // An attempt that failed may have released some, whatever it failed of.
                 return release_on(on, stores, attempt > 1);
-            }));
+            });
+            for (const key& each : keys_) session_->gave_up(each, owner());
+            return told(outcome);
         } catch (const error& failure) {
             is_unknown = is_unknown || failure.outcome_is_unknown();
             if (failure.is_transient() && attempt < release_attempts_max) continue;
@@ -119,9 +121,10 @@ std::vector<hold> multi_lease::implementation::holds() const {
 }
 
 void multi_lease::implementation::lose(grant& which, loss_reason why) {
-    session_->forget(which);
-    if (!which.lose(why)) return;
     const hold& what = which.what();
+    session_->forget(which);
+    session_->gave_up(what.key, what.owner);
+    if (!which.lose(why)) return;
     session_->inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(why)});
 }
 

@@ -81,6 +81,7 @@ std::optional<lease> pending_lease::implementation::confirm() {
         }
     }
     is_settled_ = true;
+    session_->gave_up(held.key, held.owner);
     const auto tell = [&](event_kind kind, const char* why) {
         session_->inner().tell({kind, held.key.name(), held.token.number, why});
     };

@@ -37,6 +37,13 @@ public:
           request_(request_for(within, what)),
           notices_(within.notices()),
           place_(within.inner().room(), request_, how.looks) {}
+    // Whichever way it went, the place in the queue is not there any more.
+    ~guest() {
+        if (ticket_ == 0) return;
+        within_.gave_up(request_.key, request_.owner, lock_kind::mutex, ticket_);
+    }
+    guest(const guest&) = delete;
+    guest& operator=(const guest&) = delete;
 
     stay wait();
 

@@ -1,6 +1,7 @@
 // The heartbeat thread of a session: renews, asks what is still held when told of news, settles
 // what is in doubt, and cleans up after the dead.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/jitter.hpp"
@@ -57,11 +58,11 @@ session::implementation::nap session::implementation::heartbeat_step() {
         may_say_goodbye = !is_live && !has_ended_ && tellers_ == 0;
     }
     if (is_live && local_clock::now() >= next.until) {
-        beat();
+        if (beat()) look_for_what_came_back();
         settle_doubts();
         clean_up_after_the_dead();
     } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
-        end_in_database(false);  // what it held is free now, not only when the row expires
+        end_in_database(std::nullopt);  // what it held is free now, not only when the row expires
     }
     // A fixed term that nobody knows of would outlive the session.
     if (has_said_goodbye_ && local_clock::now() >= next_settlement_) {
@@ -76,38 +77,52 @@ connection& session::implementation::own_connection(milliseconds patience) {
         own_connection_.reset();
         inner().connections().note_broken();
     }
-    if (!own_connection_) own_connection_ = inner().connections().connect_apart(patience);
+    if (!own_connection_) {
+        own_connection_ = inner().connections().connect_apart(patience);
+        if (std::exchange(has_had_one_, true)) {
+            // What happened to the server meanwhile, or which one this is, nobody says.
+            must_look_from_start_ = true;
+            const std::lock_guard guard{mutex_};
+            must_ask_ = true;
+        }
+    }
     const auto limit = std::min(patience, inner().settings().statement_timeout);
     own_connection_->set_statement_timeout(std::max(limit, milliseconds{50}));
     return *own_connection_;
 }
 
-void session::implementation::beat() {
+bool session::implementation::beat() {
     auto sent = local_clock::now();
+    bool is_renewed = false;
     news told;
     try {
         connection& on = own_connection(time_for_a_heartbeat(settings_, deadline()));
         store& stores = inner().store_for(on);
-        auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices_answered());
+        auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, news_answered());
         if (answer.status == heartbeat_status::noticed) {
             {
                 // Before asking: a grant that is watched while the question is under way sets it
                 // again.
                 const std::lock_guard guard{mutex_};
-                notices_ = answer.notices;
+                const bool is_other = known_.incarnation != answer.news.incarnation;
+                if (is_other || known_.notices != answer.news.notices) ++times_news_;
+                if (is_other) must_look_from_start_ = true;
+                known_ = answer.news;
                 must_ask_ = false;
             }
             told = what_is_new(stores, on);
             sent = local_clock::now();
-            answer = stores.sessions->heartbeat(on, id_, settings_.ttl, notices());
+            answer = stores.sessions->heartbeat(on, id_, settings_.ttl, known_);
         }
         local_clock::time_point answered;
         {
             const std::lock_guard guard{mutex_};
             // Read with the lock: a deadline that somebody saw pass cannot move on any more.
             answered = local_clock::now();
-            if (answer.status == heartbeat_status::renewed) {
+            is_renewed = answer.status == heartbeat_status::renewed;
+            if (is_renewed) {
                 machine_->renewed(sent, answered);
+                renewed_at_ = sent;
             } else if (answer.status == heartbeat_status::ended) {
                 machine_->ended_by_server(answered);
             }  // or there is news again, and the next one is due at once
@@ -131,17 +146,22 @@ void session::implementation::beat() {
     wake_all();  // the watch thread may have a later, or an earlier, deadline now
     // After the renewal, since whoever is told may take his time. Watched until now: a renewal that
     // hangs must not keep anybody from being told at the deadline, or by end().
-    for (const auto& [each, why] : told.gone) forget(*each);
+    for (const auto& [each, why] : told.gone) {
+        const hold& what = each->what();
+        forget(*each);
+        gave_up(what.key, what.owner, what.kind);
+    }
     tell(told.gone, false, loss_reason::none);
     tell_requests(told.asked);
     tell_losses();
+    return is_renewed;
 }
 
-// The notices that have been looked into; where there is something to ask, any answer is news.
-std::int64_t session::implementation::notices_answered() const {
+// What has been looked into; where there is something to ask, any answer is news.
+session_news session::implementation::news_answered() const {
     constexpr std::int64_t none = -1;
     const std::lock_guard guard{mutex_};
-    return must_ask_ ? none : notices_;
+    return must_ask_ ? session_news{none} : known_;
 }
 
 // What was freed by force, and what its holder was asked for.
@@ -214,7 +234,12 @@ void session::implementation::settle_doubts() {
     const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(asked);
     // Gone only when released at a time when nothing could be on its way any more.
     const auto is_over = [&](const doubt& each) { return now > each.until; };
-    auto next = doubts_.erase(std::remove_if(doubts_.begin(), middle, is_over), middle);
+    const auto over = std::stable_partition(doubts_.begin(), middle, std::not_fn(is_over));
+    for (auto each = over; each != middle; ++each) {
+        remember({each->name, each->owner, each->kind, 0, now});
+        if (each->then) remember({each->name, *each->then, each->kind, 0, now});
+    }
+    auto next = doubts_.erase(over, middle);
     // The next round begins behind the one that ended this one: on a bad network, or where one
     // waits for a transaction that stays open, the last ones would never be reached.
     if (has_failed && next != doubts_.end()) ++next;

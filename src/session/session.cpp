@@ -49,6 +49,7 @@ session::implementation::implementation(leasehold::database within, session_sett
       node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
       ) {
     start();
+    next_look_ = local_clock::now() + jittered(settings_.ttl);
     if (settings_.reap_every > milliseconds{0}) {
         next_reap_ = local_clock::now() + jittered(settings_.reap_every);
     }
@@ -138,7 +139,7 @@ void session::implementation::found_ended() {
 
 std::int64_t session::implementation::notices() const {
     const std::lock_guard guard{mutex_};
-    return notices_;
+    return times_news_;
 }
 
 void session::implementation::watch(
@@ -147,7 +148,7 @@ void session::implementation::watch(
     {
         const std::lock_guard guard{mutex_};
         grants_.emplace(what.get(), what);
-        if (notices_ != notices_when_sent) {
+        if (times_news_ != notices_when_sent) {
             must_ask_ = true;
             machine_->hurry(local_clock::now());
         }
@@ -165,13 +166,10 @@ bool session::implementation::watch_alone(
     {
         const std::lock_guard guard{mutex_};
         const owner_id& owner = what->what().owner;
-        const bool is_watched = std::any_of(grants_.begin(), grants_.end(), [&](const auto& each) {
-            return each.second->what().owner == owner;
-        });
         const bool is_to_go = std::any_of(doubts_.begin(), doubts_.end(), [&](const doubt& each) {
             return each.owner == owner || each.then == owner;
         });
-        if (is_watched || is_to_go) return false;
+        if (is_watched(owner) || is_to_go) return false;
         grants_.emplace(what.get(), what);  // before anybody else looks; watch() finds it there
     }
     watch(what, notices_when_sent);
@@ -222,6 +220,12 @@ std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
         if (each->is_live()) all.push_back(each);
     }
     return all;
+}
+
+bool session::implementation::is_watched(const owner_id& owner) const {
+    return std::any_of(grants_.begin(), grants_.end(), [&](const auto& each) {
+        return each.second->what().owner == owner;
+    });
 }
 
 void session::implementation::wake_all() {
@@ -327,10 +331,12 @@ void session::implementation::sleep(const nap& pause, std::stop_token stop) {
 
 // --------------------------------------------------------------------------------------- ending
 
-void session::implementation::end_in_database(bool remove) noexcept {
+void session::implementation::end_in_database(
+    const std::optional<std::vector<waiting>>& remove_unless
+) noexcept {
     try {
         inner().use_unchecked([&](connection& on, store& stores) {
-            stores.sessions->end(on, id_, remove);
+            stores.sessions->end(on, id_, remove_unless);
         });
     } catch (const std::exception& failure) {
         inner().tell({event_kind::release_failed, "", 0, failure.what()});
@@ -346,6 +352,7 @@ bool session::implementation::release_all(const std::vector<lost_grant>& held) n
             inner().use_unchecked([&](connection& on, store& stores) {
                 release_owner(inner(), on, stores, what.key, what.owner, what.kind);
             });
+            gave_up(what.key, what.owner, what.kind);
         } catch (const std::exception& failure) {
             all_free = false;
             inner().tell({event_kind::release_failed, what.key.name(), 0, failure.what()});
@@ -406,7 +413,7 @@ void session::implementation::end() noexcept {
     if (!heartbeat_thread_.joinable()) own_connection_.reset();
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held);
-    if (may_expire) end_in_database(may_remove && all_free);
+    if (may_expire) end_in_database(may_remove && all_free ? last_had() : std::nullopt);
     release_doubts_apart();
     if (is_over) stop_and_join(watch_thread_);
 }

@@ -7,6 +7,8 @@
 //
 // Threads: safe.
 #include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -55,7 +57,7 @@ public:
     // a connection in one's hand that a callback might want.
     [[noreturn]] void found_ended();
 
-    // The notices known when an acquire is about to be sent; give it to watch().
+    // How much news was known when an acquire is about to be sent; give it to watch().
     std::int64_t notices() const;
     // From here on the grant is told when it is lost. Loses it at once where the session is lost.
     void watch(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
@@ -89,6 +91,17 @@ public:
     // transaction, and once is enough.
     void settle_pending(const key& name, const owner_id& granted, const owner_id& moved);
 
+    // This owner has the key no more, nor, where there was a ticket, the place in its queue: the
+    // database has said so. It may forget that: by a crash behind a commit that was not flushed, or
+    // by a fail-over. Then the row is back, lives with this session for as long as that lives, and
+    // nobody knows of it. So it is looked for, and given up again.
+    void gave_up(
+        const key& name,
+        const owner_id& owner,
+        lock_kind kind = lock_kind::mutex,
+        std::int64_t ticket = 0
+    );
+
     // A hold that nobody here knows of any more lives with this session: end() leaves the session's
     // row, expired, because a missing one would count as alive.
     void keep_row();
@@ -100,6 +113,14 @@ private:
         local_clock::time_point until;
         lock_kind kind;
         std::optional<owner_id> then{};  // released when the first has been, not before
+    };
+    // Not there any more, as far as the database was asked.
+    struct given_up {
+        key name;
+        owner_id owner;
+        lock_kind kind;
+        std::int64_t ticket;  // of a place in the queue; 0: of a hold
+        local_clock::time_point when;
     };
     using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
     struct news {
@@ -123,20 +144,26 @@ private:
     nap heartbeat_step();
     nap watch_step();
     bool is_over() const;  // and the watch has nothing to do any more
-    void beat();
-    std::int64_t notices_answered() const;
+    bool beat();           // true where it was renewed
+    session_news news_answered() const;
     news what_is_new(store& stores, connection& on);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked);
     void settle_doubts();
     void settle(connection& on, store& stores, const doubt& what);
     void clean_up_after_the_dead();
-    void end_in_database(bool remove) noexcept;
+    void remember(given_up what);  // with mutex_ held
+    void look_for_what_came_back();
+    std::vector<given_up> next_given_up() const;
+    void give_up_again(connection& on, store& stores, const std::vector<given_up>& what);
+    std::optional<std::vector<waiting>> last_had() const;
+    void end_in_database(const std::optional<std::vector<waiting>>& remove_unless) noexcept;
     bool release_all(const std::vector<lost_grant>& held) noexcept;
     void release_doubts_apart() noexcept;
     void tell_losses();
     void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why);
     connection& own_connection(std::chrono::milliseconds patience);
     void sleep(const nap& pause, std::stop_token stop);
+    bool is_watched(const owner_id& owner) const;  // with mutex_ held
     void wake_all();
     void count_under_way(int change);
     std::vector<std::shared_ptr<grant>> watched() const;
@@ -152,17 +179,26 @@ private:
     std::condition_variable_any changed_;
     std::uint64_t changes_ = 0;  // of anything a sleeping thread might wait for
     std::optional<lease_machine> machine_;
-    std::int64_t notices_ = 0;
-    bool must_ask_ = false;  // grants may have been lost by force since they were watched
+    session_news known_;           // looked into
+    std::int64_t times_news_ = 0;  // how often it was something else
+    // Grants may have been lost since they were watched; at first nothing is known to compare with.
+    bool must_ask_ = true;
     bool has_ended_ = false;
     int tellers_ = 0;    // threads that are telling holders of losses just now
     int under_way_ = 0;  // see the class
     std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
     std::vector<doubt> doubts_;
     bool was_ever_in_doubt_ = false;
+    std::deque<given_up> given_up_;         // of the last two ttl, oldest first
+    std::size_t looked_for_ = 0;            // so many of them, since they could have come back
+    local_clock::time_point renewed_at_{};  // when the last heartbeat that did so was sent
 
     // Of the heartbeat thread alone.
     std::unique_ptr<connection> own_connection_;
+    bool has_had_one_ = false;           // and another one is in its place, or none
+    bool must_look_from_start_ = false;  // the database may have forgotten something
+    bool is_looking_ = false;
+    local_clock::time_point next_look_{};
     local_clock::time_point next_reap_{};
     bool has_said_goodbye_ = false;
     local_clock::time_point next_settlement_{};  // once it is lost

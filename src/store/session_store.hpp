@@ -2,12 +2,14 @@
 // What any database must be able to do with sessions. The general MUSTs: lock_store.hpp.
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/inspect.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 
@@ -17,15 +19,23 @@ struct session_start {
     std::chrono::microseconds ttl{0};
 };
 
+// What tells a session that it has to look at what it holds.
+struct session_news {
+    std::int64_t notices = 0;  // of its row: grows when somebody else changed what it holds
+    // Of the server: another one after each start of it, and on each other server. What was
+    // answered under another may not be in the data there is now. Where asked, empty: any.
+    std::string incarnation{};
+};
+
 enum class heartbeat_status {
     renewed = 1,  // expires one ttl from now, by the database's clock
     ended = 2,    // expired or gone: MUST NOT be revived
-    noticed = 3,  // not renewed: `notices` differs from what the session knew; look, then repeat
+    noticed = 3,  // not renewed: there is news that the session did not know; look, then repeat
 };
 
 struct heartbeat_result {
     heartbeat_status status = heartbeat_status::ended;
-    std::int64_t notices = 0;  // where noticed
+    session_news news{};  // where noticed
 };
 
 class session_store {
@@ -44,12 +54,22 @@ public:
     // a clock read after any wait, and commit durably. The second statement that tells `ended` from
     // `noticed` is sent only when nothing was changed.
     virtual heartbeat_result heartbeat(
-        connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
+        connection& on,
+        const session_id& id,
+        std::chrono::microseconds ttl,
+        const session_news& known
     ) = 0;
 
-    // The session ends now: it is expired from here on. `remove`: delete the row as well, which is
-    // only safe when nothing this session ever sent can still be under way. Harmless to repeat.
-    virtual void end(connection& on, const session_id& id, bool remove) = 0;
+    // The session ends now: it is expired from here on. Where `remove_unless` is given the row of
+    // one that is live is deleted as well, unless any of these is there still and names the
+    // session: the lock row of the key, the holder's row of key and owner, the waiter's of key and
+    // ticket. The same statement or packet decides and deletes. At most 256. Only safe when nothing
+    // this session ever sent can still be under way. Harmless to repeat.
+    virtual void end(
+        connection& on,
+        const session_id& id,
+        const std::optional<std::vector<waiting>>& remove_unless
+    ) = 0;
 
     virtual std::vector<session_info> list(connection& on) = 0;
 };

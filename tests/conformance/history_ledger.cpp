@@ -101,8 +101,9 @@ std::string history_ledger::note(const history_event& event) {
             sessions_[by.session].left = std::chrono::hours{by.hours};
             return "";
         case kind::ended:
+            // The row of one that is dead is for the reaper.
+            if (by.removes_row && is_live(by.session)) sessions_[by.session].was_removed = true;
             sessions_[by.session].left = std::min(sessions_[by.session].left, seconds{0});
-            if (by.removes_row) sessions_[by.session].was_removed = true;
             return "";
     }
     return "an event of no kind";

@@ -308,18 +308,20 @@ struct history_operations {
     CARRY_OUT(heartbeat) {
         std::int64_t& known = side.notices_[what.session];
         const auto answer = stores.sessions->heartbeat(
-            on, side.names_.session(what.session), hours{what.hours}, known
+            on, side.names_.session(what.session), hours{what.hours}, {known}
         );
         if (answer.status == heartbeat_status::ended) return "ended";
         if (answer.status == heartbeat_status::noticed) {
-            known = answer.notices;
+            known = answer.news.notices;
             return "noticed " + std::to_string(known);
         }
         side.tell(event::renewed, what);
         return "renewed";
     }
     CARRY_OUT(end) {
-        stores.sessions->end(on, side.names_.session(what.session), what.removes_row);
+        std::optional<std::vector<waiting>> removes_row;
+        if (what.removes_row) removes_row.emplace();
+        stores.sessions->end(on, side.names_.session(what.session), removes_row);
         side.tell(event::ended, what);
         return "done";
     }

@@ -94,16 +94,18 @@ public:
         return below_->start(on, session);
     }
     heartbeat_result heartbeat(
-        connection& on, const session_id& id, microseconds ttl, std::int64_t notices
+        connection& on, const session_id& id, microseconds ttl, const session_news& known
     ) override {
-        const heartbeat_result answer = below_->heartbeat(on, id, ttl, notices);
+        const heartbeat_result answer = below_->heartbeat(on, id, ttl, known);
         if (answer.status != heartbeat_status::ended) return answer;
-        below_->end(on, id, true);
-        below_->start(on, {id, "revived", ttl});
-        return {heartbeat_status::renewed, notices};
+        return {heartbeat_status::renewed};
     }
-    void end(connection& on, const session_id& id, bool remove) override {
-        below_->end(on, id, remove);
+    void end(
+        connection& on,
+        const session_id& id,
+        const std::optional<std::vector<waiting>>& remove_unless
+    ) override {
+        below_->end(on, id, remove_unless);
     }
     std::vector<session_info> list(connection& on) override { return below_->list(on); }
 

@@ -245,7 +245,7 @@ TEST_F(migrate_suite, down_waits_for_nobody_alive_and_is_not_kept_by_the_dead) {
     db_.inner()->use_unchecked([](connection& on, store& stores) {
         const auto id = session_id::random();
         stores.sessions->start(on, {id, "dead", 1h});
-        stores.sessions->end(on, id, false);
+        stores.sessions->end(on, id, std::nullopt);
     });
     EXPECT_EQ(list_sessions(db_).size(), 1u);
     EXPECT_EQ(migrate_down(db_, 0).size(), known().size());

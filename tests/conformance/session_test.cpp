@@ -194,6 +194,113 @@ TEST_F(session_suite, the_expiry_in_the_row_is_one_ttl_from_the_servers_own_now)
     EXPECT_GE(mine->heartbeat_ago, 0us);
 }
 
+// What is not known is not compared; what is known, and is not so any more, is news.
+TEST_F(session_suite, a_heartbeat_renews_on_the_server_it_knows_and_tells_of_another) {
+    session one{first_, calm("one")};
+    const auto beat = [&](const database& by, const session_news& known) {
+        return by.inner()->use([&](connection& on, store& stores) {
+            return stores.sessions->heartbeat(on, one.id(), 1h, known);
+        });
+    };
+    EXPECT_EQ(beat(first_, {0}).status, heartbeat_status::renewed);
+    const auto noticed = beat(first_, {0, "another one"});
+    ASSERT_EQ(noticed.status, heartbeat_status::noticed);
+    EXPECT_EQ(noticed.news.notices, 0);
+    EXPECT_FALSE(noticed.news.incarnation.empty());
+    EXPECT_EQ(beat(first_, noticed.news).status, heartbeat_status::renewed);
+    EXPECT_EQ(beat(second_, noticed.news).status, heartbeat_status::renewed);
+    EXPECT_EQ(beat(first_, {1, noticed.news.incarnation}).status, heartbeat_status::noticed);
+}
+
+// As after a release, an abandoned permit or a place in a queue that the database has forgotten.
+TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_refers_to) {
+    session other{second_, calm("other")};
+    const auto with = [&](const auto& use) {
+        return first_.inner()->use([&](connection& on, store& stores) { return use(on, stores); });
+    };
+    enum what { lock, holder, waiter, nothing };
+    for (const what refers : {lock, holder, waiter, nothing}) {
+        SCOPED_TRACE(refers);
+        session one{first_, calm("one")};
+        const acquire_request wanted{
+            key{fresh("k")}, owner_id::random(), one.id(), "forgotten", std::nullopt};
+        auto theirs = mutex{other, fresh("theirs")}.try_acquire();
+        waiting last{wanted.key, wanted.owner, 0};
+        if (refers == lock) {
+            with([&](auto& on, auto& stores) { return stores.locks->try_acquire(on, wanted); });
+        } else if (refers == holder) {
+            const holder_request permit{
+                wanted.key,
+                wanted.owner,
+                one.id(),
+                "forgotten",
+                lock_kind::semaphore,
+                hold_mode::shared,
+                1,
+                1,
+                0,
+                std::nullopt};
+            with([&](auto& on, auto& stores) { return stores.holders->try_acquire(on, permit); });
+        } else if (refers == waiter) {
+            acquire_request queued = wanted;
+            queued.key = theirs->key();
+            last.key = queued.key;
+            last.ticket = with([&](auto& on, auto& stores) {
+                              return stores.waiters->enqueue(on, queued);
+                          }).ticket;
+            ASSERT_NE(last.ticket, 0);
+        }
+        const std::vector<waiting> all{{key{fresh("free")}, owner_id::random(), 0}, last};
+        with([&](auto& on, auto& stores) {
+            stores.sessions->end(on, one.id(), all);
+            return 0;
+        });
+        bool is_listed = false;
+        for (const auto& each : list_sessions(second_)) {
+            if (each.id != one.id()) continue;
+            is_listed = true;
+            EXPECT_FALSE(each.is_live);
+        }
+        EXPECT_EQ(is_listed, refers != nothing);
+        EXPECT_TRUE(mutex(other, wanted.key).try_acquire() || refers == holder);
+    }
+}
+
+// As after a crash that lost the release, or a fail-over: its row is there again.
+class forgotten_release : public suite {
+protected:
+    void give_back(const session& to, const key& name, const owner_id& owner) {
+        const acquire_request again{name, owner, to.id(), "forgotten", std::nullopt};
+        const auto got = first_.inner()->use([&](connection& on, store& stores) {
+            return stores.locks->try_acquire(on, again);
+        });
+        ASSERT_EQ(got.status, acquire_status::granted);
+    }
+};
+
+TEST_F(forgotten_release, is_repeated_by_the_sessions_own_heartbeat_now_and_then) {
+    session one{first_, brisk("one")}, other{second_, calm("other")};
+    const key name = fresh("k");
+    auto held = mutex{one, name}.try_acquire();
+    const auto owner = held->owner();
+    EXPECT_EQ(held->release(), release_outcome::released);
+    give_back(one, name, owner);
+    EXPECT_FALSE(mutex(other, name).try_acquire());
+    EXPECT_TRUE(eventually([&] { return mutex(other, name).try_acquire() || !one.is_live(); }));
+    EXPECT_TRUE(one.is_live());
+}
+
+TEST_F(forgotten_release, closes_no_key_for_ever_when_its_session_ends) {
+    session one{first_, calm("one")}, other{second_, calm("other")};
+    const key name = fresh("k"), kept = fresh("kept");
+    auto held = mutex{one, name}.try_acquire();
+    const auto owner = held->owner();
+    EXPECT_EQ(held->release(), release_outcome::released);
+    give_back(one, name, owner);
+    one.end();
+    EXPECT_TRUE(mutex(other, name).try_acquire());
+}
+
 TEST_F(session_suite, bad_settings_are_refused_before_anything_is_sent) {
     const auto before = list_sessions(first_).size();
     for (const auto ttl : {0ms, -1ms, 999ms, 86'400'001ms, std::chrono::milliseconds::max()}) {

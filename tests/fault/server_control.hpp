@@ -40,10 +40,17 @@ public:
         run("kill");
         is_killed_ = true;
     }
+    void stop() {
+        run("stop");
+        is_killed_ = true;
+    }
     void start() {
         run("start");
         is_killed_ = false;
     }
+    // Of a server that is stopped: its data, and that again.
+    void keep() { run("keep"); }
+    void put_back() { run("put-back"); }
 
 private:
     void run(const char* verb) const {

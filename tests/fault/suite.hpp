@@ -83,11 +83,11 @@ protected:
     heartbeat_status renew_in(transaction& tx, const session& whose) {
         connection& inside = transaction_ref{tx}.inside();
         auto& sessions = *first_.inner()->ready_store(inside).sessions;
-        return sessions.heartbeat(inside, whose.id(), 1h, 0).status;
+        return sessions.heartbeat(inside, whose.id(), 1h, {}).status;
     }
     heartbeat_status renew(const database& db, const session_id& id) {
         return db.inner()->use([&](connection& on, store& stores) {
-            return stores.sessions->heartbeat(on, id, 1h, 0).status;
+            return stores.sessions->heartbeat(on, id, 1h, {}).status;
         });
     }
     bool is_live_in_database(const session_id& id) {

@@ -111,6 +111,7 @@ struct memory_tables {
     std::map<std::pair<std::string, std::int64_t>, waiter_row> waiters;  // by key and ticket
     std::map<std::pair<std::string, std::string>, holder_row> holders;   // by key and owner's bytes
     std::int64_t fence_mark = 0;
+    std::int64_t incarnation = 1;             // another one after each start, see session_store.hpp
     std::map<std::string, fence_row> fences;  // by resource
     std::optional<std::vector<migration_record>> migrations;
     const connection* migrator = nullptr;

@@ -293,6 +293,17 @@ private:
 
 // ------------------------------------------------------------------------------------ sessions
 
+// One of the rows that session_store::end() looks for.
+bool names(const memory_tables& tables, const waiting& what, const session_id& id) {
+    const std::string& name = what.key.name();
+    const auto lock = tables.locks.find(name);
+    const auto holder = tables.holders.find({name, std::string{what.owner.bytes()}});
+    const auto waiter = tables.waiters.find({name, what.ticket});
+    return (lock != tables.locks.end() && lock->second.session == id) ||
+           (holder != tables.holders.end() && holder->second.session == id) ||
+           (waiter != tables.waiters.end() && waiter->second.session == id);
+}
+
 class memory_session_store final : public session_store {
 public:
     explicit memory_session_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
@@ -319,31 +330,43 @@ public:
 
     // Looks at no lock row, and so waits for no proof.
     heartbeat_result heartbeat(
-        connection& on, const session_id& id, microseconds ttl, std::int64_t notices
+        connection& on, const session_id& id, microseconds ttl, const session_news& known
     ) override {
-        const auto attempt = [id, ttl, notices](memory_tables& tables, const connection&) {
+        const auto attempt = [id, ttl, known](memory_tables& tables, const connection&) {
             using answer = std::optional<heartbeat_result>;
-            if (!is_live_session(tables, id)) return answer{{heartbeat_status::ended, 0}};
+            if (!is_live_session(tables, id)) return answer{{heartbeat_status::ended}};
             session_row& row = tables.sessions.at(id);
-            if (row.notices != notices) return answer{{heartbeat_status::noticed, row.notices}};
+            const std::string incarnation = std::to_string(tables.incarnation);
+            const bool is_other = !known.incarnation.empty() && known.incarnation != incarnation;
+            if (is_other || row.notices != known.notices) {
+                return answer{{heartbeat_status::noticed, {row.notices, incarnation}}};
+            }
             row.heartbeat_at = tables.now;
             row.expires_at = tables.now + ttl;
             ++tables.writes;
-            return answer{{heartbeat_status::renewed, notices}};
+            return answer{{heartbeat_status::renewed}};
         };
         return server_->ask<heartbeat_result>(on, "heartbeat", attempt);
     }
 
-    void end(connection& on, const session_id& id, bool remove) override {
-        server_->ask<bool>(on, "end", [id, remove](memory_tables& tables, const connection&) {
-            if (remove) {
+    void end(
+        connection& on,
+        const session_id& id,
+        const std::optional<std::vector<waiting>>& remove_unless
+    ) override {
+        const auto attempt = [id, remove_unless](memory_tables& tables, const connection&) {
+            if (!is_live_session(tables, id)) return std::optional{true};
+            const auto refers = [&](const waiting& each) { return names(tables, each, id); };
+            if (remove_unless &&
+                std::none_of(remove_unless->begin(), remove_unless->end(), refers)) {
                 tables.sessions.erase(id);
-            } else if (is_live_session(tables, id)) {
+            } else {
                 tables.sessions.at(id).expires_at = tables.now;
             }
             ++tables.writes;
             return std::optional{true};
-        });
+        };
+        server_->ask<bool>(on, "end", attempt);
     }
 
     std::vector<session_info> list(connection& on) override {
@@ -428,6 +451,20 @@ void memory_database::age_run(const key& name, microseconds by) {
 
 void memory_database::remove_session_row(const session_id& id) {
     server_->with_tables([&](memory_tables& tables) { tables.sessions.erase(id); });
+}
+
+memory_tables memory_database::copy() const {
+    return server_->with_tables([](const memory_tables& tables) { return tables; });
+}
+
+void memory_database::put_back(const memory_tables& older, bool says_so) {
+    server_->with_tables([&](memory_tables& tables) {
+        const auto now = tables.now;
+        const auto incarnation = tables.incarnation + (says_so ? 1 : 0);
+        tables = older;
+        tables.now = now;
+        tables.incarnation = incarnation;
+    });
 }
 
 bool memory_database::is_held(const key& name) const {

@@ -51,6 +51,10 @@ public:
     void age_run(const key& name, std::chrono::microseconds by);
     void remove_session_row(const session_id& id);
 
+    // All there is; and that again, on a server that was started anew, or does not say so.
+    memory_tables copy() const;
+    void put_back(const memory_tables& older, bool says_so = true);
+
     // Whether anybody has a live hold on the key now, by the model's clock.
     bool is_held(const key& name) const;
     // Waits for the key to be free; false when `patience` ran out first.

@@ -95,7 +95,7 @@ TEST_F(memory_store_test, a_proof_stops_neither_heartbeats_nor_readers_nor_refus
     another->begin();
     ASSERT_TRUE(stores_.locks->prove(*proving, held_));
     EXPECT_TRUE(stores_.locks->prove(*another, held_));
-    const auto beat = stores_.sessions->heartbeat(*on_, mine_, 10min, 0);
+    const auto beat = stores_.sessions->heartbeat(*on_, mine_, 10min, {0});
     EXPECT_EQ(beat.status, heartbeat_status::renewed);
     EXPECT_TRUE(stores_.locks->describe(*on_, name_)->is_held);
     EXPECT_EQ(try_as_other().status, acquire_status::busy);
@@ -132,16 +132,16 @@ TEST_F(memory_store_test, a_missing_session_counts_as_alive_until_the_reaper_com
 
 TEST_F(memory_store_test, a_heartbeat_tells_renewed_from_noticed_from_ended) {
     auto& sessions = *stores_.sessions;
-    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, 0).status, heartbeat_status::renewed);
+    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, {0}).status, heartbeat_status::renewed);
     ASSERT_TRUE(stores_.locks->force_release(*on_, name_));
-    const auto noticed = sessions.heartbeat(*on_, mine_, 10min, 0);
+    const auto noticed = sessions.heartbeat(*on_, mine_, 10min, {0});
     EXPECT_EQ(noticed.status, heartbeat_status::noticed);
-    EXPECT_EQ(noticed.notices, 1);
-    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, 1).status, heartbeat_status::renewed);
+    EXPECT_EQ(noticed.news.notices, 1);
+    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, {1}).status, heartbeat_status::renewed);
     model_.age_session(mine_, 11min);
-    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, 1).status, heartbeat_status::ended);
+    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, {1}).status, heartbeat_status::ended);
     model_.remove_session_row(mine_);
-    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, 1).status, heartbeat_status::ended);
+    EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, {1}).status, heartbeat_status::ended);
 }
 
 TEST_F(memory_store_test, starting_again_under_the_same_id_leaves_one_live_row) {

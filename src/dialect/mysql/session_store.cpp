@@ -1,4 +1,5 @@
-// What differs between MySQL and MariaDB: nothing in the statements; in environment_problem(),
+// What differs between MySQL and MariaDB: in the statements, which servers have a @@server_uuid; in
+// environment_problem(),
 // which settings exist (super_read_only is MySQL's, wsrep_on MariaDB's) and which value 3 of
 // innodb_flush_log_at_trx_commit is safe (MariaDB alone has it).
 #include <map>
@@ -20,21 +21,39 @@ UPDATE {prefix}session
 SET heartbeat_at = {now}, expires_at = {now} + ?
 WHERE id = ? AND expires_at > {now})sql";
 
+// A server is another one after each start: the last two parts of UUID() are the machine's address
+// and 14 bits that are drawn at each start of the server (Uptime is of a second's grain, and moves
+// with the clock). Where the draw is the same again, one in 16,384, a direct connection has been
+// replaced all the same, which is asked about too; another server differs in the rest. Its 14 bits
+// are drawn anew when its clock steps back: then a session looks once more than it must.
+#define INCARNATION \
+    "CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BINARY)"
+
 // Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
 // expiry changes nothing. No other statement locks a live session's row, but for the moment in
 // which force_release() adds a notice.
 constexpr std::string_view renew_text = R"sql(
 UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + ?
-WHERE id = ? AND expires_at > {now} AND notices = ?)sql";
+WHERE id = ? AND expires_at > {now} AND notices = ?
+  AND (? = 0 OR )sql" INCARNATION " = ?)";
 
-constexpr std::string_view look_text = R"sql(
-SELECT notices, expires_at > {now} FROM {prefix}session WHERE id = ?)sql";
+constexpr std::string_view look_text =
+    "SELECT notices, expires_at > {now}, " INCARNATION " FROM {prefix}session WHERE id = ?";
 
 constexpr std::string_view end_text = R"sql(
 UPDATE {prefix}session SET expires_at = {now} WHERE id = ? AND expires_at > {now})sql";
 
+// One packet, each statement by itself. What is counted is read plainly, since a DELETE would lock
+// all that it reads, and wait for proofs. Nothing can come after it: no request of this session is
+// under way, and a waiter that could be handed a key is counted as a waiter. {keys}, {owned},
+// {queued}: of what the session had last.
 constexpr std::string_view remove_text = R"sql(
-DELETE FROM {prefix}session WHERE id = ?)sql";
+SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.session_id = ? AND l.lock_key IN ({keys}))
+     + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.session_id = ? AND ({owned}))
+     + (SELECT COUNT(*) FROM {prefix}waiter w WHERE w.session_id = ? AND ({queued}))
+INTO @leasehold_kept;
+DELETE FROM {prefix}session WHERE id = ? AND expires_at > {now} AND @leasehold_kept = 0;
+UPDATE {prefix}session SET expires_at = {now} WHERE id = ? AND expires_at > {now})sql";
 
 constexpr std::string_view list_text = R"sql(
 SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
@@ -53,6 +72,19 @@ SHOW VARIABLES WHERE Variable_name IN (
     'super_read_only', 'sync_binlog', 'wsrep_on'))sql";
 
 constexpr int heartbeat_attempts_max = 3;
+
+// The text with its names, and with what tells servers apart.
+std::string with_incarnation(std::string_view text, const table_names& names, engine which) {
+    constexpr std::string_view word = "{server_uuid}";
+    std::string filled{text};
+    const auto at = filled.find(word);
+    filled.replace(at, word.size(), which == engine::mysql ? "@@server_uuid" : "@@server_id");
+    return statement(filled, names, which);
+}
+
+void replace(std::string& text, std::string_view word, std::string_view by) {
+    text.replace(text.find(word), word.size(), by);
+}
 
 using settings_map = std::map<std::string, std::string>;
 
@@ -112,8 +144,8 @@ public:
         : which_(which),
           insert_(statement(insert_text, names, which)),
           restart_(statement(restart_text, names, which)),
-          renew_(statement(renew_text, names, which)),
-          look_(statement(look_text, names, which)),
+          renew_(with_incarnation(renew_text, names, which)),
+          look_(with_incarnation(look_text, names, which)),
           end_(statement(end_text, names, which)),
           remove_(statement(remove_text, names, which)),
           list_(statement(list_text, names, which)) {}
@@ -121,9 +153,16 @@ public:
     std::string environment_problem(connection& on) override;
     bool start(connection& on, const session_start& session) override;
     heartbeat_result heartbeat(
-        connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
+        connection& on,
+        const session_id& id,
+        std::chrono::microseconds ttl,
+        const session_news& known
     ) override;
-    void end(connection& on, const session_id& id, bool remove) override;
+    void end(
+        connection& on,
+        const session_id& id,
+        const std::optional<std::vector<waiting>>& remove_unless
+    ) override;
     std::vector<session_info> list(connection& on) override;
 
 private:
@@ -166,17 +205,24 @@ bool mysql_session_store::start(connection& on, const session_start& session) {
 }
 
 heartbeat_result mysql_session_store::heartbeat(
-    connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
+    connection& on, const session_id& id, std::chrono::microseconds ttl, const session_news& known
 ) {
+    const blob incarnation{known.incarnation};
+    const std::int64_t is_known = known.incarnation.empty() ? 0 : 1;
     for (int attempt = 1; attempt <= heartbeat_attempts_max; ++attempt) {
         const result renewed = despite_deadlocks([&] {
-            return on.execute(renew_, {as_value(ttl), as_value(id), notices});
+            return on.execute(
+                renew_, {as_value(ttl), as_value(id), known.notices, is_known, incarnation}
+            );
         });
-        if (renewed.affected_rows == 1) return {heartbeat_status::renewed, notices};
+        if (renewed.affected_rows == 1) return {heartbeat_status::renewed};
         const result found = on.execute(look_, {as_value(id)});
         if (found.rows.empty() || found.rows[0].integer(1) == 0) return {};
-        const std::int64_t now_noticed = found.rows[0].integer(0);
-        if (now_noticed != notices) return {heartbeat_status::noticed, now_noticed};
+        session_news now{found.rows[0].integer(0), found.rows[0].bytes(2)};
+        const bool is_other = is_known != 0 && now.incarnation != known.incarnation;
+        if (is_other || now.notices != known.notices) {
+            return {heartbeat_status::noticed, std::move(now)};
+        }
         // Live and nothing to notice: the update wrote the microsecond that was there already, as
         // it can when the clock stepped back, and a change of nothing counts no row. Once more.
     }
@@ -185,8 +231,37 @@ heartbeat_result mysql_session_store::heartbeat(
     );
 }
 
-void mysql_session_store::end(connection& on, const session_id& id, bool remove) {
-    despite_deadlocks([&] { on.execute(remove ? remove_ : end_, {as_value(id)}); });
+void mysql_session_store::end(
+    connection& on, const session_id& id, const std::optional<std::vector<waiting>>& remove_unless
+) {
+    if (!remove_unless) {
+        despite_deadlocks([&] { on.execute(end_, {as_value(id)}); });
+        return;
+    }
+    parameters values{as_value(id)};
+    const auto each_of = [&](std::string_view column, auto&& second) {
+        std::string text = "FALSE";
+        for (const waiting& each : *remove_unless) {
+            text.append(" OR (").append(column);
+            values.emplace_back(as_value(each.key));
+            values.emplace_back(second(each));
+        }
+        return text;
+    };
+    for (const waiting& each : *remove_unless) values.emplace_back(as_value(each.key));
+    std::string text = remove_;
+    replace(text, "{keys}", remove_unless->empty() ? "NULL" : placeholders(remove_unless->size()));
+    values.emplace_back(as_value(id));
+    replace(text, "{owned}", each_of("h.lock_key = ? AND h.owner = ?)", [](const waiting& each) {
+                return as_value(each.owner);
+            }));
+    values.emplace_back(as_value(id));
+    replace(text, "{queued}", each_of("w.lock_key = ? AND w.ticket = ?)", [](const waiting& each) {
+                return value{each.ticket};
+            }));
+    values.emplace_back(as_value(id));
+    values.emplace_back(as_value(id));
+    despite_deadlocks([&] { on.execute_script(text, values); });
 }
 
 std::vector<session_info> mysql_session_store::list(connection& on) {

@@ -1,5 +1,6 @@
 // Sessions on PostgreSQL. The rules these statements follow: lock_store.cpp.
-#include <algorithm>
+#include <string>
+#include <vector>
 
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
@@ -29,7 +30,11 @@ ON CONFLICT (id) DO UPDATE
  WHERE s.expires_at > clock_timestamp()
 RETURNING {durable})sql";
 
-// $1 id, $2 ttl, $3 notices.
+// A server is another one after each start. Its timeline adds nothing: who is promoted to another
+// one was started at another time, and its functions are not everywhere for everybody to call.
+#define INCARNATION "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
+
+// $1 id, $2 ttl, $3 notices, $4 incarnation.
 //
 // mine:    waits for whoever has the row (a taker who proves it dead, a forced release), then
 //          tests its newest version; without a match nothing is locked or written.
@@ -41,6 +46,7 @@ WITH mine AS MATERIALIZED (
     SELECT s.id
       FROM {prefix}session s
      WHERE s.id = $1 AND s.notices = $3 AND s.expires_at > clock_timestamp()
+       AND $4::text IN ('', )sql" INCARNATION R"sql()
        FOR NO KEY UPDATE OF s
 ), reached AS MATERIALIZED (
     SELECT id, clock_timestamp() AS instant FROM mine
@@ -54,15 +60,44 @@ RETURNING s.notices, {durable})sql";
 
 // $1 id. Sent only when the heartbeat changed nothing.
 constexpr std::string_view look_sql = R"sql(
-SELECT notices FROM {prefix}session WHERE id = $1 AND expires_at > clock_timestamp())sql";
+SELECT notices, )sql" INCARNATION R"sql(
+  FROM {prefix}session WHERE id = $1 AND expires_at > clock_timestamp())sql";
 
 // $1 id. A session that expired by itself keeps its instant, for whoever reads the list.
 constexpr std::string_view end_sql = R"sql(
 UPDATE {prefix}session SET expires_at = clock_timestamp()
  WHERE id = $1 AND expires_at > clock_timestamp())sql";
 
+// $1 id, $2 keys, $3 owners, $4 tickets: the same number of each.
+//
+// kept:    one snapshot. What a release that this server has forgotten left behind is in it, and
+//          nothing comes after it: no request of this session is under way, and a waiter that could
+//          be handed a key is found as a waiter.
+// removed: the row of one that is live; the other one is for the reaper, which frees what it held
+//          first. Each of the two waits for who has the row (a taker, a forced release).
+// Indexes: session_pkey, and the primary keys of the others, once per entry.
 constexpr std::string_view remove_sql = R"sql(
-DELETE FROM {prefix}session WHERE id = $1)sql";
+WITH last_had AS MATERIALIZED (
+    SELECT a.lock_key, a.owner, a.ticket
+      FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS a (lock_key, owner, ticket)
+), kept AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM last_had a JOIN {prefix}lock l ON l.lock_key = a.lock_key
+                    WHERE l.session_id = $1)
+        OR EXISTS (SELECT FROM last_had a
+                     JOIN {prefix}holder h ON h.lock_key = a.lock_key AND h.owner = a.owner
+                    WHERE h.session_id = $1)
+        OR EXISTS (SELECT FROM last_had a
+                     JOIN {prefix}waiter w ON w.lock_key = a.lock_key AND w.ticket = a.ticket
+                    WHERE w.session_id = $1) AS is_so
+), removed AS (
+    DELETE FROM {prefix}session AS s
+     USING kept
+     WHERE s.id = $1 AND s.expires_at > clock_timestamp() AND NOT kept.is_so
+)
+UPDATE {prefix}session AS s
+   SET expires_at = clock_timestamp()
+  FROM kept
+ WHERE s.id = $1 AND s.expires_at > clock_timestamp() AND kept.is_so)sql";
 
 // One snapshot. There are as many rows as processes: read whole and sorted.
 constexpr std::string_view list_sql = R"sql(
@@ -72,6 +107,28 @@ SELECT id, node_info,
        (extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint
   FROM {prefix}session
  ORDER BY started_at, id)sql";
+
+// The text of an array of bytea, or of numbers.
+template <class Element>
+std::string array_of(const std::vector<waiting>& from, Element&& element) {
+    std::string text = "{";
+    for (const waiting& each : from) {
+        if (text.size() > 1) text += ',';
+        text += element(each);
+    }
+    return text + "}";
+}
+
+std::string hexadecimal(std::string_view bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text = "\"\\\\x";  // a quoted element, in which the backslash is escaped
+    for (const char each : bytes) {
+        const auto byte = static_cast<unsigned char>(each);
+        text += digits[byte / 16];
+        text += digits[byte % 16];
+    }
+    return text + '"';
+}
 
 class postgres_session_store final : public session_store {
 public:
@@ -120,18 +177,39 @@ public:
     }
 
     heartbeat_result heartbeat(
-        connection& on, const session_id& id, std::chrono::microseconds ttl, std::int64_t notices
+        connection& on,
+        const session_id& id,
+        std::chrono::microseconds ttl,
+        const session_news& known
     ) override {
-        const result renewed =
-            on.execute(heartbeat_, {bytes_of(id), microseconds_of(ttl), value{notices}});
-        if (!renewed.rows.empty()) return {heartbeat_status::renewed, notices};
+        const parameters values{
+            bytes_of(id), microseconds_of(ttl), value{known.notices}, known.incarnation};
+        const result renewed = on.execute(heartbeat_, values);
+        if (!renewed.rows.empty()) return {heartbeat_status::renewed};
         const result found = on.execute(look_, {bytes_of(id)});
-        if (found.rows.empty()) return {heartbeat_status::ended, 0};
-        return {heartbeat_status::noticed, found.rows[0].integer(0)};
+        if (found.rows.empty()) return {heartbeat_status::ended};
+        return {heartbeat_status::noticed, {found.rows[0].integer(0), found.rows[0].text(1)}};
     }
 
-    void end(connection& on, const session_id& id, bool remove) override {
-        on.execute(remove ? remove_ : end_, {bytes_of(id)});
+    void end(
+        connection& on,
+        const session_id& id,
+        const std::optional<std::vector<waiting>>& remove_unless
+    ) override {
+        if (!remove_unless) {
+            on.execute(end_, {bytes_of(id)});
+            return;
+        }
+        const auto key_of = [](const waiting& each) { return hexadecimal(each.key.name()); };
+        const auto owner_of = [](const waiting& each) { return hexadecimal(each.owner.bytes()); };
+        const auto ticket_of = [](const waiting& each) { return std::to_string(each.ticket); };
+        on.execute(
+            remove_,
+            {bytes_of(id),
+             array_of(*remove_unless, key_of),
+             array_of(*remove_unless, owner_of),
+             array_of(*remove_unless, ticket_of)}
+        );
     }
 
     std::vector<session_info> list(connection& on) override {

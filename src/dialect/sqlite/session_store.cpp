@@ -1,4 +1,6 @@
 // SQLite: sessions. ?1 is always the clock, read after the write lock was taken.
+#include <algorithm>
+
 #include "dialect/sqlite/stores.hpp"
 
 namespace leasehold::sqlite_dialect {
@@ -17,15 +19,28 @@ ON CONFLICT (id) DO UPDATE SET heartbeat_at = ?1, expires_at = ?1 + ?4
 // Never revives: the row must not have expired by a clock read after any wait for the write lock.
 constexpr std::string_view heartbeat_sql = R"sql(
 UPDATE {prefix}session SET heartbeat_at = ?1, expires_at = ?1 + ?3
- WHERE id = ?2 AND expires_at > ?1 AND notices = ?4)sql";
+ WHERE id = ?2 AND expires_at > ?1 AND notices = ?4
+   AND ?5 IN ('', (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version)))sql";
 
-constexpr std::string_view notices_sql =
-    "SELECT notices FROM {prefix}session WHERE id = ?2 AND expires_at > ?1";
+// There is no server that could start. Who puts other contents into the file that is open, as the
+// backup interface does, moves the number of its schema on; a migration does so too, which costs a
+// look. A session dies with its boot.
+constexpr std::string_view news_sql = R"sql(
+SELECT notices, (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version)
+  FROM {prefix}session WHERE id = ?2 AND expires_at > ?1)sql";
 
 constexpr std::string_view expire_sql =
     "UPDATE {prefix}session SET expires_at = ?1 WHERE id = ?2 AND expires_at > ?1";
 
-constexpr std::string_view remove_sql = "DELETE FROM {prefix}session WHERE id = ?1";
+// One of these rows names the session: ?1 id, ?2 key, ?3 owner, ?4 ticket.
+constexpr std::string_view refers_sql = R"sql(
+SELECT 1 FROM {prefix}lock WHERE lock_key = ?2 AND session_id = ?1
+UNION ALL SELECT 1 FROM {prefix}holder WHERE lock_key = ?2 AND owner = ?3 AND session_id = ?1
+UNION ALL SELECT 1 FROM {prefix}waiter WHERE lock_key = ?2 AND ticket = ?4 AND session_id = ?1
+LIMIT 1)sql";
+
+constexpr std::string_view remove_sql =
+    "DELETE FROM {prefix}session WHERE id = ?2 AND expires_at > ?1";
 
 constexpr std::string_view list_sql = R"sql(
 SELECT id, node_info, ?1 - started_at, ?1 - heartbeat_at, expires_at - ?1
@@ -39,7 +54,8 @@ public:
         : boot_(std::move(boot)),
           start_(fill_in(start_sql, names)),
           heartbeat_(fill_in(heartbeat_sql, names)),
-          notices_(fill_in(notices_sql, names)),
+          news_(fill_in(news_sql, names)),
+          refers_(fill_in(refers_sql, names)),
           expire_(fill_in(expire_sql, names)),
           remove_(fill_in(remove_sql, names)),
           list_(fill_in(list_sql, names)) {}
@@ -68,30 +84,33 @@ public:
     }
 
     heartbeat_result heartbeat(
-        connection& on, const session_id& id, microseconds ttl, std::int64_t notices
+        connection& on, const session_id& id, microseconds ttl, const session_news& known
     ) override {
         boot_->enter(on);
         write_transaction writing{on};
         const auto now = boot_clock::now_microseconds();
-        const auto renewed =
-            on.execute(heartbeat_, {now, blob{id.bytes()}, ttl.count(), notices}).affected_rows;
-        if (renewed == 1) {
+        const parameters values{
+            now, blob{id.bytes()}, ttl.count(), known.notices, known.incarnation};
+        if (on.execute(heartbeat_, values).affected_rows == 1) {
             writing.commit();
-            return {heartbeat_status::renewed, notices};
+            return {heartbeat_status::renewed};
         }
-        const auto found = on.execute(notices_, {now, blob{id.bytes()}});
-        if (found.rows.empty()) return {heartbeat_status::ended, 0};
-        return {heartbeat_status::noticed, found.rows[0].integer(0)};
+        const auto found = on.execute(news_, {now, blob{id.bytes()}});
+        if (found.rows.empty()) return {heartbeat_status::ended};
+        return {heartbeat_status::noticed, {found.rows[0].integer(0), found.rows[0].text(1)}};
     }
 
-    void end(connection& on, const session_id& id, bool remove) override {
+    void end(
+        connection& on,
+        const session_id& id,
+        const std::optional<std::vector<waiting>>& remove_unless
+    ) override {
         boot_->enter(on);
         write_transaction writing{on};
-        if (remove) {
-            on.execute(remove_, {blob{id.bytes()}});
-        } else {
-            on.execute(expire_, {boot_clock::now_microseconds(), blob{id.bytes()}});
-        }
+        const bool is_removed = remove_unless && !is_referred_to(on, id, *remove_unless);
+        on.execute(
+            is_removed ? remove_ : expire_, {boot_clock::now_microseconds(), blob{id.bytes()}}
+        );
         writing.commit();
     }
 
@@ -112,10 +131,20 @@ public:
     }
 
 private:
+    bool is_referred_to(connection& on, const session_id& id, const std::vector<waiting>& by_any_of)
+        const {
+        return std::any_of(by_any_of.begin(), by_any_of.end(), [&](const waiting& each) {
+            const parameters values{
+                blob{id.bytes()}, blob{each.key.name()}, blob{each.owner.bytes()}, each.ticket};
+            return !on.execute(refers_, values).rows.empty();
+        });
+    }
+
     const std::shared_ptr<boot_check> boot_;
     const std::string start_;
     const std::string heartbeat_;
-    const std::string notices_;
+    const std::string news_;
+    const std::string refers_;
     const std::string expire_;
     const std::string remove_;
     const std::string list_;

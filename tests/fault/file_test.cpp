@@ -1,0 +1,66 @@
+// SQLite: an older copy is put in the place of the file that everybody has open. Whoever opens the
+// database from then on has that one.
+#include <filesystem>
+
+#include "conformance/suite.hpp"
+#include "leasehold/driver/sqlite.hpp"
+#include "support/folder.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class replaced_file : public ::testing::Test {
+protected:
+    replaced_file() { migrate(open()); }
+
+    database open() const { return sqlite::open("sqlite:" + (in_ / "locks.db").string(), {}); }
+    // Time enough between two heartbeats to copy files that nobody writes to.
+    static session_settings steady() {
+        auto settings = calm("one");
+        settings.ttl = 10min;
+        settings.heartbeat_every = 3s;
+        return settings;
+    }
+    static void wait_for_heartbeat(const session& of) {
+        const auto deadline = of.deadline();
+        EXPECT_TRUE(eventually([&] { return of.deadline() > deadline; }));
+    }
+    void keep() const {
+        fs::copy_file(in_ / "locks.db", in_ / "kept.db");
+        fs::copy_file(in_ / "locks.db-wal", in_ / "kept.db-wal");
+    }
+    void put_back() const {
+        fs::remove(in_ / "locks.db-shm");
+        fs::rename(in_ / "kept.db-wal", in_ / "locks.db-wal");
+        fs::rename(in_ / "kept.db", in_ / "locks.db");
+    }
+
+    const folder in_;
+};
+
+TEST_F(replaced_file, a_grant_that_is_not_in_it_is_told_to_its_holder_within_a_heartbeat) {
+    session one{open(), steady()};
+    auto kept = mutex{one, "kept"}.try_acquire();
+    auto released = mutex{one, "released"}.try_acquire();
+    ASSERT_TRUE(kept && released);
+    wait_for_heartbeat(one);
+    keep();
+    auto held = mutex{one, "k"}.try_acquire();
+    ASSERT_TRUE(held);
+    EXPECT_EQ(released->release(), release_outcome::released);
+    put_back();
+    session other{open(), calm("other")};
+    EXPECT_TRUE(mutex(other, "k").try_acquire());
+    EXPECT_TRUE(stopped(held->lost(), 20s));
+    EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
+    EXPECT_TRUE(one.is_live());
+    EXPECT_FALSE(kept->lost().stop_requested());
+    EXPECT_FALSE(mutex(other, "kept").try_acquire());
+    EXPECT_TRUE(eventually([&] { return static_cast<bool>(mutex(other, "released").try_acquire()); }
+    )) << "its release is not in the file either";
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,149 @@
+// A database that forgets: what it had answered is not in the data it goes on with. On the model,
+// whose data can be put back to a copy in an instant.
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leasehold/handover.hpp"
+#include "support/thread.hpp"
+#include "unit/model_fixture.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class forgotten_test : public model_test {
+protected:
+    bool is_back(const key& name) {
+        return eventually([&] { return static_cast<bool>(mutex(other_, name).try_acquire()); });
+    }
+    // How many rows of whatever table name the session.
+    int rows_of(const session& whose) {
+        return model_.server().with_tables([&](const memory_tables& tables) {
+            int count = 0;
+            for (const auto& [name, row] : tables.locks) count += row.session == whose.id() ? 1 : 0;
+            for (const auto& [at, row] : tables.holders) count += row.session == whose.id() ? 1 : 0;
+            for (const auto& [at, row] : tables.waiters) count += row.session == whose.id() ? 1 : 0;
+            return count;
+        });
+    }
+    // Everything a session can have, in a copy of the data; then it gives up all of it.
+    memory_tables with_all_that_is_given_up(session& mine) {
+        auto theirs = mutex{other_, "theirs"}.try_acquire();
+        auto read = shared_mutex{other_, "read"}.try_acquire_shared();
+        std::stop_source cancel;
+        thread queueing{[&] { (void)mutex(mine, "theirs").acquire(cancel.get_token()); }};
+        thread announcing{[&] { (void)shared_mutex(mine, "read").acquire(cancel.get_token()); }};
+        auto held = mutex{mine, name_}.try_acquire();
+        auto term = mutex{mine, "term", {.hold_at_most = 1h}}.try_acquire();
+        auto keys = multi_lock{mine, {"a", "b"}}.try_acquire();
+        auto permits = semaphore{mine, "permits", 3}.try_acquire(3);
+        auto place = latch{mine, "places", 2}.try_join();
+        EXPECT_TRUE(held && term && keys && permits && place);
+        EXPECT_TRUE(eventually([&] { return rows_of(mine) == 7; })) << rows_of(mine);
+        const auto copy = model_.copy();
+        cancel.request_stop();
+        for (lease* each : {&*held, &*term, &*permits, &*place}) each->release();
+        keys->release();
+        queueing.join();
+        announcing.join();
+        EXPECT_EQ(rows_of(mine), 0);
+        return copy;
+    }
+
+    session other_{sound(), calm("other")};
+};
+
+TEST_F(forgotten_test, what_was_given_up_and_is_back_is_given_up_again) {
+    session mine{faulty(), eager()};
+    const auto copy = with_all_that_is_given_up(mine);
+    model_.put_back(copy);
+    ASSERT_EQ(rows_of(mine), 7) << "the test is about rows that are back";
+    EXPECT_TRUE(eventually([&] { return rows_of(mine) == 0; })) << rows_of(mine);
+    EXPECT_TRUE(is_back(name_));
+    EXPECT_TRUE(is_back(key{"term"}));
+    EXPECT_TRUE(mine.is_live());
+}
+
+// Behind a pooler: the same server, as far as it says, and no connection that broke.
+TEST_F(forgotten_test, what_is_back_without_any_sign_is_found_within_some_ttl) {
+    auto settings = eager();
+    settings.ttl = 3s;
+    settings.heartbeat_every = 100ms;
+    session mine{faulty(), settings};
+    const auto copy = with_all_that_is_given_up(mine);
+    model_.put_back(copy, false);
+    EXPECT_TRUE(eventually([&] { return rows_of(mine) == 0 || !mine.is_live(); }));
+    EXPECT_TRUE(mine.is_live());
+    EXPECT_TRUE(is_back(name_));
+}
+
+TEST_F(forgotten_test, ending_removes_no_row_that_something_refers_to) {
+    session mine{faulty(), calm()};
+    const auto copy = with_all_that_is_given_up(mine);
+    model_.put_back(copy);
+    mine.end();
+    EXPECT_TRUE(row(mine.id())) << "a missing row would count as alive";
+    EXPECT_FALSE(model_.is_held(name_));
+    EXPECT_TRUE(is_back(name_));
+    EXPECT_TRUE((semaphore{other_, "permits", 3}.try_acquire(3)));
+}
+
+TEST_F(forgotten_test, a_session_that_released_more_than_one_statement_can_ask_about_only_expires) {
+    session mine{faulty(), calm()};
+    for (int each = 0; each < 300; ++each) {
+        auto held = mutex{mine, "k" + std::to_string(each)}.try_acquire();
+    }
+    const auto id = mine.id();
+    mine.end();
+    ASSERT_TRUE(row(id));
+    for (const auto& each : list_sessions(sound())) EXPECT_TRUE(each.id != id || !each.is_live);
+}
+
+TEST_F(forgotten_test, a_grant_that_is_not_there_any_more_is_told_by_the_next_heartbeat) {
+    session mine{faulty(), eager()};
+    auto kept = mutex{mine, "kept"}.try_acquire();
+    auto permit = semaphore{mine, "permits", 3}.try_acquire();
+    const auto copy = model_.copy();
+    auto lost = mutex{mine, name_}.try_acquire();
+    auto also = semaphore{mine, "permits", 3}.try_acquire();
+    model_.put_back(copy);
+    EXPECT_TRUE(stopped(lost->lost(), 20s));
+    EXPECT_EQ(lost->why_lost(), loss_reason::taken_over);
+    EXPECT_TRUE(stopped(also->lost(), 20s));
+    EXPECT_FALSE(kept->lost().stop_requested());
+    EXPECT_FALSE(permit->lost().stop_requested());
+    EXPECT_TRUE(mine.is_live());
+}
+
+// The fail-over comes between the answer and the moment in which the grant is watched.
+TEST_F(forgotten_test, a_grant_that_was_on_its_way_during_a_fail_over_is_asked_for) {
+    session mine{patient(), eager()};
+    const auto copy = model_.copy();
+    plan_->fail_in_turn("try_acquire", {fault::answered_late});
+    std::optional<lease> got;
+    thread acquiring{[&] { got = *mutex{mine, name_}.try_acquire(); }};
+    ASSERT_TRUE(plan_->wait_for_strikes(1, 20s));
+    ASSERT_TRUE(eventually([&] { return model_.is_held(name_); }));
+    model_.put_back(copy);
+    const auto deadline = mine.deadline();
+    ASSERT_TRUE(eventually([&] { return mine.deadline() > deadline + 100ms; }));
+    plan_->let_go();
+    acquiring.join();
+    ASSERT_TRUE(got);
+    EXPECT_TRUE(stopped(got->lost(), 20s));
+}
+
+// Nobody here knows of it, and it was not given up: somebody is about to adopt it.
+TEST_F(forgotten_test, what_was_detached_is_left_alone) {
+    session mine{faulty(), eager()};
+    auto held = mutex{mine, name_}.try_acquire();
+    { const auto released = mutex{mine, "released"}.try_acquire(); }
+    const detached_lease parcel = detach(*std::move(held));
+    model_.put_back(model_.copy());
+    const auto deadline = mine.deadline();
+    ASSERT_TRUE(eventually([&] { return mine.deadline() > deadline + 200ms; }));
+    EXPECT_TRUE(adopt(other_, parcel));
+}
+
+}  // namespace
+}  // namespace leasehold::testing
