@@ -26,7 +26,7 @@ WHERE id = ? AND expires_at > {now})sql";
 // with the clock). Where the draw is the same again, one in 16,384, a direct connection has been
 // replaced all the same, which is asked about too; another server differs in the rest. Its 14 bits
 // are drawn anew when its clock steps back: then a session looks once more than it must.
-#define INCARNATION \
+#define SERVER_PROCESS \
     "CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BINARY)"
 
 // Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
@@ -35,10 +35,10 @@ WHERE id = ? AND expires_at > {now})sql";
 constexpr std::string_view renew_text = R"sql(
 UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + ?
 WHERE id = ? AND expires_at > {now} AND notices = ?
-  AND (? = 0 OR )sql" INCARNATION " = ?)";
+  AND (? = 0 OR )sql" SERVER_PROCESS " = ?)";
 
 constexpr std::string_view look_text =
-    "SELECT notices, expires_at > {now}, " INCARNATION " FROM {prefix}session WHERE id = ?";
+    "SELECT notices, expires_at > {now}, " SERVER_PROCESS " FROM {prefix}session WHERE id = ?";
 
 constexpr std::string_view end_text = R"sql(
 UPDATE {prefix}session SET expires_at = {now} WHERE id = ? AND expires_at > {now})sql";

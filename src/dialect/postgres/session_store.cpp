@@ -32,7 +32,7 @@ RETURNING {durable})sql";
 
 // A server is another one after each start. Its timeline adds nothing: who is promoted to another
 // one was started at another time, and its functions are not everywhere for everybody to call.
-#define INCARNATION "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
+#define POSTMASTER_START "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
 
 // $1 id, $2 ttl, $3 notices, $4 incarnation.
 //
@@ -46,7 +46,7 @@ WITH mine AS MATERIALIZED (
     SELECT s.id
       FROM {prefix}session s
      WHERE s.id = $1 AND s.notices = $3 AND s.expires_at > clock_timestamp()
-       AND $4::text IN ('', )sql" INCARNATION R"sql()
+       AND $4::text IN ('', )sql" POSTMASTER_START R"sql()
        FOR NO KEY UPDATE OF s
 ), reached AS MATERIALIZED (
     SELECT id, clock_timestamp() AS instant FROM mine
@@ -60,7 +60,7 @@ RETURNING s.notices, {durable})sql";
 
 // $1 id. Sent only when the heartbeat changed nothing.
 constexpr std::string_view look_sql = R"sql(
-SELECT notices, )sql" INCARNATION R"sql(
+SELECT notices, )sql" POSTMASTER_START R"sql(
   FROM {prefix}session WHERE id = $1 AND expires_at > clock_timestamp())sql";
 
 // $1 id. A session that expired by itself keeps its instant, for whoever reads the list.
