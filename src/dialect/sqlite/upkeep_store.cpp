@@ -104,6 +104,16 @@ constexpr std::string_view remove_idle_sql =
 constexpr std::string_view raise_mark_sql =
     "UPDATE {prefix}fence_mark SET fence = max(fence, ?1) WHERE id = 1";
 
+// As many of these as the statement asks for.
+parameters cut_for(std::string_view sql, parameters values) {
+    std::size_t highest = 0;
+    for (std::size_t at = sql.find('?'); at < sql.size(); at = sql.find('?', at + 1)) {
+        highest = std::max<std::size_t>(highest, static_cast<std::size_t>(sql.at(at + 1) - '0'));
+    }
+    values.resize(std::min(highest, values.size()));
+    return values;
+}
+
 class sqlite_upkeep_store final : public upkeep_store {
 public:
     sqlite_upkeep_store(const table_names& names, std::shared_ptr<boot_check> boot)
@@ -149,8 +159,8 @@ public:
         connection& on, upkeep_task task, const std::string& place, int rows, microseconds retention
     ) override {
         boot_->enter(on);
-        const result seen =
-            on.execute(looks_.at(number_of(task)), of(task, place, rows, retention));
+        const std::string& sql = looks_.at(number_of(task));
+        const result seen = on.execute(sql, cut_for(sql, of(task, place, rows, retention)));
         return upkeep_look_of(task, seen, rows);
     }
 
@@ -165,8 +175,8 @@ public:
         std::int64_t cleared = 0;
         std::int64_t highest = 0;
         for (const std::string& each : places) {
-            const result done =
-                on.execute(clears_.at(number_of(task)), of(task, each, 0, retention));
+            const std::string& sql = clears_.at(number_of(task));
+            const result done = on.execute(sql, cut_for(sql, of(task, each, 0, retention)));
             for (const row& gone : done.rows) {
                 ++cleared;
                 highest = std::max(highest, gone.integer(0));
