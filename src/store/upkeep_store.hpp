@@ -78,8 +78,8 @@ public:
     // Goes through the next `rows` rows behind `place`, reads no others but by primary key, and
     // answers with those that look as if there were something to clear. Plain read.
     //
-    // `retention` is for the last two tasks. A session is old once it expired that long ago, and the
-    // tasks before it have each begun a pass since then and completed it, leaving nothing of it.
+    // `retention` is for the last two tasks. A session is old once it expired that long ago, and
+    // the tasks before it have each begun a pass since and completed it, leaving nothing of it.
     virtual upkeep_look look(
         connection& on,
         upkeep_task task,
@@ -92,8 +92,9 @@ public:
     // does it; rows locked by others are skipped, not waited for. Answers with how many.
     //
     // dead_locks    frees them. Proved is what try_acquire takes for proof, a fixed term that
-    //               passed, and a session whose row is gone: a hold can only have been granted while
-    //               that row existed, so a snapshot that has the hold and not the row is proof.
+    //               passed, and a session whose row is gone: a hold can only have been granted
+    //               while that row existed, so a snapshot that has the hold and not the row is
+    //               proof.
     // dead_holders, dead_waiters
     //               removes them, on the same proof.
     // old_sessions  removes them.

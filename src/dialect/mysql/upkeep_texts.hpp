@@ -38,7 +38,7 @@ inline constexpr std::string_view look_at_locks_text = R"sql(
 SELECT l.lock_key, NULL,
        CASE WHEN l.owner IS NULL THEN l.last_ticket <> 0 AND l.kind = 1
             ELSE COALESCE(COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 1) END,
-       l.last_ticket <> 0 AND l.kind = 1, COALESCE(l.expires_at, s.expires_at)
+       l.last_ticket <> 0 AND l.kind = 1, s.expires_at
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
 LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
 WHERE l.lock_key > ? ORDER BY l.lock_key LIMIT ?)sql";
@@ -74,7 +74,7 @@ SELECT l.lock_key, NULL,
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key > ? ORDER BY l.lock_key LIMIT ?)sql";
 
-// Clears: one row each, in a packet that is a transaction of its own; why one packet, see batch.hpp.
+// Clears: one row each, in a packet that is a transaction of its own; why, see batch.hpp.
 // A statement whose variable is not 1 reads no table. No DELETE has a subquery: at READ COMMITTED
 // it locks what it reads, where UPDATE does not.
 

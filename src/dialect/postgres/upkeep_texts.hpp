@@ -1,14 +1,14 @@
 #pragma once
 // The statements of upkeep_store.cpp. The rules they follow: lock_store.cpp.
 //
-// Looks: $1, and where the key has two columns $2, is the place; {rows} is a literal, because a plan
+// Looks: $1, and where the key has two columns $2, is the place; {rows} is a literal, since a plan
 // that does not know it is one that reads and sorts the whole table. The session of a row is asked
 // for by a subquery of one value, which nothing but its primary key serves: a join of so many rows
 // would read all sessions. Cost: {rows} rows, and as many sessions at most.
 //
 // Clears: a list of at most 256 rows stands between head and tail; each has a number, its key and
-// the rest of its key as bytes or as a number. What is locked is found for each by primary key, in a
-// LATERAL query, which cannot become a join that reads a table. Locks are taken in materialised
+// the rest of its key as bytes or as a number. What is locked is found for each by primary key, in
+// a LATERAL query, which cannot become a join that reads a table. Locks are taken in materialised
 // queries, each once; the rows are changed by where they are, since they stay there while they are
 // locked: a join with so few is a scan as soon as it looks cheaper. The changes are committed
 // asynchronously: losing one loses nothing.
@@ -61,8 +61,10 @@ SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
             ELSE coalesce(w.ends_at + w.lock_delay * interval '1 microsecond'
                           <= clock_timestamp(), true) END::integer,
-       w.is_queued::integer, (extract(epoch FROM w.ends_at) * 1000000)::bigint
-  FROM (SELECT l.lock_key, l.owner, l.lock_delay, l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
+       w.is_queued::integer, CASE WHEN w.session_id IS NOT NULL
+            THEN (extract(epoch FROM w.ends_at) * 1000000)::bigint END
+  FROM (SELECT l.lock_key, l.owner, l.session_id, l.lock_delay,
+               l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
                coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s
                                         WHERE s.id = l.session_id)) AS ends_at
           FROM {prefix}lock l
@@ -96,7 +98,8 @@ SELECT w.lock_key, w.ticket, coalesce(w.ends_at <= clock_timestamp(), true)::int
 // $2 retention. Tasks 1 to 3 are those that look at what refers to sessions.
 inline constexpr std::string_view look_at_sessions_sql = R"sql(
 WITH swept AS MATERIALIZED (
-    SELECT least(min(u.swept_to), clock_timestamp()) - $2::bigint * interval '1 microsecond' AS until
+    SELECT least(min(u.swept_to), clock_timestamp())
+               - $2::bigint * interval '1 microsecond' AS until
       FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3)
 )
 SELECT w.id, NULL, (w.expires_at <= swept.until)::integer, 0, NULL

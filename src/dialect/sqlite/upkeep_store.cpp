@@ -39,8 +39,9 @@ constexpr std::string_view look_at_locks_sql = R"sql(
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued ELSE coalesce(w.ends_at + w.lock_delay <= ?1, 1)
             END,
-       w.is_queued, w.ends_at
-  FROM (SELECT l.lock_key, l.owner, l.lock_delay, l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
+       w.is_queued, CASE WHEN w.session_id IS NOT NULL THEN w.ends_at END
+  FROM (SELECT l.lock_key, l.owner, l.session_id, l.lock_delay,
+               l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
                coalesce(l.expires_at, )sql" END_OF_SESSION("l.session_id") R"sql() AS ends_at
           FROM {prefix}lock l WHERE l.lock_key > ?3 ORDER BY l.lock_key LIMIT ?2) w)sql";
 
