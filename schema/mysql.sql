@@ -120,6 +120,25 @@ CREATE TABLE leasehold_fence_guard (
     CONSTRAINT leasehold_fence_guard_fence_positive CHECK (fence > 0)
 ) ENGINE = InnoDB;
 
+-- How far each task of the clean-up is in its table, so that it goes on there, whoever does it.
+CREATE TABLE IF NOT EXISTS leasehold_upkeep (
+    task       SMALLINT       NOT NULL COMMENT '1 locks, 2 holders, 3 waiters, 4 sessions, 5 idle',
+    turn       BIGINT         NOT NULL COMMENT 'grows with everybody who goes on with it',
+    turned_at  BIGINT         NOT NULL COMMENT 'when that was',
+    unfinished BIGINT         NOT NULL COMMENT 'turns less steps: smaller steps where it is high',
+    place      VARBINARY(300) NOT NULL COMMENT 'of the last row looked at; empty: the beginning',
+    passes     BIGINT         NOT NULL COMMENT 'how often it was through',
+    sweeps_to  BIGINT         NOT NULL COMMENT 'what ended before is gone after this pass',
+    swept_to   BIGINT         NOT NULL COMMENT 'what ended before is gone',
+    PRIMARY KEY (task)
+) ENGINE = InnoDB;
+
+INSERT INTO leasehold_upkeep (task, turn, turned_at, unfinished, place, passes, sweeps_to, swept_to)
+SELECT made.task, 0, 0, 0, '', 0, 0, 0
+FROM (SELECT 1 AS task UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5)
+    AS made
+WHERE NOT EXISTS (SELECT 1 FROM leasehold_upkeep there WHERE there.task = made.task);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INT          NOT NULL,
@@ -142,5 +161,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     4, 'waiter_indexes', 'aa5b636cdfece48176a1943fa481a697c6d4f01f5d73492250dc1c7ce16ebc2c',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    5, 'upkeep', 'c2fd2f910f2ae96fc67a5776147b75b9f96623ea4da9e526005472a355222513',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -120,6 +120,23 @@ CREATE TABLE leasehold_fence_guard (
     CONSTRAINT leasehold_fence_guard_fence_positive CHECK (fence > 0)
 ) WITH (fillfactor = 60);
 
+-- How far each task of the clean-up is in its table, so that it goes on there, whoever does it.
+CREATE TABLE leasehold_upkeep (
+    task       smallint    NOT NULL,  -- 1 locks, 2 holders, 3 waiters, 4 sessions, 5 idle locks
+    turn       bigint      NOT NULL,  -- grows with everybody who goes on with it
+    turned_at  timestamptz NOT NULL,  -- when that was
+    unfinished bigint      NOT NULL,  -- turns less steps: where it is high, steps become smaller
+    place      bytea       NOT NULL,  -- of the last row that was looked at; empty: at the beginning
+    passes     bigint      NOT NULL,  -- how often it was through
+    sweeps_to  timestamptz NOT NULL,  -- what ended before is gone when this pass is through
+    swept_to   timestamptz NOT NULL,  -- what ended before is gone
+    CONSTRAINT leasehold_upkeep_pkey PRIMARY KEY (task)
+) WITH (fillfactor = 60);
+
+INSERT INTO leasehold_upkeep
+    (task, turn, turned_at, unfinished, place, passes, sweeps_to, swept_to)
+SELECT task, 0, 'epoch', 0, '', 0, 'epoch', 'epoch' FROM generate_series(1, 5) AS task;
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    integer     NOT NULL,
@@ -135,4 +152,5 @@ VALUES
     (1, 'locks', 'eb0310fe767c03cd23dce64b40c3f46d8655b6c898bcbaa3f8753f301a6e1602', true),
     (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true),
     (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true),
-    (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', true);
+    (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', true),
+    (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216', true);

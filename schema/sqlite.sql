@@ -122,6 +122,26 @@ CREATE TABLE leasehold_fence_guard (
     CHECK (fence > 0)
 ) WITHOUT ROWID;
 
+-- How far each task of the clean-up is in its table, so that it goes on there, whoever does it.
+CREATE TABLE leasehold_upkeep (
+    task       INTEGER NOT NULL PRIMARY KEY,  -- 1 locks, 2 holders, 3 waiters, 4 sessions, 5 idle
+    turn       INTEGER NOT NULL,              -- grows with everybody who goes on with it
+    turned_at  INTEGER NOT NULL,              -- when that was
+    unfinished INTEGER NOT NULL,              -- turns less steps: smaller steps where it is high
+    place      BLOB    NOT NULL,              -- of the last row looked at; empty: the beginning
+    passes     INTEGER NOT NULL,              -- how often it was through
+    sweeps_to  INTEGER NOT NULL,              -- what ended before is gone after this pass
+    swept_to   INTEGER NOT NULL               -- what ended before is gone
+) WITHOUT ROWID;
+
+INSERT INTO leasehold_upkeep (task, turn, turned_at, unfinished, place, passes, sweeps_to, swept_to)
+VALUES
+    (1, 0, 0, 0, x'', 0, 0, 0),
+    (2, 0, 0, 0, x'', 0, 0, 0),
+    (3, 0, 0, 0, x'', 0, 0, 0),
+    (4, 0, 0, 0, x'', 0, 0, 0),
+    (5, 0, 0, 0, x'', 0, 0, 0);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INTEGER NOT NULL PRIMARY KEY,
@@ -136,4 +156,5 @@ VALUES
     (1, 'locks', '68292fd5f6c2f9381a1dafb66d92949221881e442ecb865a41491aa65ea64e28', 1),
     (2, 'runs', '8d84f6b7dc39cf2c27937e54db44d79687d7890787d1fbf02e20812e4f1bf589', 1),
     (3, 'fence_guard', 'a1a1a732c7ac0704f592bdc90b561630cc8f3b84f3607deb50455ab0414d07e8', 1),
-    (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', 1);
+    (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', 1),
+    (5, 'upkeep', 'f1920eb8a86cd5a217fc6e08cdbba74c33f8a3f911f2c0e33ae8c64f6d1658c8', 1);

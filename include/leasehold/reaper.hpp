@@ -3,11 +3,15 @@
 //
 //   leasehold::reap(db);
 //
-// Sessions run it in the background by default; `leasehold reap` runs it once.
+// Sessions run it in the background by default; `leasehold reap` runs it once, to the end.
 //
-// Promises: works in small batches by primary key, steps around rows that others have locked, and
-// never frees a live lease. Fencing tokens go on growing after a row was removed: its fence is
-// folded into a high-water mark from which new rows start.
+// Promises: never frees a live lease, and steps around rows that others have locked. No statement
+// looks at more rows than a step may, however large the tables are; the database remembers where
+// the last step ended, and whoever comes next goes on there. Of all sessions of a database one at a
+// time does it, so that it costs the server the same however many there are; when that one dies
+// another goes on. Where a step takes longer than it may, the next one is half as long, and
+// meanwhile the other tables have their turn. Fencing tokens go on growing after a row was removed:
+// its fence is folded into a high-water mark from which new rows start.
 //
 // Threads: safe, in any number of processes at once. Errors: what the database says.
 #include <chrono>
@@ -18,21 +22,27 @@
 namespace leasehold {
 
 struct reap_settings {
-    // Rows per batch, 1 to 10,000.
-    int batch_size = 500;
+    // Rows that a step looks at, 1 to 10,000.
+    int batch_size = 1000;
     // An expired session's row is kept for this long, so that whatever it sent before it died finds
-    // it dead rather than missing. 1 minute to 100 years.
+    // it dead rather than missing, and until every table was looked through after that. 1 minute to
+    // 100 years.
     std::chrono::seconds session_retention{3600};
     // A lock row nobody held for so long is removed. 1 minute to 100 years.
     std::chrono::seconds lock_retention{7 * 24 * 3600};
-    // Stop after this much time even if there is more; 0: until nothing is left.
+    // Stop after this much time even if there is more; the next call goes on there. 0: look through
+    // all tables to the end.
     std::chrono::milliseconds time_max{0};
 };
 
 struct reap_report {
     std::int64_t sessions_removed = 0;
-    std::int64_t locks_freed = 0;    // were held by the dead
+    std::int64_t locks_freed = 0;    // were held by the dead, or had a queue nobody served
     std::int64_t locks_removed = 0;  // were idle for long
+    // What it could not do: rows of the dead that are left because somebody has them locked, and
+    // whether anything was not looked at, because time_max had passed.
+    std::int64_t left = 0;
+    bool is_complete = true;
 };
 
 reap_report reap(const database& db, const reap_settings& settings = {});

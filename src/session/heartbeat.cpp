@@ -289,7 +289,13 @@ void session::implementation::clean_up_after_the_dead() {
         reap_settings limits;
         limits.time_max = settings_.heartbeat_every / 2;
         connection& on = own_connection(limits.time_max);
-        reap_on(inner(), on, inner().store_for(on), limits);
+        const auto done =
+            take_turns_at_reaping(inner(), on, inner().store_for(on), limits, settings_.reap_every);
+        const auto total = done.sessions_removed + done.locks_freed + done.locks_removed;
+        if (total > 0) inner().tell({event_kind::reaped, "", total, "rows of the dead"});
+        if (done.left == 0) return;
+        inner().tell({event_kind::warning, "", done.left, "rows of the dead are locked by somebody"}
+        );
     } catch (const std::exception& failure) {
         own_connection_.reset();
         inner().tell({event_kind::warning, "", 0, std::string("clean-up failed: ") + failure.what()}

@@ -45,11 +45,13 @@ bool release_holds(
     return released == held.size();
 }
 
-bool serve_key(database::implementation& within, connection& on, store& stores, const key& name) {
+hand_over_status serve_key(
+    database::implementation& within, connection& on, store& stores, const key& name
+) {
     const auto sent = local_clock::now();
     const auto passed = stores.waiters->serve(on, name);
     if (passed.next) within.room().announce(on, stores, *passed.next, sent);
-    return passed.next.has_value();
+    return passed.status;
 }
 
 void serve_quietly(

@@ -26,8 +26,10 @@ bool release_holds(
     database::implementation& within, connection& on, store& stores, const std::vector<hold>& held
 );
 
-// Lets the first waiter have a key that is takeable, if it is. Answers with whether one got it.
-bool serve_key(database::implementation& within, connection& on, store& stores, const key& name);
+// Lets the first waiter have a key that is takeable, if it is.
+hand_over_status serve_key(
+    database::implementation& within, connection& on, store& stores, const key& name
+);
 // Where that failed, whoever waits finds the key takeable at its next look.
 void serve_quietly(
     database::implementation& within, connection& on, store& stores, const key& name

@@ -169,9 +169,6 @@ public:
     // Answers with what was live. Nothing changes where the key has an owner or no gate, nor where
     // it has neither rows, of whatever state, nor arrivals.
     virtual std::vector<lock_info> force_release(connection& on, const key& name) = 0;
-
-    // One batch, as upkeep_store: removes rows of sessions proved dead, or gone.
-    virtual std::int64_t remove_dead(connection& on, int limit) = 0;
 };
 
 }  // namespace leasehold

@@ -1,35 +1,111 @@
 #pragma once
 // What any database must be able to do about the dead. The general MUSTs: lock_store.hpp.
 //
-// Each call is one batch of at most `limit` rows, found first and then changed by primary key under
-// a test repeated in the changing statement; rows locked by others are skipped, not waited for.
+// No index finds them: one that did would be written by each heartbeat or grant. So they are looked
+// for in the order of the primary keys, some rows at a time, and the database remembers where:
+//
+// Words: a *task* goes through one table; once through is a *pass*, part of it a *step*. Whoever
+// steps has taken a *turn*, which lasts until somebody else takes one. Nothing is safe because of
+// it: it spares the server the same work twice, and a place can only be written by who has it.
+//
+//     progress() → take_turn() → look() → clear() what was found → advance() → look() …
+//
+// | what happens                               | then                                         |
+// |--------------------------------------------|----------------------------------------------|
+// | who has the turn dies, hangs or fails      | it stands in `unfinished`; others take turns |
+// | somebody else takes the turn in the middle | advance() is refused: the step is done again |
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "leasehold/connection.hpp"
 
 namespace leasehold {
 
+enum class upkeep_task {
+    dead_locks = 1,    // holds of the dead, and queues that nobody serves
+    dead_holders = 2,  // rows of holders that are dead
+    dead_waiters = 3,  // rows of waiters that are dead
+    old_sessions = 4,  // sessions that expired long ago, and that nothing refers to
+    idle_locks = 5,    // lock rows that nobody held for long
+};
+
+// How far a task is.
+struct upkeep_progress {
+    upkeep_task task = upkeep_task::dead_locks;
+    std::int64_t turn = 0;
+    std::chrono::microseconds since_turn{0};  // how long ago it began
+    std::int64_t unfinished = 0;  // turns that began, less steps that were made; at least 0
+    std::string place;            // of the last row that was looked at; empty: a pass begins
+    std::int64_t passes = 0;      // that were completed
+};
+
+struct upkeep_finding {
+    std::string place;       // of the row, in the order of its table
+    bool is_queued = false;  // of a lock row: somebody may wait for it, see waiter_store::serve
+};
+
+struct upkeep_look {
+    std::vector<upkeep_finding> found;
+    std::string place;  // where the next look begins; empty: this one has reached the end
+    // The earliest end among the sessions of what was found, by the database's clock.
+    std::optional<std::chrono::microseconds> oldest;
+};
+
 class upkeep_store {
 public:
     virtual ~upkeep_store() = default;
 
-    // Frees lock rows held by sessions proved dead (see try_acquire), by fixed terms that passed,
-    // and by sessions whose row is gone (a hold can only have been granted while that row existed,
-    // so a snapshot that has the hold and not the row is proof). Answers with how many.
-    virtual std::int64_t free_locks_of_the_dead(connection& on, int limit) = 0;
+    // All tasks, in no order. Plain read.
+    virtual std::vector<upkeep_progress> progress(connection& on) = 0;
 
-    // Removes rows of sessions that expired more than `retention` ago and have neither lock rows
-    // nor holder rows.
-    virtual std::int64_t remove_sessions(
-        connection& on, std::chrono::microseconds retention, int limit
+    // Takes the turn, if it is the same as in `seen` and began at least `every` ago: what `seen`
+    // says is true then, with `turn` and `unfinished` greater by 1. Otherwise false, writing
+    // nothing. A clock that was set back MUST NOT keep everybody from it.
+    virtual bool take_turn(
+        connection& on, const upkeep_progress& seen, std::chrono::microseconds every
     ) = 0;
 
-    // Removes free lock rows without holder rows that nobody held for `retention`. MUST raise the
-    // high-water mark to at least their fences in the same transaction, having locked the mark
-    // before the first delete.
-    virtual std::int64_t remove_idle_locks(
-        connection& on, std::chrono::microseconds retention, int limit
+    // The step that began at `from` is done, and the next one begins at `look.place`. `leaves` says
+    // that some of what was found is there still. False, writing nothing, if the turn was taken by
+    // somebody else. MAY commit asynchronously.
+    virtual bool advance(
+        connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves
+    ) = 0;
+
+    // Goes through the next `rows` rows behind `place`, reads no others but by primary key, and
+    // answers with those that look as if there were something to clear. Plain read.
+    //
+    // `retention` is for the last two tasks. A session is old once it expired that long ago, and
+    // the tasks before it have each begun a pass since and completed it, leaving nothing of it.
+    virtual upkeep_look look(
+        connection& on,
+        upkeep_task task,
+        const std::string& place,
+        int rows,
+        std::chrono::microseconds retention
+    ) = 0;
+
+    // Clears those of these rows, at most 100, for which it can be proved in the transaction that
+    // does it; rows locked by others are skipped, not waited for. Answers with how many.
+    //
+    // dead_locks    frees them. Proved is what try_acquire takes for proof, a fixed term that
+    //               passed, and a session whose row is gone: a hold can only have been granted
+    //               while that row existed, so a snapshot that has the hold and not the row is
+    //               proof.
+    // dead_holders, dead_waiters
+    //               removes them, on the same proof.
+    // old_sessions  removes them.
+    // idle_locks    removes them. MUST raise the high-water mark to at least their fences in the
+    //               same transaction, having locked the mark before the first delete. Waits for
+    //               grants of new keys that are under way.
+    virtual std::int64_t clear(
+        connection& on,
+        upkeep_task task,
+        const std::vector<std::string>& places,
+        std::chrono::microseconds retention
     ) = 0;
 };
 

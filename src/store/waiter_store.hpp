@@ -116,9 +116,6 @@ public:
     // so that of those who close a circle together the last one sees it.
     virtual bool closes_a_circle(connection& on, const waiting& who, const session_id& own) = 0;
 
-    // Keys with a mark that look takeable, at most `limit`; for the reaper. Plain reads.
-    virtual std::vector<key> find_unserved(connection& on, int limit) = 0;
-
     // Rings for a waiter of another process, whose room listens to channel(); only where the engine
     // has such bells. A hint: MUST NOT make anybody wait for a log flush.
     virtual void ring(connection& on, const owner_id& whom) = 0;

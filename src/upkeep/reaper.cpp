@@ -1,6 +1,10 @@
 #include "upkeep/reaper.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
@@ -33,40 +37,251 @@ void require_valid(const reap_settings& settings) {
     }
 }
 
+// In this order where there is time for all: a session's row may only go when nothing that refers
+// to it is left.
+constexpr upkeep_task tasks[] = {
+    upkeep_task::dead_locks,
+    upkeep_task::dead_holders,
+    upkeep_task::dead_waiters,
+    upkeep_task::old_sessions,
+    upkeep_task::idle_locks};
+
+enum class step_status { made, taken, out_of_time };
+
+class clean_up {
+public:
+    clean_up(
+        database::implementation& within,
+        connection& on,
+        store& stores,
+        const reap_settings& settings
+    )
+        : within_(within),
+          on_(on),
+          stores_(stores),
+          settings_(settings),
+          stop_at_(local_clock::now() + settings.time_max) {}
+
+    // Those that have waited longest come first.
+    std::vector<upkeep_progress> progress() {
+        auto all = stores_.upkeep->progress(on_);
+        std::ranges::sort(all, std::greater<>{}, &upkeep_progress::since_turn);
+        return all;
+    }
+
+    bool is_over() const {
+        return settings_.time_max > settings_.time_max.zero() && local_clock::now() >= stop_at_;
+    }
+    reap_report& report() { return report_; }
+
+    bool take_turn(upkeep_progress& at, std::chrono::microseconds every) {
+        if (!stores_.upkeep->take_turn(on_, at, every)) return false;
+        ++at.turn;
+        ++at.unfinished;
+        return true;
+    }
+
+    // Looks at the next rows and clears what there is; `at` is moved on.
+    step_status step(upkeep_progress& at);
+    // The same; an error says which task it was.
+    step_status try_step(upkeep_progress& at);
+
+    // Everything that was there at the beginning, though others turn up in the middle.
+    void finish(upkeep_task task);
+
+private:
+    std::chrono::microseconds retention_of(upkeep_task task) const;
+    int rows_for(const upkeep_progress& at) const;
+    std::int64_t clear(const upkeep_progress& at, const std::vector<upkeep_finding>& found);
+    std::int64_t count_left(const upkeep_progress& at, const std::vector<upkeep_finding>& found);
+    void count(upkeep_task task, std::int64_t cleared);
+    upkeep_progress progress_of(upkeep_task task);
+
+    database::implementation& within_;
+    connection& on_;
+    store& stores_;
+    const reap_settings& settings_;
+    const local_clock::time_point stop_at_;
+    reap_report report_;
+};
+
+std::chrono::microseconds clean_up::retention_of(upkeep_task task) const {
+    if (task == upkeep_task::old_sessions) return settings_.session_retention;
+    return task == upkeep_task::idle_locks ? settings_.lock_retention : std::chrono::seconds{0};
+}
+
+// Half of them for each turn that ended without a step, as one does that takes longer than it may.
+int clean_up::rows_for(const upkeep_progress& at) const {
+    constexpr int rows_min = 10;
+    constexpr std::int64_t halvings_max = 16;
+    const auto halvings = std::clamp<std::int64_t>(at.unfinished - 1, 0, halvings_max);
+    return std::max(settings_.batch_size >> halvings, std::min(settings_.batch_size, rows_min));
+}
+
+void clean_up::count(upkeep_task task, std::int64_t cleared) {
+    if (task == upkeep_task::old_sessions) {
+        report_.sessions_removed += cleared;
+    } else if (task == upkeep_task::idle_locks) {
+        report_.locks_removed += cleared;
+    } else if (task != upkeep_task::dead_waiters) {
+        report_.locks_freed += cleared;
+    }
+}
+
+// What the dead held goes to whoever waits for it; where nobody does, the mark goes. Answers with
+// how many rows were had.
+std::int64_t clean_up::clear(const upkeep_progress& at, const std::vector<upkeep_finding>& found) {
+    constexpr std::size_t rows_per_statement_max = 100;
+    std::int64_t served = 0;
+    std::vector<std::string> places;
+    for (const upkeep_finding& each : found) {
+        if (is_over()) break;
+        const bool is_served =
+            each.is_queued &&
+            serve_key(within_, on_, stores_, key{each.place}) != hand_over_status::refused;
+        if (is_served) {
+            ++served;
+        } else {
+            places.push_back(each.place);
+        }
+    }
+    count(at.task, served);
+    std::int64_t sum = served;
+    for (std::size_t from = 0; from < places.size() && !is_over(); from += rows_per_statement_max) {
+        const auto first = places.begin() + static_cast<std::ptrdiff_t>(from);
+        const auto size = std::min(rows_per_statement_max, places.size() - from);
+        const auto cleared = stores_.upkeep->clear(
+            on_, at.task, {first, first + static_cast<std::ptrdiff_t>(size)}, retention_of(at.task)
+        );
+        count(at.task, cleared);
+        sum += cleared;
+    }
+    return sum;
+}
+
+// Those of these rows that are there still, and not because somebody else was faster.
+std::int64_t clean_up::count_left(
+    const upkeep_progress& at, const std::vector<upkeep_finding>& found
+) {
+    const auto again =
+        stores_.upkeep->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
+    const auto is_left = [&](const upkeep_finding& each) {
+        return std::ranges::find(again.found, each.place, &upkeep_finding::place) !=
+               again.found.end();
+    };
+    return std::ranges::count_if(found, is_left);
+}
+
+step_status clean_up::step(upkeep_progress& at) {
+    const upkeep_look seen =
+        stores_.upkeep->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
+    std::int64_t left = 0;
+    bool has_all = true;
+    if (!seen.found.empty()) {
+        has_all = clear(at, seen.found) == static_cast<std::int64_t>(seen.found.size());
+        if (!has_all && is_over()) return step_status::out_of_time;
+        if (!has_all) left = count_left(at, seen.found);
+    }
+    if (!stores_.upkeep->advance(on_, at, seen, !has_all)) return step_status::taken;
+    report_.left += left;
+    at.unfinished = std::max<std::int64_t>(at.unfinished - 1, 0);
+    at.place = seen.place;
+    if (at.place.empty()) ++at.passes;
+    return step_status::made;
+}
+
+step_status clean_up::try_step(upkeep_progress& at) {
+    try {
+        return step(at);
+    } catch (const error& failure) {
+        throw error(failure.code(), std::string{name_of(at.task)} + ": " + failure.what());
+    }
+}
+
+upkeep_progress clean_up::progress_of(upkeep_task task) {
+    for (upkeep_progress& each : stores_.upkeep->progress(on_)) {
+        if (each.task == task) return std::move(each);
+    }
+    throw error(
+        errc::schema_mismatch,
+        "the table of the clean-up has no row for " + std::string{name_of(task)}
+    );
+}
+
+// A pass that is under way has begun before; the next one has not. Who is disturbed takes the turn
+// again: what others have done in the meantime counts.
+void clean_up::finish(upkeep_task task) {
+    std::optional<std::int64_t> wanted;
+    const std::int64_t left_before = report_.left;
+    while (!is_over()) {
+        upkeep_progress at = progress_of(task);
+        if (wanted && at.passes >= *wanted) return;
+        if (!take_turn(at, std::chrono::microseconds{0})) continue;
+        if (!wanted) wanted = at.passes + (at.place.empty() ? 1 : 2);
+        auto status = step_status::made;
+        while (status == step_status::made && at.passes < *wanted && !is_over()) {
+            if (at.place.empty()) report_.left = left_before;  // each row once
+            status = step(at);
+        }
+        if (at.passes >= *wanted) return;
+    }
+    report_.is_complete = false;
+}
+
 }  // namespace
+
+const char* name_of(upkeep_task task) noexcept {
+    switch (task) {
+        case upkeep_task::dead_locks:
+            return "locks of the dead";
+        case upkeep_task::dead_holders:
+            return "holders that are dead";
+        case upkeep_task::dead_waiters:
+            return "waiters that are dead";
+        case upkeep_task::old_sessions:
+            return "old sessions";
+        case upkeep_task::idle_locks:
+            break;
+    }
+    return "idle locks";
+}
 
 reap_report reap_on(
     database::implementation& within, connection& on, store& stores, const reap_settings& settings
 ) {
     require_valid(settings);
-    upkeep_store& upkeep = *stores.upkeep;
-    const auto stop_at = local_clock::now() + settings.time_max;
-    const bool is_limited = settings.time_max > std::chrono::milliseconds{0};
-    reap_report report;
-    // Batches until one comes back short: the rest is locked by others or not there.
-    const auto drain = [&](std::int64_t& total, const auto& batch) {
-        while (!is_limited || local_clock::now() < stop_at) {
-            const std::int64_t done = batch();
-            total += done;
-            if (done < settings.batch_size) return;
-        }
-    };
-    const int limit = settings.batch_size;
-    // What the dead held goes to whoever waits for it; where nobody does, the mark goes.
-    for (const key& each : stores.waiters->find_unserved(on, limit)) {
-        if (is_limited && local_clock::now() >= stop_at) break;
-        if (serve_key(within, on, stores, each)) ++report.locks_freed;
+    clean_up all{within, on, stores, settings};
+    if (settings.time_max == settings.time_max.zero()) {
+        for (const upkeep_task each : tasks) all.finish(each);
+    } else {
+        for (const upkeep_progress& each : all.progress()) all.finish(each.task);
     }
-    // In this order: a session's row may only go when nothing it held is left.
-    drain(report.locks_freed, [&] { return upkeep.free_locks_of_the_dead(on, limit); });
-    drain(report.locks_freed, [&] { return stores.holders->remove_dead(on, limit); });
-    drain(report.sessions_removed, [&] {
-        return upkeep.remove_sessions(on, settings.session_retention, limit);
-    });
-    drain(report.locks_removed, [&] {
-        return upkeep.remove_idle_locks(on, settings.lock_retention, limit);
-    });
-    return report;
+    return all.report();
+}
+
+reap_report take_turns_at_reaping(
+    database::implementation& within,
+    connection& on,
+    store& stores,
+    const reap_settings& settings,
+    std::chrono::microseconds every
+) {
+    constexpr int steps_max = 20;
+    require_valid(settings);
+    clean_up share{within, on, stores, settings};
+    for (upkeep_progress& at : share.progress()) {
+        if (share.is_over()) break;
+        if (at.since_turn >= std::chrono::microseconds{0} && at.since_turn < every) continue;
+        if (!share.take_turn(at, every)) continue;
+        const auto pass = at.passes;
+        auto status = step_status::made;
+        for (int steps = 0; steps < steps_max && status == step_status::made; ++steps) {
+            if (at.passes > pass || share.is_over()) break;
+            status = share.try_step(at);
+        }
+        if (at.passes == pass) share.report().is_complete = false;
+    }
+    return share.report();
 }
 
 reap_report reap(const database& db, const reap_settings& settings) {

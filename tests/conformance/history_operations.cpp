@@ -4,6 +4,7 @@
 
 #include "conformance/history.hpp"
 #include "leasehold/error.hpp"
+#include "support/sweep.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -187,8 +188,9 @@ struct history_operations {
         return text_of(stores.waiters->closes_a_circle(on, side.waiter_of(what), own));
     }
     CARRY_OUT(find_unserved) {
+        (void)what;
         std::vector<std::string> names;
-        for (const key& each : stores.waiters->find_unserved(on, 100 + what.hours)) {
+        for (const key& each : unserved_keys(on, stores)) {
             if (each.name().starts_with(side.names_.prefix())) names.push_back(each.name());
         }
         std::sort(names.begin(), names.end());
@@ -366,21 +368,32 @@ struct history_operations {
 
     CARRY_OUT(free_locks_of_the_dead) {
         (void)side, (void)what;
-        return std::to_string(stores.upkeep->free_locks_of_the_dead(on, 1000));
+        return std::to_string(sweep(on, stores, upkeep_task::dead_locks));
     }
     CARRY_OUT(remove_dead) {
         (void)side, (void)what;
         // An engine may keep rows of the dead that say nothing: their number is its own affair.
-        stores.holders->remove_dead(on, 1000);
+        sweep(on, stores, upkeep_task::dead_holders);
         return "done";
     }
+    CARRY_OUT(remove_dead_waiters) {
+        (void)side, (void)what;
+        sweep(on, stores, upkeep_task::dead_waiters);  // as there
+        return "done";
+    }
+    // A session is old when everything that can refer to it was looked through.
     CARRY_OUT(remove_sessions) {
-        remove_dead(side, on, stores, what);  // first, as the reaper does
-        return std::to_string(stores.upkeep->remove_sessions(on, hours{what.hours}, 1000));
+        remove_dead(side, on, stores, what);
+        remove_dead_waiters(side, on, stores, what);
+        const std::string freed = free_locks_of_the_dead(side, on, stores, what);
+        const hours retention{what.hours};
+        return freed + " locks, " +
+               std::to_string(sweep(on, stores, upkeep_task::old_sessions, retention));
     }
     CARRY_OUT(remove_idle_locks) {
         remove_dead(side, on, stores, what);
-        return std::to_string(stores.upkeep->remove_idle_locks(on, hours{what.hours}, 1000));
+        const hours retention{what.hours};
+        return std::to_string(sweep(on, stores, upkeep_task::idle_locks, retention));
     }
 
 private:
@@ -448,6 +461,7 @@ const std::vector<history_operation>& operations() {
         {"time passes", shape::everything, 2, is::time_passes},
         {"free_locks_of_the_dead", shape::everything, 1, is::free_locks_of_the_dead},
         {"remove_dead", shape::everything, 1, is::remove_dead},
+        {"remove_dead_waiters", shape::everything, 1, is::remove_dead_waiters},
         {"remove_sessions", shape::everything, 1, is::remove_sessions},
         {"remove_idle_locks", shape::everything, 1, is::remove_idle_locks},
     };

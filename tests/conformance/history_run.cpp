@@ -76,6 +76,7 @@ std::vector<history_step> last_steps(history_generator& make) {
     add_for_each(history_names::keys, &history_step::key, {"serve"});
     all.push_back(make.of("free_locks_of_the_dead"));
     all.push_back(make.of("remove_dead"));
+    all.push_back(make.of("remove_dead_waiters"));
     add_for_each(history_names::keys, &history_step::key, {"describe"});
     all.push_back(make.of("remove_sessions"));
     all.push_back(make.of("remove_idle_locks"));

@@ -3,6 +3,7 @@
 // its connection lives, and a lease of seconds would be one of hours.
 #include "conformance/suite.hpp"
 #include "session/database.hpp"
+#include "support/sweep.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -149,7 +150,7 @@ TEST_F(packet_suite, force_and_requests_to_let_go_lock_within_one_call) {
     EXPECT_FALSE(describe(first_, name_)->is_held);
 }
 
-// A look, and then one call for each batch; for the queues of the dead another pair.
+// A call for each look, and one for what it found; the place is written in a third.
 TEST_F(packet_suite, the_clean_up_locks_within_one_call) {
     session one{first_, calm("one")}, dead{second_, calm("dead")};
     const key gate = fresh("gate");
@@ -159,51 +160,35 @@ TEST_F(packet_suite, the_clean_up_locks_within_one_call) {
     EXPECT_EQ(enqueue(held->key(), dead, owner_id::random()).status, enqueue_status::waiting);
     expire(dead);
     // Others of this program have left theirs.
-    const auto all_of = [&](int calls_max, auto&& remove) {
-        constexpr int limit = 50;
+    const auto all_of = [&](upkeep_task task) {
         std::int64_t sum = 0;
-        for (std::int64_t last = limit; last == limit; sum += last) {
-            last = in_calls(calls_max, [&](connection& on, store& stores) {
-                return remove(on, stores, limit);
+        upkeep_look seen;
+        do {
+            seen = in_one_call([&](connection& on, store& stores) {
+                return stores.upkeep->look(on, task, seen.place, 50, 0us);
             });
-        }
+            std::vector<std::string> places;
+            for (const auto& each : seen.found) places.push_back(each.place);
+            if (places.empty()) continue;
+            sum += in_one_call([&](connection& on, store& stores) {
+                return stores.upkeep->clear(on, task, places, 0us);
+            });
+        } while (!seen.place.empty());
         return sum;
     };
-    EXPECT_GT(
-        all_of(
-            2,
-            [](connection& on, store& in, int limit) {
-                return in.upkeep->free_locks_of_the_dead(on, limit);
-            }
-        ),
-        0
-    );
+    for (const auto task :
+         {upkeep_task::dead_locks, upkeep_task::dead_holders, upkeep_task::dead_waiters}) {
+        EXPECT_GT(all_of(task), 0);
+        auto at = first_.inner()->use([&](connection& on, store& stores) {
+            return seize_turn(on, stores, task);
+        });
+        EXPECT_TRUE(in_one_call([&](connection& on, store& stores) {
+            return stores.upkeep->advance(on, at, {}, false);
+        }));
+    }
     EXPECT_FALSE(describe(first_, name_)->is_held);
-    EXPECT_GT(
-        all_of(
-            2,
-            [](connection& on, store& in, int limit) { return in.holders->remove_dead(on, limit); }
-        ),
-        0
-    );
-    EXPECT_GT(
-        all_of(
-            4,
-            [](connection& on, store& in, int limit) {
-                return in.upkeep->remove_sessions(on, 0us, limit);
-            }
-        ),
-        0
-    );
-    EXPECT_GT(
-        all_of(
-            2,
-            [](connection& on, store& in, int limit) {
-                return in.upkeep->remove_idle_locks(on, 0us, limit);
-            }
-        ),
-        0
-    );
+    EXPECT_GT(all_of(upkeep_task::old_sessions), 0);
+    EXPECT_GT(all_of(upkeep_task::idle_locks), 0);
     EXPECT_FALSE(describe(first_, name_)) << "its row is gone";
     EXPECT_TRUE(held->verify());
     auto again = mutex{one, name_}.try_acquire();

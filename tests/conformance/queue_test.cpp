@@ -10,6 +10,7 @@
 #include "conformance/suite.hpp"
 #include "session/database.hpp"
 #include "support/required.hpp"
+#include "support/sweep.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -406,8 +407,7 @@ TEST_F(queue_suite, a_row_with_waiters_is_never_removed_and_a_mark_without_any_i
     const key name = fresh("k");
     const auto is_marked_and_open = [&] {
         return first_.inner()->use([&](connection& on, store& stores) {
-            const auto found = stores.waiters->find_unserved(on, 10'000);
-            return std::find(found.begin(), found.end(), name) != found.end();
+            return std::ranges::count(unserved_keys(on, stores), name) > 0;
         });
     };
     auto held = mutex{one, name}.try_acquire();

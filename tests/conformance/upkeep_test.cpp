@@ -1,7 +1,13 @@
 // The reaper and the views: tables stay small, tokens go on growing, nobody alive is touched.
 
+#include <algorithm>
+#include <functional>
+#include <map>
+
 #include "conformance/suite.hpp"
+#include "support/sweep.hpp"
 #include "support/thread.hpp"
+#include "upkeep/reaper.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -121,6 +127,244 @@ TEST_F(upkeep_suite, reaping_races_with_granting_and_no_token_goes_backwards) {
     }
     takers.clear();
     done = true;
+}
+
+// Whoever is in a proof may stay there for long.
+TEST_F(upkeep_suite, what_somebody_has_locked_keeps_nothing_behind_it_from_clean_up) {
+    if (!current().has_concurrent_writers) return;  // nobody can have locked one row there
+    session dead{first_, calm("dead")}, heir{second_, calm("heir")};
+    const std::string stem = fresh("k");
+    const key locked = stem + "/a", behind = stem + "/b";
+    auto a = mutex{dead, locked}.try_acquire();
+    auto b = mutex{dead, behind}.try_acquire();
+    for (const key& each : {locked, behind}) {
+        const acquire_request wanted{each, owner_id::random(), heir.id(), "heir", {}};
+        second_.inner()->use([&](connection& on, store& stores) {
+            EXPECT_EQ(stores.waiters->enqueue(on, wanted).status, enqueue_status::waiting);
+        });
+    }
+    transaction tx = first_.begin();
+    a->verify_in(tx);
+    expire(dead);
+    reap(second_, {.batch_size = 1});
+    EXPECT_EQ(describe(second_, behind)->session, heir.id()) << "handed over to who waits";
+    EXPECT_NE(describe(second_, locked)->session, heir.id());
+    tx.rollback();
+    reap(second_, {.batch_size = 1});
+    EXPECT_EQ(describe(second_, locked)->session, heir.id());
+}
+
+TEST_F(upkeep_suite, a_session_stays_while_anything_of_it_is_left_and_the_report_says_so) {
+    session dead{first_, calm("dead")};
+    const key name = fresh("k");
+    auto held = mutex{dead, name}.try_acquire();
+    const auto is_listed = [&] {
+        const auto all = list_sessions(second_);
+        return std::ranges::count(all, dead.id(), &session_info::id) > 0;
+    };
+    const reap_settings soon{.session_retention = 60s};
+    if (current().has_concurrent_writers) {
+        transaction tx = first_.begin();
+        held->verify_in(tx);
+        expire(dead);
+        const auto report = reap(second_, soon);
+        EXPECT_GE(report.left, 1);
+        EXPECT_TRUE(report.is_complete);
+        EXPECT_TRUE(is_listed()) << "its hold is there still";
+        tx.rollback();
+    }
+    expire(dead);
+    const auto report = reap(second_, soon);
+    EXPECT_EQ(report.left, 0);
+    EXPECT_GE(report.locks_freed, 1);
+    EXPECT_GE(report.sessions_removed, 1);
+    EXPECT_FALSE(is_listed());
+}
+
+// The queue goes with those who stood in it, also where nobody ever releases.
+TEST_F(upkeep_suite, rows_of_dead_waiters_are_removed_and_those_of_the_living_are_not) {
+    session one{first_, calm("one")}, dead{second_, calm("dead")}, other{second_, calm("other")};
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    std::vector<waiting> queue;
+    second_.inner()->use([&](connection& on, store& stores) {
+        for (const session* each : {&dead, &other}) {
+            const acquire_request wanted{held->key(), owner_id::random(), each->id(), "n", {}};
+            const auto queued = stores.waiters->enqueue(on, wanted);
+            queue.push_back({wanted.key, wanted.owner, queued.ticket});
+        }
+    });
+    expire(dead);
+    reap(first_);
+    const auto seen = second_.inner()->use([&](connection& on, store& stores) {
+        return stores.waiters->look(on, queue);
+    });
+    EXPECT_EQ(seen.at(0).status, look_status::gone);
+    EXPECT_EQ(seen.at(1).status, look_status::waiting);
+}
+
+// However many rows there are before it.
+TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_them) {
+    constexpr int live = 40, rows = 7;
+    session one{first_, calm("one")}, dead{second_, calm("dead")};
+    const std::string stem = fresh("k");
+    std::vector<acquisition> held;
+    for (int each = 0; each < live; ++each) {
+        held.push_back(mutex{one, stem + "/a" + std::to_string(each)}.try_acquire());
+        held.push_back(semaphore{one, stem + "/s", live + 1}.try_acquire());
+    }
+    const key last = stem + "/z";
+    auto lost = mutex{dead, last}.try_acquire();
+    auto place = semaphore{dead, stem + "/s", live + 1}.try_acquire();
+    expire(dead);
+    first_.inner()->use([&](connection& on, store& stores) {
+        for (const auto task : {upkeep_task::dead_locks, upkeep_task::dead_holders}) {
+            upkeep_progress at = seize_turn(on, stores, task);
+            std::size_t found = 0;
+            // A look at everything says how many rows there are: an upper bound of the steps.
+            const int steps_max = 2 * (static_cast<int>(list_locks(second_).size()) + 1000) / rows;
+            int steps = 0;
+            for (int ends = at.place.empty() ? 1 : 2; ends > 0; ++steps) {
+                ASSERT_LT(steps, steps_max);
+                const auto seen = stores.upkeep->look(on, task, at.place, rows, 0us);
+                ASSERT_LE(seen.found.size(), static_cast<std::size_t>(rows));
+                ASSERT_TRUE(seen.place.empty() || seen.place != at.place);
+                found += seen.found.size();
+                ASSERT_TRUE(stores.upkeep->advance(on, at, seen, true));
+                at.place = progress_of(on, stores, task).place;
+                ASSERT_EQ(at.place, seen.place) << "the database remembers it";
+                if (at.place.empty()) --ends;
+            }
+            EXPECT_GE(found, task == upkeep_task::dead_locks ? 1U : 0U);
+        }
+    });
+    reap(second_, {.batch_size = rows});
+    EXPECT_FALSE(describe(first_, last)->is_held);
+    EXPECT_EQ(list_locks(first_, stem).size(), held.size());
+}
+
+TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_another) {
+    const auto task = upkeep_task::idle_locks;
+    const auto use = [](const database& db, auto&& run) { return db.inner()->use(run); };
+    const auto progress = [&](connection& on, store& in) { return progress_of(on, in, task); };
+    const auto seen = use(first_, progress);
+    const auto take = [&](std::chrono::microseconds every) {
+        return
+            [&, every](connection& on, store& in) { return in.upkeep->take_turn(on, seen, every); };
+    };
+    EXPECT_TRUE(use(first_, take(0us)));
+    EXPECT_FALSE(use(second_, take(0us))) << "both saw the same";
+    const auto taken = use(first_, progress);
+    EXPECT_EQ(taken.turn, seen.turn + 1);
+    EXPECT_EQ(taken.unfinished, seen.unfinished + 1);
+    EXPECT_LT(taken.since_turn, 1h);
+    const auto later = [&](connection& on, store& in) {
+        return in.upkeep->take_turn(on, taken, 1h);
+    };
+    EXPECT_FALSE(use(second_, later)) << "not due";
+    // The first one is never heard of again: whoever finds it due goes on.
+    const auto other = use(second_, [&](connection& on, store& in) {
+        EXPECT_TRUE(in.upkeep->take_turn(on, taken, 0us));
+        return progress_of(on, in, task);
+    });
+    EXPECT_EQ(other.unfinished, taken.unfinished + 1) << "and makes smaller steps";
+    // Or comes back, and what it looked at long ago does not count.
+    use(first_, [&](connection& on, store& in) {
+        EXPECT_FALSE(in.upkeep->advance(on, taken, {{}, "somewhere", {}}, false));
+    });
+    use(second_, [&](connection& on, store& in) {
+        EXPECT_EQ(progress_of(on, in, task).place, other.place);
+        EXPECT_TRUE(in.upkeep->advance(on, other, {{}, "here", {}}, false));
+        const auto advanced = progress_of(on, in, task);
+        EXPECT_EQ(advanced.place, "here");
+        EXPECT_EQ(advanced.unfinished, other.unfinished - 1);
+        EXPECT_EQ(advanced.passes, other.passes);
+        EXPECT_TRUE(in.upkeep->advance(on, advanced, {}, false));
+        EXPECT_EQ(progress_of(on, in, task).passes, other.passes + 1);
+    });
+}
+
+// Its looks at one task take longer than they may.
+class slow_upkeep final : public upkeep_store {
+public:
+    slow_upkeep(upkeep_store& with, upkeep_task at) : with_(with), at_(at) {}
+
+    std::vector<upkeep_progress> progress(connection& on) override { return with_.progress(on); }
+    bool take_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
+        override {
+        return with_.take_turn(on, seen, every);
+    }
+    bool advance(connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves)
+        override {
+        return with_.advance(on, from, look, leaves);
+    }
+    upkeep_look look(
+        connection& on,
+        upkeep_task task,
+        const std::string& place,
+        int rows,
+        std::chrono::microseconds retention
+    ) override {
+        if (task == at_) throw error(errc::timed_out, "it took " + std::to_string(rows) + " rows");
+        return with_.look(on, task, place, rows, retention);
+    }
+    std::int64_t clear(
+        connection& on,
+        upkeep_task task,
+        const std::vector<std::string>& places,
+        std::chrono::microseconds retention
+    ) override {
+        return with_.clear(on, task, places, retention);
+    }
+
+private:
+    upkeep_store& with_;
+    const upkeep_task at_;
+};
+
+TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn) {
+    constexpr auto slow = upkeep_task::dead_locks;
+    const database own = open();
+    own.inner()->use([&](connection& on, store& stores) {
+        for (const upkeep_progress& each : stores.upkeep->progress(on)) {
+            if (each.place.empty()) continue;
+            while (!progress_of(on, stores, each.task).place.empty()) {
+                sweep(on, stores, each.task, 24h, 10'000);
+            }
+        }
+        const auto passes = [&] {
+            std::map<upkeep_task, std::int64_t> all;
+            for (const auto& each : stores.upkeep->progress(on)) all[each.task] = each.passes;
+            return all;
+        };
+        auto before = passes();
+        auto inner = std::move(stores.upkeep);
+        stores.upkeep = std::make_unique<slow_upkeep>(*inner, slow);
+        std::vector<std::string> said;
+        for (int turns = 0; turns < 6; ++turns) {
+            const auto failure =
+                thrown_by([&] { take_turns_at_reaping(*own.inner(), on, stores, {}, 0us); });
+            ASSERT_TRUE(failure);
+            said.emplace_back(failure->what());
+        }
+        for (auto& [task, count] : before) {
+            if (task == slow) continue;
+            EXPECT_GE(passes()[task], count + 4) << name_of(task);
+        }
+        EXPECT_NE(said.front(), said.back()) << "its steps become smaller";
+        stores.upkeep = std::move(inner);
+    });
+    reap(own);  // nothing is in the way of whoever can
+}
+
+TEST_F(upkeep_suite, sessions_clean_up_by_themselves) {
+    session dead{first_, calm("dead")};
+    const key name = fresh("k");
+    auto held = mutex{dead, name}.try_acquire();
+    expire(dead);
+    auto busy = alert("cleaner");
+    busy.reap_every = 100ms;
+    session cleaner{second_, busy}, other{second_, busy};
+    EXPECT_TRUE(eventually([&] { return !describe(first_, name)->is_held; }));
 }
 
 TEST_F(upkeep_suite, bad_reap_settings_are_refused) {

@@ -5,6 +5,7 @@
 
 #include "conformance/suite.hpp"
 #include "session/database.hpp"
+#include "support/sweep.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -177,7 +178,7 @@ TEST_F(waiting_suite, a_key_of_another_kind_is_never_unserved_and_serving_it_cha
     auto kept = semaphore{one, name, 2}.try_acquire();
     expire(dead);
     first_.inner()->use([&](connection& on, store& stores) {
-        const auto unserved = stores.waiters->find_unserved(on, 1000);
+        const auto unserved = unserved_keys(on, stores);
         EXPECT_EQ(std::find(unserved.begin(), unserved.end(), name), unserved.end());
         EXPECT_EQ(stores.waiters->serve(on, name).status, hand_over_status::refused);
         const acquire_request queued{name, owner_id::random(), one.id(), "n", std::nullopt};

@@ -396,23 +396,6 @@ public:
         return server_->ask<victims>(on, "force_release_holders", attempt);
     }
 
-    std::int64_t remove_dead(connection& on, int limit) override {
-        const auto attempt = [limit](memory_tables& tables, const connection& from) {
-            std::int64_t removed = 0;
-            std::erase_if(tables.holders, [&](const auto& each) {
-                const holder_row& row = each.second;
-                const bool is_gone = !tables.sessions.contains(row.session);
-                const bool is_dead = is_gone || !is_live(tables, row);
-                if (removed == limit || !is_dead || is_proved_by_another(row, from)) return false;
-                ++removed;
-                return true;
-            });
-            tables.writes += removed;
-            return std::optional{removed};
-        };
-        return server_->ask<std::int64_t>(on, "remove_dead_holders", attempt);
-    }
-
 private:
     // A row found again after each wait.
     template <class Find>

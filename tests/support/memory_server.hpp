@@ -24,6 +24,7 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/once.hpp"
 #include "store/schema_store.hpp"
+#include "store/upkeep_store.hpp"
 
 namespace leasehold::testing {
 
@@ -87,6 +88,17 @@ struct run_row {
     } ending;
 };
 
+// How far a task of the clean-up is, see upkeep_store.hpp.
+struct upkeep_row {
+    std::int64_t turn = 0;
+    instant turned_at{};
+    std::int64_t unfinished = 0;
+    std::string place;
+    std::int64_t passes = 0;
+    instant sweeps_to{};  // what ended before is gone when this pass is through
+    instant swept_to{};   // what ended before is gone
+};
+
 struct waiter_row {
     owner_id owner;
     session_id session;
@@ -110,6 +122,12 @@ struct memory_tables {
     std::map<std::string, run_row> runs;                                 // by name, in byte order
     std::map<std::pair<std::string, std::int64_t>, waiter_row> waiters;  // by key and ticket
     std::map<std::pair<std::string, std::string>, holder_row> holders;   // by key and owner's bytes
+    std::map<upkeep_task, upkeep_row> upkeep{
+        {upkeep_task::dead_locks, {}},
+        {upkeep_task::dead_holders, {}},
+        {upkeep_task::dead_waiters, {}},
+        {upkeep_task::old_sessions, {}},
+        {upkeep_task::idle_locks, {}}};
     std::int64_t fence_mark = 0;
     std::int64_t incarnation = 1;             // another one after each start, see session_store.hpp
     std::map<std::string, fence_row> fences;  // by resource

@@ -174,21 +174,6 @@ public:
         return server_->ask<bool>(on, "closes_a_circle", attempt);
     }
 
-    std::vector<key> find_unserved(connection& on, int limit) override {
-        const auto attempt = [limit](memory_tables& tables, const connection&) {
-            std::vector<key> found;
-            for (const auto& [name, row] : tables.locks) {
-                if (static_cast<int>(found.size()) == limit) break;
-                const bool is_mutex = row.kind == static_cast<int>(lock_kind::mutex);
-                if (is_mutex && row.last_ticket != 0 && is_takeable(tables, row)) {
-                    found.emplace_back(name);
-                }
-            }
-            return std::optional{found};
-        };
-        return server_->ask<std::vector<key>>(on, "find_unserved", attempt);
-    }
-
     void ring(connection&, const owner_id&) override {}
     std::string channel() const override { return ""; }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "support/sweep.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 
@@ -65,7 +66,7 @@ TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transac
     }
     model_.age_session(mine_, 1h);  // dead, and still nobody takes over
     EXPECT_TRUE(thrown_by([&] { try_as_other(); }));
-    EXPECT_EQ(stores_.upkeep->free_locks_of_the_dead(*on_, 10), 0) << "stepped around";
+    EXPECT_EQ(sweep(*on_, stores_, upkeep_task::dead_locks), 0) << "stepped around";
     proving->commit();
     const auto taken = try_as_other();
     EXPECT_EQ(taken.status, acquire_status::granted);
@@ -126,7 +127,7 @@ TEST_F(memory_store_test, a_missing_session_counts_as_alive_until_the_reaper_com
     model_.remove_session_row(mine_);
     model_.advance(5min);
     EXPECT_EQ(try_as_other().status, acquire_status::busy);
-    EXPECT_EQ(stores_.upkeep->free_locks_of_the_dead(*on_, 10), 1);
+    EXPECT_EQ(sweep(*on_, stores_, upkeep_task::dead_locks), 1);
     EXPECT_EQ(try_as_other().status, acquire_status::granted);
 }
 

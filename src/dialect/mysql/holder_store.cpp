@@ -62,9 +62,7 @@ public:
           lock_one_(statement(lock_one_text, names, which)),
           force_gate_(statement(force_gate_text, names, which)),
           force_one_(statement(force_one_text, names, which)),
-          add_notice_(statement(add_notice_text, names, which)),
-          find_dead_(statement(find_dead_text, names, which)),
-          remove_dead_(statement(remove_dead_text, names, which)) {}
+          add_notice_(statement(add_notice_text, names, which)) {}
 
     holder_result try_acquire(connection& on, const holder_request& wanted) override;
     std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
@@ -90,7 +88,6 @@ public:
         int limit
     ) override;
     std::vector<lock_info> force_release(connection& on, const key& name) override;
-    std::int64_t remove_dead(connection& on, int limit) override;
 
 private:
     struct attempt {
@@ -132,8 +129,6 @@ private:
     const std::string force_gate_;
     const std::string force_one_;
     const std::string add_notice_;
-    const std::string find_dead_;
-    const std::string remove_dead_;
 };
 
 // In the order of the statements of try_acquire_text.
@@ -431,16 +426,6 @@ std::vector<lock_info> mysql_holder_store::force_release(connection& on, const k
         values.insert(values.end(), sessions.begin(), sessions.end());
         return lock_infos_of(send_transaction(on, packet, values));
     });
-}
-
-std::int64_t mysql_holder_store::remove_dead(connection& on, int limit) {
-    const auto remove = [&](batch& into, const row& each) {
-        const value name = blob{each.bytes(0)};
-        const value owner = blob{each.bytes(1)};
-        const value whose = blob{each.bytes(2)};
-        into.add(remove_dead_, {name, owner, whose, whose, name, owner});
-    };
-    return in_batches(on, on.execute(find_dead_, {limit}), remove);
 }
 
 }  // namespace

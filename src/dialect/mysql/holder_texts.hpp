@@ -267,23 +267,6 @@ DELETE FROM {prefix}holder WHERE lock_key = ? AND owner = ? AND @leasehold_go = 
 inline constexpr std::string_view add_notice_text = R"sql(
 UPDATE {prefix}session SET notices = notices + 1 WHERE id = ? AND @leasehold_go = 1;)sql";
 
-// The reaper's: a look, and then, for each row found, the lock it can have without waiting and the
-// proof of the death: dead, or in a snapshot newer than that lock gone.
-// ? key, owner, session, session, key, owner.
-inline constexpr std::string_view find_dead_text = R"sql(
-SELECT h.lock_key, h.owner, h.session_id FROM {prefix}holder h
-LEFT JOIN {prefix}session s ON s.id = h.session_id
-WHERE s.id IS NULL OR s.expires_at <= {now} LIMIT ?)sql";
-inline constexpr std::string_view remove_dead_text = R"sql(
-SELECT COUNT(*) INTO @leasehold_go FROM {prefix}holder h
-WHERE h.lock_key = ? AND h.owner = ? FOR UPDATE SKIP LOCKED;
-SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d
-WHERE d.id = ? AND d.expires_at <= {now} {share_skip_locked};
-SELECT @leasehold_dead + (COUNT(*) = 0) INTO @leasehold_dead FROM {prefix}session g WHERE g.id = ?;
-DELETE FROM {prefix}holder
-WHERE lock_key = ? AND owner = ? AND @leasehold_go = 1 AND @leasehold_dead > 0;
-SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
-
 #undef LIVE
 #undef HOLDER_COLUMNS
 

@@ -1,149 +1,122 @@
-// What differs between MySQL and MariaDB: only {share_skip_locked}, see store.cpp.
-//
-// Each batch looks for candidates with a plain read of the tables, which locks nothing, and then,
-// in a packet that is a transaction of its own, locks one after the other those it can have without
-// waiting, and repeats the test on them: why one packet, see batch.hpp.
-// FORCE INDEX (PRIMARY): a scan, which the optimizer prefers for small tables, would lock and wait
-// for rows we do not want. A statement whose variable is not 1 reads no table.
-// No DELETE has a subquery: at READ COMMITTED it locks what it reads, where UPDATE does not.
+// MySQL and MariaDB: cleaning up. A look is a plain read, which locks nothing; those that it found
+// are locked one after the other, where that is possible without waiting, and tested again.
+#include <array>
+#include <limits>
+
 #include "dialect/mysql/batch.hpp"
 #include "dialect/mysql/stores.hpp"
+#include "dialect/mysql/upkeep_texts.hpp"
+#include "dialect/upkeep_place.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
 
-constexpr std::string_view find_dead_text = R"sql(
-SELECT l.lock_key FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
-WHERE l.owner IS NOT NULL
-  AND (COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}
-       OR (l.session_id IS NOT NULL AND s.id IS NULL))
-LIMIT ?)sql";
-
-// ? key, key. The lock row is locked by the first statement, so the snapshot of the second is newer
-// than its grant: a session that it does not have was there when the hold was granted, and is gone.
-constexpr std::string_view free_dead_text = R"sql(
-SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
-WHERE l.lock_key = ? AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
-UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
-WHERE l.lock_key = ? AND @leasehold_go = 1
-  AND (l.expires_at + l.lock_delay <= {now} OR {proved_dead}
-       OR (l.session_id IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
-SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
-
-// NOT IN reads the lock table once for all, where NOT EXISTS would for each session: no index
-// serves it, since an index on the session would cost every grant a second write.
-constexpr std::string_view find_old_sessions_text = R"sql(
-SELECT s.id FROM {prefix}session s
-WHERE s.expires_at <= {now} - ?
-  AND s.id NOT IN (SELECT l.session_id FROM {prefix}lock l WHERE l.session_id IS NOT NULL)
-  AND s.id NOT IN (SELECT h.session_id FROM {prefix}holder h)
-LIMIT ?)sql";
-
-// What is left of them in queues. A session that expired is never renewed, so it queues no more.
-constexpr std::string_view waiting_sessions_text = R"sql(
-SELECT w.lock_key, w.ticket FROM {prefix}waiter w WHERE w.session_id IN ({keys}))sql";
-
-// ? key, ticket, key, ticket.
-constexpr std::string_view delete_waiter_text = R"sql(
-SELECT COUNT(*) INTO @leasehold_go FROM {prefix}waiter w FORCE INDEX (PRIMARY)
-WHERE w.lock_key = ? AND w.ticket = ? FOR UPDATE SKIP LOCKED;
-DELETE FROM {prefix}waiter WHERE lock_key = ? AND ticket = ? AND @leasehold_go = 1;)sql";
-
-// ? id, retention, id. A grant that was under way all the while is found by free_dead_text.
-constexpr std::string_view delete_session_text = R"sql(
-SELECT COUNT(*) INTO @leasehold_go FROM {prefix}session s FORCE INDEX (PRIMARY)
-WHERE s.id = ? AND s.expires_at <= {now} - ? FOR UPDATE SKIP LOCKED;
-DELETE FROM {prefix}session WHERE id = ? AND @leasehold_go = 1;
-SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
-
-constexpr std::string_view find_idle_text = R"sql(
-SELECT l.lock_key FROM {prefix}lock l
-WHERE l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= {now} - ?
-  AND l.lock_key NOT IN (SELECT h.lock_key FROM {prefix}holder h) LIMIT ?)sql";
-
-// Locked before the first delete, and by every insert of a new key before it inserts: no key can
-// come back with a fence below the one it was removed with.
-constexpr std::string_view lock_mark_text = R"sql(
-SELECT fence INTO @leasehold_fence FROM {prefix}fence_mark WHERE id = 1 FOR UPDATE;)sql";
-
-// ? key, retention, key. The mark is written only where the key has the higher fence.
-constexpr std::string_view delete_idle_text = R"sql(
-SELECT COUNT(*), COALESCE(MAX(l.fence), 0) INTO @leasehold_go, @leasehold_fence
-FROM {prefix}lock l FORCE INDEX (PRIMARY)
-WHERE l.lock_key = ? AND l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= {now} - ?
-FOR UPDATE SKIP LOCKED;
-UPDATE {prefix}fence_mark SET fence = @leasehold_fence
-WHERE id = 1 AND @leasehold_go = 1 AND fence < @leasehold_fence;
-DELETE FROM {prefix}lock WHERE lock_key = ? AND @leasehold_go = 1;
-SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
+namespace texts = upkeep_texts;
 
 class mysql_upkeep_store final : public upkeep_store {
 public:
     mysql_upkeep_store(const table_names& names, engine which)
-        : find_dead_(statement(find_dead_text, names, which)),
-          free_dead_(statement(free_dead_text, names, which)),
-          find_old_sessions_(statement(find_old_sessions_text, names, which)),
-          waiting_sessions_(statement(waiting_sessions_text, names, which)),
-          delete_waiter_(statement(delete_waiter_text, names, which)),
-          delete_session_(statement(delete_session_text, names, which)),
-          find_idle_(statement(find_idle_text, names, which)),
-          lock_mark_(statement(lock_mark_text, names, which)),
-          delete_idle_(statement(delete_idle_text, names, which)) {}
+        : progress_(statement(texts::progress_text, names, which)),
+          take_turn_(statement(texts::take_turn_text, names, which)),
+          advance_(statement(texts::advance_text, names, which)),
+          lock_mark_(statement(texts::lock_mark_text, names, which)),
+          looks_{
+              statement(texts::look_at_locks_text, names, which),
+              statement(texts::look_at_holders_text, names, which),
+              statement(texts::look_at_waiters_text, names, which),
+              statement(texts::look_at_sessions_text, names, which),
+              statement(texts::look_at_idle_text, names, which)},
+          clears_{
+              statement(texts::free_lock_text, names, which),
+              statement(texts::remove_holder_text, names, which),
+              statement(texts::remove_waiter_text, names, which),
+              statement(texts::remove_session_text, names, which),
+              statement(texts::remove_idle_text, names, which)} {}
 
-    std::int64_t free_locks_of_the_dead(connection& on, int limit) override {
-        const result found = on.execute(find_dead_, {limit});
-        return in_batches(on, found, [&](batch& into, const row& each) {
-            const value name = blob{each.bytes(0)};
-            into.add(free_dead_, {name, name});
-        });
+    std::vector<upkeep_progress> progress(connection& on) override {
+        return upkeep_progress_of(on.execute(progress_));
     }
 
-    std::int64_t remove_sessions(connection& on, std::chrono::microseconds retention, int limit)
+    bool take_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
         override {
-        const result found = on.execute(find_old_sessions_, {as_value(retention), limit});
-        if (found.rows.empty()) return 0;
-        remove_waiters_of(on, found);
-        return in_batches(on, found, [&](batch& into, const row& each) {
-            const value id = blob{each.bytes(0)};
-            into.add(delete_session_, {id, as_value(retention), id});
-        });
+        const parameters values{number_of(seen.task), seen.turn, as_value(every)};
+        return on.execute(take_turn_, values).affected_rows > 0;
     }
 
-    std::int64_t remove_idle_locks(connection& on, std::chrono::microseconds retention, int limit)
+    bool advance(connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves)
         override {
-        const result found = on.execute(find_idle_, {as_value(retention), limit});
-        const auto add = [&](batch& into, const row& each) {
-            const value name = blob{each.bytes(0)};
-            into.add(delete_idle_, {name, as_value(retention), name});
-        };
-        return in_batches(on, found, add, lock_mark_);
+        const std::int64_t is_end = look.place.empty() ? 1 : 0;
+        std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
+        if (leaves && look.oldest) oldest = look.oldest->count();
+        const parameters values{
+            is_end,
+            is_end,
+            oldest,
+            is_end,
+            oldest,
+            blob{look.place},
+            number_of(from.task),
+            from.turn};
+        return on.execute(advance_, values).affected_rows > 0;
+    }
+
+    upkeep_look look(
+        connection& on,
+        upkeep_task task,
+        const std::string& place,
+        int rows,
+        std::chrono::microseconds retention
+    ) override {
+        const auto [key, rest] = split_place(task, place);
+        parameters values;
+        if (keeps_for_a_while(task)) values.push_back(as_value(retention));
+        values.emplace_back(blob{key});
+        if (size_of_rest(task) > 0) {
+            values.emplace_back(blob{key});
+            values.push_back(rest_of(task, rest));
+        }
+        values.emplace_back(rows);
+        return upkeep_look_of(task, on.execute(looks_.at(index_of(task)), values), rows);
+    }
+
+    std::int64_t clear(
+        connection& on,
+        upkeep_task task,
+        const std::vector<std::string>& places,
+        std::chrono::microseconds retention
+    ) override {
+        batch all;
+        if (task == upkeep_task::idle_locks) all.add(lock_mark_);
+        for (const std::string& each : places) {
+            const auto [key, rest] = split_place(task, each);
+            parameters row{blob{key}};
+            if (size_of_rest(task) > 0) row.push_back(rest_of(task, rest));
+            parameters values = row;
+            if (keeps_for_a_while(task)) values.push_back(as_value(retention));
+            values.insert(values.end(), row.begin(), row.end());
+            all.add(clears_.at(index_of(task)), values);
+        }
+        return despite_deadlocks([&] { return all.send(on); });
     }
 
 private:
-    void remove_waiters_of(connection& on, const result& sessions) const;
+    static std::int64_t number_of(upkeep_task task) { return static_cast<std::int64_t>(task); }
+    static std::size_t index_of(upkeep_task task) { return static_cast<std::size_t>(task) - 1; }
+    static bool keeps_for_a_while(upkeep_task task) {
+        return task == upkeep_task::old_sessions || task == upkeep_task::idle_locks;
+    }
+    static value rest_of(upkeep_task task, const std::string& rest) {
+        if (task == upkeep_task::dead_waiters) return ticket_of(rest);
+        return blob{rest};
+    }
 
-    const std::string find_dead_;
-    const std::string free_dead_;
-    const std::string find_old_sessions_;
-    const std::string waiting_sessions_;
-    const std::string delete_waiter_;
-    const std::string delete_session_;
-    const std::string find_idle_;
+    const std::string progress_;
+    const std::string take_turn_;
+    const std::string advance_;
     const std::string lock_mark_;
-    const std::string delete_idle_;
+    const std::array<std::string, 5> looks_;
+    const std::array<std::string, 5> clears_;
 };
-
-void mysql_upkeep_store::remove_waiters_of(connection& on, const result& sessions) const {
-    parameters ids;
-    for (const row& each : sessions.rows) ids.emplace_back(blob{each.bytes(0)});
-    const result waiters = on.execute(for_keys(waiting_sessions_, ids.size()), ids);
-    in_batches(on, waiters, [&](batch& into, const row& each) {
-        const value name = blob{each.bytes(0)};
-        const value ticket = each.integer(1);
-        into.add(delete_waiter_, {name, ticket, name, ticket});
-    });
-}
 
 }  // namespace
 

@@ -143,10 +143,6 @@ WITH RECURSIVE blocker (session_id) AS (
     WHERE s.expires_at > {now})
 SELECT 1 FROM blocker WHERE session_id = ?)sql";
 
-constexpr std::string_view find_unserved_text = R"sql(
-SELECT l.lock_key FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
-WHERE l.last_ticket <> 0 AND l.kind = 1 AND )sql" LOOKS_TAKEABLE " LIMIT ?";
-
 constexpr std::size_t waiters_per_statement_max = 256;
 
 class mysql_waiter_store final : public waiter_store {
@@ -163,8 +159,7 @@ public:
           find_waiter_(statement(find_waiter_text, names, which)),
           look_head_(statement(look_head_text, names, which)),
           look_tail_(statement(look_tail_text, names, which)),
-          circle_(statement(circle_text, names, which)),
-          find_unserved_(statement(find_unserved_text, names, which)) {}
+          circle_(statement(circle_text, names, which)) {}
 
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override;
     hand_over_result hand_over(connection& on, const hold& held) override;
@@ -173,7 +168,6 @@ public:
     bool withdraw(connection& on, const key& name, const owner_id& owner) override;
     std::vector<look_result> look(connection& on, const std::vector<waiting>& who) override;
     bool closes_a_circle(connection& on, const waiting& who, const session_id& own) override;
-    std::vector<key> find_unserved(connection& on, int limit) override;
     // Neither has bells that any connection could hear.
     void ring(connection&, const owner_id&) override {}
     std::string channel() const override { return {}; }
@@ -191,7 +185,6 @@ private:
     std::string look_head_;
     std::string look_tail_;
     std::string circle_;
-    std::string find_unserved_;
 };
 
 enqueue_result mysql_waiter_store::enqueue(connection& on, const acquire_request& wanted) {
@@ -315,13 +308,6 @@ bool mysql_waiter_store::closes_a_circle(
     connection& on, const waiting& who, const session_id& own
 ) {
     return !on.execute(circle_, {who.ticket, as_value(who.key), as_value(own)}).rows.empty();
-}
-
-std::vector<key> mysql_waiter_store::find_unserved(connection& on, int limit) {
-    std::vector<key> keys;
-    const result found = on.execute(find_unserved_, {limit});
-    for (const row& each : found.rows) keys.emplace_back(each.bytes(0));
-    return keys;
 }
 
 }  // namespace

@@ -90,8 +90,7 @@ public:
           pass_(fill_in(pass_sql, names)),
           holders_(fill_in(holders_sql, names)),
           list_(fill_in(list_sql, names)),
-          force_release_(fill_in(force_release_sql, names)),
-          remove_dead_(fill_in(remove_dead_sql, names)) {}
+          force_release_(fill_in(force_release_sql, names)) {}
 
     holder_result try_acquire(connection& on, const holder_request& wanted) override {
         const parameters values{
@@ -242,10 +241,6 @@ public:
         return lock_infos_of(on.execute(force_release_, {bytes_of(name.name())}));
     }
 
-    std::int64_t remove_dead(connection& on, int limit) override {
-        return on.execute(remove_dead_, {value{std::max(limit, 0)}}).affected_rows;
-    }
-
 private:
     static parameters values_of(const hold& held) {
         return {bytes_of(held.key.name()), bytes_of(held.owner), value{held.token.number}};
@@ -266,7 +261,6 @@ private:
     const std::string holders_;
     const std::string list_;
     const std::string force_release_;
-    const std::string remove_dead_;
 };
 
 }  // namespace

@@ -312,28 +312,4 @@ SELECT )sql" HOLDER_COLUMNS R"sql(
  WHERE h.fence > 0 AND )sql" LIVE R"sql(
  ORDER BY h.fence, h.owner)sql";
 
-// $1 limit. As free_locks_of_the_dead_sql of upkeep_store.cpp: proved dead, or without a session in
-// one snapshot that has the hold.
-inline constexpr std::string_view remove_dead_sql = R"sql(
-WITH dead AS MATERIALIZED (
-    SELECT h.lock_key, h.owner
-      FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
-     WHERE s.expires_at <= clock_timestamp()
-     LIMIT $1::bigint
-       FOR SHARE OF s SKIP LOCKED
-       FOR UPDATE OF h SKIP LOCKED
-), orphaned AS MATERIALIZED (
-    SELECT h.lock_key, h.owner
-      FROM {prefix}holder h
-     WHERE NOT EXISTS (SELECT FROM {prefix}session s WHERE s.id = h.session_id)
-     LIMIT $1::bigint - (SELECT count(*) FROM dead)
-       FOR UPDATE OF h SKIP LOCKED
-), found AS MATERIALIZED (
-    SELECT lock_key, owner FROM dead UNION ALL SELECT lock_key, owner FROM orphaned
-)
-DELETE FROM {prefix}holder AS h
- USING found
- WHERE h.lock_key = found.lock_key AND h.owner = found.owner
-RETURNING set_config('synchronous_commit', 'off', true))sql";
-
 }  // namespace leasehold::postgres_dialect::holder_texts

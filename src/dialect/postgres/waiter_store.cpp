@@ -221,16 +221,6 @@ WITH RECURSIVE blocker (session_id) AS (
 )
 SELECT 1 FROM blocker WHERE session_id = $2)sql";
 
-// $1 limit. Reads the lock table, once per clean-up.
-constexpr std::string_view find_unserved_sql = R"sql(
-SELECT l.lock_key
-  FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
- WHERE l.last_ticket <> 0 AND l.kind = 1
-   AND (l.owner IS NULL
-        OR coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond'
-           <= clock_timestamp())
- LIMIT $1)sql";
-
 // $1 channel, $2 owner as text. A transaction of its own that waits for no flush: all that notify
 // commit one after the other, and would do so across their flushes.
 constexpr std::string_view ring_sql = R"sql(
@@ -262,7 +252,6 @@ public:
           leave_(fill_in(leave_sql, names)),
           withdraw_(fill_in(withdraw_sql, names)),
           circle_(fill_in(circle_sql, names)),
-          find_unserved_(fill_in(find_unserved_sql, names)),
           look_(look_head_sql, look_tail_sql, names) {}
 
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override {
@@ -328,14 +317,6 @@ public:
         return !on.execute(circle_, which).rows.empty();
     }
 
-    std::vector<key> find_unserved(connection& on, int limit) override {
-        std::vector<key> keys;
-        for (const row& each : on.execute(find_unserved_, {value{std::max(limit, 0)}}).rows) {
-            keys.emplace_back(each.bytes(0));
-        }
-        return keys;
-    }
-
     void ring(connection& on, const owner_id& whom) override {
         on.execute(ring_sql, {channel_, whom.text()});
     }
@@ -383,7 +364,6 @@ private:
     const std::string leave_;
     const std::string withdraw_;
     const std::string circle_;
-    const std::string find_unserved_;
     const list_statement look_;
 };
 

@@ -59,9 +59,7 @@ public:
           is_used_(fill_in(is_used_sql, names)),
           force_gate_(fill_in(force_gate_sql, names)),
           notify_sessions_(fill_in(notify_sessions_sql, names)),
-          remove_all_(fill_in(remove_all_sql, names)),
-          find_dead_(fill_in(find_dead_sql, names)),
-          remove_dead_(fill_in(remove_dead_sql, names)) {}
+          remove_all_(fill_in(remove_all_sql, names)) {}
 
     // Reads first, without the write lock: a refused try writes nothing and waits for nobody.
     holder_result try_acquire(connection& on, const holder_request& wanted) override {
@@ -243,16 +241,6 @@ public:
         return victims;
     }
 
-    std::int64_t remove_dead(connection& on, int limit) override {
-        boot_->enter(on);
-        if (on.execute(find_dead_, {boot_clock::now_microseconds()}).rows.empty()) return 0;
-        write_transaction writing{on};
-        const auto removed =
-            on.execute(remove_dead_, {boot_clock::now_microseconds(), limit}).affected_rows;
-        writing.commit();
-        return removed;
-    }
-
 private:
     static parameters values_of(const hold& held) {
         return {blob{held.key.name()}, blob{held.owner.bytes()}, held.token.number};
@@ -325,8 +313,6 @@ private:
     const std::string force_gate_;
     const std::string notify_sessions_;
     const std::string remove_all_;
-    const std::string find_dead_;
-    const std::string remove_dead_;
 };
 
 }  // namespace

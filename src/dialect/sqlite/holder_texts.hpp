@@ -148,14 +148,4 @@ inline constexpr std::string_view notify_sessions_sql =
     "WHERE id IN (SELECT session_id FROM {prefix}holder WHERE lock_key = ?1)";
 inline constexpr std::string_view remove_all_sql = "DELETE FROM {prefix}holder WHERE lock_key = ?1";
 
-// Dead, or without a session, which was there when the row was made.
-#define DEAD_HOLDER                                                                    \
-    "{prefix}holder h WHERE NOT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = " \
-    "h.session_id AND s.expires_at > ?1)"
-
-inline constexpr std::string_view find_dead_sql = "SELECT 1 FROM " DEAD_HOLDER " LIMIT 1";
-inline constexpr std::string_view remove_dead_sql =
-    "DELETE FROM {prefix}holder WHERE (lock_key, owner) IN "
-    "(SELECT h.lock_key, h.owner FROM " DEAD_HOLDER " LIMIT ?2)";
-
 }  // namespace leasehold::sqlite_dialect::holder_texts

@@ -20,6 +20,9 @@ constexpr std::string_view remove_holders_sql = "DELETE FROM {prefix}holder";
 
 constexpr std::string_view end_sessions_sql = "DELETE FROM {prefix}session";
 
+constexpr std::string_view begin_upkeep_sql =
+    "UPDATE {prefix}upkeep SET turned_at = 0, place = x'', sweeps_to = 0, swept_to = 0";
+
 constexpr std::string_view enter_sql = "UPDATE {prefix}fence_mark SET boot_id = ?1 WHERE id = 1";
 
 }  // namespace
@@ -30,6 +33,7 @@ boot_check::boot_check(const table_names& names)
       end_queues_(fill_in(end_queues_sql, names)),
       remove_holders_(fill_in(remove_holders_sql, names)),
       end_sessions_(fill_in(end_sessions_sql, names)),
+      begin_upkeep_(fill_in(begin_upkeep_sql, names)),
       enter_(fill_in(enter_sql, names)),
       boot_id_(boot_clock::boot_id()) {}
 
@@ -53,6 +57,7 @@ void boot_check::enter_inside(connection& transaction) {
     transaction.execute(end_queues_);
     transaction.execute(remove_holders_);
     transaction.execute(end_sessions_);
+    transaction.execute(begin_upkeep_);
     transaction.execute(enter_, {boot_id_});
 }
 

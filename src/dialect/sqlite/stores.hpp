@@ -58,6 +58,7 @@ private:
     const std::string end_queues_;
     const std::string remove_holders_;
     const std::string end_sessions_;
+    const std::string begin_upkeep_;
     const std::string enter_;
     const std::string boot_id_;
     std::atomic<bool> has_entered_ = false;

@@ -1,111 +1,227 @@
-// SQLite: cleaning up. ?1 is always the clock, read after the write lock was taken. A look without
-// the write lock comes first: a clean-up that finds nothing must not make writers wait.
+// SQLite: cleaning up. ?1 is always the clock, read after the write lock was taken. A look is made
+// without the write lock: a clean-up that finds nothing must not make writers wait.
+#include <array>
+
 #include "dialect/sqlite/stores.hpp"
+#include "dialect/upkeep_place.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
 
 using std::chrono::microseconds;
 
+constexpr std::string_view progress_sql =
+    "SELECT task, turn, ?1 - turned_at, unfinished, place, passes FROM {prefix}upkeep";
+
+// ?2 task, ?3 turn, ?4 every. What stands behind the place when a pass begins was not looked at yet
+// by whoever has the turn.
+constexpr std::string_view take_turn_sql = R"sql(
+UPDATE {prefix}upkeep
+   SET turn = turn + 1, turned_at = ?1, unfinished = unfinished + 1,
+       sweeps_to = CASE WHEN place = x'' THEN ?1 ELSE sweeps_to END
+ WHERE task = ?2 AND turn = ?3 AND (turned_at <= ?1 - ?4 OR turned_at > ?1))sql";
+
+// ?2 task, ?3 turn, ?4 the place, ?5 the oldest end of what is left. An empty place ends the pass.
+constexpr std::string_view advance_sql = R"sql(
+UPDATE {prefix}upkeep
+   SET place = ?4, unfinished = max(unfinished - 1, 0), passes = passes + (?4 = x''),
+       swept_to = CASE WHEN ?4 = x'' THEN min(sweeps_to, ?5) ELSE swept_to END,
+       sweeps_to = CASE WHEN ?4 = x'' THEN ?1 ELSE min(sweeps_to, ?5) END
+ WHERE task = ?2 AND turn = ?3)sql";
+
+// Looks: ?2 rows, ?3 and ?4 the place, ?5 retention. They read the rows behind the place in the
+// order of the primary key, and for each at most one session by its own. Each answers with the key
+// in two columns, whether there is something to clear, whether somebody may wait for it, and the
+// end of its session.
+#define END_OF_SESSION(row) "(SELECT s.expires_at FROM {prefix}session s WHERE s.id = " row ")"
+
+constexpr std::string_view look_at_locks_sql = R"sql(
+SELECT w.lock_key, NULL,
+       CASE WHEN w.owner IS NULL THEN w.is_queued ELSE coalesce(w.ends_at + w.lock_delay <= ?1, 1)
+            END,
+       w.is_queued, CASE WHEN w.session_id IS NOT NULL THEN w.ends_at END
+  FROM (SELECT l.lock_key, l.owner, l.session_id, l.lock_delay,
+               l.last_ticket <> 0 AND l.kind = 1 AS is_queued,
+               coalesce(l.expires_at, )sql" END_OF_SESSION("l.session_id") R"sql() AS ends_at
+          FROM {prefix}lock l WHERE l.lock_key > ?3 ORDER BY l.lock_key LIMIT ?2) w)sql";
+
+constexpr std::string_view look_at_holders_sql =
+    "SELECT w.lock_key, w.owner, coalesce(w.ends_at <= ?1, 1), 0, w.ends_at FROM ("
+    "SELECT h.lock_key, h.owner, " END_OF_SESSION("h.session_id"
+    ) " AS ends_at "
+      "FROM {prefix}holder h WHERE (h.lock_key, h.owner) > (?3, ?4) "
+      "ORDER BY h.lock_key, h.owner LIMIT ?2) w";
+
+constexpr std::string_view look_at_waiters_sql =
+    "SELECT w.lock_key, w.ticket, coalesce(w.ends_at <= ?1, 1), 0, w.ends_at FROM ("
+    "SELECT q.lock_key, q.ticket, " END_OF_SESSION("q.session_id"
+    ) " AS ends_at "
+      "FROM {prefix}waiter q WHERE (q.lock_key, q.ticket) > (?3, ?4) "
+      "ORDER BY q.lock_key, q.ticket LIMIT ?2) w";
+
+// Tasks 1 to 3 are those that look at what refers to sessions.
+constexpr std::string_view look_at_sessions_sql = R"sql(
+SELECT s.id, NULL, s.expires_at + ?5
+           <= min(?1, (SELECT min(u.swept_to) FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))),
+       0, NULL
+  FROM {prefix}session s WHERE s.id > ?3 ORDER BY s.id LIMIT ?2)sql";
+
+#define IS_IDLE                                                                 \
+    "l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at + ?5 <= ?1 AND NOT" \
+    " EXISTS (SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key)"
+
+constexpr std::string_view look_at_idle_sql =
+    "SELECT l.lock_key, NULL, " IS_IDLE
+    ", 0, NULL FROM {prefix}lock l WHERE l.lock_key > ?3 ORDER BY l.lock_key LIMIT ?2";
+
+// Clears: one row each. ?3, ?4 and ?5 as above.
+#define IS_DEAD(row) \
+    "coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = " row ") <= ?1, 1)"
+
 // Held by a session proved dead, past its fixed term, or held by a session whose row is gone: it
 // was there when the hold was granted, so somebody has removed it since.
-#define DEAD_HOLD                                                                               \
-    "(l.owner IS NOT NULL AND (l.expires_at + l.lock_delay <= ?1 OR (l.session_id IS NOT NULL " \
-    "AND NOT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id "                \
-    "AND s.expires_at + l.lock_delay > ?1))))"
-
-// A scan of the lock table: an index on session_id would be rewritten by every grant and release.
-constexpr std::string_view find_dead_holds_sql =
-    "SELECT 1 FROM {prefix}lock l WHERE " DEAD_HOLD " LIMIT 1";
-
-constexpr std::string_view free_dead_holds_sql = R"sql(
+constexpr std::string_view free_lock_sql = R"sql(
 UPDATE {prefix}lock
    SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = ?1
- WHERE lock_key IN (SELECT l.lock_key FROM {prefix}lock l WHERE )sql" DEAD_HOLD " LIMIT ?2)";
+ WHERE lock_key = ?3 AND owner IS NOT NULL
+   AND coalesce(coalesce(expires_at, )sql" END_OF_SESSION("session_id") R"sql(
+                ) + lock_delay <= ?1, 1)
+RETURNING fence)sql";
 
-#define LONG_DEAD_SESSION                                                        \
-    "FROM {prefix}session WHERE expires_at <= ?1 AND NOT EXISTS (SELECT 1 FROM " \
-    "{prefix}lock l WHERE l.session_id = {prefix}session.id) AND NOT EXISTS ("   \
-    "SELECT 1 FROM {prefix}holder h WHERE h.session_id = {prefix}session.id) LIMIT ?2"
+constexpr std::string_view remove_holder_sql =
+    "DELETE FROM {prefix}holder WHERE lock_key = ?3 AND owner = ?4 AND " IS_DEAD("session_id"
+    ) " RETURNING fence";
 
-constexpr std::string_view find_sessions_sql = "SELECT id " LONG_DEAD_SESSION;
-constexpr std::string_view remove_sessions_sql =
-    "DELETE FROM {prefix}session WHERE id IN (SELECT id " LONG_DEAD_SESSION ")";
+constexpr std::string_view remove_waiter_sql =
+    "DELETE FROM {prefix}waiter WHERE lock_key = ?3 AND ticket = ?4 AND " IS_DEAD("session_id"
+    ) " RETURNING ticket";
 
-// What is left of them in queues.
-constexpr std::string_view remove_waiters_sql =
-    "DELETE FROM {prefix}waiter WHERE session_id IN (SELECT id " LONG_DEAD_SESSION ")";
+constexpr std::string_view remove_session_sql =
+    "DELETE FROM {prefix}session WHERE id = ?3 AND expires_at + ?5 <= ?1 RETURNING notices";
 
-#define IDLE_LOCK                                                         \
-    "SELECT l.lock_key FROM {prefix}lock l "                              \
-    "WHERE l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= ?1 " \
-    "AND NOT EXISTS (SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key) LIMIT ?2"
-
-constexpr std::string_view find_idle_locks_sql = IDLE_LOCK;
-
-constexpr std::string_view remove_idle_locks_sql =
-    "DELETE FROM {prefix}lock WHERE lock_key IN (" IDLE_LOCK ") RETURNING fence";
+constexpr std::string_view remove_idle_sql =
+    "DELETE FROM {prefix}lock AS l WHERE l.lock_key = ?3 AND " IS_IDLE " RETURNING fence";
 
 constexpr std::string_view raise_mark_sql =
     "UPDATE {prefix}fence_mark SET fence = max(fence, ?1) WHERE id = 1";
+
+// As many of these as the statement asks for.
+parameters cut_for(std::string_view sql, parameters values) {
+    std::size_t highest = 0;
+    for (std::size_t at = sql.find('?'); at < sql.size(); at = sql.find('?', at + 1)) {
+        highest = std::max<std::size_t>(highest, static_cast<std::size_t>(sql.at(at + 1) - '0'));
+    }
+    values.resize(std::min(highest, values.size()));
+    return values;
+}
 
 class sqlite_upkeep_store final : public upkeep_store {
 public:
     sqlite_upkeep_store(const table_names& names, std::shared_ptr<boot_check> boot)
         : boot_(std::move(boot)),
-          find_dead_holds_(fill_in(find_dead_holds_sql, names)),
-          free_dead_holds_(fill_in(free_dead_holds_sql, names)),
-          find_sessions_(fill_in(find_sessions_sql, names)),
-          remove_sessions_(fill_in(remove_sessions_sql, names)),
-          remove_waiters_(fill_in(remove_waiters_sql, names)),
-          find_idle_locks_(fill_in(find_idle_locks_sql, names)),
-          remove_idle_locks_(fill_in(remove_idle_locks_sql, names)),
-          raise_mark_(fill_in(raise_mark_sql, names)) {}
+          progress_(fill_in(progress_sql, names)),
+          take_turn_(fill_in(take_turn_sql, names)),
+          advance_(fill_in(advance_sql, names)),
+          raise_mark_(fill_in(raise_mark_sql, names)),
+          looks_{
+              fill_in(look_at_locks_sql, names),
+              fill_in(look_at_holders_sql, names),
+              fill_in(look_at_waiters_sql, names),
+              fill_in(look_at_sessions_sql, names),
+              fill_in(look_at_idle_sql, names)},
+          clears_{
+              fill_in(free_lock_sql, names),
+              fill_in(remove_holder_sql, names),
+              fill_in(remove_waiter_sql, names),
+              fill_in(remove_session_sql, names),
+              fill_in(remove_idle_sql, names)} {}
 
-    std::int64_t free_locks_of_the_dead(connection& on, int limit) override {
+    std::vector<upkeep_progress> progress(connection& on) override {
         boot_->enter(on);
-        if (on.execute(find_dead_holds_, {boot_clock::now_microseconds()}).rows.empty()) return 0;
-        write_transaction writing{on};
-        const auto freed =
-            on.execute(free_dead_holds_, {boot_clock::now_microseconds(), limit}).affected_rows;
-        writing.commit();
-        return freed;
+        return upkeep_progress_of(on.execute(progress_, {boot_clock::now_microseconds()}));
     }
 
-    std::int64_t remove_sessions(connection& on, microseconds retention, int limit) override {
-        boot_->enter(on);
-        const parameters which{boot_clock::now_microseconds() - retention.count(), limit};
-        if (on.execute(find_sessions_, which).rows.empty()) return 0;
-        write_transaction writing{on};
-        on.execute(remove_waiters_, which);
-        const auto removed = on.execute(remove_sessions_, which).affected_rows;
-        writing.commit();
-        return removed;
+    bool take_turn(connection& on, const upkeep_progress& seen, microseconds every) override {
+        const auto task = static_cast<std::int64_t>(seen.task);
+        return write(on, take_turn_, {task, seen.turn, std::int64_t{every.count()}});
     }
 
-    std::int64_t remove_idle_locks(connection& on, microseconds retention, int limit) override {
+    bool advance(connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves)
+        override {
+        const auto task = static_cast<std::int64_t>(from.task);
+        const microseconds oldest =
+            leaves ? look.oldest.value_or(microseconds::max()) : microseconds::max();
+        return write(
+            on, advance_, {task, from.turn, blob{look.place}, std::int64_t{oldest.count()}}
+        );
+    }
+
+    upkeep_look look(
+        connection& on, upkeep_task task, const std::string& place, int rows, microseconds retention
+    ) override {
         boot_->enter(on);
-        const parameters which{boot_clock::now_microseconds() - retention.count(), limit};
-        if (on.execute(find_idle_locks_, which).rows.empty()) return 0;
+        const std::string& sql = looks_.at(number_of(task));
+        const result seen = on.execute(sql, cut_for(sql, of(task, place, rows, retention)));
+        return upkeep_look_of(task, seen, rows);
+    }
+
+    std::int64_t clear(
+        connection& on,
+        upkeep_task task,
+        const std::vector<std::string>& places,
+        microseconds retention
+    ) override {
+        boot_->enter(on);
         write_transaction writing{on};
-        const auto removed = on.execute(remove_idle_locks_, which);
+        std::int64_t cleared = 0;
         std::int64_t highest = 0;
-        for (const row& each : removed.rows) highest = std::max(highest, each.integer(0));
-        on.execute(raise_mark_, {highest});
+        for (const std::string& each : places) {
+            const std::string& sql = clears_.at(number_of(task));
+            const result done = on.execute(sql, cut_for(sql, of(task, each, 0, retention)));
+            for (const row& gone : done.rows) {
+                ++cleared;
+                highest = std::max(highest, gone.integer(0));
+            }
+        }
+        if (task == upkeep_task::idle_locks && cleared > 0) on.execute(raise_mark_, {highest});
         writing.commit();
-        return static_cast<std::int64_t>(removed.rows.size());
+        return cleared;
     }
 
 private:
+    static std::size_t number_of(upkeep_task task) { return static_cast<std::size_t>(task) - 1; }
+
+    static parameters of(
+        upkeep_task task, const std::string& place, int rows, microseconds retention
+    ) {
+        auto [key, rest] = split_place(task, place);
+        parameters values{boot_clock::now_microseconds(), rows, blob{std::move(key)}};
+        if (task == upkeep_task::dead_waiters) {
+            values.emplace_back(ticket_of(rest));
+        } else {
+            values.emplace_back(blob{std::move(rest)});
+        }
+        values.emplace_back(std::int64_t{retention.count()});
+        return values;
+    }
+
+    bool write(connection& on, const std::string& sql, const parameters& values) {
+        boot_->enter(on);
+        write_transaction writing{on};
+        parameters all{boot_clock::now_microseconds()};
+        all.insert(all.end(), values.begin(), values.end());
+        const bool has_written = on.execute(sql, all).affected_rows > 0;
+        writing.commit();
+        return has_written;
+    }
+
     const std::shared_ptr<boot_check> boot_;
-    const std::string find_dead_holds_;
-    const std::string free_dead_holds_;
-    const std::string find_sessions_;
-    const std::string remove_sessions_;
-    const std::string remove_waiters_;
-    const std::string find_idle_locks_;
-    const std::string remove_idle_locks_;
+    const std::string progress_;
+    const std::string take_turn_;
+    const std::string advance_;
     const std::string raise_mark_;
+    const std::array<std::string, 5> looks_;
+    const std::array<std::string, 5> clears_;
 };
 
 }  // namespace

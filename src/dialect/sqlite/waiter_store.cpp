@@ -102,10 +102,6 @@ WITH RECURSIVE blocker (session_id) AS (
 )
 SELECT 1 FROM blocker WHERE session_id = ?3)sql";
 
-constexpr std::string_view find_unserved_sql =
-    "SELECT l.lock_key FROM {prefix}lock l WHERE l.last_ticket <> 0 AND l.kind = 1 AND " TAKEABLE
-    " LIMIT ?2";
-
 class sqlite_waiter_store final : public waiter_store {
 public:
     sqlite_waiter_store(const table_names& names, std::shared_ptr<boot_check> boot)
@@ -123,8 +119,7 @@ public:
           leave_(fill_in(leave_sql, names)),
           find_waiter_(fill_in(find_waiter_sql, names)),
           withdraw_(fill_in(withdraw_sql, names)),
-          circle_(fill_in(circle_sql, names)),
-          find_unserved_(fill_in(find_unserved_sql, names)) {
+          circle_(fill_in(circle_sql, names)) {
         for (std::size_t index = 0; index < chunk_sizes.size(); ++index) {
             look_[index] = fill_in(look_text(chunk_sizes[index]), names);
         }
@@ -237,14 +232,6 @@ public:
         return !on.execute(circle_, which).rows.empty();
     }
 
-    std::vector<key> find_unserved(connection& on, int limit) override {
-        boot_->enter(on);
-        const auto found = on.execute(find_unserved_, {boot_clock::now_microseconds(), limit});
-        std::vector<key> keys;
-        for (const row& each : found.rows) keys.emplace_back(each.bytes(0));
-        return keys;
-    }
-
     // The file itself is the bell: each commit changes it.
     void ring(connection&, const owner_id&) override {}
     std::string channel() const override { return "commits"; }
@@ -317,7 +304,6 @@ private:
     const std::string find_waiter_;
     const std::string withdraw_;
     const std::string circle_;
-    const std::string find_unserved_;
     std::array<std::string, chunk_sizes.size()> look_;
 };
 

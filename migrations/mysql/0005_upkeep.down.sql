@@ -1,0 +1,2 @@
+-- Takes back 0005: nothing but the places where the clean-up goes on.
+DROP TABLE IF EXISTS {prefix}upkeep;
