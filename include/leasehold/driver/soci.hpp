@@ -15,7 +15,8 @@ class session;
 
 namespace leasehold {
 
-// Takes part in a transaction of the caller's session; nothing of it is changed.
+// Takes part in a transaction of the caller's session; nothing of it is changed. Settings that are
+// refused: as borrow() of driver/postgres.hpp and driver/mysql.hpp says.
 borrowed_connection borrow(soci::session& lent);
 
 }  // namespace leasehold
