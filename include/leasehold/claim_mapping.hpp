@@ -14,10 +14,10 @@
 // the ALTER TABLE that cures it; an index that is missing is a warning, which check() alone tells.
 //
 // Errors: no such table or column; another type than the role needs; a value that is not of its
-// column's type; a key without an index that is unique at every moment (DEFERRABLE, partial), or
-// that may be null; one column in two roles; a role that a claim changes and that is part of the
-// key, generated, NOT NULL where a claim leaves null, or what the table is partitioned by
-// (PostgreSQL); a version of 8 or 16 bits; an expiry whose seconds are too coarse for the term.
+// column's type; two values that are one to it, as 'p' and 'P' by many collations; a key without an
+// index unique at every moment (DEFERRABLE, partial), or that may be null; one column in two roles;
+// a role that a claim changes and that is in the key, generated, NOT NULL where a claim leaves null
+// or partitioned by (PostgreSQL); a version of 8 or 16 bits; an expiry too coarse for the term.
 // On PostgreSQL a right that is missing is errc::permission_denied before it is needed, since the
 // refusal would abort: USAGE of the schema, SELECT of the columns it reads, UPDATE of those a claim
 // changes, and to lock rows UPDATE of any; only versioned_claim's read() needs no UPDATE.
@@ -32,7 +32,7 @@
 // truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; of an enumeration it is a label,
 // letter by letter; for any other type text as the engine has it (a UUID or a date is looked at).
 // What has no order, as PostgreSQL's json, is neither compared nor ordered by. SQLite's columns of
-// no type take anything.
+// no type take anything. Values are compared as their column compares, by its type and collation.
 //
 // Threads: plain values.
 #include <chrono>
@@ -105,7 +105,7 @@ enum class time_kind {
 };
 
 // A column that says how far a row has got. `from`: it may be claimed. `to`: it is claimed.
-// `done`: what finish() makes of it; null leaves it at `to`.
+// `done`: what finish() makes of it, a third value; null leaves it at `to`.
 struct state_column {
     std::string column{};
     value from{};

@@ -30,7 +30,7 @@
 // it was rolled back or the answer to its commit was lost, the row is void: its version is one
 // that somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by` a
 // void row can change no claim of somebody else's: from its claim to its release whatever is done
-// through a row also compares who, and the name that is chosen for you differs from claim to claim.
+// through a row also compares who, letter by letter, and a name chosen for you differs each time.
 // Without it, and through a row that was only read or has been released, nothing can tell. The
 // column has to give back letter by letter what was put in: with a trigger that writes another name
 // every change is lost.
