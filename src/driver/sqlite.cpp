@@ -226,7 +226,7 @@ private:
         return local_clock::now() >= static_cast<sqlite_connection*>(self)->deadline_ ? 1 : 0;
     }
 
-    // All others open the copy that was put in its place: what is kept alive here is seen by nobody.
+    // All others open the copy that was put in its place: nobody sees what is kept alive here.
     void start() {
         deadline_ = local_clock::now() + limit_;
         int has_moved = 0;
