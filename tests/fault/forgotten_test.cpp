@@ -24,15 +24,22 @@ protected:
         settings.acquire_timeout = 60s;
         return current().open(settings);
     }
-    void keep_data() {
+    // Then `by` has a connection again: the first request on an old one would be lost on its way.
+    void keep_data(const database& by) {
         control_.stop();
         control_.keep();
         control_.start();
+        wait_for_answer(by);
     }
-    void put_data_back() {
+    void put_data_back(const database& by) {
         control_.stop();
         control_.put_back();
         control_.start();
+        wait_for_answer(by);
+    }
+    static void wait_for_answer(const database& by) {
+        const auto answers = [&] { return !thrown_by([&] { (void)describe(by, key{"any"}); }); };
+        EXPECT_TRUE(eventually(answers, 60s));
     }
     // As somebody else would see it, whose first request may meet a server that is just starting.
     bool is_free(const key& name) {
@@ -64,12 +71,14 @@ TEST_F(outage_forgotten, a_release_that_a_crash_has_undone_is_repeated) {
 }
 
 TEST_F(outage_forgotten, what_was_given_up_is_given_up_again) {
-    session one{steady(), lively("one")};
+    const database db = steady();
+    session one{db, lively("one")};
     const key name = fresh("k"), wanted = fresh("wanted"), permits = fresh("permits");
     const key a = fresh("a"), b = fresh("b");
     auto theirs = mutex{other_, wanted}.try_acquire();
     std::stop_source cancel;
-    thread waiting{[&] { (void)mutex(one, wanted).acquire(cancel.get_token()); }};
+    thread waiting{
+        [&] { thrown_by([&] { (void)mutex(one, wanted).acquire(cancel.get_token()); }); }};
     const auto is_awaited = [&] {
         std::optional<lock_info> seen;
         thrown_by([&] { seen = describe(first_, wanted); });
@@ -80,13 +89,13 @@ TEST_F(outage_forgotten, what_was_given_up_is_given_up_again) {
     auto set = multi_lock{one, {a, b}}.try_acquire();
     auto all = semaphore{one, permits, 2}.try_acquire(2);
     ASSERT_TRUE(theirs && held && set && all);
-    keep_data();
+    keep_data(db);
     cancel.request_stop();
     waiting.join();
     held->release();
     set->release();
     all->release();
-    put_data_back();
+    put_data_back(db);
     EXPECT_TRUE(is_free(name));
     EXPECT_TRUE(is_free(a) && is_free(b));
     EXPECT_TRUE(eventually(
@@ -105,27 +114,29 @@ TEST_F(outage_forgotten, what_was_given_up_is_given_up_again) {
 
 // The end is the first thing that the session asks of the server after it was put back.
 TEST_F(outage_forgotten, an_end_closes_no_key_for_ever) {
-    session one{steady(), calm("one")};
+    const database db = steady();
+    session one{db, calm("one")};
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
     ASSERT_TRUE(held);
-    keep_data();
+    keep_data(db);
     EXPECT_EQ(held->release(), release_outcome::released);
-    put_data_back();
+    put_data_back(db);
     one.end();
     EXPECT_TRUE(is_free(name));
 }
 
 TEST_F(outage_forgotten, a_grant_is_told_to_its_holder_within_a_heartbeat) {
-    session one{steady(), lively("one")};
+    const database db = steady();
+    session one{db, lively("one")};
     const key kept = fresh("kept"), name = fresh("k"), permits = fresh("permits");
     auto first = mutex{one, kept}.try_acquire();
     ASSERT_TRUE(first);
-    keep_data();
+    keep_data(db);
     auto held = mutex{one, name}.try_acquire();
     auto permit = semaphore{one, permits, 2}.try_acquire();
     ASSERT_TRUE(held && permit);
-    put_data_back();
+    put_data_back(db);
     EXPECT_TRUE(stopped(held->lost(), 60s));
     EXPECT_EQ(held->why_lost(), loss_reason::taken_over);
     EXPECT_TRUE(stopped(permit->lost(), 60s));
