@@ -41,7 +41,7 @@ TEST_P(form_suite, a_state_is_one_of_the_labels) {
     EXPECT_TRUE(contains(problem_of(*tx, tickets()), "none of its labels"));
     versioned_mapping mapping = tickets();
     for (const char* label : {"it's", "a\\b", "x,y", "p)"}) {
-        mapping.state = {"status", "free", label, label};
+        mapping.state = {"status", "free", label, nullptr};
         const versioned_claim claims{mapping};
         auto mine = claims.try_claim(tx->ref(), {1});
         ASSERT_TRUE(mine) << label;
