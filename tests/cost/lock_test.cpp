@@ -140,7 +140,7 @@ TEST_P(lock_cost, sessions) {
         EXPECT_TRUE(stores.sessions->start(on, begun));
     });
     expect_reads("heartbeat", {4, 6, 200}, [&](connection& on, store& stores) {
-        const auto beat = stores.sessions->heartbeat(on, begun.id, begun.ttl, 0);
+        const auto beat = stores.sessions->heartbeat(on, begun.id, begun.ttl, {});
         EXPECT_EQ(beat.status, heartbeat_status::renewed);
     });
 }
