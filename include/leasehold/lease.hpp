@@ -72,9 +72,9 @@ public:
     lease& operator=(lease&&) noexcept;
     // Releases before it returns, and never throws. Where the database does not answer it waits for
     // one statement_timeout, and not at all where no connection could be opened last; the session
-    // then goes on with it in the background. One that is lost is given back there too, and nothing
-    // is waited for. Where the session has ended, a fixed term runs out. Commit what proved this
-    // lease first: a release waits for a transaction that holds the proof.
+    // then goes on with it in the background. One whose time has run out is given back there too,
+    // and nothing is waited for. Where the session has ended, a fixed term runs out. Commit what
+    // proved this lease first: a release waits for a transaction that holds the proof.
     ~lease();
 
     const leasehold::key& key() const noexcept;

@@ -105,7 +105,10 @@ release_outcome lease::implementation::release() {
 release_outcome lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
-    const bool was_lost = !grant_->is_live();
+    // What a proof or a question has said is lost may be there all the same: PostgreSQL refuses a
+    // proof by a snapshot that is older than the grant.
+    const loss_reason why = grant_->reason();
+    const bool was_lost = why != loss_reason::none && why != loss_reason::taken_over;
     given_back_.request_stop();  // before anybody else can be granted the key
     // A fixed term outlives its session, and can be given back after it has run out here.
     const bool is_for_later = is_parting && session_->is_live();

@@ -89,7 +89,9 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     bool is_anything_left = false;
     for (const auto& each : grants_) {
         session_->forget(*each);
-        is_anything_left = each->lose(loss_reason::released) || is_anything_left;
+        // One that was taken over may be there all the same: see lease.cpp.
+        is_anything_left = each->lose(loss_reason::released) ||
+                           each->reason() == loss_reason::taken_over || is_anything_left;
     }
     const bool may_ask = !is_parting || session_->may_part();
     if (!is_anything_left || !may_ask) {

@@ -32,7 +32,8 @@ RETURNING {durable})sql";
 
 // A server is another one after each start. Its timeline adds nothing: who is promoted to another
 // one was started at another time, and its functions are not everywhere for everybody to call.
-#define POSTMASTER_START "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
+#define POSTMASTER_START \
+    "to_hex((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)"
 
 // $1 id, $2 ttl, $3 notices, $4 incarnation.
 //

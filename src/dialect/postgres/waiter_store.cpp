@@ -117,7 +117,7 @@ constexpr std::string_view pass_on_sql = R"sql(, sure AS MATERIALIZED (
     SELECT w.ticket, w.session_id
       FROM {prefix}waiter w
      WHERE w.lock_key = $1 AND EXISTS (SELECT FROM sure)
-       AND w.ticket < (SELECT coalesce(min(ticket), 9223372036854775807) FROM next)
+       AND w.ticket < (SELECT coalesce(min(ticket), 1::bigint << 62) FROM next)
      ORDER BY w.ticket {all}
 ), late AS MATERIALIZED (
     SELECT b.ticket
