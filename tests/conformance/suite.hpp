@@ -42,7 +42,9 @@ protected:
     // sooner: every suite also runs without them.
     static bool has_hints() { return std::getenv("LEASEHOLD_TEST_WITHOUT_HINTS") == nullptr; }
     static database open() {
-        database made = current().open({});
+        database_settings patient;
+        patient.statement_timeout = 10s;  // some wait on purpose for what somebody has locked
+        database made = current().open(patient);
         if (!has_hints()) made.inner()->room().suppress_hints();
         return made;
     }

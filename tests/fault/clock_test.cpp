@@ -59,6 +59,19 @@ bool looks_like_an_instant(const std::string& text) {
     return false;
 }
 
+// A list as PostgreSQL writes it: without bytes, and without what the database has said itself.
+std::string without_what_is_not_ours(const std::string& words, const traffic& by) {
+    static const std::regex bytes{R"(\\\\x[0-9a-f]*)"};
+    static const std::regex number{R"(\d{9,18})"};
+    std::string left = std::regex_replace(words, bytes, "");
+    for (std::smatch found; std::regex_search(left, found, number);) {
+        const auto value = std::stoll(found.str());
+        if (looks_like_an_instant(std::int64_t{value}) && !by.was_heard(value)) return left;
+        left = found.prefix().str() + found.suffix().str();
+    }
+    return left;
+}
+
 TEST_F(clock_fault, no_instant_of_the_client_travels) {
     ASSERT_TRUE(looks_like_an_instant(std::int64_t{std::time(nullptr)} * 1'000'000));
     ASSERT_TRUE(looks_like_an_instant("expires_at > '2026-10-25 03:00'"));
@@ -76,7 +89,8 @@ TEST_F(clock_fault, no_instant_of_the_client_travels) {
                 EXPECT_FALSE(is_of_the_client) << *number << " in " << text;
             }
             if (const auto* words = std::get_if<std::string>(&each.held())) {
-                EXPECT_FALSE(looks_like_an_instant(*words)) << *words << " in " << text;
+                EXPECT_FALSE(looks_like_an_instant(without_what_is_not_ours(*words, *by)))
+                    << *words << " in " << text;
             }
             EXPECT_FALSE(std::holds_alternative<double>(each.held())) << text;
         }
