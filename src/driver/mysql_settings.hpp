@@ -16,7 +16,7 @@ inline constexpr std::string_view first_question =
     " ABS(UNIX_TIMESTAMP(SYSDATE(6)) - @@timestamp) > 2 LIMIT 1";
 
 // Below this statements of ours are cut off or refused. It cannot be raised in a session.
-inline constexpr std::int64_t max_allowed_packet_min = 64 * 1024;
+inline constexpr std::int64_t max_allowed_packet_min = 65'536;
 
 // Asked of a lent session, once, before our first statement in it. What stands there is its
 // owner's, and this would bend our statements, or what they bring, without a sign.

@@ -59,7 +59,7 @@ public:
     ) override {
         auto [key, rest] = split_place(task, place);
         parameters values{blob{std::move(key)}};
-        if (task == upkeep_task::dead_holders) values.emplace_back(blob{std::move(rest)});
+        if (task == upkeep_task::dead_holders) values.emplace_back(blob{rest});
         if (task == upkeep_task::dead_waiters) values.emplace_back(ticket_of(rest));
         if (keeps_for_a_while(task)) values.push_back(microseconds_of(retention));
         constexpr std::string_view word = "{rows}";
