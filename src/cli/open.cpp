@@ -67,11 +67,15 @@ std::string place_of(std::string_view url) {
         const auto whole = std::filesystem::absolute(url, unknown);
         return "the file " + (unknown ? std::string(url) : whole.lexically_normal().string());
     }
-    url = url.substr(0, url.find('?'));
     const auto scheme_end = url.find("://") + 3;
-    const auto sign = url.rfind('@');
     std::string place{url.substr(0, scheme_end)};
-    return place.append(url.substr(sign == std::string_view::npos ? scheme_end : sign + 1));
+    // The user first: a password may have a question mark in it.
+    std::string_view rest = url.substr(scheme_end);
+    const auto user_end = rest.find_first_of("@/");
+    if (user_end != std::string_view::npos && rest[user_end] == '@') {
+        rest.remove_prefix(user_end + 1);
+    }
+    return place.append(rest.substr(0, rest.find('?')));
 }
 
 database open_database(const global_options& options, std::chrono::milliseconds statement_timeout) {

@@ -18,6 +18,7 @@ SELECT n.nspname::text, left(c.relname::text, -length('migration')),
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'p') AND c.relname::text LIKE '%migration'
    AND n.nspname::text NOT LIKE 'pg\_temp\_%'
+   AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
    AND 4 = (SELECT count(*) FROM pg_catalog.pg_attribute a
              WHERE a.attrelid = c.oid AND NOT a.attisdropped
                AND a.attname::text IN ('version', 'name', 'checksum', 'finished'))

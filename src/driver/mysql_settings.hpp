@@ -10,10 +10,11 @@ namespace leasehold::mysql {
 
 // A first question that every server answers, whatever its global settings: version,
 // innodb_rollback_on_timeout, max_allowed_packet, wait_timeout, and whether `timestamp` is set.
-// The LIMIT is heeded before sql_select_limit, which may be 0.
+// The LIMIT is heeded before sql_select_limit, which may be 0. NOW() follows `timestamp`, SYSDATE()
+// does not, and two local times are not converted, which would be ambiguous for an hour a year.
 inline constexpr std::string_view first_question =
     "SELECT VERSION(), @@GLOBAL.innodb_rollback_on_timeout, @@max_allowed_packet, @@wait_timeout,"
-    " ABS(UNIX_TIMESTAMP(SYSDATE(6)) - @@timestamp) > 2 LIMIT 1";
+    " ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) > 2 LIMIT 1";
 
 // Below this statements of ours are cut off or refused. It cannot be raised in a session.
 inline constexpr std::int64_t max_allowed_packet_min = 65'536;
@@ -21,7 +22,7 @@ inline constexpr std::int64_t max_allowed_packet_min = 65'536;
 // Asked of a lent session, once, before our first statement in it. What stands there is its
 // owner's, and this would bend our statements, or what they bring, without a sign.
 inline constexpr std::string_view lent_question =
-    "SELECT @@sql_select_limit < 4294967295, ABS(UNIX_TIMESTAMP(SYSDATE(6)) - @@timestamp) > 60,"
+    "SELECT @@sql_select_limit < 4294967295, ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) > 60,"
     " COALESCE(@@character_set_client, ''), COALESCE(@@character_set_results, '') LIMIT 1";
 
 // Throws unsupported, naming the setting and what to do. `answer`: to lent_question.

@@ -120,7 +120,14 @@ release_outcome lease::implementation::give_back(bool is_parting) {
     {
         const std::lock_guard guard{grant_->depth().mutex};
         is_last = --grant_->depth().count == 0;
-        outcome = is_last ? release_last(of_call, is_parting) : release_level(of_call);
+        if (is_last) {
+            outcome = release_last(of_call, is_parting);
+        } else if (is_parting && !session_->may_part()) {
+            grant_->depth().is_uncertain = true;  // the last one frees the row whatever its count
+            outcome = release_outcome::unknown;
+        } else {
+            outcome = release_level(of_call);
+        }
     }
     // Unlocked: who is told of it may release the other levels.
     if (!is_last && outcome == release_outcome::not_held) lose(loss_reason::taken_over);

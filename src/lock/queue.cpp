@@ -42,6 +42,8 @@ public:
     ~guest() {
         if (ticket_ == 0) return;
         within_.gave_up(request_.key, request_.owner, lock_kind::mutex, ticket_);
+        // A place that came back may have been handed the key before anybody looked.
+        if (has_left_) within_.gave_up(request_.key, request_.owner);
     }
     guest(const guest&) = delete;
     guest& operator=(const guest&) = delete;
@@ -80,6 +82,7 @@ private:
     const std::int64_t notices_;  // before anything was sent
     place place_;
     std::int64_t ticket_ = 0;
+    bool has_left_ = false;  // and will not be granted the key, unless the database forgets it
 };
 
 std::optional<enqueue_result> guest::enqueue() {
@@ -138,6 +141,7 @@ void guest::leave_quietly() noexcept {
             if (stores.waiters->leave(on, who())) return;
             release_owner(within_.inner(), on, stores, request_.key, request_.owner);
         });
+        has_left_ = true;
     } catch (const std::exception&) {
         settle_later();
     }
@@ -160,6 +164,7 @@ stay guest::leave() {
     const bounds until = within_.parting();
     const bool has_left =
         ask(until, [&](connection& on, store& stores) { return stores.waiters->leave(on, who()); });
+    has_left_ = has_left;
     if (has_left) return {stay_end::left_queue, nullptr};
     const auto sent = local_clock::now();
     const auto found = ask(until, [&](connection& on, store& stores) {

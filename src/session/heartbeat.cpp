@@ -169,7 +169,9 @@ bool session::implementation::beat() {
     for (const auto& [each, why] : told.gone) {
         const hold& what = each->what();
         forget(*each);
-        gave_up(what.key, what.owner, what.kind);
+        // An upgrade keeps its owner: one that is under way just now would be taken for what has
+        // come back.
+        if (what.kind == lock_kind::mutex) gave_up(what.key, what.owner);
     }
     tell(told.gone, false, loss_reason::none);
     tell_requests(told.asked);

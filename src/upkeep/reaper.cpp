@@ -136,13 +136,19 @@ std::int64_t clean_up::clear(const upkeep_progress& at, const std::vector<upkeep
     std::vector<std::string> places;
     for (const upkeep_finding& each : found) {
         if (is_over()) break;
-        const bool is_served =
-            each.is_queued &&
-            serve_key(within_, on_, stores_, key{each.place}) != hand_over_status::refused;
-        if (is_served) {
-            ++served;
-        } else {
+        if (!each.is_queued) {
             places.push_back(each.place);
+            continue;
+        }
+        try {
+            if (serve_key(within_, on_, stores_, key{each.place}) != hand_over_status::refused) {
+                ++served;
+            } else {
+                places.push_back(each.place);
+            }
+        } catch (const error& failure) {
+            // A row of its queue that somebody keeps locked: it is left, and keeps no others back.
+            if (failure.connection_is_lost()) throw;
         }
     }
     count(at.task, served);

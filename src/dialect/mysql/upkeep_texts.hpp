@@ -61,7 +61,8 @@ ORDER BY w.lock_key, w.ticket LIMIT ?)sql";
 // ? retention, place, rows. Tasks 1 to 3 are those that look at what refers to sessions.
 inline constexpr std::string_view look_at_sessions_text = R"sql(
 SELECT s.id, NULL, s.expires_at + ? <= LEAST({now},
-           (SELECT MIN(u.swept_to) FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))), 0, NULL
+           (SELECT CASE WHEN COUNT(*) = 3 THEN MIN(u.swept_to) END
+            FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))), 0, NULL
 FROM {prefix}session s FORCE INDEX (PRIMARY)
 WHERE s.id > ? ORDER BY s.id LIMIT ?)sql";
 

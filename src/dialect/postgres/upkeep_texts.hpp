@@ -98,7 +98,7 @@ SELECT w.lock_key, w.ticket, coalesce(w.ends_at <= clock_timestamp(), true)::int
 // $2 retention. Tasks 1 to 3 are those that look at what refers to sessions.
 inline constexpr std::string_view look_at_sessions_sql = R"sql(
 WITH swept AS MATERIALIZED (
-    SELECT least(min(u.swept_to), clock_timestamp())
+    SELECT CASE WHEN count(*) = 3 THEN least(min(u.swept_to), clock_timestamp()) END
                - $2::bigint * interval '1 microsecond' AS until
       FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3)
 )

@@ -62,7 +62,8 @@ constexpr std::string_view look_at_waiters_sql =
 // Tasks 1 to 3 are those that look at what refers to sessions.
 constexpr std::string_view look_at_sessions_sql = R"sql(
 SELECT s.id, NULL, s.expires_at + ?5
-           <= min(?1, (SELECT min(u.swept_to) FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))),
+           <= min(?1, (SELECT CASE WHEN count(*) = 3 THEN min(u.swept_to) END
+                         FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))),
        0, NULL
   FROM {prefix}session s WHERE s.id > ?3 ORDER BY s.id LIMIT ?2)sql";
 
