@@ -135,8 +135,8 @@ release_outcome lease::implementation::give_back(bool is_parting) {
 }
 
 // There is nothing to give back: its session has expired, or will before anybody else is granted
-// the key, or it is not ours any more. Only a fixed term that ran out here goes on for its margin
-// there, and for the key's lock_delay.
+// the key. Only a fixed term that ran out here goes on for its margin there, and for the key's
+// lock_delay.
 release_outcome lease::implementation::give_back_lost() {
     if (has_term() && grant_->reason() == loss_reason::expired) {
         session_->give_back_later(what().key, what().owner, what().kind);

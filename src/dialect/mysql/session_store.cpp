@@ -1,7 +1,6 @@
 // What differs between MySQL and MariaDB: in the statements, which servers have a @@server_uuid; in
-// environment_problem(),
-// which settings exist (super_read_only is MySQL's, wsrep_on MariaDB's) and which value 3 of
-// innodb_flush_log_at_trx_commit is safe (MariaDB alone has it).
+// environment_problem(), which settings exist (super_read_only is MySQL's, wsrep_on MariaDB's) and
+// which value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB alone has it).
 #include <map>
 
 #include "dialect/mysql/stores.hpp"
