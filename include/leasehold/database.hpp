@@ -52,7 +52,7 @@ struct database_settings {
     std::chrono::milliseconds acquire_timeout{10000};
     // Per statement; 100 ms to 1 h. The end of a program in an outage takes about as long, see
     // session::end(). Raise it where a statement of your own in a `transaction` takes longer.
-    std::chrono::milliseconds statement_timeout{3500};
+    std::chrono::milliseconds statement_timeout{2500};
     std::shared_ptr<leasehold::observer> observer;  // nothing: nobody is told
 };
 

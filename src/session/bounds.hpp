@@ -9,11 +9,16 @@
 
 namespace leasehold {
 
+// In which a server that is well can be connected to, for a good-bye after it was silent.
+inline constexpr std::chrono::milliseconds moment_to_connect{500};
+
 struct bounds {
     local_clock::time_point deadline = local_clock::time_point::max();
     std::stop_token cancel{};
-    std::stop_token over{};      // of the session that the call is made for
-    bool connects_once = false;  // and waits for no server that comes back
+    std::stop_token over{};  // of the session that the call is made for
+    // Says good-bye: connects once, waits for no server that comes back, and where it gets no answer
+    // nobody else says good-bye either.
+    bool is_parting = false;
 
     bool are_stopped() const noexcept { return cancel.stop_requested() || over.stop_requested(); }
     bool have_passed() const noexcept { return local_clock::now() >= deadline; }

@@ -53,7 +53,7 @@ public:
     template <class Use>
     auto use(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, of_call};
-        return heard(*on, [&] { return with(*on, ready_store(*on)); });
+        return heard(of_call, *on, [&] { return with(*on, ready_store(*on)); });
     }
     template <class Use>
     auto use(Use&& with) {
@@ -63,13 +63,13 @@ public:
     template <class Use>
     auto use_beside(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, pool_.take_beside(of_call)};
-        return heard(*on, [&] { return with(*on, ready_store(*on)); });
+        return heard(of_call, *on, [&] { return with(*on, ready_store(*on)); });
     }
     // The same without looking at the schema; for migrations, and at the end of a session.
     template <class Use>
     auto use_unchecked(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, of_call};
-        return heard(*on, [&] { return with(*on, store_for(*on)); });
+        return heard(of_call, *on, [&] { return with(*on, store_for(*on)); });
     }
     template <class Use>
     auto use_unchecked(Use&& with) {
@@ -101,12 +101,18 @@ public:
 private:
     // Remembers where there was no answer.
     template <class Ask>
-    auto heard(connection& on, Ask&& ask) {
+    auto heard(const bounds& of_call, connection& on, Ask&& ask) {
+        const auto began = local_clock::now();
         try {
             return ask();
         } catch (const error& failure) {
             const bool gave_up = failure.code() == errc::timed_out;
-            if (gave_up && on.state() == connection_state::lost) pool_.note_silence();
+            if (gave_up && on.state() == connection_state::lost) {
+                const auto waited = local_clock::now() - began;
+                const bool is_last =
+                    of_call.is_parting && waited >= settings_.statement_timeout / 2;
+                is_last ? pool_.note_mute() : pool_.note_silence();
+            }
             throw;
         }
     }

@@ -52,8 +52,13 @@ bool session::implementation::begin_step() {
     const std::lock_guard guard{mutex_};
     if (has_ended_) return false;
     is_in_step_ = true;
-    is_cleaning_ = false;
+    has_its_answers_ = false;
     return true;
+}
+
+void session::implementation::note_answers(bool are_there) {
+    const std::lock_guard guard{mutex_};
+    has_its_answers_ = are_there;
 }
 
 void session::implementation::end_step() {
@@ -76,7 +81,9 @@ session::implementation::nap session::implementation::heartbeat_step() {
         may_say_goodbye = !is_live && !has_ended_ && tellers_ == 0;
     }
     if (is_live && local_clock::now() >= next.until) {
-        if (beat()) look_for_what_came_back();
+        const bool is_renewed = beat();
+        if (ending_.stop_requested()) return next;  // by a callback, or while one took its time
+        if (is_renewed) look_for_what_came_back();
         settle_doubts();
         clean_up_after_the_dead();
     } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
@@ -163,7 +170,8 @@ bool session::implementation::beat() {
             inner().tell({event_kind::late_heartbeat, "", 0, failure.what()});
         }
     }
-    wake_all();  // the watch thread may have a later, or an earlier, deadline now
+    note_answers(true);  // an end() that waits for a callback below has no outage before it
+    wake_all();          // the watch thread may have a later, or an earlier, deadline now
     // After the renewal, since whoever is told may take his time. Watched until now: a renewal that
     // hangs must not keep anybody from being told at the deadline, or by end().
     for (const auto& [each, why] : told.gone) {
@@ -176,6 +184,7 @@ bool session::implementation::beat() {
     tell(told.gone, false, loss_reason::none);
     tell_requests(told.asked);
     tell_losses();
+    note_answers(false);
     return is_renewed;
 }
 
@@ -283,10 +292,7 @@ void session::implementation::settle_doubts() {
 void session::implementation::clean_up_after_the_dead() {
     if (settings_.reap_every == milliseconds{0} || local_clock::now() < next_reap_) return;
     next_reap_ = local_clock::now() + jittered(settings_.reap_every * 2);
-    {
-        const std::lock_guard guard{mutex_};
-        is_cleaning_ = true;
-    }
+    note_answers(true);
     try {
         reap_settings limits;
         limits.time_max = settings_.heartbeat_every / 2;

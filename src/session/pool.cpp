@@ -114,7 +114,12 @@ std::unique_ptr<connection> pool::take_idle(
             auto expected = server_word::answer;
             last_word_.compare_exchange_strong(expected, server_word::silence);
         }
-        deadline = std::max(deadline, std::min(of_call.deadline, now + settings_.connect_timeout));
+        const auto time_to_connect = now + settings_.connect_timeout;
+        deadline = std::max(
+            deadline,
+            of_call.is_parting ? now + moment_to_connect
+                               : std::min(of_call.deadline, time_to_connect)
+        );
         // All others have slept for longer. Asking each of them, which may take the whole statement
         // time-out each time where packets vanish, would be in vain.
         std::vector<idle_connection> gone;
@@ -144,7 +149,7 @@ std::unique_ptr<connection> pool::connect_within(
             note_failure(began, patience);
             const std::lock_guard guard{mutex_};
             const bool may_pass = failure.is_transient() && connected_once_;
-            if (!may_pass || of_call.connects_once || next_attempt_ >= deadline) throw;
+            if (!may_pass || of_call.is_parting || next_attempt_ >= deadline) throw;
         }
     }
 }
@@ -180,6 +185,15 @@ void pool::wait_for_back_off(local_clock::time_point deadline, const std::stop_t
 void pool::note_silence() noexcept {
     auto expected = server_word::answer;
     last_word_.compare_exchange_strong(expected, server_word::silence);
+    forget_idle();
+}
+
+void pool::note_mute() noexcept {
+    last_word_ = server_word::mute;
+    forget_idle();
+}
+
+void pool::forget_idle() noexcept {
     std::vector<idle_connection> gone;
     const std::lock_guard guard{mutex_};
     has_lost_one_ = true;
@@ -197,7 +211,7 @@ void pool::note_answer() noexcept {
 }
 
 void pool::note_failure(local_clock::time_point began, milliseconds patience) {
-    if (began > answered_at_.load()) {  // or somebody knows better by now
+    if (began > std::max(answered_at_.load(), connected_at_.load())) {  // or somebody knows better
         const bool was_waited_for = local_clock::now() - began >= patience / 2;
         last_word_ = was_waited_for ? server_word::mute : server_word::refusal;
     }
@@ -208,7 +222,7 @@ void pool::note_failure(local_clock::time_point began, milliseconds patience) {
 }
 
 void pool::note_success() {
-    note_answer();
+    connected_at_ = local_clock::now();
     const std::lock_guard guard{mutex_};
     const bool had_failed = std::exchange(failures_in_a_row_, 0) > 0;
     const bool had_lost = std::exchange(has_lost_one_, false);

@@ -7,7 +7,8 @@
 // a wrong address should not take ten seconds to say so.
 //
 // It remembers what was last heard of the server: who only wants to say good-bye does not insist
-// where that was nothing.
+// where that was nothing. That a connection opens is not heard of: a server whose commits wait for a
+// standby that is gone lets everybody in, and answers no write.
 //
 // Threads: safe.
 #include <atomic>
@@ -25,10 +26,10 @@
 namespace leasehold {
 
 enum class server_word {
-    answer,   // to a statement, or a connection has opened; at first, too
+    answer,   // to a statement; at first, too
     silence,  // a statement got no answer in its time
     refusal,  // no connection opened, and that was said at once
-    mute,     // no connection opened in its time
+    mute,     // no connection opened in its time, or a good-bye got no answer in its own
 };
 
 class pool {
@@ -57,6 +58,8 @@ public:
     // Somebody got no answer in time. What lies idle would get none either, each after the whole
     // statement time-out, and goes.
     void note_silence() noexcept;
+    // A good-bye got none, and waited: it was the last one, until somebody has an answer.
+    void note_mute() noexcept;
     void note_answer() noexcept;
     server_word last_word() const noexcept { return last_word_; }
 
@@ -82,6 +85,7 @@ private:
     void wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop);
     void note_failure(local_clock::time_point began, std::chrono::milliseconds patience);
     void note_success();
+    void forget_idle() noexcept;
 
     const connector connect_;
     const database_settings settings_;
@@ -89,6 +93,7 @@ private:
 
     std::atomic<server_word> last_word_ = server_word::answer;
     std::atomic<local_clock::time_point> answered_at_{local_clock::time_point{}};
+    std::atomic<local_clock::time_point> connected_at_{local_clock::time_point{}};
 
     std::mutex mutex_;
     std::condition_variable_any changed_;

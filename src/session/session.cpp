@@ -16,9 +16,6 @@ using std::chrono::milliseconds;
 // How long a statement given up by its client can go on in a server: past every lock wait.
 constexpr std::chrono::seconds doubt_duration{120};
 
-// In which a server that is well can be connected to, for a good-bye after it was silent.
-constexpr milliseconds moment{500};
-
 // A callback may end its session: on the thread itself there is nothing to wait for.
 void stop_and_join(std::jthread& thread) {
     thread.request_stop();
@@ -156,7 +153,8 @@ bounds session::implementation::one_request() const {
 bounds session::implementation::parting() const {
     const milliseconds whole = inner().settings().statement_timeout;
     const bool is_well = inner().connections().last_word() == server_word::answer;
-    return {local_clock::now() + (is_well ? whole : std::min(whole, moment)), {}, {}, true};
+    return {
+        local_clock::now() + (is_well ? whole : std::min(whole, moment_to_connect)), {}, {}, true};
 }
 
 bool session::implementation::may_part() const noexcept {
@@ -292,20 +290,23 @@ bool session::implementation::end_in_database(
     }
 }
 
-// A server that refuses does so at once, and may have come back since: it is asked, but once.
-bool session::implementation::may_say_goodbye(bool has_failed) const noexcept {
+// A server that refuses does so at once, and may have come back since: it is asked, but once. What
+// goes well may take its time.
+bool session::implementation::may_say_goodbye(bool has_failed, local_clock::time_point until)
+    const noexcept {
+    if (has_failed && local_clock::now() >= until) return false;
     const bool refuses = inner().connections().last_word() == server_word::refusal;
     return may_part() || (refuses && !has_failed);
 }
 
 // Whether all of them are known to be free. Does not go on where the server does not answer.
-bool session::implementation::release_all(const std::vector<lost_grant>& held) noexcept {
+bool session::implementation::release_all(
+    const std::vector<lost_grant>& held, local_clock::time_point until
+) noexcept {
     bool all_free = true;
-    const bounds of_all = parting();
     for (const lost_grant& each : held) {
         const hold& what = each.first->what();
-        if (!may_say_goodbye(!all_free)) return false;
-        if (!all_free && of_all.have_passed() && may_part()) return false;
+        if (!may_say_goodbye(!all_free, until)) return false;
         try {
             inner().use_unchecked(parting(), [&](connection& on, store& stores) {
                 release_owner(inner(), on, stores, what.key, what.owner, what.kind);
@@ -322,14 +323,16 @@ bool session::implementation::release_all(const std::vector<lost_grant>& held) n
 // Once the row has expired nothing can be granted to this session any more, so that one release is
 // enough. What lives with the session is free already; this is for grants with a fixed term, which
 // run out by themselves where the database cannot be asked now.
-void session::implementation::release_doubts_apart(bool has_failed) noexcept {
+void session::implementation::release_doubts_apart(
+    bool has_failed, local_clock::time_point until
+) noexcept {
     std::vector<doubt> doubts;
     {
         const std::lock_guard guard{mutex_};
         doubts.swap(doubts_);
     }
     for (const doubt& each : doubts) {
-        if (!may_say_goodbye(has_failed)) return;
+        if (!may_say_goodbye(has_failed, until)) return;
         try {
             inner().use_unchecked(parting(), [&](connection& on, store& stores) {
                 settle(on, stores, each);
@@ -353,15 +356,15 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
     {
         std::unique_lock guard{mutex_};
         const auto left = deadline - local_clock::now();
-        if (!changed_.wait_for(guard, left, [&] { return !is_in_step_; })) return is_cleaning_;
+        if (!changed_.wait_for(guard, left, [&] { return !is_in_step_; })) return has_its_answers_;
     }
     heartbeat_thread_.join();
     own_connection_.reset();
     return true;
 }
 
-// In an outage all of it takes one statement time-out, or a moment where somebody has waited for
-// that already, and a moment in which the server could be connected to.
+// In an outage all of it takes one statement time-out, or a moment to connect where somebody has
+// waited for that already: a question that got no answer for so long is the last.
 void session::implementation::end() noexcept {
     std::vector<lost_grant> held;
     bool was_live = false;
@@ -392,15 +395,16 @@ void session::implementation::end() noexcept {
     // First, since the heartbeat that is waited for below may hang until long after the deadline.
     tell(held, !was_live, why);
     over_.request_stop();
-    if (!stop_heartbeat(parting().deadline)) inner().connections().note_silence();
+    const auto until = parting().deadline;
+    if (!stop_heartbeat(until)) inner().connections().note_mute();
     // A missing row would count as alive for what could not be released.
-    const bool all_free = was_live && release_all(held);
+    const bool all_free = was_live && release_all(held, until);
     bool has_failed = was_live && !all_free;
-    if (may_expire && may_say_goodbye(has_failed)) {
+    if (may_expire && may_say_goodbye(has_failed, until)) {
         has_failed =
             !end_in_database(may_remove && all_free ? last_had() : std::nullopt) || has_failed;
     }
-    release_doubts_apart(has_failed);
+    release_doubts_apart(has_failed, until);
     if (was_live && !may_part()) {
         inner().tell(
             {event_kind::release_failed,

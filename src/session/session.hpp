@@ -178,11 +178,12 @@ private:
     void doubt_of(doubt what);
     // Whether it did.
     bool end_in_database(const std::optional<std::vector<waiting>>& remove_unless) noexcept;
-    bool may_say_goodbye(bool has_failed) const noexcept;
-    bool release_all(const std::vector<lost_grant>& held) noexcept;
-    void release_doubts_apart(bool has_failed) noexcept;
+    bool may_say_goodbye(bool has_failed, local_clock::time_point until) const noexcept;
+    bool release_all(const std::vector<lost_grant>& held, local_clock::time_point until) noexcept;
+    void release_doubts_apart(bool has_failed, local_clock::time_point until) noexcept;
     bool begin_step();
     void end_step();
+    void note_answers(bool are_there);
     bool stop_heartbeat(local_clock::time_point deadline) noexcept;
     void tell_losses();
     void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why);
@@ -210,10 +211,12 @@ private:
     // Grants may have been lost since they were watched; at first nothing is known to compare with.
     bool must_ask_ = true;
     bool has_ended_ = false;
-    bool is_in_step_ = false;   // the heartbeat thread
-    bool is_cleaning_ = false;  // and has its answers, but for those about the dead
-    int tellers_ = 0;           // threads that are telling holders of losses just now
-    int under_way_ = 0;         // see the class
+    bool is_in_step_ = false;  // the heartbeat thread
+    // And waits for nothing that the server owes it: for a callback, or for what is said of the
+    // dead, which may take long.
+    bool has_its_answers_ = false;
+    int tellers_ = 0;    // threads that are telling holders of losses just now
+    int under_way_ = 0;  // see the class
     std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
     std::vector<doubt> doubts_;
     bool was_ever_in_doubt_ = false;

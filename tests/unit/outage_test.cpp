@@ -3,6 +3,7 @@
 // good-bye does not wait at all.
 #include <array>
 #include <future>
+#include <thread>
 
 #include "model_fixture.hpp"
 
@@ -218,6 +219,50 @@ TEST_F(outage_test, the_end_of_a_program_takes_one_statement_timeout_where_nothi
         one.reset();
     });
     plan_->let_go();
+}
+
+// A server whose commits wait for a standby that is gone: connections open, and what only reads is
+// answered. Counted, since each that hangs takes a statement time-out.
+TEST_F(
+    outage_test, the_end_of_a_program_waits_once_where_connections_open_and_no_write_is_answered
+) {
+    auto one = std::make_unique<session>(faulty(), calm());
+    auto first = mutex{*one, key{"1"}}.try_acquire();
+    auto second = semaphore{*one, key{"2"}, 2}.try_acquire();
+    auto both = multi_lock{*one, {key{"a"}, key{"b"}}}.try_acquire();
+    ASSERT_TRUE(first && second && both);
+    int hanging = 0;
+    const auto program = std::this_thread::get_id();
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement == "connect" || statement == "look") return std::nullopt;
+        if (std::this_thread::get_id() == program) ++hanging;  // and the heartbeat on its own
+        return fault::hangs;
+    });
+    { const auto gone = *std::move(first); }
+    { const auto gone = *std::move(second); }
+    { const auto gone = *std::move(both); }
+    one.reset();
+    EXPECT_EQ(hanging, 1);
+    plan_->let_go();
+}
+
+// The callback takes longer than a statement may, and nobody else has asked the server meanwhile.
+TEST_F(outage_test, a_callback_that_takes_its_time_is_no_silent_server) {
+    auto one = std::make_unique<session>(faulty(), eager());
+    auto held = mutex{*one, name_}.try_acquire();
+    auto kept = mutex{*one, key{"kept"}}.try_acquire();
+    ASSERT_TRUE(held && kept);
+    std::atomic<bool> is_told = false;
+    std::stop_source may_return;
+    const std::stop_callback on_loss{held->lost(), [&] {
+                                         is_told = true;
+                                         EXPECT_TRUE(stopped(may_return.get_token(), 20s));
+                                     }};
+    ASSERT_TRUE(force_release(sound(), name_));
+    ASSERT_TRUE(eventually([&] { return is_told.load(); }));
+    one->end();  // waits for the heartbeat thread as long as a statement may take
+    EXPECT_EQ(remaining(key{"kept"}), 0us) << "the server is well, and was told";
+    may_return.request_stop();
 }
 
 // On a server that is well a lease is released before its destructor returns, whatever there was

@@ -333,13 +333,13 @@ TEST_F(pool_test, a_call_waits_no_longer_than_its_own_deadline) {
     lends.give_back(std::move(lent));
 }
 
-TEST_F(pool_test, who_connects_once_waits_for_no_server_that_comes_back) {
+TEST_F(pool_test, who_parts_waits_for_no_server_that_comes_back) {
     pool lends{connect(), settings(2, 1h)};
     auto lent = lends.take();
     broken_ = true;
     attempts_ = 0;
     bounds once = for_a_while(1h);
-    once.connects_once = true;
+    once.is_parting = true;
     EXPECT_EQ(code_of_take(lends, once), errc::connection_failed);
     EXPECT_EQ(attempts_, 1);
     lends.give_back(std::move(lent));
@@ -353,14 +353,30 @@ TEST_F(pool_test, what_was_last_heard_of_the_server_is_known_until_somebody_has_
     EXPECT_EQ(lends.last_word(), server_word::silence);
     EXPECT_EQ(record_.closed, 1) << "what lay idle would not be answered either";
     auto lent = lends.take();
-    EXPECT_EQ(lends.last_word(), server_word::answer);
+    EXPECT_EQ(lends.last_word(), server_word::silence) << "that one opens is no answer";
     broken_ = true;
     EXPECT_THROW(lends.connect_apart(20s), error);
     EXPECT_EQ(lends.last_word(), server_word::refusal);
     lends.note_silence();
     EXPECT_EQ(lends.last_word(), server_word::refusal) << "the stronger word";
+    lends.note_mute();
+    EXPECT_EQ(lends.last_word(), server_word::mute);
     lends.give_back(std::move(lent));
     EXPECT_EQ(lends.last_word(), server_word::answer);
+}
+
+// A firewall has dropped what slept, and the check of it has used up the time of the call.
+TEST_F(pool_test, a_good_bye_has_a_moment_to_replace_what_slept) {
+    pool lends{connect(), settings(2, 1h), 0ns};
+    lends.give_back(lends.take());
+    record_.answers = false;
+    record_.silent_until = local_clock::now() + 40ms;
+    bounds parting = for_a_while(20ms);
+    parting.is_parting = true;
+    lends.give_back(lends.take(parting));
+    EXPECT_EQ(record_.made, 2);
+    EXPECT_GT(patience_, 200);
+    EXPECT_LE(patience_, 500);
 }
 
 // A wrong address should not take ten seconds to say so.
