@@ -16,7 +16,7 @@ protected:
 
 // A foreign key's check shares the row; an update of what it refers to would wait for it.
 TEST_P(bystander_suite, a_change_of_what_foreign_keys_refer_to_does_not_wait_for_their_checks) {
-    if (!is_postgres()) return;  // InnoDB locks the index entry, and the change waits for it
+    if (!is_postgres()) GTEST_SKIP() << "InnoDB locks the index entry, and the change waits for it";
     define("CREATE UNIQUE INDEX " + table_ + "_note ON " + table_ + " (note)");
     define("CREATE TABLE " + table_ + "_ref (note TEXT REFERENCES " + table_ + " (note))");
     versioned_mapping mapping = seats();
@@ -42,7 +42,7 @@ TEST_P(bystander_suite, a_change_of_what_foreign_keys_refer_to_does_not_wait_for
 }
 
 TEST_P(bystander_suite, who_has_lost_keeps_nobody_out) {
-    if (!has_row_locks()) return;
+    if (!has_row_locks()) GTEST_SKIP() << "the engine has one writer at a time";
     versioned_mapping mapping = seats();
     mapping.patience = 200ms;
     const versioned_claim claims{mapping};
@@ -76,7 +76,7 @@ TEST_P(bystander_suite, an_index_that_goes_meanwhile_is_missed_by_no_claim) {
 }
 
 TEST_P(bystander_suite, an_index_that_cannot_be_used_is_not_chosen) {
-    if (!is_mysql()) return;  // nobody else can be told which to use
+    if (!is_mysql()) GTEST_SKIP() << "nobody else can be told which to use";
     const auto choices = [&](const row_mapping& mapping) {
         const auto tx = begin();
         const row_claim claims{mapping};
@@ -117,7 +117,7 @@ TEST_P(bystander_suite, a_thousand_rows_are_one_claim) {
 }
 
 TEST_P(bystander_suite, a_read_only_transaction_is_refused_and_lives) {
-    if (!is_postgres()) return;  // nowhere else does the refusal end it
+    if (!is_postgres()) GTEST_SKIP() << "nowhere else does the refusal end it";
     const auto tx = begin();
     tx->run("SET TRANSACTION READ ONLY");
     const auto by_row = thrown_by([&] { row_claim{rows()}.claim(tx->ref(), {1}, nowait); });
@@ -131,7 +131,7 @@ TEST_P(bystander_suite, a_read_only_transaction_is_refused_and_lives) {
 }
 
 TEST_P(bystander_suite, read_uncommitted_is_read_committed_on_postgresql) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     const auto tx = begin();
     tx->run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
     EXPECT_TRUE(row_claim{rows()}.claim(tx->ref(), {1}, nowait));

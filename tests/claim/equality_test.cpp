@@ -254,7 +254,7 @@ TEST_P(equality_suite, a_finish_makes_of_a_condition_another_value) {
 
 // An index that tells apart what the column does not: a key names two rows.
 TEST_P(equality_suite, a_key_is_unique_as_it_is_compared) {
-    if (is_mysql()) return;  // an index has the collations of its columns there
+    if (is_mysql()) GTEST_SKIP() << "an index has the collations of its columns there";
     const std::string exact = is_postgres() ? "\"C\"" : "BINARY";
     define(
         "CREATE TABLE " + other_ + " (id " + blind_type() +

@@ -35,7 +35,7 @@ protected:
 };
 
 TEST_P(form_suite, a_state_is_one_of_the_labels) {
-    if (!is_mysql()) return;  // PostgreSQL's are types: unfit_test.cpp
+    if (!is_mysql()) GTEST_SKIP() << "PostgreSQL's are types: unfit_test.cpp";
     make("", R"(ENUM('free', 'it''s', 'a\\b', 'x,y', 'p)'))");
     const auto tx = begin();
     EXPECT_TRUE(contains(problem_of(*tx, tickets()), "none of its labels"));
@@ -62,7 +62,7 @@ TEST_P(form_suite, a_state_is_one_of_the_labels) {
 }
 
 TEST_P(form_suite, what_has_no_order_is_not_compared) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     make(", doc JSON, docs JSONB, words TEXT[], jsons JSON[], name VARCHAR(9), spot POINT");
     const auto tx = begin();
     for (const char* column : {"doc", "jsons", "spot"}) {
@@ -92,7 +92,7 @@ TEST_P(form_suite, what_has_no_order_is_not_compared) {
 }
 
 TEST_P(form_suite, dates_and_numbers_are_within_their_columns) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     make(", day DATE, price NUMERIC(5, 2), share NUMERIC(3, 3), small REAL");
     const versioned_claim claims{tickets()};
     const auto tx = begin();
@@ -170,7 +170,7 @@ TEST_P(form_suite, a_version_does_not_go_beyond_its_column) {
         refused(*tx, errc::constraint, [&](auto at) { claims.finish(at, each); });
     }
     tx->rollback();
-    if (!has_row_locks()) return;  // SQLite has integers of one size
+    if (!has_row_locks()) GTEST_SKIP() << "SQLite has integers of one size";
     define("DROP TABLE " + other_);
     other_ += "_narrow";
     define(

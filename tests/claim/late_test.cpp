@@ -19,7 +19,8 @@ protected:
 // The clock that goes on while a statement runs bounds no range: of those whose term has not passed
 // none is to be read.
 TEST_P(late_suite, those_past_their_term_are_a_range_of_their_index) {
-    if (!has_row_locks()) return;  // SQLite's clock stands still in a statement, and counts nothing
+    if (!has_row_locks())
+        GTEST_SKIP() << "SQLite's clock stands still in a statement, and counts nothing";
     define("CREATE INDEX " + table_ + "_late ON " + table_ + " (status, expires_at)");
     const std::string later =
         is_postgres() ? "clock_timestamp() + interval '1 hour'" : "SYSDATE(6) + INTERVAL 1 HOUR";
@@ -114,7 +115,7 @@ TEST_P(late_suite, rows_past_their_term_are_found_with_and_without_their_index) 
 }
 
 TEST_P(late_suite, a_session_with_daylight_saving_is_a_warning) {
-    if (!is_mysql()) return;  // nowhere else are times reckoned with in the session's zone
+    if (!is_mysql()) GTEST_SKIP() << "nowhere else are times reckoned with in the session's zone";
     define("CREATE INDEX " + table_ + "_late ON " + table_ + " (status, expires_at)");
     const auto tx = begin();
     tx->run("SET time_zone = '+02:00'");

@@ -31,7 +31,7 @@ TEST_P(proof_suite, it_passes_at_every_level) {
 }
 
 TEST_P(proof_suite, a_snapshot_older_than_the_grant_is_refused_on_postgres_alone) {
-    if (!has_row_locks()) return;  // its transaction would keep the grant waiting
+    if (!has_row_locks()) GTEST_SKIP() << "its transaction would keep the grant waiting";
     for (const begun how : levels) {
         const auto tx = begin_reading(how);
         if (!tx) continue;
@@ -49,7 +49,7 @@ TEST_P(proof_suite, a_snapshot_older_than_the_grant_is_refused_on_postgres_alone
 }
 
 TEST_P(proof_suite, a_waiter_that_came_since_the_snapshot_ends_no_lease) {
-    if (!has_row_locks()) return;
+    if (!has_row_locks()) GTEST_SKIP() << "the engine has one writer at a time";
     for (const begun how : levels) {
         auto held = mutex{*one_, name_}.try_acquire();
         ASSERT_TRUE(held);

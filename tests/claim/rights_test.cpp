@@ -34,7 +34,7 @@ protected:
 };
 
 TEST_P(rights_suite, a_schema_that_may_not_be_used) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     const auto tx = begin();
     const std::string schema = table_ + "_s";
     tx->run("CREATE SCHEMA " + schema);
@@ -63,7 +63,7 @@ TEST_P(rights_suite, a_schema_that_may_not_be_used) {
 }
 
 TEST_P(rights_suite, a_table_that_may_not_be_read) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     const auto tx = begin_without("SELECT");
     const versioned_claim claims{seats()};
     denied(*tx, [&](auto at) { claims.read(at, {1}); });
@@ -73,7 +73,7 @@ TEST_P(rights_suite, a_table_that_may_not_be_read) {
 }
 
 TEST_P(rights_suite, a_table_that_may_only_be_read_is_read) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     const auto tx = begin_without("UPDATE");
     const versioned_claim claims{seats()};
     const row_claim locks{rows()};
@@ -89,7 +89,7 @@ TEST_P(rights_suite, a_table_that_may_only_be_read_is_read) {
 }
 
 TEST_P(rights_suite, rights_may_be_of_columns) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     const auto tx = begin_without("ALL");
     give(*tx, "SELECT (id, status, event, version, note), UPDATE (status, version)");
     const versioned_claim claims{seats()};
@@ -108,7 +108,7 @@ TEST_P(rights_suite, rights_may_be_of_columns) {
 }
 
 TEST_P(rights_suite, an_acquire_asks_for_the_schema_too) {
-    if (!is_postgres()) return;
+    if (!is_postgres()) GTEST_SKIP() << "of PostgreSQL alone";
     database_settings settings;
     settings.names.prefix = "lh_";
     settings.names.schema = table_ + "_s";

@@ -44,7 +44,7 @@ protected:
 };
 
 TEST_P(lent_settings, change_nothing_of_a_claim) {
-    if (GetParam().find('_') == std::string::npos) return;  // a connection of our own
+    if (GetParam().find('_') == std::string::npos) GTEST_SKIP() << "a connection of our own";
     for (const std::string& each : harmless()) {
         SCOPED_TRACE(each);
         define(

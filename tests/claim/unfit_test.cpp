@@ -68,7 +68,7 @@ TEST_P(unfit_suite, a_claim_does_not_change_its_own_key) {
 }
 
 TEST_P(unfit_suite, what_a_table_is_partitioned_by_stays) {
-    if (!is_postgres()) return;  // nowhere else does a row that moves abort others
+    if (!is_postgres()) GTEST_SKIP() << "nowhere else does a row that moves abort others";
     define(
         "CREATE TABLE " + other_ + " (id BIGINT NOT NULL, status TEXT NOT NULL, version BIGINT" +
         " NOT NULL, PRIMARY KEY (id, status)) PARTITION BY LIST (status)"
@@ -202,7 +202,7 @@ TEST_P(unfit_suite, what_becomes_null_may_be_null) {
     said = problem_of(mapping);
     EXPECT_TRUE(contains(said, "begun (time) is NOT NULL")) << said;
     cure(said);
-    if (engine_ == engine::sqlite) return;
+    if (engine_ == engine::sqlite) GTEST_SKIP() << "not of SQLite";
     mapping.claimed_by = "who";
     const versioned_claim claims{mapping};
     const auto tx = begin();
@@ -243,7 +243,7 @@ TEST_P(unfit_suite, truth_values_are_keys_and_states) {
     EXPECT_EQ(claims.try_claim_some(tx->ref(), 5).size(), 2U);
     EXPECT_FALSE(claims.try_claim(tx->ref(), {1, 0}));
     tx->rollback();
-    if (!is_postgres()) return;  // where any number is one
+    if (!is_postgres()) GTEST_SKIP() << "where any number is one";
     EXPECT_TRUE(contains(
         refused([&](transaction_ref in) {
             claims.try_claim(in, {1, 2});
@@ -253,7 +253,7 @@ TEST_P(unfit_suite, truth_values_are_keys_and_states) {
 }
 
 TEST_P(unfit_suite, a_version_has_room_to_count) {
-    if (engine_ == engine::sqlite) return;  // every integer has 64 bits there
+    if (engine_ == engine::sqlite) GTEST_SKIP() << "every integer has 64 bits there";
     make(
         "id BIGINT NOT NULL PRIMARY KEY, status VARCHAR(9) NOT NULL, version SMALLINT NOT NULL",
         "1, 'free', 32767"
@@ -273,7 +273,7 @@ TEST_P(unfit_suite, a_version_has_room_to_count) {
 }
 
 TEST_P(unfit_suite, an_expiry_is_finer_than_its_term) {
-    if (engine_ == engine::sqlite) return;  // text has what is written
+    if (engine_ == engine::sqlite) GTEST_SKIP() << "text has what is written";
     make(
         "id BIGINT NOT NULL PRIMARY KEY, status VARCHAR(9) NOT NULL, version BIGINT NOT NULL, "
         "ends " +
@@ -308,7 +308,7 @@ TEST_P(unfit_suite, a_key_names_one_row_at_every_moment) {
     if (engine_ != engine::sqlite) {
         EXPECT_TRUE(warnings_of(mapping).empty());
     }
-    if (!is_postgres()) return;  // nobody else has deferred keys
+    if (!is_postgres()) GTEST_SKIP() << "nobody else has deferred keys";
     define("ALTER TABLE " + other_ + " ADD late BIGINT NOT NULL DEFAULT 1");
     define("ALTER TABLE " + other_ + " ADD UNIQUE (late) DEFERRABLE INITIALLY DEFERRED");
     mapping.key = {"late"};
@@ -319,7 +319,7 @@ TEST_P(unfit_suite, a_key_names_one_row_at_every_moment) {
 }
 
 TEST_P(unfit_suite, a_primary_key_that_may_be_null_is_sqlites) {
-    if (engine_ != engine::sqlite) return;
+    if (engine_ != engine::sqlite) GTEST_SKIP() << "of SQLite alone";
     make("id TEXT PRIMARY KEY, status TEXT", "NULL, 'free'");
     define("INSERT INTO " + other_ + " VALUES ('b', 'free')");
     row_mapping locked;
@@ -333,7 +333,7 @@ TEST_P(unfit_suite, a_primary_key_that_may_be_null_is_sqlites) {
 }
 
 TEST_P(unfit_suite, a_claimant_fits_its_column) {
-    if (engine_ == engine::sqlite) return;  // text has no length there
+    if (engine_ == engine::sqlite) GTEST_SKIP() << "text has no length there";
     make(
         "id BIGINT NOT NULL PRIMARY KEY, status VARCHAR(9) NOT NULL, version BIGINT NOT NULL, "
         "who VARCHAR(5)",
@@ -348,7 +348,7 @@ TEST_P(unfit_suite, a_claimant_fits_its_column) {
 }
 
 TEST_P(unfit_suite, text_for_a_type_of_its_own_is_of_its_form) {
-    if (!is_postgres()) return;  // where a comparison that cannot be made aborts
+    if (!is_postgres()) GTEST_SKIP() << "where a comparison that cannot be made aborts";
     define("CREATE TYPE " + other_ + "_e AS ENUM ('free', 'taken')");
     define("CREATE DOMAIN " + other_ + "_d AS VARCHAR(4) NOT NULL");
     make(

@@ -301,7 +301,7 @@ TEST_F(migrate_suite, a_half_applied_migration_is_named_and_resumed_on_request) 
 }
 
 TEST_F(migrate_suite, a_half_applied_migration_can_be_taken_back_instead) {
-    if (migrates_in_transactions()) return;  // there is no such state
+    if (migrates_in_transactions()) GTEST_SKIP() << "there is no such state";
     const migration first = known().front();
     record(first_as_known(false));
     on_schema([&](connection& on, schema_store& schema) {
@@ -313,7 +313,7 @@ TEST_F(migrate_suite, a_half_applied_migration_can_be_taken_back_instead) {
 // Where each statement of DDL commits by itself: after any number of them, all of them can be run
 // again.
 TEST_F(migrate_suite, every_statement_can_be_the_last_before_an_interruption) {
-    if (migrates_in_transactions() || !has_sql()) return;  // see the test below
+    if (migrates_in_transactions() || !has_sql()) GTEST_SKIP() << "see the test below";
     const migration first = known().front();
     const auto statements = on_schema([&](connection&, schema_store& schema) {
         return split_statements(schema.with_names(first.up));
@@ -375,7 +375,7 @@ TEST_F(migrate_suite, where_tables_may_not_be_made_it_says_so_and_writes_nothing
 }
 
 TEST_F(migrate_suite, the_sql_for_review_does_by_hand_what_migrate_does) {
-    if (!has_sql()) return;  // the model has none
+    if (!has_sql()) GTEST_SKIP() << "the model has no SQL";
     migrate(db_);
     const auto made_by_migrate = names();
     migrate_down(db_, 0);

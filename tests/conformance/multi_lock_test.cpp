@@ -256,7 +256,7 @@ TEST_F(multi_suite, a_refused_try_writes_nothing) {
     auto held = mutex{one, keys[0]}.try_acquire();  // the last of them
     multi_lock contended{two, keys};
     EXPECT_FALSE(contended.try_acquire());
-    if (!current().writes_so_far) return;  // not every backend can be asked
+    if (!current().writes_so_far) GTEST_SKIP() << "not every backend can be asked";
     // Others may use the same server: a try that writes does so in every round, they do not.
     constexpr int rounds = 40, tries = 100;
     const auto tolerated = current().writes_tolerated_per_1000 * tries / 1000;

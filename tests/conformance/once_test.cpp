@@ -468,7 +468,7 @@ TEST_F(once_suite, a_refused_start_writes_nothing) {
     once late{two, finished, slow}, contended{two, running, slow};
     EXPECT_FALSE(late.try_start());
     EXPECT_FALSE(contended.try_start());
-    if (!current().writes_so_far) return;
+    if (!current().writes_so_far) GTEST_SKIP() << "the engine does not count its writes";
     constexpr int rounds = 40, tries = 100;
     const auto tolerated = current().writes_tolerated_per_1000 * 2 * tries / 1000;
     auto least = std::numeric_limits<std::int64_t>::max();

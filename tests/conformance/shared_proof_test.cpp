@@ -49,7 +49,8 @@ TEST_F(shared_proof_suite, a_paused_reader_cannot_commit_past_its_death) {
 // The holder is dead, but has proved its hold in a transaction that is still open: who takes over
 // must wait for it, or be refused.
 TEST_F(shared_proof_suite, nobody_takes_over_before_the_proof_of_the_dead_has_ended) {
-    if (!current().has_concurrent_writers) return;  // a proof does not keep others' rows there
+    if (!current().has_concurrent_writers)
+        GTEST_SKIP() << "a proof does not keep others' rows there";
     session paused{first_, calm("paused")};
     auto reading = shared_mutex{paused, name_}.try_acquire_shared();
     transaction tx = first_.begin();
@@ -68,7 +69,7 @@ TEST_F(shared_proof_suite, nobody_takes_over_before_the_proof_of_the_dead_has_en
 }
 
 TEST_F(shared_proof_suite, force_waits_for_the_proof_and_a_heartbeat_does_not) {
-    if (!current().has_concurrent_writers) return;
+    if (!current().has_concurrent_writers) GTEST_SKIP() << "the engine has one writer at a time";
     session alert_one{first_, alert("alert")};
     auto reading = shared_mutex{alert_one, name_}.try_acquire_shared();
     transaction tx = first_.begin();
@@ -160,7 +161,8 @@ protected:
 
 // It is refused at once while one of the others reads, and waits where it comes between two.
 TEST_F(patient_shared_suite, an_upgrade_that_waits_for_its_own_proof_keeps_nobody_else_waiting) {
-    if (!current().has_concurrent_writers) return;  // a proof keeps everybody's writes waiting
+    if (!current().has_concurrent_writers)
+        GTEST_SKIP() << "a proof keeps everybody's writes waiting";
     auto mine = mine_.try_acquire_upgradeable();
     ASSERT_TRUE(mine);
     transaction tx = first_.begin();
@@ -175,7 +177,7 @@ TEST_F(patient_shared_suite, an_upgrade_that_waits_for_its_own_proof_keeps_nobod
 
 // Whoever ends a hold that is to be freed waits with it, so the visitors stay.
 TEST_F(patient_shared_suite, force_that_waits_for_a_proof_keeps_nobody_else_waiting) {
-    if (!current().has_concurrent_writers) return;
+    if (!current().has_concurrent_writers) GTEST_SKIP() << "the engine has one writer at a time";
     auto reading = mine_.try_acquire_shared();
     ASSERT_TRUE(reading);
     transaction tx = first_.begin();
@@ -253,7 +255,7 @@ TEST_F(shared_proof_suite, a_refused_try_writes_nothing) {
     auto reading = mine_.try_acquire_shared();
     expire(dead);  // and is in nobody's way
     EXPECT_FALSE(other_.try_acquire());
-    if (!current().writes_so_far) return;
+    if (!current().writes_so_far) GTEST_SKIP() << "the engine does not count its writes";
     constexpr int rounds = 40, tries = 200;
     const auto tolerated = current().writes_tolerated_per_1000 * tries / 1000;
     auto least = std::numeric_limits<std::int64_t>::max();
@@ -267,7 +269,8 @@ TEST_F(shared_proof_suite, a_refused_try_writes_nothing) {
 
 // Where the proof of the dead is not waited for, but seen to be there.
 TEST_F(shared_proof_suite, a_try_refused_beside_the_proof_of_the_dead_writes_nothing_and_is_short) {
-    if (!current().has_concurrent_writers) return;  // a proof does not keep others' rows there
+    if (!current().has_concurrent_writers)
+        GTEST_SKIP() << "a proof does not keep others' rows there";
     session paused{first_, calm("paused")};
     auto reading = shared_mutex{paused, name_}.try_acquire_shared();
     const auto counted = std::make_shared<gate>();
