@@ -14,18 +14,11 @@
 #include <vector>
 
 #include "leasehold/database.hpp"
-#include "leasehold/lease.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lock_info.hpp"
+#include "leasehold/session_info.hpp"
 
 namespace leasehold {
-
-struct session_info {
-    session_id id;
-    std::string node_info;  // name@host:pid
-    bool is_live = false;   // false: expired, waiting to be cleaned up
-    std::chrono::microseconds started_ago{0};
-    std::chrono::microseconds heartbeat_ago{0};
-    std::chrono::microseconds remaining{0};  // negative: expired so long ago
-};
 
 // Nothing where the key was never locked, or was idle for so long that it has been cleaned up.
 std::optional<lock_info> describe(const database& db, const key& name);

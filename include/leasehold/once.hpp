@@ -52,6 +52,7 @@
 #include <vector>
 
 #include "leasehold/lease.hpp"
+#include "leasehold/run_info.hpp"
 #include "leasehold/schedule.hpp"
 #include "leasehold/session.hpp"
 
@@ -71,31 +72,6 @@ struct once_settings {
     std::chrono::milliseconds early_max{5000};
 };
 
-enum class run_state {
-    running = 1,    // started, and its lease is held
-    succeeded = 2,  // finished
-    failed = 3,     // finished, without success
-    abandoned = 4,  // started, not finished, and its lease is not held any more: nobody knows why
-};
-
-// "running", "succeeded", "failed", "abandoned".
-const char* name_of(run_state state) noexcept;
-
-// What was run last under a name, as the database sees it.
-struct run_info {
-    std::string name;
-    schedule::instant tick;
-    run_state state = run_state::running;
-    fencing_token token;
-    owner_id owner;
-    std::string node_info;                            // name@host:pid, for people
-    std::chrono::microseconds started_ago{0};         // by the database's clock
-    std::optional<std::chrono::microseconds> took{};  // nothing where it has not finished
-    std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
-    std::optional<std::int64_t> exit_status{};        // as finish() was told
-    std::string message;
-};
-
 enum class start_refusal {
     none = 0,         // nothing is in the way
     already_run = 1,  // the tick, or a later one, was started before
@@ -113,18 +89,6 @@ struct run_outlook {
     std::chrono::microseconds next_in{0};  // until the next one
     std::optional<run_info> last{};        // nothing where the task was never run
     std::optional<lock_info> holder{};     // where refused when the key was asked for
-};
-
-struct run_result {
-    bool has_succeeded = true;
-    std::optional<std::int64_t> exit_status{};
-    std::string message{};  // for people: UTF-8, cut to 1,000 bytes
-};
-
-enum class finish_outcome {
-    recorded = 1,
-    not_held = 2,  // somebody else has started since, or the record was removed
-    unknown = 3,   // the answer was lost, again and again
 };
 
 // One run of a task. Destroyed without finish(), it is abandoned, unless it took longer than

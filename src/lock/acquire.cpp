@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "leasehold/error.hpp"
+#include "store/lock_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -7,6 +7,7 @@
 #include "leasehold/error.hpp"
 #include "lock/lease.hpp"
 #include "lock/patience.hpp"
+#include "store/holder_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -11,6 +11,7 @@
 #include "leasehold/lease.hpp"
 #include "lock/grant.hpp"
 #include "session/session.hpp"
+#include "store/holder_store.hpp"
 
 namespace leasehold {
 

@@ -3,6 +3,7 @@
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "session/taking_part.hpp"
+#include "store/fence_store.hpp"
 
 namespace leasehold {
 namespace {

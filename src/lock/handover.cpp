@@ -6,6 +6,7 @@
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/lease.hpp"
+#include "store/custody_store.hpp"
 
 namespace leasehold {
 namespace {

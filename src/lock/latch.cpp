@@ -8,6 +8,7 @@
 #include "lock/counted.hpp"
 #include "lock/lease.hpp"
 #include "lock/patience.hpp"
+#include "store/holder_store.hpp"
 
 namespace leasehold {
 

@@ -8,6 +8,7 @@
 #include "leasehold/mutex.hpp"
 #include "lock/lease.hpp"
 #include "lock/patience.hpp"
+#include "store/custody_store.hpp"
 
 namespace leasehold {
 namespace {

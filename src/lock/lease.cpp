@@ -3,6 +3,8 @@
 #include "leasehold/error.hpp"
 #include "session/pass_on.hpp"
 #include "session/taking_part.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -7,6 +7,8 @@
 #include "lock/lease.hpp"
 #include "session/pass_on.hpp"
 #include "session/taking_part.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
 
 namespace leasehold {
 

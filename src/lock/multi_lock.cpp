@@ -7,6 +7,7 @@
 #include "lock/acquire.hpp"
 #include "lock/multi_lease.hpp"
 #include "lock/patience.hpp"
+#include "store/multi_lock_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -11,6 +11,7 @@
 #include "lock/patience.hpp"
 #include "lock/pending_lease.hpp"
 #include "lock/queue.hpp"
+#include "store/lock_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -9,6 +9,7 @@
 #include "leasehold/mutex.hpp"
 #include "session/database.hpp"
 #include "session/session.hpp"
+#include "store/run_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -10,6 +10,8 @@
 #include "lock/lease.hpp"
 #include "session/pass_on.hpp"
 #include "session/taking_part.hpp"
+#include "store/lock_store.hpp"
+#include "store/pending_store.hpp"
 
 namespace leasehold {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "leasehold/error.hpp"
 #include "session/pass_on.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 namespace {

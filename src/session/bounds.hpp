@@ -16,7 +16,7 @@ struct bounds {
     local_clock::time_point deadline = local_clock::time_point::max();
     std::stop_token cancel{};
     std::stop_token over{};  // of the session that the call is made for
-    // Says good-bye: connects once, waits for no server that comes back, and where it gets no answer
+    // Says good-bye: connects once, waits for no server that comes back; where it gets no answer
     // nobody else says good-bye either.
     bool is_parting = false;
 

@@ -14,6 +14,8 @@
 #include "core/jitter.hpp"
 #include "session/pass_on.hpp"
 #include "session/session.hpp"
+#include "store/holder_store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 namespace {

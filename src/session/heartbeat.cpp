@@ -9,6 +9,9 @@
 #include "leasehold/reaper.hpp"
 #include "session/pass_on.hpp"
 #include "session/session.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/session_store.hpp"
 #include "upkeep/reaper.hpp"
 
 namespace leasehold {
@@ -172,6 +175,13 @@ bool session::implementation::beat() {
     }
     note_answers(true);  // an end() that waits for a callback below has no outage before it
     wake_all();          // the watch thread may have a later, or an earlier, deadline now
+    tell_news(told);
+    tell_losses();
+    note_answers(false);
+    return is_renewed;
+}
+
+void session::implementation::tell_news(const news& told) {
     // After the renewal, since whoever is told may take his time. Watched until now: a renewal that
     // hangs must not keep anybody from being told at the deadline, or by end().
     for (const auto& [each, why] : told.gone) {
@@ -183,9 +193,6 @@ bool session::implementation::beat() {
     }
     tell(told.gone, false, loss_reason::none);
     tell_requests(told.asked);
-    tell_losses();
-    note_answers(false);
-    return is_renewed;
 }
 
 void session::implementation::note_failure(const std::exception& what) {

@@ -1,4 +1,8 @@
 #include "session/pass_on.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/waiter_store.hpp"
 
 #include <exception>
 

@@ -7,8 +7,8 @@
 // a wrong address should not take ten seconds to say so.
 //
 // It remembers what was last heard of the server: who only wants to say good-bye does not insist
-// where that was nothing. That a connection opens is not heard of: a server whose commits wait for a
-// standby that is gone lets everybody in, and answers no write.
+// where that was nothing. That a connection opens does not count: a server whose commits wait for
+// a standby that is gone lets everybody in, and answers no write.
 //
 // Threads: safe.
 #include <atomic>

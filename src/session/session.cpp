@@ -7,6 +7,7 @@
 #include "core/program_name.hpp"
 #include "leasehold/error.hpp"
 #include "session/pass_on.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold {
 namespace {

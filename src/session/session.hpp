@@ -23,6 +23,7 @@
 #include "lock/grant.hpp"
 #include "session/database.hpp"
 #include "session/lease_machine.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold {
 
@@ -166,6 +167,7 @@ private:
     session_news news_answered() const;
     void note_failure(const std::exception& what);
     news what_is_new(store& stores, connection& on);
+    void tell_news(const news& told);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked);
     void settle_doubts();
     void settle(connection& on, store& stores, const doubt& what);

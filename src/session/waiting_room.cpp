@@ -7,6 +7,7 @@
 #include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 namespace {

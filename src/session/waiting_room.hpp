@@ -30,6 +30,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "store/store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 

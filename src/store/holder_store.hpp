@@ -21,7 +21,7 @@
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
-#include "leasehold/lease.hpp"
+#include "leasehold/lock_info.hpp"
 #include "store/lock_store.hpp"
 
 namespace leasehold {

@@ -25,7 +25,7 @@
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
-#include "leasehold/lease.hpp"
+#include "leasehold/lock_info.hpp"
 #include "leasehold/lock_kind.hpp"
 
 namespace leasehold {

@@ -20,7 +20,9 @@
 #include <vector>
 
 #include "leasehold/connection.hpp"
-#include "leasehold/once.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/run_info.hpp"
 
 namespace leasehold {
 

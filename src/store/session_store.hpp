@@ -8,7 +8,7 @@
 
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
-#include "leasehold/inspect.hpp"
+#include "leasehold/session_info.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {

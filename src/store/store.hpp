@@ -5,22 +5,30 @@
 // src/session/database.cpp, the only file that names all dialects.
 #include <memory>
 
-#include "store/claim_store.hpp"
-#include "store/custody_store.hpp"
-#include "store/fence_store.hpp"
-#include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
-#include "store/multi_lock_store.hpp"
-#include "store/pending_store.hpp"
-#include "store/run_store.hpp"
-#include "store/schema_store.hpp"
-#include "store/session_store.hpp"
-#include "store/upkeep_store.hpp"
-#include "store/waiter_store.hpp"
+#include "leasehold/lock_kind.hpp"
 
 namespace leasehold {
 
+class claim_store;
+class custody_store;
+class fence_store;
+class holder_store;
+class lock_store;
+class multi_lock_store;
+class pending_store;
+class run_store;
+class schema_store;
+class session_store;
+class upkeep_store;
+class waiter_store;
+
+// Only named here, so that a change of one concerns those alone that use it.
 struct store {
+    store() noexcept;
+    store(store&&) noexcept;
+    store& operator=(store&&) noexcept;
+    ~store();
+
     std::unique_ptr<lock_store> locks;
     std::unique_ptr<session_store> sessions;
     std::unique_ptr<upkeep_store> upkeep;

@@ -8,6 +8,10 @@
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "session/pass_on.hpp"
+#include "store/custody_store.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold {
 namespace {

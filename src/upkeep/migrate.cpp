@@ -5,6 +5,8 @@
 #include "dialect/installations.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
 #include "upkeep/schema_check.hpp"
 
 namespace leasehold {

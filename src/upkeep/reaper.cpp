@@ -10,6 +10,7 @@
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "session/pass_on.hpp"
+#include "store/upkeep_store.hpp"
 
 namespace leasehold {
 namespace {

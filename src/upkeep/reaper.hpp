@@ -4,6 +4,7 @@
 
 #include "leasehold/reaper.hpp"
 #include "session/database.hpp"
+#include "store/upkeep_store.hpp"
 
 namespace leasehold {
 

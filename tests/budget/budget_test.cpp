@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "budget/meter.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/mutex.hpp"
 #include "session/database.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"

@@ -8,7 +8,8 @@
 #include <optional>
 #include <ostream>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/session.hpp"
 
 namespace leasehold::testing {
 

@@ -1,4 +1,5 @@
 #include "budget/relay.hpp"
+#include "leasehold/quorum_lock.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

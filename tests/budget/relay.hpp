@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "leasehold/mutex.hpp"
+
 namespace leasehold::testing {
 
 class relay {

@@ -10,6 +10,8 @@
 
 #include "budget/meter.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
 #include "session/database.hpp"
 #include "support/folder.hpp"
 

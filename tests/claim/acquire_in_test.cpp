@@ -1,6 +1,8 @@
 // mutex.try_acquire_in() in transactions that belong to each client library; what it promises
 // whatever the client: tests/conformance/acquire_in_test.cpp.
 #include "claim/lock_suite.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/mutex.hpp"
 
 namespace leasehold::testing {
 namespace {

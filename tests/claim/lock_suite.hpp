@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "claim/suite.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/migrate.hpp"
 #include "support/calm.hpp"
 
 namespace leasehold::testing {

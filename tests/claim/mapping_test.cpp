@@ -4,6 +4,10 @@
 #include <mutex>
 
 #include "claim/suite.hpp"
+#include "leasehold/claim_mapping.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/mutex.hpp"
 #include "session/database.hpp"
 
 namespace leasehold::testing {

@@ -6,6 +6,7 @@
 
 #include "claim/way.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "leasehold/migrate.hpp"
 #include "support/folder.hpp"
 
 namespace leasehold::testing {

@@ -1,5 +1,7 @@
 // lease.verify_in() in transactions above READ COMMITTED: what lease.hpp says of each engine.
 #include "claim/lock_suite.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/mutex.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -1,6 +1,10 @@
 // Rights that are missing, on PostgreSQL, where a refusal aborts the transaction it is met in: each
 // is asked for before. Elsewhere it ends the statement alone.
 #include "claim/suite.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
 
 namespace leasehold::testing {
 namespace {

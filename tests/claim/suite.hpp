@@ -6,6 +6,10 @@
 #include <string>
 
 #include "claim/way.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/row_claim.hpp"
+#include "leasehold/versioned_claim.hpp"
 #include "support/eventually.hpp"
 #include "support/required.hpp"
 

@@ -1,6 +1,9 @@
 // Mappings, values and tables that cannot work: each is a clear error before anything was sent that
 // could hurt, where it was once a wrong row, a failure half-way or an aborted transaction.
 #include "claim/suite.hpp"
+#include "leasehold/claim_mapping.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/multi_lock.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -5,6 +5,8 @@
 
 #include "claim/counted.hpp"
 #include "claim/suite.hpp"
+#include "leasehold/claim_mapping.hpp"
+#include "leasehold/mutex.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

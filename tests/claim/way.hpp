@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/session.hpp"
 
 namespace leasehold::testing {
 

@@ -1,7 +1,7 @@
 // mutex.try_acquire_in(tx): a lease that stands or falls with a transaction of the caller's. By
 // each client library: tests/claim/acquire_in_test.cpp.
 #include "conformance/suite.hpp"
-#include "session/database.hpp"
+#include "leasehold/reaper.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

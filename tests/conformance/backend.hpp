@@ -10,7 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/session.hpp"
 #include "support/gate.hpp"
 
 namespace leasehold::testing {

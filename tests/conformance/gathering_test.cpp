@@ -7,6 +7,11 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/reaper.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -3,7 +3,10 @@
 #include <barrier>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
 #include "leasehold/handover.hpp"
+#include "leasehold/semaphore.hpp"
+#include "store/custody_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -19,8 +19,22 @@
 #include <vector>
 
 #include "leasehold/database.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
 #include "leasehold/lock_kind.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
+#include "store/custody_store.hpp"
+#include "store/fence_store.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/pending_store.hpp"
+#include "store/run_store.hpp"
+#include "store/session_store.hpp"
 #include "store/store.hpp"
+#include "store/upkeep_store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold::testing {
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "conformance/history_run.hpp"
+#include "leasehold/barrier.hpp"
 
 namespace leasehold::testing {
 namespace {

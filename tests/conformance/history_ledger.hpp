@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/history.hpp"
+#include "leasehold/semaphore.hpp"
 
 namespace leasehold::testing {
 

@@ -4,6 +4,11 @@
 
 #include "conformance/history.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/inspect.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/session_store.hpp"
+#include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {

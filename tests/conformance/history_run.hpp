@@ -7,6 +7,7 @@
 
 #include "conformance/history.hpp"
 #include "conformance/history_ledger.hpp"
+#include "leasehold/leader_election.hpp"
 
 namespace leasehold::testing {
 

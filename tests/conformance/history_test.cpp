@@ -6,6 +6,8 @@
 
 #include "conformance/backend.hpp"
 #include "conformance/history_run.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/migrate.hpp"
 #include "session/database.hpp"
 #include "support/memory_store.hpp"
 #include "support/required.hpp"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/backend.hpp"
+#include "leasehold/migrate.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {

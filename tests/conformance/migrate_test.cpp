@@ -5,7 +5,11 @@
 
 #include "conformance/suite.hpp"
 #include "dialect/sql_text.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/migrate.hpp"
 #include "session/database.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
 #include "support/faulty_connection.hpp"
 #include "support/required.hpp"
 #include "support/thread.hpp"

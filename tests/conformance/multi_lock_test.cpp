@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
 #include "leasehold/multi_lock.hpp"
+#include "store/holder_store.hpp"
 #include "support/required.hpp"
 #include "support/thread.hpp"
 

@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
 #include "leasehold/lockable.hpp"
+#include "leasehold/multi_lock.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

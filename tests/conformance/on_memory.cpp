@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "conformance/backend.hpp"
+#include "leasehold/mutex.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {

@@ -7,6 +7,8 @@
 
 #include "conformance/sql_backend.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/versioned_claim.hpp"
 #include "support/folder.hpp"
 #include "support/required.hpp"
 

@@ -5,6 +5,9 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/once.hpp"
+#include "leasehold/schedule.hpp"
 #include "session/database.hpp"
 #include "support/thread.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "conformance/suite.hpp"
-#include "session/database.hpp"
+#include "leasehold/reaper.hpp"
 #include "support/required.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"

@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/migrate.hpp"
 #include "leasehold/quorum_lock.hpp"
 #include "support/faulty_connection.hpp"
 #include "support/thread.hpp"

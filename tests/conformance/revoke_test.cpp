@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "conformance/suite.hpp"
+#include "leasehold/handover.hpp"
+#include "leasehold/multi_lock.hpp"
 
 namespace leasehold::testing {
 namespace {

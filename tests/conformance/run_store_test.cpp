@@ -2,7 +2,12 @@
 #include <barrier>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/once.hpp"
+#include "leasehold/row_claim.hpp"
+#include "leasehold/schedule.hpp"
 #include "session/database.hpp"
+#include "store/run_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -4,6 +4,11 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/once.hpp"
+#include "leasehold/schedule.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

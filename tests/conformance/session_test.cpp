@@ -3,7 +3,17 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
 #include "leasehold/handover.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/session_store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold::testing {
 namespace {

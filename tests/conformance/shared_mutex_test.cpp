@@ -4,6 +4,8 @@
 #include <atomic>
 
 #include "conformance/shared_suite.hpp"
+#include "leasehold/reaper.hpp"
+#include "leasehold/semaphore.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

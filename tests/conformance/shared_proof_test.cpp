@@ -8,6 +8,10 @@
 #include <thread>
 
 #include "conformance/shared_suite.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_lockable.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -1,6 +1,8 @@
 #pragma once
 // Two sessions, of two "processes", and a key that both use as a shared mutex.
 #include "conformance/suite.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/shared_mutex.hpp"
 
 namespace leasehold::testing {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "leasehold/lockable.hpp"
+#include "leasehold/migrate.hpp"
 #include "session/database.hpp"
 
 namespace leasehold::testing {

@@ -4,7 +4,15 @@
 #include <functional>
 
 #include "conformance/suite.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/leader_election.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/once.hpp"
 #include "leasehold/quorum_lock.hpp"
+#include "leasehold/schedule.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -5,6 +5,13 @@
 #include <map>
 
 #include "conformance/suite.hpp"
+#include "leasehold/fence_file.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/reaper.hpp"
+#include "leasehold/semaphore.hpp"
+#include "store/upkeep_store.hpp"
+#include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
 #include "upkeep/reaper.hpp"

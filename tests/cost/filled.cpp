@@ -1,4 +1,5 @@
 #include "cost/filled.hpp"
+#include "leasehold/semaphore.hpp"
 
 #include <cstdio>
 #include <cstdlib>

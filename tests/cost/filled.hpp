@@ -12,7 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/once.hpp"
+#include "leasehold/quorum_lock.hpp"
+#include "leasehold/session.hpp"
 #include "store/store.hpp"
 
 namespace leasehold::testing {

@@ -1,6 +1,9 @@
 // Keys that several hold: what is asked of all holders of a key costs some rows for each of them,
 // and nothing for those of other keys.
 #include "cost/suite.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/latch.hpp"
+#include "store/holder_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -1,5 +1,9 @@
 // Mutexes: each operation costs a few rows, however many keys and sessions there are.
 #include "cost/suite.hpp"
+#include "store/custody_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "cost/filled.hpp"
 #include "leasehold/driver/mysql.hpp"
+#include "leasehold/migrate.hpp"
 #include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"

@@ -1,5 +1,6 @@
 #include "cost/filled.hpp"
 #include "leasehold/driver/postgres.hpp"
+#include "leasehold/migrate.hpp"
 #include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"

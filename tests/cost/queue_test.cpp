@@ -1,6 +1,8 @@
 // What waits for a mutex: one key with all the waiters, one with two, and some whose first waiters
 // are dead. What a queue is long for must not be paid by whoever hands over.
 #include "cost/suite.hpp"
+#include "store/lock_store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold::testing {
 namespace {

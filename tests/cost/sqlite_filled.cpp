@@ -5,7 +5,9 @@
 #include "cost/filled.hpp"
 #include "dialect/sqlite/boot_clock.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "leasehold/migrate.hpp"
 #include "session/database.hpp"
+#include "store/session_store.hpp"
 #include "support/folder.hpp"
 
 namespace leasehold::testing {

@@ -6,6 +6,11 @@
 #include <iostream>
 
 #include "cost/filled.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/once.hpp"
+#include "leasehold/quorum_lock.hpp"
+#include "store/lock_store.hpp"
 
 namespace leasehold::testing {
 

@@ -1,5 +1,6 @@
 // Clean-up: a step reads a step's rows, and as many sessions, however much there is of either.
 #include "cost/suite.hpp"
+#include "store/upkeep_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "fault/suite.hpp"
+#include "leasehold/reaper.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -4,6 +4,8 @@
 
 #include "conformance/suite.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/migrate.hpp"
 #include "support/folder.hpp"
 
 namespace leasehold::testing {

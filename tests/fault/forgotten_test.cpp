@@ -3,6 +3,8 @@
 // sessions live on. Serial, as outage_test.cpp: fault_outage.<backend>.
 #include "fault/server_control.hpp"
 #include "fault/suite.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

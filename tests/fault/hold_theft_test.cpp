@@ -1,6 +1,7 @@
 // Keys that several can hold, in the races that a snapshot loses: a grant in flight that a taker
 // waited for, and a renewal in flight across the holder's expiry.
 #include "fault/suite.hpp"
+#include "leasehold/shared_mutex.hpp"
 
 namespace leasehold::testing {
 namespace {

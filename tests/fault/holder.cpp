@@ -13,6 +13,11 @@
 #include <string>
 
 #include "fault/where.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 
 namespace {
 

@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/session.hpp"
 
 namespace leasehold::testing {
 

@@ -6,6 +6,12 @@
 
 #include "fault/server_control.hpp"
 #include "fault/suite.hpp"
+#include "leasehold/barrier.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/leader_election.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -8,6 +8,8 @@
 #include "conformance/suite.hpp"
 #include "fault/child.hpp"
 #include "fault/where.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 
 namespace leasehold::testing {
 namespace {

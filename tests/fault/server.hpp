@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/session.hpp"
 
 namespace leasehold::testing {
 

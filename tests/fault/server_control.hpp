@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "leasehold/lockable.hpp"
+
 namespace leasehold::testing {
 
 // Starts what was stopped, whatever happens in between.

@@ -2,6 +2,8 @@
 #include <mutex>
 
 #include "fault/server.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/mutex.hpp"
 
 namespace leasehold::testing {
 namespace {

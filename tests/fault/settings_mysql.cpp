@@ -7,6 +7,7 @@
 
 #include "fault/hostile_place.hpp"
 #include "leasehold/driver/mysql.hpp"
+#include "leasehold/error.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

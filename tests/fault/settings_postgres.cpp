@@ -4,6 +4,7 @@
 
 #include "fault/hostile_place.hpp"
 #include "leasehold/driver/postgres.hpp"
+#include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"

@@ -8,6 +8,15 @@
 #include <ostream>
 
 #include "fault/hostile_place.hpp"
+#include "leasehold/claim_mapping.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/reaper.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/versioned_claim.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/required.hpp"

@@ -9,7 +9,13 @@
 #include "conformance/suite.hpp"
 #include "fault/server.hpp"
 #include "fault/traffic.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/once.hpp"
 #include "session/database.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold::testing {
 

@@ -8,6 +8,7 @@
 
 #include "conformance/suite.hpp"
 #include "fault/traffic.hpp"
+#include "leasehold/once.hpp"
 #include "session/database.hpp"
 
 namespace leasehold::testing {

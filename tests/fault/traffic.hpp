@@ -11,6 +11,7 @@
 
 #include "leasehold/connection.hpp"
 #include "leasehold/database.hpp"
+#include "leasehold/mutex.hpp"
 
 namespace leasehold::testing {
 

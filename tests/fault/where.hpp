@@ -3,7 +3,8 @@
 // the suites, so that a small program can be linked with it alone.
 #include <string>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/session.hpp"
 
 namespace leasehold::testing {
 

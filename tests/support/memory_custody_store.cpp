@@ -1,6 +1,7 @@
 // The model's words, requests to let go, and moves of a hold.
 #include <utility>
 
+#include "store/custody_store.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "store/holder_store.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {

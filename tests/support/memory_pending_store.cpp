@@ -2,6 +2,7 @@
 // request reads is what there is.
 #include <utility>
 
+#include "store/pending_store.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

@@ -5,6 +5,17 @@
 
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
+#include "store/custody_store.hpp"
+#include "store/fence_store.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/pending_store.hpp"
+#include "store/run_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+#include "store/upkeep_store.hpp"
+#include "store/waiter_store.hpp"
 #include "support/memory_rows.hpp"
 
 namespace leasehold::testing {
@@ -398,19 +409,19 @@ private:
 }  // namespace
 
 store make_memory_store(const std::shared_ptr<memory_server>& of) {
-    return {
-        std::make_unique<memory_lock_store>(of),
-        std::make_unique<memory_session_store>(of),
-        make_memory_upkeep_store(of),
-        make_memory_schema_store(of),
-        make_memory_custody_store(of),
-        make_memory_run_store(of),
-        make_memory_waiter_store(of),
-        make_memory_holder_store(of),
-        make_memory_pending_store(of),
-        make_memory_multi_lock_store(of),
-        make_memory_fence_store(of),
-    };
+    store made;
+    made.locks = std::make_unique<memory_lock_store>(of);
+    made.sessions = std::make_unique<memory_session_store>(of);
+    made.upkeep = make_memory_upkeep_store(of);
+    made.schema = make_memory_schema_store(of);
+    made.custody = make_memory_custody_store(of);
+    made.runs = make_memory_run_store(of);
+    made.waiters = make_memory_waiter_store(of);
+    made.holders = make_memory_holder_store(of);
+    made.pending = make_memory_pending_store(of);
+    made.multi_locks = make_memory_multi_lock_store(of);
+    made.fences = make_memory_fence_store(of);
+    return made;
 }
 
 // ------------------------------------------------------------------------------ memory_database

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dialect/upkeep_place.hpp"
+#include "store/upkeep_store.hpp"
 #include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "leasehold/key.hpp"
 #include "store/store.hpp"
+#include "store/upkeep_store.hpp"
 
 namespace leasehold::testing {
 

@@ -3,6 +3,9 @@
 #include <atomic>
 #include <thread>
 
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 

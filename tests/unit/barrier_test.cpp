@@ -1,4 +1,5 @@
 // leasehold::barrier on the model, over a bad network.
+#include "leasehold/barrier.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "leasehold/lockable.hpp"
+#include "leasehold/multi_lock.hpp"
 #include "leasehold/shared_lockable.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/classify.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold {
 namespace {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/classify.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold {
 

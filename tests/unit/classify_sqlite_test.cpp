@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "core/classify.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold {
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "leasehold/leader_election.hpp"
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {

@@ -5,6 +5,11 @@
 #include <vector>
 
 #include "leasehold/handover.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
+#include "leasehold/versioned_claim.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 

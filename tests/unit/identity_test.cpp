@@ -8,6 +8,7 @@
 
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/quorum_lock.hpp"
 
 namespace leasehold {
 namespace {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "leasehold/error.hpp"
+#include "leasehold/multi_lock.hpp"
 
 namespace leasehold {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "store/lock_store.hpp"
+#include "store/session_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"

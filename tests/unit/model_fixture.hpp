@@ -12,7 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/session.hpp"
+#include "store/lock_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_connection.hpp"

@@ -1,6 +1,7 @@
 // leasehold::once on the model: lost answers, ghosts, and clocks that are ahead or set back.
 #include "leasehold/once.hpp"
 
+#include "leasehold/schedule.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 

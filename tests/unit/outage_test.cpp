@@ -5,6 +5,12 @@
 #include <future>
 #include <thread>
 
+#include "leasehold/barrier.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/leader_election.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 #include "model_fixture.hpp"
 
 namespace leasehold::testing {

@@ -10,6 +10,7 @@
 
 #include "core/time_zone.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/fence_file.hpp"
 #include "support/required.hpp"
 
 namespace leasehold {

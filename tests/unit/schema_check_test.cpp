@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "leasehold/error.hpp"
+#include "leasehold/lockable.hpp"
+#include "leasehold/migrate.hpp"
 #include "leasehold/session.hpp"
 #include "session/database.hpp"
 #include "support/memory_store.hpp"

@@ -3,6 +3,8 @@
 #include <latch>
 #include <thread>
 
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/semaphore.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 

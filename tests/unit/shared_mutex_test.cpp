@@ -1,4 +1,6 @@
 // A writer that waits and says so, over a bad network.
+#include "leasehold/shared_mutex.hpp"
+#include "leasehold/versioned_claim.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "leasehold/engine.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/versioned_claim.hpp"
 
 namespace leasehold {
 namespace {

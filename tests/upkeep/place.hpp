@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "leasehold/leasehold.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/session.hpp"
 #include "session/database.hpp"
 
 namespace leasehold::testing {

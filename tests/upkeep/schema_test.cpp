@@ -5,6 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
 #include "upkeep/place.hpp"
 
 namespace leasehold::testing {

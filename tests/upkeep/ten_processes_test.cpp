@@ -11,6 +11,9 @@
 #include <sstream>
 
 #include "leasehold/error.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/quorum_lock.hpp"
+#include "leasehold/versioned_claim.hpp"
 #include "upkeep/place.hpp"
 
 namespace leasehold::testing {

@@ -7,6 +7,7 @@
 // MariaDB's SKIP LOCKED enters the queue before it leaves it, and its deadlock detector may look in
 // between: seen 27 times in 100,000 claims, each in a batch that tried rows in random order, so
 // batches go in one direction. NOWAIT is no way: MariaDB reports it as 1205.
+#include "store/claim_store.hpp"
 #include "dialect/claim_text.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "leasehold/error.hpp"

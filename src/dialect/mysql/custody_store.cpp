@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dialect/mysql/stores.hpp"
+#include "store/custody_store.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

@@ -1,6 +1,8 @@
 // What a column takes for one value on MySQL and MariaDB: by default whatever differs in case or
 // accent alone, and with most collations in blanks at the end.
+#include "store/equality_store.hpp"
 #include "dialect/dialects.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold {
 namespace {

@@ -1,4 +1,5 @@
 // The highest tokens of resources, on MySQL and MariaDB.
+#include "store/fence_store.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
 

@@ -1,6 +1,7 @@
 // Grants that stand or fall with a transaction of the caller's, on MySQL and MariaDB. One statement
 // each, without a clock, so that neither the time zone nor the flags of the caller's connection
 // matter.
+#include "store/pending_store.hpp"
 #include "dialect/mysql/stores.hpp"
 
 namespace leasehold::mysql_dialect {

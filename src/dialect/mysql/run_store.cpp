@@ -1,4 +1,5 @@
 // Records of run-once tasks on MySQL and MariaDB. How these statements are written: lock_store.cpp.
+#include "store/run_store.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/run_rows.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/schema_store.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

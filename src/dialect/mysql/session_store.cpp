@@ -4,6 +4,7 @@
 #include <map>
 
 #include "dialect/mysql/stores.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

@@ -4,6 +4,18 @@
 
 #include "dialect/dialects.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/claim_store.hpp"
+#include "store/custody_store.hpp"
+#include "store/fence_store.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/pending_store.hpp"
+#include "store/run_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+#include "store/upkeep_store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 namespace mysql_dialect {
@@ -114,20 +126,20 @@ store make_mysql_store(const table_names& names, engine which) {
             "the database in the URL"
         );
     }
-    return {
-        .locks = mysql_dialect::make_lock_store(names, which),
-        .sessions = mysql_dialect::make_session_store(names, which),
-        .upkeep = mysql_dialect::make_upkeep_store(names, which),
-        .schema = mysql_dialect::make_schema_store(names),
-        .custody = mysql_dialect::make_custody_store(names, which),
-        .runs = mysql_dialect::make_run_store(names, which),
-        .waiters = mysql_dialect::make_waiter_store(names, which),
-        .holders = mysql_dialect::make_holder_store(names, which),
-        .pending = mysql_dialect::make_pending_store(names, which),
-        .multi_locks = mysql_dialect::make_multi_lock_store(names, which),
-        .fences = mysql_dialect::make_fence_store(names),
-        .claims = mysql_dialect::make_claim_store(which),
-    };
+    store made;
+    made.locks = mysql_dialect::make_lock_store(names, which);
+    made.sessions = mysql_dialect::make_session_store(names, which);
+    made.upkeep = mysql_dialect::make_upkeep_store(names, which);
+    made.schema = mysql_dialect::make_schema_store(names);
+    made.custody = mysql_dialect::make_custody_store(names, which);
+    made.runs = mysql_dialect::make_run_store(names, which);
+    made.waiters = mysql_dialect::make_waiter_store(names, which);
+    made.holders = mysql_dialect::make_holder_store(names, which);
+    made.pending = mysql_dialect::make_pending_store(names, which);
+    made.multi_locks = mysql_dialect::make_multi_lock_store(names, which);
+    made.fences = mysql_dialect::make_fence_store(names);
+    made.claims = mysql_dialect::make_claim_store(which);
+    return made;
 }
 
 }  // namespace leasehold

@@ -9,6 +9,8 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
 #include "store/store.hpp"
 
 namespace leasehold::mysql_dialect {

@@ -7,6 +7,7 @@
 #include "dialect/mysql/stores.hpp"
 #include "dialect/mysql/upkeep_texts.hpp"
 #include "dialect/upkeep_place.hpp"
+#include "store/upkeep_store.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "dialect/mysql/stores.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {

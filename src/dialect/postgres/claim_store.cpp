@@ -13,6 +13,7 @@
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
+#include "store/claim_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/custody_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

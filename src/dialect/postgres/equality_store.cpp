@@ -1,6 +1,8 @@
 // What a column takes for one value on PostgreSQL: citext and collations that are not deterministic
 // do for text, and types do for what they round, pad or write in several ways.
+#include "store/equality_store.hpp"
 #include "dialect/dialects.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold {
 namespace {

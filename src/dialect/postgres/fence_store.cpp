@@ -1,4 +1,5 @@
 // The highest tokens of resources, on PostgreSQL.
+#include "store/fence_store.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 

@@ -5,6 +5,7 @@
 #include "dialect/postgres/holder_texts.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/holder_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -16,6 +16,7 @@
 #include "dialect/postgres/list_statement.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/lock_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/multi_lock_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -1,4 +1,5 @@
 // Grants that stand or fall with a transaction of the caller's, on PostgreSQL.
+#include "store/pending_store.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"

@@ -1,4 +1,5 @@
 // Records of run-once tasks on PostgreSQL. The rules these statements follow: lock_store.cpp.
+#include "store/run_store.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/run_rows.hpp"
 #include "dialect/sql_text.hpp"

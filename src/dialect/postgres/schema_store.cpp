@@ -1,4 +1,5 @@
 // The tables themselves on PostgreSQL: DDL is transactional, so a migration is whole or not at all.
+#include "store/schema_store.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"

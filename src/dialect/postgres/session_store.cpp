@@ -4,6 +4,7 @@
 
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -1,6 +1,18 @@
 #include "dialect/dialects.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/claim_store.hpp"
+#include "store/custody_store.hpp"
+#include "store/fence_store.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/pending_store.hpp"
+#include "store/run_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+#include "store/upkeep_store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 

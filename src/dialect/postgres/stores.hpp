@@ -10,6 +10,7 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
 #include "store/store.hpp"
 
 namespace leasehold::postgres_dialect {

@@ -1,4 +1,5 @@
 // Cleaning up on PostgreSQL.
+#include "store/upkeep_store.hpp"
 #include "dialect/postgres/list_statement.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/postgres/upkeep_texts.hpp"

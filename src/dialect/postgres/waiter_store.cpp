@@ -14,6 +14,7 @@
 #include "dialect/postgres/list_statement.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {

@@ -8,6 +8,7 @@
 #include "dialect/claim_text.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "leasehold/error.hpp"
+#include "store/claim_store.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

@@ -1,6 +1,7 @@
 // SQLite: words on a hold, requests to let go, and moving it. As in lock_store.cpp, whatever is
 // read inside a write transaction is true until it commits, and ?1 is the clock, read after the
 // write lock was taken.
+#include "store/custody_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 
 namespace leasehold::sqlite_dialect {

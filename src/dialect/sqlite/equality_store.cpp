@@ -4,6 +4,8 @@
 
 #include "dialect/dialects.hpp"
 #include "dialect/sql_text.hpp"
+#include "leasehold/error.hpp"
+#include "store/equality_store.hpp"
 
 namespace leasehold {
 namespace {

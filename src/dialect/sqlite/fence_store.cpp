@@ -1,4 +1,5 @@
 // SQLite: the highest tokens of resources. One writer at a time makes the rest of it true.
+#include "store/fence_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 
 namespace leasehold::sqlite_dialect {

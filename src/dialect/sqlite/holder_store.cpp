@@ -1,4 +1,5 @@
 // The statements, and why they are as they are: holder_texts.hpp.
+#include "store/holder_store.hpp"
 #include "dialect/sqlite/holder_texts.hpp"
 #include "dialect/sqlite/stores.hpp"
 

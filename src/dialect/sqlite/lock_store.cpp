@@ -1,6 +1,7 @@
 // SQLite: locks. One writer at a time and a clock shared by all make most traps of the servers
 // impossible: whatever is read inside a write transaction is true until it commits. ?1 is always
 // the clock, read after the write lock was taken.
+#include "store/lock_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 
 namespace leasehold::sqlite_dialect {

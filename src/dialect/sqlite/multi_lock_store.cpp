@@ -1,4 +1,5 @@
 // SQLite: several keys at once. One write transaction for all of them; see lock_store.cpp.
+#include "store/multi_lock_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 
 namespace leasehold::sqlite_dialect {

@@ -1,5 +1,6 @@
 // Grants that stand or fall with a transaction of the caller's, on SQLite: made inside of it, since
 // a second connection could write nothing meanwhile.
+#include "store/pending_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "leasehold/error.hpp"
 

@@ -1,5 +1,6 @@
 // SQLite: records of run-once tasks. ?1 is always the wall clock: fire times are dates. Whether a
 // run is still held goes by the clock since boot, like everything else: see lock_store.cpp.
+#include "store/run_store.hpp"
 #include "dialect/run_rows.hpp"
 #include "dialect/sqlite/stores.hpp"
 

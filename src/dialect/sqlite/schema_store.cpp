@@ -1,4 +1,5 @@
 // SQLite: leasehold's own tables. DDL is transactional, and the write lock is the migrators' lock.
+#include "store/schema_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "leasehold/error.hpp"
 

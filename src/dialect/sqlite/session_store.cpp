@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dialect/sqlite/stores.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

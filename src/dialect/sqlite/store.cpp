@@ -1,6 +1,18 @@
 // SQLite: the stores put together, and what happens on the first write after a reboot.
 #include "dialect/dialects.hpp"
 #include "dialect/sqlite/stores.hpp"
+#include "store/claim_store.hpp"
+#include "store/custody_store.hpp"
+#include "store/fence_store.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/pending_store.hpp"
+#include "store/run_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+#include "store/upkeep_store.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold {
 namespace sqlite_dialect {
@@ -66,20 +78,20 @@ void boot_check::enter_inside(connection& transaction) {
 store make_sqlite_store(const table_names& names) {
     using namespace sqlite_dialect;
     const auto boot = std::make_shared<boot_check>(names);
-    return {
-        make_lock_store(names, boot),
-        make_session_store(names, boot),
-        make_upkeep_store(names, boot),
-        make_schema_store(names),
-        make_custody_store(names, boot),
-        make_run_store(names, boot),
-        make_waiter_store(names, boot),
-        make_holder_store(names, boot),
-        make_pending_store(names),
-        make_multi_lock_store(names, boot),
-        make_fence_store(names),
-        make_claim_store(),
-    };
+    store made;
+    made.locks = make_lock_store(names, boot);
+    made.sessions = make_session_store(names, boot);
+    made.upkeep = make_upkeep_store(names, boot);
+    made.schema = make_schema_store(names);
+    made.custody = make_custody_store(names, boot);
+    made.runs = make_run_store(names, boot);
+    made.waiters = make_waiter_store(names, boot);
+    made.holders = make_holder_store(names, boot);
+    made.pending = make_pending_store(names);
+    made.multi_locks = make_multi_lock_store(names, boot);
+    made.fences = make_fence_store(names);
+    made.claims = make_claim_store();
+    return made;
 }
 
 }  // namespace leasehold

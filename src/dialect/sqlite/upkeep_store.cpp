@@ -4,6 +4,7 @@
 
 #include "dialect/sqlite/stores.hpp"
 #include "dialect/upkeep_place.hpp"
+#include "store/upkeep_store.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dialect/sqlite/stores.hpp"
+#include "store/waiter_store.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {

@@ -1,0 +1,50 @@
+#pragma once
+// What is said of the runs of a task: see once.hpp.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "leasehold/identity.hpp"
+#include "leasehold/schedule.hpp"
+
+namespace leasehold {
+
+enum class run_state {
+    running = 1,    // started, and its lease is held
+    succeeded = 2,  // finished
+    failed = 3,     // finished, without success
+    abandoned = 4,  // started, not finished, and its lease is not held any more: nobody knows why
+};
+
+// "running", "succeeded", "failed", "abandoned".
+const char* name_of(run_state state) noexcept;
+
+// What was run last under a name, as the database sees it.
+struct run_info {
+    std::string name;
+    schedule::instant tick;
+    run_state state = run_state::running;
+    fencing_token token;
+    owner_id owner;
+    std::string node_info;                            // name@host:pid, for people
+    std::chrono::microseconds started_ago{0};         // by the database's clock
+    std::optional<std::chrono::microseconds> took{};  // nothing where it has not finished
+    std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
+    std::optional<std::int64_t> exit_status{};        // as finish() was told
+    std::string message;
+};
+
+struct run_result {
+    bool has_succeeded = true;
+    std::optional<std::int64_t> exit_status{};
+    std::string message{};  // for people: UTF-8, cut to 1,000 bytes
+};
+
+enum class finish_outcome {
+    recorded = 1,
+    not_held = 2,  // somebody else has started since, or the record was removed
+    unknown = 3,   // the answer was lost, again and again
+};
+
+}  // namespace leasehold

@@ -1,0 +1,19 @@
+#pragma once
+// What is said of a session, to operators: see inspect.hpp.
+#include <chrono>
+#include <string>
+
+#include "leasehold/identity.hpp"
+
+namespace leasehold {
+
+struct session_info {
+    session_id id;
+    std::string node_info;  // name@host:pid
+    bool is_live = false;   // false: expired, waiting to be cleaned up
+    std::chrono::microseconds started_ago{0};
+    std::chrono::microseconds heartbeat_ago{0};
+    std::chrono::microseconds remaining{0};  // negative: expired so long ago
+};
+
+}  // namespace leasehold

@@ -1,0 +1,23 @@
+#include "store/store.hpp"
+
+#include "store/claim_store.hpp"
+#include "store/custody_store.hpp"
+#include "store/fence_store.hpp"
+#include "store/holder_store.hpp"
+#include "store/lock_store.hpp"
+#include "store/multi_lock_store.hpp"
+#include "store/pending_store.hpp"
+#include "store/run_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+#include "store/upkeep_store.hpp"
+#include "store/waiter_store.hpp"
+
+namespace leasehold {
+
+store::store() noexcept = default;
+store::store(store&&) noexcept = default;
+store& store::operator=(store&&) noexcept = default;
+store::~store() = default;
+
+}  // namespace leasehold
