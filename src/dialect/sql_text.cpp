@@ -54,6 +54,20 @@ void require_valid(const table_names& names) {
     }
 }
 
+std::string end_of_prefix(std::string_view prefix) {
+    constexpr char beyond_all = '\xff';
+    std::string end{prefix};
+    while (!end.empty() && end.back() == beyond_all) end.pop_back();
+    if (end.empty()) return {beyond_all};
+    end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+    return end;
+}
+
+std::string first_of_page(std::string_view prefix, std::string_view after) {
+    if (after < prefix || after.empty()) return std::string{prefix};
+    return std::string{after} + '\0';
+}
+
 std::string fill_in(std::string_view text, const table_names& names) {
     require_valid(names);
     // Schemas are quoted so that theirs is the case the user wrote; prefixes fold like any name.

@@ -18,6 +18,14 @@ void require_valid(const table_names& names);
 
 std::string fill_in(std::string_view text, const table_names& names);
 
+// The least byte string greater than every key that begins with `prefix`: no UTF-8 text contains
+// the byte FF.
+std::string end_of_prefix(std::string_view prefix);
+
+// The least that is not less than `prefix`, and greater than `after`; where there is no `after`,
+// the prefix.
+std::string first_of_page(std::string_view prefix, std::string_view after);
+
 // Splits a script at `;` that ends a line. Comments stay with the statement they precede; what
 // holds nothing but comments is dropped.
 std::vector<std::string> split_statements(std::string_view script);

@@ -78,6 +78,19 @@ public:
         );
     }
 
+    // Under way: of the lock of the same name.
+    void runs(std::int64_t count) const {
+        insert(
+            "run (name, tick, token, owner, node_info, started_at, opens_at, state, message)",
+            name("lock/", "n.n") + ", n.n, n.n, " + id("n.n") + ", 'cost', " + words_.before +
+                ", " + words_.before + ", 1, ''",
+            count
+        );
+    }
+    void fences(std::int64_t count) const {
+        insert("fence_guard (resource, fence)", name("lock/", "n.n") + ", n.n", count);
+    }
+
 private:
     void insert(const std::string& into, const std::string& values, std::int64_t count) const {
         on_.execute(
@@ -108,6 +121,14 @@ key mourned_key(std::int64_t number) {
     return key{"mourned/" + digits(number, 8)};
 }
 
+std::vector<std::string> filled_tables() {
+    std::vector<std::string> all;
+    for (const char* each : {"session", "lock", "waiter", "holder", "run", "fence_guard"}) {
+        all.push_back(std::string{"leasehold_"} + each);
+    }
+    return all;
+}
+
 const filled& filled::once() {
     static const filled made;
     return made;
@@ -133,6 +154,8 @@ void fill(connection& on, const volume& size, const wording& words) {
     }
     rows.semaphore("crowded", size.holders, size.holders + spare_permits);
     rows.semaphore("sparse", 2, 2 + spare_permits);
+    rows.runs(size.sessions);
+    rows.fences(size.sessions);
 }
 
 database_settings patient_settings() {

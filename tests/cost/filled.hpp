@@ -25,7 +25,8 @@ namespace leasehold::testing {
 // numbered(i), in turns by all sessions; `queued` with the waiters, each of a session of its own;
 // `pair` with two, `mourned_key(i)` with twenty, of whom ten are dead before the first that lives;
 // the semaphore `crowded` with the holders and room for ten more, and `sparse` with two of them.
-// Sessions numbered(1) to numbered(sessions) live for a day.
+// Sessions numbered(1) to numbered(sessions) live for a day. As many runs and fences have the names
+// of the first locks, and their tokens; the runs of those that are held are under way.
 struct volume {
     std::int64_t locks, sessions, waiters, holders;
 };
@@ -58,7 +59,8 @@ public:
     const volume& size() const noexcept { return size_; }
     static std::int64_t of(const bound& all) noexcept;
 
-    // The ways in which the engine can be told to plan, and telling it.
+    // The ways in which the engine can be told to plan, and telling it; only PostgreSQL has more
+    // than one.
     static std::vector<std::string> plans();
     void plan(const std::string& which) const;
 
@@ -84,6 +86,9 @@ struct wording {
 
 // Fills empty tables with the default names, one INSERT each.
 void fill(connection& on, const volume& size, const wording& words);
+
+// Those it fills.
+std::vector<std::string> filled_tables();
 
 // Of one connection, whose statements may take long.
 database_settings patient_settings();

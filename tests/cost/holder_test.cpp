@@ -94,6 +94,9 @@ TEST_P(holder_cost, what_is_asked_of_all_holders) {
             EXPECT_EQ(stores.holders->list(on, "crowded", "", std::nullopt, 100).size(), 100U);
         }
     );
+    expect_reads("list of holders, by prefix", {3 * 3, 3 * 3, 500}, [&](auto& on, auto& stores) {
+        EXPECT_GE(stores.holders->list(on, "sparse", "", std::nullopt, 100).size(), 2U);
+    });
 }
 
 TEST_P(holder_cost, what_is_done_with_one_hold) {

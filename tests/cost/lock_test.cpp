@@ -76,6 +76,9 @@ TEST_P(lock_cost, describing_and_listing) {
             EXPECT_EQ(stores.locks->list(on, "lock/", "lock/00000500", 1'000).size(), 1'000U);
         }
     );
+    expect_reads("list, by prefix", {3 * 10, 3 * 10, 1'500}, [&](connection& on, store& stores) {
+        EXPECT_LE(stores.locks->list(on, "lock/0001234", "", 1'000).size(), 10U);
+    });
 }
 
 TEST_P(lock_cost, taking_a_key_away) {
@@ -147,6 +150,35 @@ TEST_P(lock_cost, sessions) {
         const auto beat = stores.sessions->heartbeat(on, begun.id, begun.ttl, {});
         EXPECT_EQ(beat.status, heartbeat_status::renewed);
     });
+    const session_news wrong{-1};
+    expect_reads("heartbeat, noticed", {6, 8, 300}, [&](connection& on, store& stores) {
+        const auto beat = stores.sessions->heartbeat(on, begun.id, begun.ttl, wrong);
+        EXPECT_EQ(beat.status, heartbeat_status::noticed);
+    });
+    std::vector<waiting> had;
+    for (int each = 0; each < 256; ++each) {
+        const hold one = next_hold();
+        had.push_back({one.key, one.owner, each});
+    }
+    expect_reads(
+        "end of a session that had 256",
+        {3 * 256 + 2, 4 * 256 + 2, 60 * 256},
+        [&](connection& on, store& stores) { stores.sessions->end(on, begun.id, had); }
+    );
+    expect_reads("end of a session", {2, 2, 100}, [&](connection& on, store& stores) {
+        stores.sessions->end(on, begun.id, std::nullopt);
+    });
+}
+
+TEST_P(lock_cost, a_list_of_sessions_reads_each_once) {
+    const std::int64_t sessions = size().sessions + dead_sessions + 20;  // and of other tests
+    expect_reads(
+        "list of sessions",
+        {sessions, sessions, 40 * sessions},
+        [&](connection& on, store& stores) {
+            EXPECT_GE(std::ssize(stores.sessions->list(on)), size().sessions);
+        }
+    );
 }
 
 INSTANTIATE_TEST_SUITE_P(

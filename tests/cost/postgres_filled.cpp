@@ -59,10 +59,9 @@ filled::filled() : state_(std::make_unique<state>()) {
     run([&](connection& on, store&) {
         fill(on, size_, words);
         // What reads or plans is ours alone.
-        for (const char* table : {"session", "lock", "waiter", "holder"}) {
-            const std::string name = std::string{"leasehold_"} + table;
-            on.execute("ALTER TABLE " + name + " SET (autovacuum_enabled = false)");
-            on.execute("VACUUM ANALYZE " + name);
+        for (const std::string& table : filled_tables()) {
+            on.execute("ALTER TABLE " + table + " SET (autovacuum_enabled = false)");
+            on.execute("VACUUM ANALYZE " + table);
         }
     });
 }

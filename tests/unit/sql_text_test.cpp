@@ -27,6 +27,20 @@ TEST(sql_text_test, other_braces_are_left_alone) {
     EXPECT_EQ(fill_in("", {}), "");
 }
 
+TEST(sql_text_test, a_prefix_is_a_range_of_bytes) {
+    EXPECT_EQ(end_of_prefix("ab"), "ac");
+    EXPECT_EQ(end_of_prefix("a\x7f"), "a\x80");
+    EXPECT_EQ(end_of_prefix("a\xff"), "b");
+    EXPECT_EQ(end_of_prefix(""), "\xff");
+    EXPECT_EQ(first_of_page("ab", ""), "ab");
+    EXPECT_EQ(first_of_page("ab", "aa"), "ab");
+    EXPECT_EQ(first_of_page("ab", "ab"), (std::string{"ab\0", 3}));
+    EXPECT_EQ(first_of_page("ab", "abc"), (std::string{"abc\0", 4}));
+    EXPECT_EQ(first_of_page("", ""), "");
+    EXPECT_EQ(first_of_page("", "\x80"), (std::string{"\x80\0", 2}));  // bytes have no sign
+    EXPECT_EQ(first_of_page("\x80", "a"), "\x80");
+}
+
 TEST(sql_text_test, plain_names_are_allowed) {
     for (const char* name : {"a", "_", "leasehold_", "A9_z", "abcdefghijklmnopqrstuvwxyz0123"}) {
         EXPECT_NO_THROW(require_valid({name, ""})) << name;

@@ -8,7 +8,8 @@ namespace {
 
 // Two statements, because the count of affected rows of the first does not tell a token that was
 // too low from one that is the highest already. The first takes X on the row and waits for its
-// writer; the locking read of the second is of the newest version at every isolation level.
+// writer; the locking read of the second is of the newest version at every isolation level. Each
+// reads 1 row, as does highest_text.
 constexpr std::string_view raise_text = R"sql(
 INSERT INTO {prefix}fence_guard (resource, fence) VALUES (?, ?)
 ON DUPLICATE KEY UPDATE fence = GREATEST(fence, ?))sql";

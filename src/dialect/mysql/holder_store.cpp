@@ -5,6 +5,7 @@
 #include "dialect/mysql/batch.hpp"
 #include "dialect/mysql/holder_texts.hpp"
 #include "dialect/mysql/stores.hpp"
+#include "dialect/sql_text.hpp"
 #include "store/holder_store.hpp"
 
 namespace leasehold::mysql_dialect {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "dialect/mysql/stores.hpp"
+#include "dialect/sql_text.hpp"
 #include "store/lock_store.hpp"
 
 namespace leasehold::mysql_dialect {

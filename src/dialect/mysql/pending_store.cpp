@@ -9,7 +9,8 @@ namespace {
 
 // By primary key: one record lock. It waits for whoever has the row at this moment, all of whom
 // are done within one statement and hold nothing the caller has: so no circle can close. Not SKIP
-// LOCKED, because MariaDB's may be reported as a deadlock, which rolls the caller back.
+// LOCKED, because MariaDB's may be reported as a deadlock, which rolls the caller back. Reads: 1
+// row.
 constexpr std::string_view move_text = R"sql(
 UPDATE {prefix}lock l SET l.owner = ? WHERE l.lock_key = ? AND l.owner = ? AND l.fence = ?)sql";
 

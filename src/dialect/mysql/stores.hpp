@@ -62,18 +62,6 @@ std::string placeholders(std::size_t count);
 // The text with as many of them in place of each {keys}.
 std::string for_keys(std::string text, std::size_t count);
 
-// Greater than every key: no UTF-8 text contains this byte.
-inline constexpr std::string_view beyond_all_keys = "\xff";
-
-// The least byte string greater than everything that begins with `prefix`.
-inline std::string end_of_prefix(std::string_view prefix) {
-    std::string end{prefix};
-    while (!end.empty() && end.back() == '\xff') end.pop_back();
-    if (end.empty()) return std::string{beyond_all_keys};
-    end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
-    return end;
-}
-
 // A deadlock rolled everything back and may not happen again. A lock wait that ran out (1205) is
 // not repeated: it has used up the time of the call.
 inline constexpr int deadlock_code = 1213;

@@ -8,7 +8,8 @@ namespace {
 
 // $1 resource, $2 token. Waits for a writer of the row; at READ COMMITTED the condition is then
 // tested on the newest version, above it the wait ends with 40001. The row stays locked until the
-// caller's transaction ends, also where it is refused: that transaction rolls back anyway.
+// caller's transaction ends, also where it is refused: that transaction rolls back anyway. Reads: 1
+// row, as the other.
 constexpr std::string_view admit_sql = R"sql(
 INSERT INTO {prefix}fence_guard AS g (resource, fence) VALUES ($1, $2)
 ON CONFLICT (resource) DO UPDATE SET fence = excluded.fence WHERE g.fence <= excluded.fence

@@ -231,7 +231,7 @@ public:
         return lock_infos_of(on.execute(
             list_,
             {bytes_of(begin),
-             bytes_of(end_of_range(begin)),
+             bytes_of(end_of_prefix(begin)),
              bytes_of(std::string{after}),
              bytes_of(after_owner ? after_owner->bytes() : std::string{}),
              value{std::max(limit, 0)}}

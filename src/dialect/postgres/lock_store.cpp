@@ -423,7 +423,7 @@ public:
         const result found = on.execute(
             list_,
             {bytes_of(begin),
-             bytes_of(end_of_range(begin)),
+             bytes_of(end_of_prefix(begin)),
              bytes_of(std::string{after}),
              value{std::max(limit, 0)}}
         );

@@ -24,7 +24,8 @@ SELECT current_setting('transaction_isolation'), current_setting('transaction_re
                                              WHERE n.nspname = $1::text::name) END)sql";
 
 // $1 key, $2 owner, $3 token, $4 the other owner. SKIP LOCKED: a wait for whoever has the row for a
-// moment could end by the caller's lock_timeout, which aborts. Index: lock_pkey.
+// moment could end by the caller's lock_timeout, which aborts. Index: lock_pkey. Reads: 2
+// rows.
 constexpr std::string_view move_sql = R"sql(
 WITH mine AS MATERIALIZED (
     SELECT l.lock_key

@@ -42,13 +42,4 @@ inline value microseconds_of(std::chrono::microseconds duration) {
     return value{std::int64_t{std::clamp(duration, std::chrono::microseconds{0}, longest).count()}};
 }
 
-// The least byte string greater than all that begin with `prefix` and are at most a key long.
-inline std::string end_of_range(std::string prefix) {
-    constexpr char last_byte = '\xff';
-    while (!prefix.empty() && prefix.back() == last_byte) prefix.pop_back();
-    if (prefix.empty()) return std::string(key::bytes_max + 1, last_byte);
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
-}
-
 }  // namespace leasehold::postgres_dialect

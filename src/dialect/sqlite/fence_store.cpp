@@ -5,6 +5,7 @@
 namespace leasehold::sqlite_dialect {
 namespace {
 
+// Each of the two reads 1 row, by primary key.
 constexpr std::string_view admit_sql = R"sql(
 INSERT INTO {prefix}fence_guard AS g (resource, fence) VALUES (?1, ?2)
 ON CONFLICT (resource) DO UPDATE SET fence = excluded.fence WHERE g.fence <= excluded.fence

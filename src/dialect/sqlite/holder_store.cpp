@@ -217,13 +217,14 @@ public:
         const std::optional<owner_id>& after_owner,
         int limit
     ) override {
+        const bool is_in_range = after >= prefix;
         return lock_infos_of(on.execute(
             list_,
             {boot_clock::now_microseconds(),
              boot_->boot_id(),
-             blob{std::string(after)},
-             blob{after_owner ? after_owner->bytes() : std::string{}},
-             blob{std::string(prefix)},
+             blob{std::string(is_in_range ? after : prefix)},
+             blob{is_in_range && after_owner ? after_owner->bytes() : std::string{}},
+             blob{end_of_prefix(prefix)},
              limit}
         ));
     }

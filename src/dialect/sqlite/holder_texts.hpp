@@ -52,11 +52,12 @@ inline constexpr std::string_view holders_sql =
     " FROM {prefix}holder h WHERE h.lock_key = ?3 AND h.fence > 0 "
     "AND (?4 IS NULL OR h.owner <> ?4) AND " LIVE " AND " OF_THIS_BOOT " ORDER BY h.fence, h.owner";
 
-// A range of the primary key, by row values; substr compares bytes, since keys are blobs.
+// ?3 and ?4 what all that may be listed are greater than, ?5 the first key after all that have the
+// prefix: see list_sql of lock_store.cpp.
 inline constexpr std::string_view list_sql =
     "SELECT " HOLDER_COLUMNS
     " FROM {prefix}holder h WHERE (h.lock_key, h.owner) > (?3, ?4) "
-    "AND h.lock_key >= ?5 AND substr(h.lock_key, 1, length(?5)) = ?5 AND h.fence > 0 "
+    "AND h.lock_key < ?5 AND h.fence > 0 "
     "AND " LIVE " AND " OF_THIS_BOOT " ORDER BY h.lock_key, h.owner LIMIT ?6";
 
 inline constexpr std::string_view bury_sql =

@@ -35,11 +35,11 @@ using std::chrono::microseconds;
 constexpr std::string_view describe_sql =
     "SELECT " LOCK_COLUMNS " FROM {prefix}lock l WHERE l.lock_key = ?3";
 
-// A range of the primary key; substr compares bytes, since keys are blobs.
+// ?3 the first key that may be listed, ?4 the first after all that have the prefix: a range of the
+// primary key, with one bound at each end, since of two SQLite takes either.
 constexpr std::string_view list_sql = "SELECT * FROM (SELECT " LOCK_COLUMNS
-                                      " FROM {prefix}lock l WHERE l.lock_key > ?3 "
-                                      "AND l.lock_key >= ?4 "
-                                      "AND substr(l.lock_key, 1, length(?4)) = ?4 "
+                                      " FROM {prefix}lock l WHERE l.lock_key >= ?3 "
+                                      "AND l.lock_key < ?4 "
                                       "ORDER BY l.lock_key) WHERE is_held LIMIT ?5";
 
 constexpr std::string_view session_is_live_sql =
@@ -245,8 +245,8 @@ public:
             list_,
             {boot_clock::now_microseconds(),
              boot_->boot_id(),
-             blob{std::string(after)},
-             blob{std::string(prefix)},
+             blob{first_of_page(prefix, after)},
+             blob{end_of_prefix(prefix)},
              limit}
         );
         std::vector<lock_info> locks;

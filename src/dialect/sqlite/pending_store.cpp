@@ -11,6 +11,7 @@ namespace {
 // later read is of the newest version.
 constexpr std::string_view enter_sql = "DELETE FROM {prefix}lock WHERE 0";
 
+// Reads: 1 row, by primary key.
 constexpr std::string_view move_sql =
     "UPDATE {prefix}lock SET owner = ?4 WHERE lock_key = ?1 AND owner = ?2 AND fence = ?3";
 
