@@ -62,7 +62,7 @@ private:
             return std::nullopt;
         }
         holders.pass(on, wish_.name);
-        const auto state = holders.look(on, wish_.name, owner_);
+        const auto state = holders.look(on, {{wish_.name, owner_}}).at(0);
         if (!state) refuse_lost();
         if ((state->bits & holder_bits::passed) == 0) return std::nullopt;
         return finish(on, holders, state->token);
@@ -109,7 +109,7 @@ private:
             session_.gave_up(wish_.name, owner_, wish_.kind);
             return std::nullopt;
         }
-        const auto state = holders.look(on, wish_.name, owner_);
+        const auto state = holders.look(on, {{wish_.name, owner_}}).at(0);
         if (!state || (state->bits & holder_bits::passed) == 0) {
             may_be_there_ = false;  // its session died, or somebody freed it by force
             return std::nullopt;

@@ -7,12 +7,11 @@
 // that lives for one ttl from the last heartbeat that is in that data. So what was given up more
 // than one ttl before the first heartbeat on that data is in it as given up. Two, since one that
 // nobody notices the start of is looked for once in a ttl.
-#include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/jitter.hpp"
-#include "session/pass_on.hpp"
 #include "session/session.hpp"
 #include "store/holder_store.hpp"
 #include "store/waiter_store.hpp"
@@ -20,9 +19,8 @@
 namespace leasehold {
 namespace {
 
-// Of memory, about 10 MB; reached by 1,000 releases a second at a ttl of half a minute.
-constexpr std::size_t remembered_max = 65'536;
-// One statement for all mutexes among them; and what session_store::end() may be given.
+// One statement for all mutexes among them, and one for all others; and what session_store::end()
+// may be given.
 constexpr std::size_t per_step_max = 256;
 
 }  // namespace
@@ -35,26 +33,24 @@ void session::implementation::gave_up(
 }
 
 void session::implementation::remember(given_up what) {
-    const auto forget_oldest = [&] {
-        given_up_.pop_front();
-        if (looked_for_ > 0) --looked_for_;
-    };
     const auto too_old = what.when - 2 * settings_.ttl;
-    while (!given_up_.empty() && given_up_.front().when < too_old) forget_oldest();
-    if (given_up_.size() == remembered_max) forget_oldest();
-    given_up_.push_back(std::move(what));
+    given_up_.remember(std::move(what), too_old);
 }
 
 // Behind a heartbeat that renewed. Everything that was remembered, on a connection or a server that
 // is another one than before; otherwise once in a ttl what was not looked for since it was given
 // up: a crash that broke no connection of ours, behind a pooler, is seen by nothing else.
+//
+// Here it is only looked for: what has come back is released by settle_doubts(), which comes next,
+// looks at the clock between two of them, and repeats what failed without keeping back the others.
+// No statement begins after `until`, or the next heartbeat would be late.
 void session::implementation::look_for_what_came_back() {
     const auto patience = settings_.heartbeat_every / 2;
     const auto until = local_clock::now() + patience;
     if (std::exchange(must_look_from_start_, false)) {
         is_looking_ = true;
         const std::lock_guard guard{mutex_};
-        looked_for_ = 0;
+        given_up_.look_from_start();
     }
     if (local_clock::now() >= next_look_) {
         is_looking_ = true;
@@ -62,14 +58,22 @@ void session::implementation::look_for_what_came_back() {
     }
     try {
         while (is_looking_ && local_clock::now() < until) {
-            const auto what = next_given_up();
-            is_looking_ = !what.empty();
-            if (what.empty()) return;
+            given_up_list::batch next;
+            {
+                // Whose end is as durable as the renewal that came after it: a younger one can
+                // still be forgotten, and is looked for later.
+                const std::lock_guard guard{mutex_};
+                next = given_up_.next(renewed_at_, per_step_max);
+            }
+            is_looking_ = !next.what.empty();
+            if (next.what.empty()) return;
             connection& on = own_connection(patience);
-            give_up_again(on, inner().store_for(on), what);
+            const auto back = those_that_came_back(on, next.what, until);
+            if (!back) return;
+            give_up_again(*back);
             if (must_look_from_start_) return;  // that was on a new connection
             const std::lock_guard guard{mutex_};
-            looked_for_ = std::min(looked_for_ + what.size(), given_up_.size());
+            given_up_.looked_for(next);
         }
     } catch (const std::exception& failure) {
         own_connection_.reset();
@@ -78,44 +82,58 @@ void session::implementation::look_for_what_came_back() {
     // The rest, or what failed, after the next heartbeat.
 }
 
-// Whose end is as durable as the renewal that came after it: a younger one can still be forgotten,
-// and is looked for later.
-std::vector<session::implementation::given_up> session::implementation::next_given_up() const {
-    const std::lock_guard guard{mutex_};
-    std::vector<given_up> next;
-    for (std::size_t at = looked_for_; at < given_up_.size(); ++at) {
-        if (given_up_[at].when >= renewed_at_ || next.size() == per_step_max) break;
-        next.push_back(given_up_[at]);
+std::optional<std::vector<given_up>> session::implementation::those_that_came_back(
+    connection& on, const std::vector<given_up>& what, local_clock::time_point until
+) {
+    store& stores = inner().store_for(on);
+    std::vector<given_up> back;
+    std::vector<waiting> asked;
+    std::vector<holder_place> places;
+    for (const given_up& each : what) {
+        if (each.kind == lock_kind::mutex) {
+            asked.push_back({each.name, each.owner, each.ticket});
+        } else {
+            places.push_back({each.name, each.owner});
+        }
     }
-    return next;
+    if (!asked.empty()) {
+        const auto found = stores.waiters->look(on, asked);
+        auto next = found.begin();
+        for (const given_up& each : what) {
+            if (each.kind != lock_kind::mutex) continue;
+            // Who was in the queue may have been granted the key since, rightly.
+            const auto is_back = each.ticket != 0 ? look_status::waiting : look_status::granted;
+            if ((next++)->status == is_back) back.push_back(each);
+        }
+    }
+    if (places.empty()) return back;
+    if (!asked.empty() && local_clock::now() >= until) return std::nullopt;
+    const auto found = stores.holders->look(on, places);
+    auto next = found.begin();
+    for (const given_up& each : what) {
+        if (each.kind != lock_kind::mutex && (next++)->has_value()) back.push_back(each);
+    }
+    return back;
 }
 
-void session::implementation::give_up_again(
-    connection& on, store& stores, const std::vector<given_up>& what
-) {
-    std::vector<waiting> asked;
-    for (const given_up& each : what) {
-        if (each.kind == lock_kind::mutex) asked.push_back({each.name, each.owner, each.ticket});
-    }
-    const auto found = asked.empty() ? std::vector<look_result>{} : stores.waiters->look(on, asked);
-    auto next_found = found.begin();
-    for (const given_up& each : what) {
-        const bool is_mutex = each.kind == lock_kind::mutex;
-        // Who was in the queue may have been granted the key since, rightly.
-        const auto back = each.ticket != 0 ? look_status::waiting : look_status::granted;
-        const bool is_back = is_mutex ? (next_found++)->status == back
-                                      : stores.holders->look(on, each.name, each.owner).has_value();
-        if (!is_back) continue;
-        {
-            const std::lock_guard guard{mutex_};
+void session::implementation::give_up_again(const std::vector<given_up>& back) {
+    std::vector<std::string> names;
+    if (!back.empty()) {
+        const std::lock_guard guard{mutex_};
+        // One owner has several keys, of a multi_lock.
+        std::set<std::pair<owner_id, std::string>> to_go;
+        for (const doubt& each : doubts_) to_go.emplace(each.owner, each.name.name());
+        for (const given_up& each : back) {
             if (each.ticket == 0 && is_watched(each.owner)) continue;  // adopted since
+            if (!to_go.emplace(each.owner, each.name.name()).second) continue;
+            doubts_.push_back({each.name, each.owner, local_clock::now(), each.kind});
+            names.push_back(each.name.name());
         }
-        release_owner(inner(), on, stores, each.name, each.owner, each.kind);
+        was_ever_in_doubt_ = was_ever_in_doubt_ || !names.empty();
+    }
+    for (const std::string& each : names) {
         inner().tell(
-            {event_kind::warning,
-             each.name.name(),
-             0,
-             "the database had forgotten a release; it was repeated"}
+            {event_kind::warning, each, 0, "the database had forgotten a release; it is repeated"}
         );
     }
 }
@@ -126,7 +144,7 @@ std::optional<std::vector<waiting>> session::implementation::last_had() const {
     const std::lock_guard guard{mutex_};
     std::vector<waiting> last;
     std::set<std::string> keys;
-    for (const given_up& each : given_up_) {
+    for (const given_up& each : given_up_.all()) {
         const bool is_lock_row = each.kind == lock_kind::mutex && each.ticket == 0;
         if (is_lock_row && !keys.insert(each.name.name()).second) continue;
         if (last.size() == per_step_max) return std::nullopt;

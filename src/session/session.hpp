@@ -8,7 +8,6 @@
 // Threads: safe.
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "leasehold/session.hpp"
 #include "lock/grant.hpp"
 #include "session/database.hpp"
+#include "session/given_up_list.hpp"
 #include "session/lease_machine.hpp"
 #include "store/session_store.hpp"
 
@@ -133,14 +133,6 @@ private:
         lock_kind kind;
         std::optional<owner_id> then{};  // released when the first has been, not before
     };
-    // Not there any more, as far as the database was asked.
-    struct given_up {
-        key name;
-        owner_id owner;
-        lock_kind kind;
-        std::int64_t ticket;  // of a place in the queue; 0: of a hold
-        local_clock::time_point when;
-    };
     using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
     struct news {
         std::vector<lost_grant> gone;
@@ -174,8 +166,11 @@ private:
     void clean_up_after_the_dead();
     void remember(given_up what);  // with mutex_ held
     void look_for_what_came_back();
-    std::vector<given_up> next_given_up() const;
-    void give_up_again(connection& on, store& stores, const std::vector<given_up>& what);
+    // Those that are there; nothing where `until` has passed and some were not asked about.
+    std::optional<std::vector<given_up>> those_that_came_back(
+        connection& on, const std::vector<given_up>& what, local_clock::time_point until
+    );
+    void give_up_again(const std::vector<given_up>& back);
     std::optional<std::vector<waiting>> last_had() const;
     void doubt_of(doubt what);
     // Whether it did.
@@ -222,8 +217,7 @@ private:
     std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
     std::vector<doubt> doubts_;
     bool was_ever_in_doubt_ = false;
-    std::deque<given_up> given_up_;         // of the last two ttl, oldest first
-    std::size_t looked_for_ = 0;            // so many of them, since they could have come back
+    given_up_list given_up_;                // of the last two ttl
     local_clock::time_point renewed_at_{};  // when the last heartbeat that did so was sent
 
     // Of the heartbeat thread alone.

@@ -81,6 +81,12 @@ struct holder_tally {
     std::int64_t present = 0;  // live holders; of a mutex its owner, live or not
 };
 
+// Of a holder row: what it has, or waits for.
+struct holder_place {
+    leasehold::key key;
+    owner_id owner;
+};
+
 struct holder_state {
     int bits = 0;
     fencing_token token;
@@ -125,7 +131,8 @@ public:
     // place must remove first.
     virtual bool prove(connection& inside, const hold& held) = 0;
 
-    // Which of these are still there and live. Plain reads. Same order and size.
+    // Which of these are still there and live. Plain reads, on servers one for up to 256 of them.
+    // Same order and size.
     virtual std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) = 0;
 
     // From now on, and as long as its session lives, `wanted.owner` has the bit `waiting`: on its
@@ -147,9 +154,10 @@ public:
     // at once: their rows get `passed`, no permits, and one new token for all, the gate's fence
     // plus 1. False, writing nothing, where it is not complete. Of several at once, one does it.
     virtual bool pass(connection& on, const key& name) = 0;
-    // The owner's own row. Plain read.
-    virtual std::optional<holder_state> look(
-        connection& on, const key& name, const owner_id& owner
+    // These rows, of live sessions or not; nothing where one is not there. Plain reads, on servers
+    // one for up to 256 of them. Same order and size.
+    virtual std::vector<std::optional<holder_state>> look(
+        connection& on, const std::vector<holder_place>& whose
     ) = 0;
 
     // Live holds, oldest token first, of one key; or of all keys that begin with `prefix` in the

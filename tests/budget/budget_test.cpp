@@ -316,5 +316,37 @@ TEST_F(budget_test, a_proof_of_many_keys_is_one_statement_too) {
     EXPECT_EQ(transactions_with(1, times) - empty, allowed().proof * times);
 }
 
+// The renewal of a session that was told of news waits for this.
+TEST_F(budget_test, asking_about_many_holders_is_one_statement_at_a_server) {
+    constexpr int holds = 100;
+    const database db = meter_.open();
+    session one{db, calm("one")};
+    std::vector<acquisition> got;
+    std::vector<hold> held;
+    std::vector<holder_place> places;
+    for (int each = 0; each < holds; ++each) {
+        got.push_back(semaphore{one, "permits", holds}.try_acquire());
+        held.push_back({got.back()->key(), got.back()->owner(), got.back()->token()});
+        places.push_back({held.back().key, held.back().owner});
+    }
+    const auto with_store = [&](auto&& run) {
+        return cost_of([&] {
+            db.inner()->use_unchecked([&](connection& on, store& stores) {
+                run(on, *stores.holders);
+            });
+        });
+    };
+    const auto ask = [&](connection& on, holder_store& of) { of.which_are_held(on, held); };
+    const auto look = [&](connection& on, holder_store& of) { of.look(on, places); };
+    with_store(ask);
+    with_store(look);
+    const bool has_server = allowed().nothing.round_trips > 0;
+    const std::int64_t statements = has_server ? times : times * holds;
+    for (const cost& found : {with_store(ask), with_store(look)}) {
+        EXPECT_EQ(found.statements, statements);
+        EXPECT_EQ(found.round_trips, allowed().nothing.round_trips * times);
+    }
+}
+
 }  // namespace
 }  // namespace leasehold::testing

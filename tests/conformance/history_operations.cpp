@@ -272,7 +272,7 @@ struct history_operations {
         if (!stores.holders->pass(on, name)) return "no";
         std::string text = "yes";
         for (const auto& [owner, number] : side.owners_) {
-            const auto seen = stores.holders->look(on, name, owner);
+            const auto seen = stores.holders->look(on, {{name, owner}}).at(0);
             if (!seen || (seen->bits & holder_bits::passed) == 0) continue;
             history_step by = what;
             by.owner = number;
@@ -284,7 +284,7 @@ struct history_operations {
     }
     CARRY_OUT(look_at_holder) {
         const hold held = side.hold_of(what);
-        const auto seen = stores.holders->look(on, held.key, held.owner);
+        const auto seen = stores.holders->look(on, {{held.key, held.owner}}).at(0);
         if (!seen || (seen->bits == 0 && seen->token.number == 0)) return "nothing";
         return "bits " + std::to_string(seen->bits) + " " + text_of(std::optional{seen->token});
     }

@@ -61,6 +61,53 @@ TEST_F(semaphore_suite, a_crashed_holders_permits_come_back_and_no_others) {
     EXPECT_FALSE(mine.try_acquire());
 }
 
+// More than one statement asks about.
+TEST_F(semaphore_suite, each_of_many_holds_is_answered_for_in_its_place) {
+    constexpr std::size_t count = 300;
+    session dead{first_, calm("dead")};
+    std::vector<hold> held;
+    std::vector<holder_place> places;
+    first_.inner()->use([&](connection& on, store& stores) {
+        for (std::size_t each = 0; each < count; ++each) {
+            // A third of them is there and live, a third of the dead, a third was never granted.
+            const session& whose = each % 3 == 0 ? one_ : dead;
+            const owner_id owner = owner_id::random();
+            hold what{name_, owner, {}, lock_kind::semaphore};
+            if (each % 3 < 2) {
+                const auto got = stores.holders->try_acquire(
+                    on,
+                    {name_, owner, whose.id(), "n", what.kind, hold_mode::shared, 1, count, 0, {}}
+                );
+                ASSERT_EQ(got.status, holder_status::granted);
+                what.token = got.token;
+            }
+            held.push_back(what);
+            places.push_back({name_, owner});
+        }
+    });
+    expire(dead);
+    first_.inner()->use([&](connection& on, store& stores) {
+        const auto answers = stores.holders->which_are_held(on, held);
+        const auto seen = stores.holders->look(on, places);
+        ASSERT_EQ(answers.size(), count);
+        ASSERT_EQ(seen.size(), count);
+        for (std::size_t each = 0; each < count; ++each) {
+            EXPECT_EQ(answers[each], each % 3 == 0) << each;
+            EXPECT_EQ(seen[each].has_value(), each % 3 < 2) << each << ": of the dead, too";
+            const auto token = seen[each] ? seen[each]->token : fencing_token{};
+            EXPECT_EQ(token, held[each].token) << each;
+        }
+        hold other = held.front();
+        ++other.token.number;
+        EXPECT_EQ(
+            stores.holders->which_are_held(on, {other, held.front()}),
+            (std::vector<bool>{false, true})
+        ) << "under another token";
+        EXPECT_TRUE(stores.holders->look(on, {}).empty());
+        EXPECT_TRUE(stores.holders->which_are_held(on, {}).empty());
+    });
+}
+
 TEST_F(semaphore_suite, who_waits_gets_permits_when_they_come_free) {
     auto held = by(one_, 2).try_acquire(2);
     thread releaser{[&] { held->release(); }};

@@ -108,7 +108,7 @@ TEST_P(holder_cost, what_is_done_with_one_hold) {
     expect_reads("find_grant", {1, 1, 20}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.holders->find_grant(on, crowded, got.owner));
     });
-    expect_reads("which_are_held", {2, 2, 50}, [&](connection& on, store& stores) {
+    expect_reads("which_are_held", {2, 3 + 1, 50}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.holders->which_are_held(on, {got}).at(0));
     });
     expect_reads("prove", {1, 1, 50}, [&](connection& on, store& stores) {
@@ -128,6 +128,33 @@ TEST_P(holder_cost, what_is_done_with_one_hold) {
     expect_reads("release", {2, 1, 50}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.holders->release(on, got), release_outcome::released);
     });
+    run([&](connection& on, store& stores) { stores.holders->try_acquire(on, wanted); });
+    expect_reads("release_owner", {1, 1, 50}, [&](connection& on, store& stores) {
+        const auto done = stores.holders->release_owner(on, crowded, wanted.owner);
+        EXPECT_EQ(done, release_outcome::released);
+    });
+}
+
+TEST_P(holder_cost, what_is_asked_of_many_holds) {
+    std::vector<hold> held;
+    std::vector<holder_place> places;
+    for (std::int64_t each = 1; each <= 256; ++each) {
+        held.push_back({crowded, numbered(each), {each}, lock_kind::semaphore});
+        places.push_back({crowded, numbered(each)});
+    }
+    expect_reads("look at a holder", {1, 2 + 1, 30}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holders->look(on, {places.front()}).at(0));
+    });
+    expect_reads("look at 256 holders", {256, 2 * 256 + 1, 30 * 256}, [&](auto& on, auto& stores) {
+        EXPECT_TRUE(stores.holders->look(on, places).back());
+    });
+    expect_reads(
+        "which_are_held, 256",
+        {2 * 256, 3 * 256 + 1, 50 * 256},
+        [&](connection& on, store& stores) {
+            EXPECT_TRUE(stores.holders->which_are_held(on, held).back());
+        }
+    );
 }
 
 TEST_P(holder_cost, counting_arrivals_and_passing) {

@@ -191,7 +191,7 @@ public:
 
     std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
         override {
-        const auto state = look(on, name, owner);
+        const auto state = look(on, {{name, owner}}).at(0);
         if (!state || state->token.number == 0) return std::nullopt;
         return state->token;
     }
@@ -324,14 +324,19 @@ public:
         });
     }
 
-    std::optional<holder_state> look(connection& on, const key& name, const owner_id& owner)
-        override {
-        using found = std::optional<holder_state>;
-        const auto attempt = [name, owner](memory_tables& tables, const connection&) {
-            const holder_row* const row = find_row(tables, name, owner);
-            return std::optional{row ? found{{row->bits, {row->fence}}} : found{}};
+    std::vector<std::optional<holder_state>> look(
+        connection& on, const std::vector<holder_place>& whose
+    ) override {
+        using found = std::vector<std::optional<holder_state>>;
+        const auto attempt = [whose](memory_tables& tables, const connection&) {
+            found answers(whose.size());
+            for (std::size_t at = 0; at < whose.size(); ++at) {
+                const holder_row* const row = find_row(tables, whose[at].key, whose[at].owner);
+                if (row) answers[at] = {row->bits, {row->fence}};
+            }
+            return std::optional{answers};
         };
-        return server_->ask<found>(on, "look", attempt);
+        return server_->ask<found>(on, "look_at_holders", attempt);
     }
 
     std::vector<lock_info> holders_of(connection& on, const key& name) override {

@@ -1,6 +1,8 @@
 // A database that forgets: what it had answered is not in the data it goes on with. On the model,
 // whose data can be put back to a copy in an instant.
+#include <atomic>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -80,6 +82,49 @@ TEST_F(forgotten_test, what_is_back_without_any_sign_is_found_within_some_ttl) {
     EXPECT_TRUE(eventually([&] { return rows_of(mine) == 0 || !mine.is_live(); }));
     EXPECT_TRUE(mine.is_live());
     EXPECT_TRUE(is_back(name_));
+}
+
+// Round trips are what takes long on a slow network, and the next heartbeat waits for them.
+TEST_F(forgotten_test, whatever_several_can_hold_is_looked_for_in_few_statements) {
+    constexpr int holds = 200;
+    session mine{faulty(), eager()};
+    std::vector<acquisition> held;
+    for (int each = 0; each < holds; ++each) {
+        held.push_back(semaphore{mine, "permits", holds}.try_acquire());
+        ASSERT_TRUE(held.back());
+    }
+    const auto copy = model_.copy();
+    for (auto& each : held) each->release();
+    std::atomic<int> looks = 0;
+    plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
+        if (statement.find("look") != std::string_view::npos) ++looks;
+        return std::nullopt;
+    });
+    model_.put_back(copy);
+    EXPECT_TRUE(eventually([&] { return rows_of(mine) == 0; })) << rows_of(mine);
+    EXPECT_LT(looks, holds / 4);
+    EXPECT_TRUE(mine.is_live());
+    plan_->heal();
+}
+
+// Each is told once, however often its release fails, and keeps none of the others back.
+TEST_F(forgotten_test, a_release_that_fails_again_and_again_is_repeated_and_told_once) {
+    constexpr int keys = 5;
+    session mine{faulty(), eager()};
+    std::vector<acquisition> held;
+    for (int each = 0; each < keys; ++each) {
+        held.push_back(mutex{mine, "k" + std::to_string(each)}.try_acquire());
+        ASSERT_TRUE(held.back());
+    }
+    const auto copy = model_.copy();
+    for (auto& each : held) each->release();
+    plan_->fail_every("release_owner", fault::refused);
+    model_.put_back(copy);
+    ASSERT_TRUE(plan_->wait_for_strikes(keys + 2, 20s));
+    plan_->heal();
+    EXPECT_TRUE(eventually([&] { return rows_of(mine) == 0; })) << rows_of(mine);
+    EXPECT_EQ(events_->count(event_kind::warning), keys);
+    EXPECT_TRUE(mine.is_live());
 }
 
 TEST_F(forgotten_test, ending_removes_no_row_that_something_refers_to) {

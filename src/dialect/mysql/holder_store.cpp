@@ -4,6 +4,7 @@
 
 #include "dialect/mysql/batch.hpp"
 #include "dialect/mysql/holder_texts.hpp"
+#include "dialect/mysql/list_statement.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "store/holder_store.hpp"
@@ -45,12 +46,12 @@ public:
           insert_and_acquire_(statement(insert_gate_text, names, which) + try_acquire_),
           looks_dead_(statement(looks_dead_text, names, which)),
           bury_(statement(bury_text, names, which)),
-          look_(statement(look_text, names, which)),
+          look_(look_head_text, look_tail_text, names, which),
           find_grant_(statement(find_grant_text, names, which)),
           release_(statement(release_text, names, which)),
           release_owner_(statement(release_owner_text, names, which)),
           prove_(statement(prove_text, names, which)),
-          is_held_(statement(is_held_text, names, which)),
+          are_held_(are_held_head_text, are_held_tail_text, names, which),
           announce_(statement(announce_text, names, which)),
           withdraw_(statement(withdraw_text, names, which)),
           reduce_(statement(reduce_text, names, which)),
@@ -79,8 +80,9 @@ public:
     std::optional<std::int64_t> arrive(connection& on, const hold& held) override;
     std::optional<holder_tally> tally(connection& on, const key& name) override;
     bool pass(connection& on, const key& name) override;
-    std::optional<holder_state> look(connection& on, const key& name, const owner_id& owner)
-        override;
+    std::vector<std::optional<holder_state>> look(
+        connection& on, const std::vector<holder_place>& whose
+    ) override;
     std::vector<lock_info> holders_of(connection& on, const key& name) override;
     std::vector<lock_info> list(
         connection& on,
@@ -111,12 +113,12 @@ private:
     const std::string insert_and_acquire_;
     const std::string looks_dead_;
     const std::string bury_;
-    const std::string look_;
+    const list_statement look_;
     const std::string find_grant_;
     const std::string release_;
     const std::string release_owner_;
     const std::string prove_;
-    const std::string is_held_;
+    const list_statement are_held_;
     const std::string announce_;
     const std::string withdraw_;
     const std::string reduce_;
@@ -304,11 +306,11 @@ bool mysql_holder_store::prove(connection& inside, const hold& held) {
 std::vector<bool> mysql_holder_store::which_are_held(
     connection& on, const std::vector<hold>& held
 ) {
-    std::vector<bool> answers;
-    answers.reserve(held.size());
-    for (const hold& each : held) {
-        answers.push_back(!on.execute(is_held_, values_of(each)).rows.empty());
-    }
+    std::vector<bool> answers(held.size());
+    const auto values_of_one = [&](std::size_t at) { return values_of(held[at]); };
+    are_held_.ask(on, held.size(), values_of_one, [&](std::size_t at, const row&) {
+        answers.at(at) = true;
+    });
     return answers;
 }
 
@@ -364,15 +366,18 @@ bool mysql_holder_store::pass(connection& on, const key& name) {
     return reply.rows.at(0).integer(0) > 0;
 }
 
-std::optional<holder_state> mysql_holder_store::look(
-    connection& on, const key& name, const owner_id& owner
+std::vector<std::optional<holder_state>> mysql_holder_store::look(
+    connection& on, const std::vector<holder_place>& whose
 ) {
-    const result found = on.execute(look_, {as_value(name), as_value(owner)});
-    if (found.rows.empty()) return std::nullopt;
-    const row& own = found.rows[0];
-    const int bits = static_cast<int>(own.integer(0));
-    if (bits == 0) return std::nullopt;  // emptied: its session died
-    return holder_state{bits, {own.integer(1)}};
+    std::vector<std::optional<holder_state>> answers(whose.size());
+    const auto values_of_one = [&](std::size_t at) {
+        return values_of({whose[at].key, whose[at].owner, {}});
+    };
+    look_.ask(on, whose.size(), values_of_one, [&](std::size_t at, const row& seen) {
+        const int bits = static_cast<int>(seen.integer(1));
+        if (bits != 0) answers.at(at) = {bits, {seen.integer(2)}};  // or emptied: its session died
+    });
+    return answers;
 }
 
 std::vector<lock_info> mysql_holder_store::holders_of(connection& on, const key& name) {

@@ -11,6 +11,7 @@
 // made at once, and tickets are never used again, so no insert meets what is left of another row.
 #include <algorithm>
 
+#include "dialect/mysql/list_statement.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "store/waiter_store.hpp"
 
@@ -126,7 +127,7 @@ constexpr std::string_view look_tail_text = R"sql() asked
 JOIN {prefix}lock l ON l.lock_key = asked.lock_key
 LEFT JOIN {prefix}session s ON s.id = l.session_id
 LEFT JOIN {prefix}waiter w
-    ON w.lock_key = asked.lock_key AND w.ticket = asked.ticket AND w.owner = asked.owner)sql";
+    ON w.lock_key = asked.lock_key AND w.ticket = asked.amount AND w.owner = asked.owner)sql";
 
 // Sessions that this waiter waits for, directly and through others; none where its row has become a
 // grant meanwhile, which makes its own session the holder. Indexes: waiter_session, and the primary
@@ -144,8 +145,6 @@ WITH RECURSIVE blocker (session_id) AS (
     WHERE s.expires_at > {now})
 SELECT 1 FROM blocker WHERE session_id = ?)sql";
 
-constexpr std::size_t waiters_per_statement_max = 256;
-
 class mysql_waiter_store final : public waiter_store {
 public:
     mysql_waiter_store(const table_names& names, engine which)
@@ -158,8 +157,7 @@ public:
           ),
           leave_(statement(leave_text, names, which)),
           find_waiter_(statement(find_waiter_text, names, which)),
-          look_head_(statement(look_head_text, names, which)),
-          look_tail_(statement(look_tail_text, names, which)),
+          look_(look_head_text, look_tail_text, names, which),
           circle_(statement(circle_text, names, which)) {}
 
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override;
@@ -183,8 +181,7 @@ private:
     std::string serve_;
     std::string leave_;
     std::string find_waiter_;
-    std::string look_head_;
-    std::string look_tail_;
+    list_statement look_;
     std::string circle_;
 };
 
@@ -276,32 +273,20 @@ bool mysql_waiter_store::withdraw(connection& on, const key& name, const owner_i
 
 std::vector<look_result> mysql_waiter_store::look(connection& on, const std::vector<waiting>& who) {
     std::vector<look_result> answers(who.size());
-    for (std::size_t first = 0; first < who.size(); first += waiters_per_statement_max) {
-        const std::size_t last = std::min(who.size(), first + waiters_per_statement_max);
-        std::string sql = look_head_;
-        parameters values;
-        for (std::size_t at = first; at < last; ++at) {
-            sql += at == first ? "SELECT ? AS number, ? AS lock_key, ? AS owner, ? AS ticket"
-                               : " UNION ALL SELECT ?, ?, ?, ?";
-            const parameters one{
-                static_cast<std::int64_t>(at),
-                as_value(who[at].key),
-                as_value(who[at].owner),
-                who[at].ticket};
-            values.insert(values.end(), one.begin(), one.end());
+    const auto values_of = [&](std::size_t at) {
+        return parameters{as_value(who[at].key), as_value(who[at].owner), who[at].ticket};
+    };
+    look_.ask(on, who.size(), values_of, [&](std::size_t at, const row& seen) {
+        look_result& answer = answers.at(at);
+        if (!seen.is_null(1) && seen.integer(1) != 0) {
+            answer.status = look_status::granted;
+            answer.token = {seen.integer(2)};
+            if (!seen.is_null(3)) answer.term_left = std::chrono::microseconds{seen.integer(3)};
+        } else if (seen.integer(4) != 0) {
+            answer.status = look_status::waiting;
+            answer.looks_takeable = seen.integer(5) != 0;
         }
-        for (const row& seen : on.execute(sql + look_tail_, values).rows) {
-            look_result& answer = answers.at(static_cast<std::size_t>(seen.integer(0)));
-            if (!seen.is_null(1) && seen.integer(1) != 0) {
-                answer.status = look_status::granted;
-                answer.token = {seen.integer(2)};
-                if (!seen.is_null(3)) answer.term_left = std::chrono::microseconds{seen.integer(3)};
-            } else if (seen.integer(4) != 0) {
-                answer.status = look_status::waiting;
-                answer.looks_takeable = seen.integer(5) != 0;
-            }
-        }
-    }
+    });
     return answers;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dialect/postgres/holder_texts.hpp"
+#include "dialect/postgres/list_statement.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "store/holder_store.hpp"
@@ -78,11 +79,11 @@ class postgres_holder_store final : public holder_store {
 public:
     explicit postgres_holder_store(const table_names& names)
         : try_acquire_(fill_in(try_acquire_sql, names)),
-          look_(fill_in(look_sql, names)),
+          look_(look_head_sql, look_tail_sql, names),
           release_(fill_in(release_sql, names)),
           release_owner_(fill_in(release_owner_sql, names)),
           prove_(fill_in(prove_sql, names)),
-          is_held_(fill_in(is_held_sql, names)),
+          are_held_(are_held_head_sql, are_held_tail_sql, names),
           announce_(fill_in(announce_sql, names)),
           withdraw_(fill_in(withdraw_sql, names)),
           reduce_(fill_in(reduce_sql, names)),
@@ -138,7 +139,7 @@ public:
 
     std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
         override {
-        const auto state = look(on, name, owner);
+        const auto state = look(on, {{name, owner}}).at(0);
         if (!state || state->token.number == 0) return std::nullopt;
         return state->token;
     }
@@ -158,11 +159,11 @@ public:
     }
 
     std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) override {
-        std::vector<bool> answers;
-        answers.reserve(held.size());
-        for (const hold& each : held) {
-            answers.push_back(!on.execute(is_held_, values_of(each)).rows.empty());
-        }
+        std::vector<bool> answers(held.size());
+        const auto values_of_one = [&](std::size_t at) { return values_of(held[at]); };
+        are_held_.ask(on, held.size(), values_of_one, [&](std::size_t at, const row&) {
+            answers[at] = true;
+        });
         return answers;
     }
 
@@ -208,12 +209,17 @@ public:
         return !on.execute(pass_, {bytes_of(name.name())}).rows.empty();
     }
 
-    std::optional<holder_state> look(connection& on, const key& name, const owner_id& owner)
-        override {
-        const result found = on.execute(look_, {bytes_of(name.name()), bytes_of(owner)});
-        if (found.rows.empty()) return std::nullopt;
-        const row& own = found.rows[0];
-        return holder_state{static_cast<int>(own.integer(0)), {own.integer(1)}};
+    std::vector<std::optional<holder_state>> look(
+        connection& on, const std::vector<holder_place>& whose
+    ) override {
+        std::vector<std::optional<holder_state>> answers(whose.size());
+        const auto values_of_one = [&](std::size_t at) {
+            return values_of({whose[at].key, whose[at].owner, {}});
+        };
+        look_.ask(on, whose.size(), values_of_one, [&](std::size_t at, const row& seen) {
+            answers[at] = {static_cast<int>(seen.integer(1)), {seen.integer(2)}};
+        });
+        return answers;
     }
 
     std::vector<lock_info> holders_of(connection& on, const key& name) override {
@@ -248,11 +254,11 @@ private:
     }
 
     const std::string try_acquire_;
-    const std::string look_;
+    const list_statement look_;
     const std::string release_;
     const std::string release_owner_;
     const std::string prove_;
-    const std::string is_held_;
+    const list_statement are_held_;
     const std::string announce_;
     const std::string withdraw_;
     const std::string reduce_;

@@ -145,9 +145,32 @@ SELECT (SELECT fence FROM granted), verdict.status, gate.kind, gate.capacity,
       SELECT * FROM others o WHERE NOT o.looks_dead AND o.fence > 0 ORDER BY o.fence LIMIT 1
   ) AS first ON true)sql";
 
-// $1 key, $2 owner. A plain read.
-inline constexpr std::string_view look_sql = R"sql(
-SELECT mode, fence FROM {prefix}holder WHERE lock_key = $1 AND owner = $2)sql";
+// Plain reads about a list, see list_statement.hpp; each row is found by primary key, in a LATERAL
+// query, which cannot become a join that reads a table.
+//
+// Asked for: key, owner; the third value is of no use. Reads: 1 row for each.
+inline constexpr std::string_view look_head_sql = R"sql(
+SELECT asked.number, h.mode, h.fence
+  FROM (VALUES )sql";
+inline constexpr std::string_view look_tail_sql = R"sql(
+       ) AS asked (number, lock_key, owner, amount)
+ CROSS JOIN LATERAL (
+    SELECT k.mode, k.fence FROM {prefix}holder k
+     WHERE k.lock_key = asked.lock_key AND k.owner = asked.owner
+     LIMIT 1) AS h)sql";
+
+// Asked for: key, owner, token. Reads: 2 rows for each.
+inline constexpr std::string_view are_held_head_sql = R"sql(
+SELECT asked.number
+  FROM (VALUES )sql";
+inline constexpr std::string_view are_held_tail_sql = R"sql(
+       ) AS asked (number, lock_key, owner, fence)
+ CROSS JOIN LATERAL (
+    SELECT (SELECT s.expires_at FROM {prefix}session s WHERE s.id = k.session_id) AS until
+      FROM {prefix}holder k
+     WHERE k.lock_key = asked.lock_key AND k.owner = asked.owner AND k.fence = asked.fence
+     LIMIT 1) AS h
+ WHERE coalesce(h.until > clock_timestamp(), true))sql";
 
 // $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. Why the commit is asynchronous:
 // release_sql of lock_store.cpp; who was granted something since counts on another row, but has
@@ -167,14 +190,6 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2)sql";
 // SHARE keeps out whoever would remove the row, which each who takes its place must do.
 inline constexpr std::string_view prove_sql = R"sql(
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE)sql";
-
-// $1 key, $2 owner, $3 token. One statement for each hold; asked only when something happened.
-// Reads: 2 rows.
-inline constexpr std::string_view is_held_sql = R"sql(
-SELECT 1
-  FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
- WHERE h.lock_key = $1 AND h.owner = $2 AND h.fence = $3
-   AND (s.id IS NULL OR s.expires_at > clock_timestamp()))sql";
 
 // $1 key, $2 owner, $3 session, $4 node_info. Asynchronous: a wish that a crash forgets only keeps
 // its owner from being preferred.

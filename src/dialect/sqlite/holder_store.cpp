@@ -95,7 +95,7 @@ public:
 
     std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
         override {
-        const auto state = look(on, name, owner);
+        const auto state = look(on, {{name, owner}}).at(0);
         if (!state || state->token.number == 0) return std::nullopt;
         return state->token;
     }
@@ -198,12 +198,18 @@ public:
         return true;
     }
 
-    std::optional<holder_state> look(connection& on, const key& name, const owner_id& owner)
-        override {
-        const auto found = on.execute(look_, {blob{name.name()}, blob{owner.bytes()}});
-        if (found.rows.empty()) return std::nullopt;
-        const row& own = found.rows[0];
-        return holder_state{static_cast<int>(own.integer(0)), {own.integer(1)}};
+    std::vector<std::optional<holder_state>> look(
+        connection& on, const std::vector<holder_place>& whose
+    ) override {
+        std::vector<std::optional<holder_state>> answers(whose.size());
+        for (std::size_t at = 0; at < whose.size(); ++at) {
+            const holder_place& each = whose[at];
+            const auto found = on.execute(look_, {blob{each.key.name()}, blob{each.owner.bytes()}});
+            if (found.rows.empty()) continue;
+            const row& own = found.rows[0];
+            answers[at] = {static_cast<int>(own.integer(0)), {own.integer(1)}};
+        }
+        return answers;
     }
 
     std::vector<lock_info> holders_of(connection& on, const key& name) override {
