@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/jitter.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
@@ -70,17 +72,16 @@ public:
         return all;
     }
 
+    // After an error: a time-out can cost the connection.
+    bool may_go_on() { return on_.state() == connection_state::idle; }
+
     bool is_over() const {
         return settings_.time_max > settings_.time_max.zero() && local_clock::now() >= stop_at_;
     }
     reap_report& report() { return report_; }
 
-    bool take_turn(upkeep_progress& at, std::chrono::microseconds every) {
-        if (!stores_.upkeep->take_turn(on_, at, every)) return false;
-        ++at.turn;
-        ++at.unfinished;
-        return true;
-    }
+    // False, too, where somebody keeps the row locked: some engines refuse then, others wait.
+    bool take_turn(upkeep_progress& at, std::chrono::microseconds every);
 
     // Looks at the next rows and clears what there is; `at` is moved on.
     step_status step(upkeep_progress& at);
@@ -89,6 +90,8 @@ public:
 
     // Everything that was there at the beginning, though others turn up in the middle.
     void finish(upkeep_task task);
+    // False where somebody keeps its row locked for as long as a statement may wait for one.
+    bool take_turn_at_last(upkeep_progress& at);
 
 private:
     std::chrono::microseconds retention_of(upkeep_task task) const;
@@ -127,6 +130,18 @@ void clean_up::count(upkeep_task task, std::int64_t cleared) {
     } else if (task != upkeep_task::dead_waiters) {
         report_.locks_freed += cleared;
     }
+}
+
+bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
+    try {
+        if (!stores_.upkeep->take_turn(on_, at, every)) return false;
+    } catch (const error& failure) {
+        if (!may_go_on() || !failure.is_transient()) throw;
+        return false;
+    }
+    ++at.turn;
+    ++at.unfinished;
+    return true;
 }
 
 // What the dead held goes to whoever waits for it; where nobody does, the mark goes. Answers with
@@ -215,6 +230,21 @@ upkeep_progress clean_up::progress_of(upkeep_task task) {
     );
 }
 
+// Who turns it has it locked for a moment.
+bool clean_up::take_turn_at_last(upkeep_progress& at) {
+    constexpr std::chrono::milliseconds first_pause{1}, last_pause{50};
+    const auto until = local_clock::now() + within_.settings().statement_timeout;
+    for (int refusals = 1;; ++refusals) {
+        const auto turn = at.turn;
+        if (take_turn(at, std::chrono::microseconds{0})) return true;
+        at = progress_of(at.task);
+        if (is_over()) return false;
+        if (at.turn != turn) continue;  // that was somebody else's, who is done with it
+        if (local_clock::now() >= until) return false;
+        std::this_thread::sleep_for(backed_off(refusals, first_pause, last_pause));
+    }
+}
+
 // A pass that is under way has begun before; the next one has not. Who is disturbed takes the turn
 // again: what others have done in the meantime counts.
 void clean_up::finish(upkeep_task task) {
@@ -223,7 +253,10 @@ void clean_up::finish(upkeep_task task) {
     while (!is_over()) {
         upkeep_progress at = progress_of(task);
         if (wanted && at.passes >= *wanted) return;
-        if (!take_turn(at, std::chrono::microseconds{0})) continue;
+        if (!take_turn_at_last(at)) {
+            if (!is_over()) ++report_.left;
+            break;
+        }
         if (!wanted) wanted = at.passes + (at.place.empty() ? 1 : 2);
         auto status = step_status::made;
         while (status == step_status::made && at.passes < *wanted && !is_over()) {

@@ -161,6 +161,25 @@ TEST_F(upkeep_suite, what_somebody_has_locked_keeps_nothing_behind_it_from_clean
     EXPECT_EQ(describe(second_, locked)->session, heir.id());
 }
 
+// Of the clean-up's own table. The next one goes on as if nothing had been.
+TEST_F(upkeep_suite, a_turn_that_somebody_keeps_for_himself_ends_the_clean_up_and_is_reported) {
+    // Nobody can have locked one row there.
+    if (!current().has_concurrent_writers || current().name == "memory") return;
+    database_settings settings;
+    settings.statement_timeout = 1s;
+    const database hasty = current().open(settings);
+    transaction tx = first_.begin();
+    connection& inside = transaction_ref{tx}.inside();
+    seize_turn(inside, first_.inner()->store_for(inside), upkeep_task::dead_waiters);
+    const auto report = reap(hasty);
+    EXPECT_FALSE(report.is_complete);
+    EXPECT_GE(report.left, 1);
+    const auto soon = reap(hasty, {.time_max = 100ms});
+    EXPECT_FALSE(soon.is_complete);
+    tx.rollback();
+    EXPECT_TRUE(reap(hasty).is_complete);
+}
+
 TEST_F(upkeep_suite, a_session_stays_while_anything_of_it_is_left_and_the_report_says_so) {
     session dead{first_, calm("dead")};
     const key name = fresh("k");
