@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 void require_valid(const mutex_settings& settings) {
     if (settings.hold_at_most) require_valid_term(*settings.hold_at_most, "hold_at_most");
-    if (settings.lock_delay < milliseconds{0} || settings.lock_delay > std::chrono::seconds{60}) {
+    if (settings.lock_delay < milliseconds{0} || settings.lock_delay > lock_delay_max) {
         throw error(errc::invalid_argument, "lock_delay must be 0 to 60 s");
     }
     constexpr std::size_t metadata_max = 4000;

@@ -30,6 +30,9 @@
 
 namespace leasehold {
 
+// The row of a session that died is kept for longer, see upkeep/reaper.cpp.
+inline constexpr std::chrono::seconds lock_delay_max{60};
+
 struct acquire_request {
     leasehold::key key;
     owner_id owner;
@@ -37,7 +40,7 @@ struct acquire_request {
     std::string node_info;
     // Set: a fixed term. The row then names no session.
     std::optional<std::chrono::microseconds> hold_at_most;
-    // For so long after this holder died nobody is granted the key.
+    // For so long after this holder died nobody is granted the key; at most lock_delay_max.
     std::chrono::microseconds lock_delay{0};
     std::string metadata{};  // empty: none
 };

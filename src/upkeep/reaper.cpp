@@ -12,6 +12,7 @@
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "session/pass_on.hpp"
+#include "store/lock_store.hpp"
 #include "store/upkeep_store.hpp"
 
 namespace leasehold {
@@ -19,6 +20,9 @@ namespace {
 
 void require_valid(const reap_settings& settings) {
     constexpr std::chrono::seconds least{60};
+    // A hold whose session's row is gone is freed at once, and nothing is left of a key that is
+    // closed for its lock_delay: a session's row stays until that has passed.
+    static_assert(least >= lock_delay_max);
     constexpr std::chrono::seconds most = std::chrono::hours{24 * 366 * 100};
     if (settings.batch_size < 1 || settings.batch_size > 10'000) {
         throw error(errc::invalid_argument, "batch_size must be 1 to 10000");
@@ -96,7 +100,13 @@ public:
 private:
     std::chrono::microseconds retention_of(upkeep_task task) const;
     int rows_for(const upkeep_progress& at) const;
-    std::int64_t clear(const upkeep_progress& at, const std::vector<upkeep_finding>& found);
+    struct clearing {
+        std::int64_t had = 0;
+        std::size_t tried = 0;  // of what was found, the first so many
+    };
+    clearing clear(const upkeep_progress& at, const std::vector<upkeep_finding>& found);
+    enum class service { served, refused, locked };
+    service serve(const upkeep_progress& at, const upkeep_finding& what);
     std::int64_t count_left(const upkeep_progress& at, const std::vector<upkeep_finding>& found);
     void count(upkeep_task task, std::int64_t cleared);
     upkeep_progress progress_of(upkeep_task task);
@@ -144,41 +154,48 @@ bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
     return true;
 }
 
-// What the dead held goes to whoever waits for it; where nobody does, the mark goes. Answers with
-// how many rows were had.
-std::int64_t clean_up::clear(const upkeep_progress& at, const std::vector<upkeep_finding>& found) {
+// What the dead held goes to whoever waits for it. `locked`: somebody keeps a row of its queue
+// locked, so that nothing can be done.
+clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_finding& what) {
+    // Where so many turns ended without a step, the wait for such a row may have ended them, and
+    // the connection with it: every second turn leaves them all, and gets on.
+    constexpr std::int64_t turns_max = 12;
+    if (at.unfinished > turns_max && at.turn % 2 == 0) return service::locked;
+    try {
+        const auto status = serve_key(within_, on_, stores_, key{what.place});
+        return status == hand_over_status::refused ? service::refused : service::served;
+    } catch (const error&) {
+        if (!may_go_on()) throw;
+        return service::locked;
+    }
+}
+
+// Where nobody waits, the mark goes. What somebody has locked is left, and keeps no others back.
+clean_up::clearing clean_up::clear(
+    const upkeep_progress& at, const std::vector<upkeep_finding>& found
+) {
     constexpr std::size_t rows_per_statement_max = 100;
-    std::int64_t served = 0;
+    clearing done;
     std::vector<std::string> places;
-    for (const upkeep_finding& each : found) {
-        if (is_over()) break;
-        if (!each.is_queued) {
-            places.push_back(each.place);
-            continue;
-        }
-        try {
-            if (serve_key(within_, on_, stores_, key{each.place}) != hand_over_status::refused) {
-                ++served;
-            } else {
-                places.push_back(each.place);
-            }
-        } catch (const error& failure) {
-            // A row of its queue that somebody keeps locked: it is left, and keeps no others back.
-            if (failure.connection_is_lost()) throw;
-        }
-    }
-    count(at.task, served);
-    std::int64_t sum = served;
-    for (std::size_t from = 0; from < places.size() && !is_over(); from += rows_per_statement_max) {
-        const auto first = places.begin() + static_cast<std::ptrdiff_t>(from);
-        const auto size = std::min(rows_per_statement_max, places.size() - from);
-        const auto cleared = stores_.upkeep->clear(
-            on_, at.task, {first, first + static_cast<std::ptrdiff_t>(size)}, retention_of(at.task)
-        );
+    const auto clear_these = [&] {
+        if (places.empty()) return;
+        const auto cleared = stores_.upkeep->clear(on_, at.task, places, retention_of(at.task));
         count(at.task, cleared);
-        sum += cleared;
+        done.had += cleared;
+        places.clear();
+    };
+    for (; done.tried < found.size() && !is_over(); ++done.tried) {
+        const upkeep_finding& each = found[done.tried];
+        const auto outcome = each.is_queued ? serve(at, each) : service::refused;
+        if (outcome == service::served) {
+            count(at.task, 1);
+            ++done.had;
+        }
+        if (outcome == service::refused) places.push_back(each.place);
+        if (places.size() == rows_per_statement_max) clear_these();
     }
-    return sum;
+    clear_these();
+    return done;
 }
 
 // Those of these rows that are there still, and not because somebody else was faster.
@@ -194,14 +211,21 @@ std::int64_t clean_up::count_left(
     return std::ranges::count_if(found, is_left);
 }
 
+// Where there was no time for all that was found, the next step begins behind what was tried: a row
+// that takes all the time there is, because somebody has it locked, does so once in a pass.
 step_status clean_up::step(upkeep_progress& at) {
-    const upkeep_look seen =
+    upkeep_look seen =
         stores_.upkeep->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
     std::int64_t left = 0;
     bool has_all = true;
     if (!seen.found.empty()) {
-        has_all = clear(at, seen.found) == static_cast<std::int64_t>(seen.found.size());
-        if (!has_all && is_over()) return step_status::out_of_time;
+        const clearing done = clear(at, seen.found);
+        has_all = done.had == static_cast<std::int64_t>(seen.found.size());
+        if (done.tried == 0) return step_status::out_of_time;
+        if (done.tried < seen.found.size()) {
+            seen.found.resize(done.tried);
+            seen.place = seen.found.back().place;
+        }
         if (!has_all) left = count_left(at, seen.found);
     }
     if (!stores_.upkeep->advance(on_, at, seen, !has_all)) return step_status::taken;
