@@ -54,6 +54,12 @@ void require_valid(const table_names& names) {
     }
 }
 
+std::string replaced(std::string_view text, std::string_view word, std::string_view by) {
+    std::string changed{text};
+    replace_all(changed, word, by);
+    return changed;
+}
+
 std::string end_of_prefix(std::string_view prefix) {
     constexpr char beyond_all = '\xff';
     std::string end{prefix};

@@ -18,6 +18,9 @@ void require_valid(const table_names& names);
 
 std::string fill_in(std::string_view text, const table_names& names);
 
+// The text with `by` in place of each `word`.
+std::string replaced(std::string_view text, std::string_view word, std::string_view by);
+
 // The least byte string greater than every key that begins with `prefix`: no UTF-8 text contains
 // the byte FF.
 std::string end_of_prefix(std::string_view prefix);

@@ -23,14 +23,14 @@ public:
           lock_mark_(statement(texts::lock_mark_text, names, which)),
           looks_{
               statement(texts::look_at_locks_text, names, which),
-              statement(texts::look_at_holders_text, names, which),
-              statement(texts::look_at_waiters_text, names, which),
+              about_dead(upkeep_task::dead_holders, texts::look_at_dead_text, names, which),
+              about_dead(upkeep_task::dead_waiters, texts::look_at_dead_text, names, which),
               statement(texts::look_at_sessions_text, names, which),
               statement(texts::look_at_idle_text, names, which)},
           clears_{
               statement(texts::free_lock_text, names, which),
-              statement(texts::remove_holder_text, names, which),
-              statement(texts::remove_waiter_text, names, which),
+              about_dead(upkeep_task::dead_holders, texts::remove_dead_text, names, which),
+              about_dead(upkeep_task::dead_waiters, texts::remove_dead_text, names, which),
               statement(texts::remove_session_text, names, which),
               statement(texts::remove_idle_text, names, which)} {}
 
@@ -101,6 +101,11 @@ public:
     }
 
 private:
+    static std::string about_dead(
+        upkeep_task task, std::string_view text, const table_names& names, engine which
+    ) {
+        return statement(text_about(task, text), names, which);
+    }
     static std::int64_t number_of(upkeep_task task) { return static_cast<std::int64_t>(task); }
     static std::size_t index_of(upkeep_task task) { return static_cast<std::size_t>(task) - 1; }
     static bool keeps_for_a_while(upkeep_task task) {

@@ -44,19 +44,13 @@ LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
 WHERE l.lock_key > ? ORDER BY l.lock_key LIMIT ?)sql";
 
 // ? key, key, rest, rows: two ranges of the primary key, where a comparison of rows would be none.
-inline constexpr std::string_view look_at_holders_text = R"sql(
-SELECT h.lock_key, h.owner, COALESCE(s.expires_at <= {now}, 1), 0, s.expires_at
-FROM {prefix}holder h FORCE INDEX (PRIMARY)
+// Holders and waiters; see text_about() of upkeep_place.hpp.
+inline constexpr std::string_view look_at_dead_text = R"sql(
+SELECT h.lock_key, h.{rest}, COALESCE(s.expires_at <= {now}, 1), 0, s.expires_at
+FROM {prefix}{table} h FORCE INDEX (PRIMARY)
 LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = h.session_id
-WHERE h.lock_key > ? OR (h.lock_key = ? AND h.owner > ?)
-ORDER BY h.lock_key, h.owner LIMIT ?)sql";
-
-inline constexpr std::string_view look_at_waiters_text = R"sql(
-SELECT w.lock_key, w.ticket, COALESCE(s.expires_at <= {now}, 1), 0, s.expires_at
-FROM {prefix}waiter w FORCE INDEX (PRIMARY)
-LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = w.session_id
-WHERE w.lock_key > ? OR (w.lock_key = ? AND w.ticket > ?)
-ORDER BY w.lock_key, w.ticket LIMIT ?)sql";
+WHERE h.lock_key > ? OR (h.lock_key = ? AND h.{rest} > ?)
+ORDER BY h.lock_key, h.{rest} LIMIT ?)sql";
 
 // ? retention, place, rows. Tasks 1 to 3 are those that look at what refers to sessions.
 inline constexpr std::string_view look_at_sessions_text = R"sql(
@@ -91,34 +85,20 @@ WHERE l.lock_key = ? AND @leasehold_go = 1
            AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
 
-// Of the session in @leasehold_whose: dead, or in a snapshot newer than the lock of its row gone.
-#define PROVE_DEAD                                                                        \
-    "SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d FORCE INDEX (PRIMARY)"   \
-    " WHERE d.id = @leasehold_whose AND d.expires_at <= {now} {share_skip_locked};"       \
-    "SELECT @leasehold_dead + (COUNT(*) = 0) INTO @leasehold_dead FROM {prefix}session g" \
-    " WHERE g.id = @leasehold_whose;"
-
-// ? key, owner, key, owner.
-inline constexpr std::string_view remove_holder_text = R"sql(
+// Holders and waiters. ? key, rest, key, rest.
+// @leasehold_dead: of its session, that is dead, or in a snapshot newer than the lock of its row
+// gone.
+inline constexpr std::string_view remove_dead_text = R"sql(
 SELECT COUNT(*), MAX(h.session_id) INTO @leasehold_go, @leasehold_whose
-FROM {prefix}holder h FORCE INDEX (PRIMARY)
-WHERE h.lock_key = ? AND h.owner = ? FOR UPDATE SKIP LOCKED;
-)sql" PROVE_DEAD R"sql(
-DELETE FROM {prefix}holder
-WHERE lock_key = ? AND owner = ? AND @leasehold_go = 1 AND @leasehold_dead > 0;
+FROM {prefix}{table} h FORCE INDEX (PRIMARY)
+WHERE h.lock_key = ? AND h.{rest} = ? FOR UPDATE SKIP LOCKED;
+SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d FORCE INDEX (PRIMARY)
+WHERE d.id = @leasehold_whose AND d.expires_at <= {now} {share_skip_locked};
+SELECT @leasehold_dead + (COUNT(*) = 0) INTO @leasehold_dead FROM {prefix}session g
+WHERE g.id = @leasehold_whose;
+DELETE FROM {prefix}{table}
+WHERE lock_key = ? AND {rest} = ? AND @leasehold_go = 1 AND @leasehold_dead > 0;
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
-
-// ? key, ticket, key, ticket.
-inline constexpr std::string_view remove_waiter_text = R"sql(
-SELECT COUNT(*), MAX(w.session_id) INTO @leasehold_go, @leasehold_whose
-FROM {prefix}waiter w FORCE INDEX (PRIMARY)
-WHERE w.lock_key = ? AND w.ticket = ? FOR UPDATE SKIP LOCKED;
-)sql" PROVE_DEAD R"sql(
-DELETE FROM {prefix}waiter
-WHERE lock_key = ? AND ticket = ? AND @leasehold_go = 1 AND @leasehold_dead > 0;
-SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;)sql";
-
-#undef PROVE_DEAD
 
 // ? id, retention, id. What a grant in a transaction as old as that leaves is an orphan.
 inline constexpr std::string_view remove_session_text = R"sql(

@@ -19,14 +19,14 @@ public:
           advance_(fill_in(texts::advance_sql, names)),
           looks_{
               fill_in(texts::look_at_locks_sql, names),
-              fill_in(texts::look_at_holders_sql, names),
-              fill_in(texts::look_at_waiters_sql, names),
+              fill_in(text_about(upkeep_task::dead_holders, texts::look_at_dead_sql), names),
+              fill_in(text_about(upkeep_task::dead_waiters, texts::look_at_dead_sql), names),
               fill_in(texts::look_at_sessions_sql, names),
               fill_in(texts::look_at_idle_sql, names)},
           clears_{
               list_statement{texts::list_head_sql, texts::free_locks_sql, names},
-              list_statement{texts::list_head_sql, texts::remove_holders_sql, names},
-              list_statement{texts::list_head_sql, texts::remove_waiters_sql, names},
+              removal_of(upkeep_task::dead_holders, "rest", names),
+              removal_of(upkeep_task::dead_waiters, "amount", names),
               list_statement{texts::list_head_sql, texts::remove_sessions_sql, names},
               list_statement{texts::list_head_sql, texts::remove_idle_sql, names}} {}
 
@@ -89,6 +89,13 @@ public:
     }
 
 private:
+    static list_statement removal_of(
+        upkeep_task task, std::string_view asked, const table_names& names
+    ) {
+        const std::string tail =
+            replaced(text_about(task, texts::remove_dead_sql), "{asked}", asked);
+        return {texts::list_head_sql, tail, names};
+    }
     static std::size_t number_of(upkeep_task task) { return static_cast<std::size_t>(task) - 1; }
     static bool keeps_for_a_while(upkeep_task task) {
         return task == upkeep_task::old_sessions || task == upkeep_task::idle_locks;

@@ -73,27 +73,17 @@ SELECT w.lock_key, NULL,
          LIMIT {rows}) AS w
  ORDER BY w.lock_key)sql";
 
-inline constexpr std::string_view look_at_holders_sql = R"sql(
-SELECT w.lock_key, w.owner, coalesce(w.ends_at <= clock_timestamp(), true)::integer, 0,
+// Holders and waiters; see text_about() of upkeep_place.hpp.
+inline constexpr std::string_view look_at_dead_sql = R"sql(
+SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= clock_timestamp(), true)::integer, 0,
        (extract(epoch FROM w.ends_at) * 1000000)::bigint
-  FROM (SELECT h.lock_key, h.owner, (SELECT s.expires_at FROM {prefix}session s
-                                      WHERE s.id = h.session_id) AS ends_at
-          FROM {prefix}holder h
-         WHERE (h.lock_key, h.owner) > ($1, $2)
-         ORDER BY h.lock_key, h.owner
+  FROM (SELECT h.lock_key, h.{rest}, (SELECT s.expires_at FROM {prefix}session s
+                                       WHERE s.id = h.session_id) AS ends_at
+          FROM {prefix}{table} h
+         WHERE (h.lock_key, h.{rest}) > ($1, $2)
+         ORDER BY h.lock_key, h.{rest}
          LIMIT {rows}) AS w
- ORDER BY w.lock_key, w.owner)sql";
-
-inline constexpr std::string_view look_at_waiters_sql = R"sql(
-SELECT w.lock_key, w.ticket, coalesce(w.ends_at <= clock_timestamp(), true)::integer, 0,
-       (extract(epoch FROM w.ends_at) * 1000000)::bigint
-  FROM (SELECT q.lock_key, q.ticket, (SELECT s.expires_at FROM {prefix}session s
-                                       WHERE s.id = q.session_id) AS ends_at
-          FROM {prefix}waiter q
-         WHERE (q.lock_key, q.ticket) > ($1, $2)
-         ORDER BY q.lock_key, q.ticket
-         LIMIT {rows}) AS w
- ORDER BY w.lock_key, w.ticket)sql";
+ ORDER BY w.lock_key, w.{rest})sql";
 
 // $2 retention. Tasks 1 to 3 are those that look at what refers to sessions.
 inline constexpr std::string_view look_at_sessions_sql = R"sql(
@@ -171,51 +161,28 @@ UPDATE {prefix}lock AS l
  WHERE l.ctid = ANY (ARRAY(SELECT ctid FROM found)) AND l.owner IS NOT NULL
 RETURNING 0, set_config('synchronous_commit', 'off', true))sql";
 
-inline constexpr std::string_view remove_holders_sql = R"sql(
+// Holders and waiters. {asked}: what says the rest of the key.
+inline constexpr std::string_view remove_dead_sql = R"sql(
 ), dead AS MATERIALIZED (
     SELECT one.ctid FROM asked CROSS JOIN LATERAL (
         SELECT h.ctid
-          FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
-         WHERE h.lock_key = asked.lock_key AND h.owner = asked.rest
+          FROM {prefix}{table} h JOIN {prefix}session s ON s.id = h.session_id
+         WHERE h.lock_key = asked.lock_key AND h.{rest} = asked.{asked}
            AND s.expires_at <= clock_timestamp()
            FOR SHARE OF s SKIP LOCKED
            FOR UPDATE OF h SKIP LOCKED) AS one
 ), orphaned AS MATERIALIZED (
     SELECT one.ctid FROM asked CROSS JOIN LATERAL (
         SELECT h.ctid
-          FROM {prefix}holder h
-         WHERE h.lock_key = asked.lock_key AND h.owner = asked.rest
+          FROM {prefix}{table} h
+         WHERE h.lock_key = asked.lock_key AND h.{rest} = asked.{asked}
            AND (SELECT s.id FROM {prefix}session s WHERE s.id = h.session_id) IS NULL
            FOR UPDATE OF h SKIP LOCKED) AS one
 ), found AS MATERIALIZED (
     SELECT ctid FROM dead UNION ALL SELECT ctid FROM orphaned
 )
-DELETE FROM {prefix}holder AS h
+DELETE FROM {prefix}{table} AS h
  WHERE h.ctid = ANY (ARRAY(SELECT ctid FROM found))
-RETURNING 0, set_config('synchronous_commit', 'off', true))sql";
-
-// A row is never changed, so that what a snapshot says of its session goes for the locked one, too.
-inline constexpr std::string_view remove_waiters_sql = R"sql(
-), dead AS MATERIALIZED (
-    SELECT one.ctid FROM asked CROSS JOIN LATERAL (
-        SELECT w.ctid
-          FROM {prefix}waiter w JOIN {prefix}session s ON s.id = w.session_id
-         WHERE w.lock_key = asked.lock_key AND w.ticket = asked.amount
-           AND s.expires_at <= clock_timestamp()
-           FOR SHARE OF s SKIP LOCKED
-           FOR UPDATE OF w SKIP LOCKED) AS one
-), orphaned AS MATERIALIZED (
-    SELECT one.ctid FROM asked CROSS JOIN LATERAL (
-        SELECT w.ctid
-          FROM {prefix}waiter w
-         WHERE w.lock_key = asked.lock_key AND w.ticket = asked.amount
-           AND (SELECT s.id FROM {prefix}session s WHERE s.id = w.session_id) IS NULL
-           FOR UPDATE OF w SKIP LOCKED) AS one
-), found AS MATERIALIZED (
-    SELECT ctid FROM dead UNION ALL SELECT ctid FROM orphaned
-)
-DELETE FROM {prefix}waiter AS w
- WHERE w.ctid = ANY (ARRAY(SELECT ctid FROM found))
 RETURNING 0, set_config('synchronous_commit', 'off', true))sql";
 
 // The retention is in the list. No grant can be under way for a session that expired so long ago,

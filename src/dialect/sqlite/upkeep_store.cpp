@@ -46,19 +46,13 @@ SELECT w.lock_key, NULL,
                coalesce(l.expires_at, )sql" END_OF_SESSION("l.session_id") R"sql() AS ends_at
           FROM {prefix}lock l WHERE l.lock_key > ?3 ORDER BY l.lock_key LIMIT ?2) w)sql";
 
-constexpr std::string_view look_at_holders_sql =
-    "SELECT w.lock_key, w.owner, coalesce(w.ends_at <= ?1, 1), 0, w.ends_at FROM ("
-    "SELECT h.lock_key, h.owner, " END_OF_SESSION("h.session_id"
+// Holders and waiters; see text_about() of upkeep_place.hpp.
+constexpr std::string_view look_at_dead_sql =
+    "SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= ?1, 1), 0, w.ends_at FROM ("
+    "SELECT h.lock_key, h.{rest}, " END_OF_SESSION("h.session_id"
     ) " AS ends_at "
-      "FROM {prefix}holder h WHERE (h.lock_key, h.owner) > (?3, ?4) "
-      "ORDER BY h.lock_key, h.owner LIMIT ?2) w";
-
-constexpr std::string_view look_at_waiters_sql =
-    "SELECT w.lock_key, w.ticket, coalesce(w.ends_at <= ?1, 1), 0, w.ends_at FROM ("
-    "SELECT q.lock_key, q.ticket, " END_OF_SESSION("q.session_id"
-    ) " AS ends_at "
-      "FROM {prefix}waiter q WHERE (q.lock_key, q.ticket) > (?3, ?4) "
-      "ORDER BY q.lock_key, q.ticket LIMIT ?2) w";
+      "FROM {prefix}{table} h WHERE (h.lock_key, h.{rest}) > (?3, ?4) "
+      "ORDER BY h.lock_key, h.{rest} LIMIT ?2) w";
 
 // Tasks 1 to 3 are those that look at what refers to sessions.
 constexpr std::string_view look_at_sessions_sql = R"sql(
@@ -90,13 +84,9 @@ UPDATE {prefix}lock
                 ) + lock_delay <= ?1, 1)
 RETURNING fence)sql";
 
-constexpr std::string_view remove_holder_sql =
-    "DELETE FROM {prefix}holder WHERE lock_key = ?3 AND owner = ?4 AND " IS_DEAD("session_id"
-    ) " RETURNING fence";
-
-constexpr std::string_view remove_waiter_sql =
-    "DELETE FROM {prefix}waiter WHERE lock_key = ?3 AND ticket = ?4 AND " IS_DEAD("session_id"
-    ) " RETURNING ticket";
+constexpr std::string_view remove_dead_sql =
+    "DELETE FROM {prefix}{table} WHERE lock_key = ?3 AND {rest} = ?4 AND " IS_DEAD("session_id"
+    ) " RETURNING 0";
 
 constexpr std::string_view remove_session_sql =
     "DELETE FROM {prefix}session WHERE id = ?3 AND expires_at + ?5 <= ?1 RETURNING notices";
@@ -127,14 +117,14 @@ public:
           raise_mark_(fill_in(raise_mark_sql, names)),
           looks_{
               fill_in(look_at_locks_sql, names),
-              fill_in(look_at_holders_sql, names),
-              fill_in(look_at_waiters_sql, names),
+              fill_in(text_about(upkeep_task::dead_holders, look_at_dead_sql), names),
+              fill_in(text_about(upkeep_task::dead_waiters, look_at_dead_sql), names),
               fill_in(look_at_sessions_sql, names),
               fill_in(look_at_idle_sql, names)},
           clears_{
               fill_in(free_lock_sql, names),
-              fill_in(remove_holder_sql, names),
-              fill_in(remove_waiter_sql, names),
+              fill_in(text_about(upkeep_task::dead_holders, remove_dead_sql), names),
+              fill_in(text_about(upkeep_task::dead_waiters, remove_dead_sql), names),
               fill_in(remove_session_sql, names),
               fill_in(remove_idle_sql, names)} {}
 
