@@ -17,10 +17,15 @@ using std::chrono::milliseconds;
 // How long a goodbye to the database may take when the tool is to end.
 constexpr std::chrono::seconds goodbye_max{2};
 
-// Of one that has answered before. A replica is no place to lead from, but may become one.
+// Of one that has answered before. Somebody has to do something: a replica may become a primary, a
+// database be restored, a password be given back.
+bool may_be_put_right(const error& failure) {
+    if (failure.code() == errc::connection_failed) return !failure.is_transient();
+    return failure.code() == errc::read_only || failure.code() == errc::schema_missing;
+}
+
 bool may_pass(const error& failure) {
-    return exit_status_of(failure.code()) == exit_status::unreachable ||
-           failure.code() == errc::read_only;
+    return exit_status_of(failure.code()) == exit_status::unreachable || may_be_put_right(failure);
 }
 
 // Where the library advises to open another session, or to raise the ttl, waiting will do.
@@ -67,22 +72,28 @@ acquired candidate::wait() {
 
 acquired candidate::attempt(const errand& what) {
     session_made_.hush();
+    session_since_.reset();
     background<holding> trying{[&](std::stop_token cancel) {
         return acquire(
             database_, what, [this] { session_made_.ring(); }, cancel
         );
     }};
-    const auto look_up = [&] {
-        if (session_made_.hush()) is_in_touch();
-        return line_.tick();
-    };
     // To a database that is away nobody can say goodbye.
-    const auto patience = [&] { return away_since_ ? milliseconds{0} : milliseconds{goodbye_max}; };
+    const auto patience = [&] {
+        const bool is_away = away_since_ && !session_since_;
+        return is_away ? milliseconds{0} : milliseconds{goodbye_max};
+    };
     const int cancelled_by =
-        wait_for_end(trying, signals_, patience, session_made_.source(), line_.source(), look_up);
+        wait_for_end(trying, signals_, patience, session_made_.source(), line_.source(), [&] {
+            return look_up();
+        });
     line_.hide();
-    if (session_made_.hush()) is_in_touch();
-    if (cancelled_by == 0) return {trying.take(), 0};
+    if (session_made_.hush()) has_been_in_touch_ = true;
+    if (cancelled_by == 0) {
+        acquired answer{trying.take(), 0};
+        if (!answer.held->failed) has_answered();
+        return answer;
+    }
     try {
         return {trying.take(), cancelled_by};
     } catch (const error&) {
@@ -90,8 +101,22 @@ acquired candidate::attempt(const errand& what) {
     }
 }
 
-void candidate::is_in_touch() {
-    has_been_in_touch_ = true;
+// A database may let a session begin and refuse what comes next: then it is away still.
+std::chrono::nanoseconds candidate::look_up() {
+    constexpr std::chrono::seconds proven_after{2};
+    if (session_made_.hush()) {
+        has_been_in_touch_ = true;
+        session_since_ = local_clock::now();
+    }
+    const std::chrono::nanoseconds pause = line_.tick();
+    if (!away_since_ || !session_since_) return pause;
+    const auto left = *session_since_ + proven_after - local_clock::now();
+    if (left > local_clock::duration{0}) return std::min<std::chrono::nanoseconds>(pause, left);
+    has_answered();
+    return pause;
+}
+
+void candidate::has_answered() {
     if (!away_since_) return;
     const auto lasted = std::chrono::duration_cast<milliseconds>(local_clock::now() - *away_since_);
     report(
@@ -105,14 +130,15 @@ void candidate::is_in_touch() {
 }
 
 void candidate::report_away(const error& failure) {
-    if (!away_since_) away_since_ = local_clock::now();
-    if (!said_.insert(failure.code()).second) return;
-    report(
-        what_.is_json,
-        name_of(failure.code()),
-        reason_of(failure) + "; waiting for the database, to ask for '" + what_.name.name() +
-            "' again"
-    );
+    const auto now = local_clock::now();
+    if (!away_since_) away_since_ = now;
+    if (!said_.is_due(failure, now)) return;
+    std::string message = reason_of(failure) + "; waiting ";
+    message += may_be_put_right(failure) ? "until that is put right" : "for the database";
+    const auto lasted = std::chrono::duration_cast<milliseconds>(now - *away_since_);
+    if (lasted >= std::chrono::minutes{1}) message += " (for " + shown(lasted) + " so far)";
+    message += ", to ask for '" + what_.name.name() + "' again";
+    report(what_.is_json, name_of(failure.code()), message);
 }
 
 // Answers with the signal that ended it, or 0.

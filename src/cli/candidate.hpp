@@ -14,14 +14,19 @@
 // | until the errand's patience is over     | throws what it said last                          |
 // | and a signal comes                      | ends the tool: there is nobody to say goodbye to  |
 //
+// Away is also one that lets us in no more, whether by its password, its rights to connect or
+// because it was dropped, one whose tables are gone, and a replica: somebody may be restoring it.
+// One that lets us in and refuses what is asked, as the rights to its tables or their version are
+// others, is not: wait() throws that.
+//
 // Threads: the main thread only; what talks to the database runs in the background, so that signals
 // are heard meanwhile.
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "cli/complaints.hpp"
 #include "cli/errand.hpp"
 #include "cli/events.hpp"
 #include "cli/progress.hpp"
@@ -54,7 +59,8 @@ private:
     using instant = local_clock::time_point;
 
     acquired attempt(const errand& what);
-    void is_in_touch();
+    std::chrono::nanoseconds look_up();
+    void has_answered();
     void report_away(const error& failure);
     int wait_a_moment();
 
@@ -64,8 +70,9 @@ private:
     progress line_;
     bell session_made_;
     bool has_been_in_touch_ = false;
+    std::optional<instant> session_since_;  // of this attempt
     std::optional<instant> away_since_;
-    std::set<errc> said_;  // of this outage: each thing once
+    complaints said_;  // of this outage
     std::vector<std::unique_ptr<background<bool>>> departing_;
 };
 
