@@ -1,7 +1,6 @@
 // A database that cannot be reached any more, with time-outs that are longer than any test: what
 // waits ends by its own deadline, when it is cancelled and when its session is lost, and what says
 // good-bye does not wait at all.
-#include <array>
 #include <future>
 #include <thread>
 
@@ -12,76 +11,10 @@
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "model_fixture.hpp"
+#include "support/waiting_calls.hpp"
 
 namespace leasehold::testing {
 namespace {
-
-// A wait of one kind, for a key that nobody has: true where it got what it wanted.
-struct kind {
-    const char* name;
-    bool (*wait_for)(session&, const key&, std::chrono::nanoseconds, std::stop_token);
-    bool ends_with_its_session = true;
-};
-void PrintTo(const kind& which, std::ostream* to) {
-    *to << which.name;
-}
-
-using length = std::chrono::nanoseconds;
-
-const std::array kinds{
-    kind{
-        "mutex",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(mutex{in, name}.acquire_for(most, stop));
-        }},
-    kind{
-        "shared_mutex",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(shared_mutex{in, name}.acquire_for(most, stop));
-        }},
-    kind{
-        "shared_mutex_shared",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(shared_mutex{in, name}.acquire_shared_for(most, stop));
-        }},
-    kind{
-        "shared_mutex_upgradeable",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(shared_mutex{in, name}.acquire_upgradeable_for(most, stop));
-        }},
-    kind{
-        "semaphore",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(semaphore{in, name, 2}.acquire_for(1, most, stop));
-        }},
-    kind{
-        "multi_lock",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(multi_lock{in, {name, key{"other"}}}.acquire_for(most, stop));
-        }},
-    kind{
-        "barrier",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return barrier{in, name, 1}.arrive_and_wait_for(most, stop).has_value();
-        }},
-    kind{
-        "latch",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return latch{in, name, 1}.wait_for(most, stop).is_open;
-        },
-        false},
-    kind{
-        "campaign",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return leader_election{in, name}.campaign_for(most, stop).has_value();
-        }},
-    kind{
-        "leader_watch",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return leader_watch{in.database(), name}.next_for(most, stop);
-        },
-        false},
-};
 
 // Far less than the time-outs, and far more than a machine that stands still for two seconds needs.
 constexpr auto soon = 15s;
@@ -100,14 +33,15 @@ protected:
     }
 };
 
-class wait_in_an_outage : public outage_test, public ::testing::WithParamInterface<kind> {};
+class wait_in_an_outage : public outage_test, public ::testing::WithParamInterface<waiting_call> {};
 
 TEST_P(wait_in_an_outage, ends_by_its_deadline) {
     session one{patient(), calm()};
+    const auto wait = GetParam().prepare(one, name_);
     cut();
     expect_soon("the wait", [&] {
         bool got = false;
-        const auto failure = thrown_by([&] { got = GetParam().wait_for(one, name_, 50ms, {}); });
+        const auto failure = thrown_by([&] { got = wait(50ms, {}); });
         EXPECT_FALSE(got);
         EXPECT_TRUE(!failure || failure->is_transient()) << failure->what();
     });
@@ -115,13 +49,12 @@ TEST_P(wait_in_an_outage, ends_by_its_deadline) {
 
 TEST_P(wait_in_an_outage, ends_when_it_is_cancelled) {
     session one{patient(), calm()};
+    const auto wait = GetParam().prepare(one, name_);
     cut();
     std::stop_source stop;
     auto waiting = std::async(std::launch::async, [&] {
         bool got = false;
-        static_cast<void>(thrown_by([&] {
-            got = GetParam().wait_for(one, name_, 1h, stop.get_token());
-        }));
+        static_cast<void>(thrown_by([&] { got = wait(1h, stop.get_token()); }));
         return got;
     });
     EXPECT_TRUE(plan_->wait_for_strikes(2, 20s)) << "it does not try";
@@ -134,11 +67,11 @@ TEST_P(wait_in_an_outage, ends_when_it_is_cancelled) {
 TEST_P(wait_in_an_outage, ends_when_its_session_is_lost) {
     if (!GetParam().ends_with_its_session) GTEST_SKIP() << "it needs none";
     session one{patient(), brief()};
+    const auto wait = GetParam().prepare(one, name_);
     cut();
     std::optional<errc> code;
     auto waiting = std::async(std::launch::async, [&] {
-        const auto failure =
-            thrown_by([&] { static_cast<void>(GetParam().wait_for(one, name_, 1h, {})); });
+        const auto failure = thrown_by([&] { static_cast<void>(wait(1h, {})); });
         if (failure) code = failure->code();
     });
     ASSERT_TRUE(stopped(one.lost(), 20s));
@@ -148,9 +81,12 @@ TEST_P(wait_in_an_outage, ends_when_its_session_is_lost) {
     EXPECT_EQ(code, errc::session_lost);
 }
 
-INSTANTIATE_TEST_SUITE_P(of, wait_in_an_outage, ::testing::ValuesIn(kinds), [](const auto& each) {
-    return std::string(each.param.name);
-});
+INSTANTIATE_TEST_SUITE_P(
+    of,
+    wait_in_an_outage,
+    ::testing::ValuesIn(waiting_calls()),
+    [](const auto& each) { return std::string(each.param.name); }
+);
 
 TEST_F(outage_test, a_lost_lease_is_not_waited_for) {
     session one{patient(), brief()};
