@@ -116,12 +116,15 @@ const char* name_of(start_refusal why) noexcept {
 class task_run::implementation {
 public:
     implementation(
-        database db,
+        std::shared_ptr<session::implementation> within,
         leasehold::lease held,
         schedule::instant tick,
         std::optional<microseconds> hold_at_most
     )
-        : db_(std::move(db)), lease_(std::move(held)), tick_(tick), hold_at_most_(hold_at_most) {}
+        : session_(std::move(within)),
+          lease_(std::move(held)),
+          tick_(tick),
+          hold_at_most_(hold_at_most) {}
 
     ~implementation() {
         if (!is_told_ && is_over_its_limit()) record_limit();
@@ -139,7 +142,7 @@ public:
         try {
             lease_.release();
         } catch (const error& failure) {
-            db_.inner()->tell(
+            inner().tell(
                 {event_kind::release_failed,
                  lease_.key().name(),
                  lease_.token().number,
@@ -152,7 +155,7 @@ public:
     void finish_in(connection& inside, const run_result& result) {
         is_told_ = true;
         lease_.verify_in(transaction_ref{inside});
-        const store& stores = db_.inner()->store_for(inside);
+        const store& stores = inner().store_for(inside);
         if (stores.runs->finish(inside, request(result))) return;
         throw error(
             errc::lease_lost,
@@ -162,6 +165,8 @@ public:
     }
 
 private:
+    database::implementation& inner() const noexcept { return session_->inner(); }
+
     // By our own clock: whoever freed it by force before that has the word.
     bool is_over_its_limit() const noexcept {
         const loss_reason why = lease_.why_lost();
@@ -169,19 +174,23 @@ private:
         return hold_at_most_ && is_undisturbed && local_clock::now() >= lease_.deadline();
     }
 
-    // Once, since a destructor should not take long. Where it fails the run is abandoned.
+    // Once, and not at all where nobody answers, since a destructor should not take long. Where it
+    // fails the run is abandoned.
     void record_limit() noexcept {
         try {
+            if (!session_->may_part()) {
+                throw error(errc::timed_out, "the database is away: the run counts as abandoned");
+            }
             const auto limit = std::chrono::duration_cast<milliseconds>(*hold_at_most_);
             run_result result{.has_succeeded = false};
             result.message = "it took longer than hold_at_most, " + std::to_string(limit.count()) +
                              " ms, and was not finished";
             const run_finish what = request(result);
-            db_.inner()->use([&](connection& on, store& stores) {
+            inner().use(session_->parting(), [&](connection& on, store& stores) {
                 return stores.runs->finish(on, what);
             });
         } catch (const std::exception& failure) {
-            db_.inner()->tell(
+            inner().tell(
                 {event_kind::release_failed,
                  lease_.key().name(),
                  lease_.token().number,
@@ -200,13 +209,12 @@ private:
     // It names owner and token, so asking again is harmless.
     finish_outcome record(const run_finish& what) {
         bool was_in_doubt = false;
-        const bounds of_call = bounds_of(db_);
+        const bounds of_call = bounds_of(session_->database());
         for (int attempt = 1;; ++attempt) {
             try {
-                const bool is_recorded =
-                    db_.inner()->use(of_call, [&](connection& on, store& stores) {
-                        return stores.runs->finish(on, what);
-                    });
+                const bool is_recorded = inner().use(of_call, [&](connection& on, store& stores) {
+                    return stores.runs->finish(on, what);
+                });
                 return is_recorded ? finish_outcome::recorded : finish_outcome::not_held;
             } catch (const error& failure) {
                 was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
@@ -218,7 +226,7 @@ private:
         }
     }
 
-    const database db_;
+    const std::shared_ptr<session::implementation> session_;
     leasehold::lease lease_;
     const schedule::instant tick_;
     const std::optional<microseconds> hold_at_most_;
@@ -312,7 +320,7 @@ private:
             }
             if (claim(*got, found.tick)) {
                 return run_start{task_run{std::make_unique<task_run::implementation>(
-                    session_->database(), *std::move(got), found.tick, settings_.hold_at_most
+                    session_, *std::move(got), found.tick, settings_.hold_at_most
                 )}};
             }
             got->release();

@@ -1,6 +1,7 @@
 // A database that cannot be reached any more, with time-outs that are longer than any test: what
 // waits ends by its own deadline, when it is cancelled and when its session is lost, and what says
 // good-bye does not wait at all.
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -8,6 +9,7 @@
 #include "leasehold/latch.hpp"
 #include "leasehold/leader_election.hpp"
 #include "leasehold/multi_lock.hpp"
+#include "leasehold/once.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
 #include "model_fixture.hpp"
@@ -101,6 +103,31 @@ TEST_F(outage_test, a_lost_lease_is_not_waited_for) {
         { const auto gone = *std::move(permit); }
         { const auto gone = *std::move(both); }
     });
+}
+
+// Its destructor records that; where nobody answers it does not try to.
+TEST_F(outage_test, a_run_over_its_limit_asks_nobody_who_is_away) {
+    const database db = faulty();
+    session one{db, calm()};
+    once_settings limited;
+    limited.hold_at_most = 2s;
+    auto run = once{one, name_, schedule::every(1h), limited}.try_start();
+    ASSERT_TRUE(run);
+    std::atomic<int> asked = 0;
+    plan_->fail_when([&asked, here = std::this_thread::get_id()](std::string_view, int) {
+        if (std::this_thread::get_id() == here) ++asked;
+        return fault::lost_before_sending;
+    });
+    EXPECT_TRUE(thrown_by([&] { describe(db, name_); }));
+    EXPECT_TRUE(thrown_by([&] { describe(db, name_); })) << "no new connection";
+    EXPECT_GT(asked, 0);
+    ASSERT_TRUE(eventually([&] { return local_clock::now() > run->lease().deadline(); }));
+    asked = 0;
+    const int failed = events_->count(event_kind::release_failed);
+    { const auto gone = *std::move(run); }
+    EXPECT_EQ(asked, 0);
+    EXPECT_GT(events_->count(event_kind::release_failed), failed) << "nobody was told";
+    plan_->heal();
 }
 
 TEST_F(outage_test, the_end_of_a_program_waits_for_nothing_that_cannot_be) {
