@@ -1,82 +1,43 @@
 // A server that goes away for good, with the time-outs as they are by default: waits end by their
 // deadline, when they are cancelled and when their session is lost, and nothing that says good-bye
 // waits for it. The server is stopped, so CTest runs these serially, as fault_outage.<backend>.
-#include <array>
 #include <future>
 
+#include "fault/relay.hpp"
 #include "fault/server_control.hpp"
 #include "fault/suite.hpp"
+#include "fault/where.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/leader_election.hpp"
 #include "leasehold/multi_lock.hpp"
+#include "leasehold/once.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "support/url.hpp"
+#include "support/waiting_calls.hpp"
 
 namespace leasehold::testing {
 namespace {
 
 using std::chrono::milliseconds;
-using length = std::chrono::nanoseconds;
 
-// True where it got what it wanted.
-struct kind {
-    const char* name;
-    bool (*wait_for)(session&, const key&, length, std::stop_token);
-    bool ends_with_its_session = true;
-};
-
-constexpr std::array kinds{
-    kind{
-        "mutex",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(mutex{in, name}.acquire_for(most, stop));
-        }},
-    kind{
-        "shared_mutex",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(shared_mutex{in, name}.acquire_for(most, stop));
-        }},
-    kind{
-        "shared_mutex, shared",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(shared_mutex{in, name}.acquire_shared_for(most, stop));
-        }},
-    kind{
-        "semaphore",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(semaphore{in, name, 2}.acquire_for(2, most, stop));
-        }},
-    kind{
-        "multi_lock",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return static_cast<bool>(
-                multi_lock{in, {name, key{name.name() + "/2"}}}.acquire_for(most, stop)
-            );
-        }},
-    kind{
-        "barrier",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return barrier{in, name, 2}.arrive_and_wait_for(most, stop).has_value();
-        }},
-    kind{
-        "latch",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return latch{in, name, 2}.wait_for(most, stop).is_open;
-        },
-        false},
-    kind{
-        "campaign",
-        [](session& in, const key& name, length most, std::stop_token stop) {
-            return leader_election{in, name}.campaign_for(most, stop).has_value();
-        }},
-};
-
-// How the server goes away: its processes stand still, and what is sent to them is swallowed; or it
-// is killed, and refuses.
-enum class away { silent, refusing };
+// How the server goes away: its processes stand still, and what is sent to them is swallowed; it is
+// killed, and refuses; the network swallows what is sent, and who connects is let in and hears
+// nothing; or it swallows what is sent over the connections there are, and new ones are well.
+enum class away { silent, refusing, half_open, dropping };
 const char* name_of(away how) {
-    return how == away::silent ? "silent" : "refusing";
+    switch (how) {
+        case away::silent:
+            return "silent";
+        case away::refusing:
+            return "refusing";
+        case away::half_open:
+            return "half_open";
+        case away::dropping:
+            return "dropping";
+    }
+    return "unknown";
 }
 
 class outage_patience : public server_suite, public ::testing::WithParamInterface<away> {
@@ -89,6 +50,16 @@ protected:
     void cut() {
         if (GetParam() == away::silent) control_.pause();
         if (GetParam() == away::refusing) control_.kill();
+        if (GetParam() == away::half_open) between_.swallow();
+        if (GetParam() == away::dropping) between_.swallow_old();
+    }
+    // Of who loses the server; others go past the network that fails.
+    database open() {
+        const bool is_networks = GetParam() == away::half_open || GetParam() == away::dropping;
+        if (!is_networks) return current().open({});
+        database_settings settings;
+        settings.names = first_.settings().names;
+        return open_at(with_port(url_, between_.port()), settings);
     }
     static session_settings brief(const char* name) {
         auto settings = calm(name);
@@ -106,27 +77,28 @@ protected:
 
     // One of each kind, at once, each of a database handle of its own as in a program of its own.
     struct program {
-        const kind* what;
+        const waiting_call* what;
         database db;
         session within;
         key name;
+        waiting_call::call wait;
         std::future<std::optional<errc>> waiting{};
         local_clock::time_point ended{};
         bool has_got = false;
     };
     void start_programs(const session_settings& settings) {
-        for (const kind& each : kinds) {
-            database db = current().open({});
+        for (const waiting_call& each : waiting_calls()) {
+            database db = open();
             programs_.push_back(std::unique_ptr<program>(new program{
-                &each, db, session{db, settings}, key{fresh("k")}}));
+                &each, db, session{db, settings}, key{fresh("k")}, {}}));
+            program& made = *programs_.back();
+            made.wait = each.prepare(made.within, made.name);
         }
     }
-    void start_waits(length most, const std::stop_token& stop) {
+    void start_waits(std::chrono::nanoseconds most, const std::stop_token& stop) {
         for (const auto& each : programs_) {
             each->waiting = std::async(std::launch::async, [run = each.get(), most, stop] {
-                const auto failure = thrown_by([&] {
-                    run->has_got = run->what->wait_for(run->within, run->name, most, stop);
-                });
+                const auto failure = thrown_by([&] { run->has_got = run->wait(most, stop); });
                 run->ended = local_clock::now();
                 return failure ? std::optional{failure->code()} : std::nullopt;
             });
@@ -135,16 +107,10 @@ protected:
     // Held by others, so that all of them wait when the server goes away.
     void occupy(session& by) {
         for (const auto& each : programs_) {
-            const std::string what = each->what->name;
-            if (what == "shared_mutex" || what == "shared_mutex, shared") {
-                held_.push_back(shared_mutex{by, each->name}.try_acquire());
-            } else if (what == "semaphore") {
-                held_.push_back(semaphore{by, each->name, 2}.try_acquire());
-            } else if (what == "mutex" || what == "multi_lock" || what == "campaign") {
-                held_.push_back(mutex{by, each->name}.try_acquire());
-            }
+            if (!each->what->occupy) continue;
+            held_.push_back(each->what->occupy(by, each->name));
+            EXPECT_TRUE(held_.back()) << each->what->name;
         }
-        for (auto& each : held_) EXPECT_TRUE(each);
     }
     void pass(milliseconds time) {
         const auto until = local_clock::now() + time;
@@ -168,20 +134,37 @@ protected:
         }
     }
 
+    const std::string url_ = url_of(current().name, first_);
+    relay between_{host_of(url_), port_of(url_)};
     server_control control_{current().name};
     std::vector<std::unique_ptr<program>> programs_;
-    std::vector<acquisition> held_;
+    std::vector<std::shared_ptr<void>> held_;
 };
 
+// Of a server that cannot be reached at all.
+class outage_for_good : public outage_patience {};
+
+std::string name_of_case(const ::testing::TestParamInfo<away>& which) {
+    return name_of(which.param);
+}
 INSTANTIATE_TEST_SUITE_P(
     of,
     outage_patience,
-    ::testing::Values(away::silent, away::refusing),
-    [](const auto& each) { return std::string(name_of(each.param)); }
+    ::testing::Values(away::silent, away::refusing, away::half_open, away::dropping),
+    name_of_case
+);
+INSTANTIATE_TEST_SUITE_P(
+    of,
+    outage_for_good,
+    ::testing::Values(away::silent, away::refusing, away::half_open),
+    name_of_case
 );
 
 TEST_P(outage_patience, a_wait_ends_by_its_deadline) {
+    database db = current().open({});
+    session other{db, calm("other")};
     start_programs(calm("patient"));
+    occupy(other);
     cut();
     const auto start = local_clock::now();
     start_waits(1s, {});
@@ -205,7 +188,7 @@ TEST_P(outage_patience, a_wait_ends_when_it_is_cancelled) {
     expect_all_ended(local_clock::now(), allowed + tolerance);
 }
 
-TEST_P(outage_patience, a_wait_ends_when_its_session_is_lost) {
+TEST_P(outage_for_good, a_wait_ends_when_its_session_is_lost) {
     database db = current().open({});
     session other{db, calm("other")};
     start_programs(brief("lost"));
@@ -219,24 +202,28 @@ TEST_P(outage_patience, a_wait_ends_when_its_session_is_lost) {
     stop.request_stop();
 }
 
-TEST_P(outage_patience, a_lost_lease_is_not_waited_for) {
-    database db = current().open({});
+TEST_P(outage_for_good, a_lost_lease_is_not_waited_for) {
+    database db = open();
     session within{db, brief("lost")};
     auto held = mutex{within, fresh("k")}.try_acquire();
     auto permit = semaphore{within, fresh("s"), 2}.try_acquire();
     auto both = multi_lock{within, {key{fresh("a")}, key{fresh("b")}}}.try_acquire();
-    ASSERT_TRUE(held && permit && both);
+    once_settings limited;
+    limited.hold_at_most = 4s;
+    auto run = once{within, fresh("t"), schedule::every(1h), limited}.try_start();
+    ASSERT_TRUE(held && permit && both && run);
     cut();
-    ASSERT_TRUE(stopped(held->lost(), 30s));
+    ASSERT_TRUE(stopped(held->lost(), 30s) && stopped(run->lease().lost(), 30s));
     const auto start = local_clock::now();
     { const auto gone = *std::move(held); }
     { const auto gone = *std::move(permit); }
     { const auto gone = *std::move(both); }
-    expect_within(tolerance, since(start), "three lost leases");
+    { const auto gone = *std::move(run); }
+    expect_within(tolerance, since(start), "three lost leases and a run over its limit");
 }
 
 TEST_P(outage_patience, the_end_of_a_program_takes_one_statement_timeout) {
-    database db = current().open({});
+    database db = open();
     auto within = std::make_unique<session>(db, session_settings{});
     auto held = mutex{*within, fresh("k")}.try_acquire();
     auto permit = semaphore{*within, fresh("s"), 2}.try_acquire();
@@ -249,6 +236,42 @@ TEST_P(outage_patience, the_end_of_a_program_takes_one_statement_timeout) {
     { const auto gone = *std::move(both); }
     within.reset();
     expect_within(5000ms + tolerance, since(start), "the end");
+}
+
+class outage_of_old_connections : public outage_patience {};
+INSTANTIATE_TEST_SUITE_P(
+    of, outage_of_old_connections, ::testing::Values(away::dropping), name_of_case
+);
+
+// It goes on over new ones: nothing is lost, and who waits is granted what becomes free.
+TEST_P(outage_of_old_connections, is_outlived) {
+    database db = current().open({});
+    session other{db, calm("other")};
+    database behind = open();
+    auto settings = calm("outlives");
+    settings.heartbeat_every = 1s;
+    session mine{behind, settings};
+    auto held = mutex{mine, fresh("mine")}.try_acquire();
+    const key name = fresh("k");
+    auto theirs = mutex{other, name}.try_acquire();
+    ASSERT_TRUE(held && theirs);
+    auto waiting = std::async(std::launch::async, [&] {
+        return mutex{mine, name}.acquire_for(60s);
+    });
+    ASSERT_TRUE(eventually([&] { return describe(db, name)->waiters == 1; }));
+    cut();
+    EXPECT_EQ(theirs->release(), release_outcome::released);
+    auto got = waiting.get();
+    ASSERT_TRUE(got);
+    // One question over each old connection gets no answer.
+    const auto is_proved = [](lease& which) {
+        bool is_held = false;
+        return !thrown_by([&] { is_held = which.verify(); }) && is_held;
+    };
+    EXPECT_TRUE(eventually([&] { return is_proved(*got); }, 60s));
+    EXPECT_TRUE(eventually([&] { return is_proved(*held); }, 60s));
+    EXPECT_TRUE(mine.is_live());
+    EXPECT_GT(between_.bytes_swallowed(), 0) << "nothing was lost";
 }
 
 }  // namespace

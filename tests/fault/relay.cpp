@@ -77,10 +77,24 @@ void relay::strand() {
     while (must_strand_) ::poll(nullptr, 0, 1);
 }
 
+void relay::swallow() {
+    swallows_new_ = true;
+    swallow_old();
+}
+void relay::swallow_old() {
+    must_swallow_ = true;
+    while (must_swallow_) ::poll(nullptr, 0, 1);
+}
+
 void relay::accept_one() {
     pair made;
     made.client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (made.client < 0) return;
+    if (swallows_new_) {
+        made.is_swallowed = true;
+        pairs_.push_back(made);
+        return;
+    }
     made.server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const sockaddr_in there = address_of(host_, server_port_);
     if (::connect(made.server, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
@@ -135,15 +149,46 @@ void relay::close_pair(pair& which) {
     which = {};
 }
 
+void relay::obey() {
+    if (must_strand_) {
+        for (pair& each : pairs_) {
+            if (each.client >= 0) ::close(each.client);
+            each.client = -1;
+        }
+        must_strand_ = false;
+    }
+    if (must_swallow_) {
+        for (pair& each : pairs_) each.is_swallowed = true;
+        must_swallow_ = false;
+    }
+}
+
+// The end of a stream is swallowed, too: the other side is not told.
+void relay::swallow_from(int& speaker) {
+    std::array<char, 65536> bytes;
+    const auto count = ::recv(speaker, bytes.data(), bytes.size(), 0);
+    if (count > 0) {
+        bytes_swallowed_ += count;
+        return;
+    }
+    ::close(speaker);
+    speaker = -1;
+}
+
+// False at the end.
+bool relay::pass(pair& which, bool client_speaks, bool server_speaks) {
+    if (which.is_swallowed) {
+        if (client_speaks) swallow_from(which.client);
+        if (server_speaks) swallow_from(which.server);
+        return which.client >= 0 || which.server >= 0;
+    }
+    return (!client_speaks || forward(which.client, which.server)) &&
+           (!server_speaks || forward(which.server, which.client));
+}
+
 void relay::serve() {
     while (!ends_) {
-        if (must_strand_) {
-            for (pair& each : pairs_) {
-                if (each.client >= 0) ::close(each.client);
-                each.client = -1;
-            }
-            must_strand_ = false;
-        }
+        obey();
         std::vector<pollfd> watched{{listener_, POLLIN, 0}};
         for (const pair& each : pairs_) {
             watched.push_back({each.client, POLLIN, 0});  // poll passes over negative numbers
@@ -152,15 +197,12 @@ void relay::serve() {
         if (::poll(watched.data(), watched.size(), slice_ms) <= 0) continue;
         const std::size_t count = pairs_.size();
         for (std::size_t at = 0; at < count; ++at) {
-            pair& each = pairs_[at];
             const bool client_speaks = watched[1 + 2 * at].revents != 0;
             const bool server_speaks = watched[2 + 2 * at].revents != 0;
-            const bool is_open = (!client_speaks || forward(each.client, each.server)) &&
-                                 (!server_speaks || forward(each.server, each.client));
-            if (!is_open) close_pair(each);
+            if (!pass(pairs_[at], client_speaks, server_speaks)) close_pair(pairs_[at]);
         }
         if (watched[0].revents != 0) accept_one();
-        std::erase_if(pairs_, [](const pair& each) { return each.server < 0; });
+        std::erase_if(pairs_, [](const pair& each) { return each.client < 0 && each.server < 0; });
     }
 }
 

@@ -1,8 +1,16 @@
 #pragma once
-// A TCP relay between clients and a server that can break every connection on the clients' side
-// only: the server goes on with what it was sent, and its answers go nowhere. That is what a
-// network failure looks like, and no server can tell it from a slow client.
+// A TCP relay between clients and a server, which can fail as networks do:
+//
+// | after …           | connections there are            | new ones                           |
+// |-------------------|----------------------------------|------------------------------------|
+// | strand()          | broken for the client; the server| work                               |
+// |                   | goes on with what it was sent    |                                    |
+// | swallow()         | what is sent goes nowhere, either| are accepted, and answer nothing   |
+// |                   | way, and nobody is told          |                                    |
+// | swallow_old()     | the same                         | work                               |
+// | cut_handshakes()  | work                             | are cut off within the handshake   |
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +29,11 @@ public:
     // Breaks the connections there are now; new ones work. Returns when it is done.
     void strand();
 
+    // From now on, for good. Return when it is so.
+    void swallow();
+    void swallow_old();
+    std::int64_t bytes_swallowed() const { return bytes_swallowed_; }
+
     // Of MySQL and MariaDB: from now on who connects gets the server's greeting, with TLS on offer,
     // and is cut off as soon as it has asked for it. False: no longer.
     void cut_handshakes(bool from_now_on) { cuts_handshakes_ = from_now_on; }
@@ -28,11 +41,15 @@ public:
 
 private:
     struct pair {
-        int client = -1;  // -1: stranded
+        int client = -1;  // -1: gone, or stranded
         int server = -1;
+        bool is_swallowed = false;
     };
 
     void serve();
+    void obey();
+    bool pass(pair& which, bool client_speaks, bool server_speaks);
+    void swallow_from(int& speaker);
     void accept_one();
     void cut_handshake(const pair& which);
     bool forward(int from, int to);
@@ -45,6 +62,9 @@ private:
     std::vector<pair> pairs_;  // of the thread alone
     std::atomic<bool> ends_ = false;
     std::atomic<bool> must_strand_ = false;
+    std::atomic<bool> must_swallow_ = false;
+    std::atomic<bool> swallows_new_ = false;
+    std::atomic<std::int64_t> bytes_swallowed_ = 0;
     std::atomic<bool> cuts_handshakes_ = false;
     std::atomic<int> handshakes_cut_ = 0;
     std::thread thread_;
