@@ -82,7 +82,8 @@ void require_schema(connection& on, schema_store& schema) {
     if (std::all_of(steps.begin(), steps.end(), is_missing)) {
         throw error(
             errc::schema_missing,
-            "leasehold's tables are not in this database: run `leasehold migrate`"
+            "leasehold's tables are not in this database: run `leasehold migrate`, or check the "
+            "table prefix and the schema"
         );
     }
     require_sound(steps);

@@ -246,7 +246,11 @@ TEST_F(migrate_test, it_stops_at_the_version_asked_for) {
 
 TEST_F(migrate_test, where_nothing_was_applied_the_schema_is_missing) {
     EXPECT_EQ(code_of([&] { require_schema(*db_); }), errc::schema_missing);
-    EXPECT_EQ(message_, "leasehold's tables are not in this database: run `leasehold migrate`");
+    EXPECT_EQ(
+        message_,
+        "leasehold's tables are not in this database: run `leasehold migrate`, or check the table "
+        "prefix and the schema"
+    );
 }
 
 TEST_F(migrate_test, in_a_transaction_a_failed_migration_leaves_nothing_behind) {
