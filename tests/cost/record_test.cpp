@@ -1,6 +1,9 @@
 // Records of tasks, fences of resources, and what is done in a transaction of the caller's: by
 // primary keys, however many there are.
 #include "cost/suite.hpp"
+#include "store/fence_store.hpp"
+#include "store/pending_store.hpp"
+#include "store/run_store.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -15,6 +15,7 @@
 #include "leasehold/mutex.hpp"
 #include "leasehold/once.hpp"
 #include "session/database.hpp"
+#include "store/lock_store.hpp"
 #include "store/session_store.hpp"
 
 namespace leasehold::testing {

@@ -6,6 +6,7 @@
 
 #include "leasehold/reaper.hpp"
 #include "session/database.hpp"
+#include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "unit/model_fixture.hpp"
 
