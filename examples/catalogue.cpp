@@ -55,6 +55,9 @@ bool catalogue_one(leasehold::database& db, leasehold::mutex& turn, const job& m
     if (number == mine.pause_at) {
         std::cout << mine.name << " is paused while it holds token " << lease->token().number
                   << ", about to write " << file << std::endl;
+        // When the session's heartbeat is not writing: all of the process stands still, and a lock
+        // of the file that it had would keep everybody out, not only this lease.
+        db.begin().rollback();
         std::raise(SIGSTOP);
     }
     if (number == mine.die_at) {

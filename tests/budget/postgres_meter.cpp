@@ -3,6 +3,7 @@
 #include "budget/meter.hpp"
 #include "budget/relay.hpp"
 #include "leasehold/driver/postgres.hpp"
+#include "leasehold/migrate.hpp"
 #include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"

@@ -15,6 +15,7 @@
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/driver/soci.hpp"
 #include "leasehold/driver/sqlite.hpp"
+#include "leasehold/migrate.hpp"
 #include "leasehold/row_claim.hpp"
 #include "support/folder.hpp"
 #include "support/required.hpp"
