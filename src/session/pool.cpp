@@ -188,8 +188,8 @@ void pool::note_silence() noexcept {
     forget_idle();
 }
 
-void pool::note_mute() noexcept {
-    last_word_ = server_word::mute;
+void pool::note_ignored() noexcept {
+    last_word_ = server_word::ignored;
     forget_idle();
 }
 
@@ -223,6 +223,9 @@ void pool::note_failure(local_clock::time_point began, milliseconds patience) {
 
 void pool::note_success() {
     connected_at_ = local_clock::now();
+    for (auto before : {server_word::refusal, server_word::mute}) {
+        last_word_.compare_exchange_strong(before, server_word::silence);
+    }
     const std::lock_guard guard{mutex_};
     const bool had_failed = std::exchange(failures_in_a_row_, 0) > 0;
     const bool had_lost = std::exchange(has_lost_one_, false);

@@ -7,7 +7,7 @@
 // a wrong address should not take ten seconds to say so.
 //
 // It remembers what was last heard of the server: who only wants to say good-bye does not insist
-// where that was nothing. That a connection opens does not count: a server whose commits wait for
+// where that was nothing. That a connection opens is no answer: a server whose commits wait for
 // a standby that is gone lets everybody in, and answers no write.
 //
 // Threads: safe.
@@ -27,9 +27,10 @@ namespace leasehold {
 
 enum class server_word {
     answer,   // to a statement; at first, too
-    silence,  // a statement got no answer in its time
+    silence,  // a statement got no answer in its time; or a connection opened after the next two
     refusal,  // no connection opened, and that was said at once
-    mute,     // no connection opened in its time, or a good-bye got no answer in its own
+    mute,     // no connection opened in its time
+    ignored,  // a good-bye got no answer in its time
 };
 
 class pool {
@@ -59,7 +60,7 @@ public:
     // statement time-out, and goes.
     void note_silence() noexcept;
     // A good-bye got none, and waited: it was the last one, until somebody has an answer.
-    void note_mute() noexcept;
+    void note_ignored() noexcept;
     void note_answer() noexcept;
     server_word last_word() const noexcept { return last_word_; }
 

@@ -397,7 +397,7 @@ void session::implementation::end() noexcept {
     tell(held, !was_live, why);
     over_.request_stop();
     const auto until = parting().deadline;
-    if (!stop_heartbeat(until)) inner().connections().note_mute();
+    if (!stop_heartbeat(until)) inner().connections().note_ignored();
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held, until);
     bool has_failed = was_live && !all_free;

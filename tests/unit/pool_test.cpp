@@ -359,8 +359,12 @@ TEST_F(pool_test, what_was_last_heard_of_the_server_is_known_until_somebody_has_
     EXPECT_EQ(lends.last_word(), server_word::refusal);
     lends.note_silence();
     EXPECT_EQ(lends.last_word(), server_word::refusal) << "the stronger word";
-    lends.note_mute();
-    EXPECT_EQ(lends.last_word(), server_word::mute);
+    broken_ = false;
+    static_cast<void>(lends.connect_apart(20s));
+    EXPECT_EQ(lends.last_word(), server_word::silence) << "it may be well again";
+    lends.note_ignored();
+    static_cast<void>(lends.connect_apart(20s));
+    EXPECT_EQ(lends.last_word(), server_word::ignored);
     lends.give_back(std::move(lent));
     EXPECT_EQ(lends.last_word(), server_word::answer);
 }
