@@ -25,7 +25,8 @@
 //
 // A run that took longer than hold_at_most has failed its tick: who destroys it unfinished after
 // that records it as failed, with words that say so, and the tick does not run again. That needs a
-// process that lives, and does so while nobody has started the tick again: heed lost().
+// process that lives, a database that answers, and that nobody has started the tick again: heed
+// lost().
 //
 // Promises: no tick that was finished runs again, however late or often it is called, also when
 // clocks are set back; hosts' clocks decide nothing. Of those that call at once, one runs. A

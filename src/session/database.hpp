@@ -111,7 +111,7 @@ private:
                 const auto waited = local_clock::now() - began;
                 const bool is_last =
                     of_call.is_parting && waited >= settings_.statement_timeout / 2;
-                is_last ? pool_.note_ignored() : pool_.note_silence();
+                is_last ? pool_.note_ignored(began) : pool_.note_silence();
             }
             throw;
         }

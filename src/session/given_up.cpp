@@ -57,7 +57,7 @@ void session::implementation::look_for_what_came_back() {
         next_look_ = local_clock::now() + jittered(settings_.ttl);
     }
     try {
-        while (is_looking_ && local_clock::now() < until) {
+        while (is_looking_ && local_clock::now() < until && !ending_.stop_requested()) {
             given_up_list::batch next;
             {
                 // Whose end is as durable as the renewal that came after it: a younger one can
@@ -107,7 +107,8 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
         }
     }
     if (places.empty()) return back;
-    if (!asked.empty() && local_clock::now() >= until) return std::nullopt;
+    const bool is_over = local_clock::now() >= until || ending_.stop_requested();
+    if (!asked.empty() && is_over) return std::nullopt;
     const auto found = stores.holders->look(on, places);
     auto next = found.begin();
     for (const given_up& each : what) {

@@ -88,7 +88,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
         if (ending_.stop_requested()) return next;  // by a callback, or while one took its time
         if (is_renewed) look_for_what_came_back();
         settle_doubts();
-        clean_up_after_the_dead();
+        if (!ending_.stop_requested()) clean_up_after_the_dead();
     } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
         end_in_database(std::nullopt);  // what it held is free now, not only when the row expires
     }
@@ -268,7 +268,8 @@ void session::implementation::settle_doubts() {
     const auto patience = settings_.heartbeat_every / 2;
     try {
         for (const doubt& each : doubts) {
-            if (local_clock::now() >= now + patience) break;
+            // An end() that waits for this takes what is left of them itself.
+            if (local_clock::now() >= now + patience || ending_.stop_requested()) break;
             connection& on = own_connection(patience);
             settle(on, inner().store_for(on), each);
             ++asked;

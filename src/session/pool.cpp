@@ -93,7 +93,8 @@ std::unique_ptr<connection> pool::take_counted(
 
 // A connection to lend, checked if it slept; nothing when a new one must be opened. What a check
 // that failed has cost is not taken from the time to open that one: where packets vanish a check
-// takes the whole statement time-out, while the server may be well. A call's own deadline stands.
+// takes the whole statement time-out, while the server may be well. A call's own deadline stands, but for
+// a good-bye, which has a moment to connect in any case.
 std::unique_ptr<connection> pool::take_idle(
     const bounds& of_call, local_clock::time_point& deadline
 ) {
@@ -188,8 +189,8 @@ void pool::note_silence() noexcept {
     forget_idle();
 }
 
-void pool::note_ignored() noexcept {
-    last_word_ = server_word::ignored;
+void pool::note_ignored(local_clock::time_point began) noexcept {
+    if (answered_at_.load() < began) last_word_ = server_word::ignored;
     forget_idle();
 }
 
@@ -213,7 +214,10 @@ void pool::note_answer() noexcept {
 void pool::note_failure(local_clock::time_point began, milliseconds patience) {
     if (began > std::max(answered_at_.load(), connected_at_.load())) {  // or somebody knows better
         const bool was_waited_for = local_clock::now() - began >= patience / 2;
-        last_word_ = was_waited_for ? server_word::mute : server_word::refusal;
+        const auto now = was_waited_for ? server_word::mute : server_word::refusal;
+        for (auto before = last_word_.load(); before != server_word::ignored;) {
+            if (last_word_.compare_exchange_weak(before, now)) break;
+        }
     }
     const std::lock_guard guard{mutex_};
     ++failures_in_a_row_;

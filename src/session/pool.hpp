@@ -44,7 +44,8 @@ public:
     );
 
     // Waits at most acquire_timeout; where a connection that slept does not answer, the check of it
-    // and connect_timeout more; and never beyond the deadline of the call, but for that check.
+    // and connect_timeout more; and never beyond the deadline of the call, but for that check, and
+    // the moment in which a good-bye may connect anew.
     // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
     // or what the connector throws.
     std::unique_ptr<connection> take(const bounds& of_call = {});
@@ -59,8 +60,9 @@ public:
     // Somebody got no answer in time. What lies idle would get none either, each after the whole
     // statement time-out, and goes.
     void note_silence() noexcept;
-    // A good-bye got none, and waited: it was the last one, until somebody has an answer.
-    void note_ignored() noexcept;
+    // A good-bye that began then got none, and waited: it was the last one, until somebody has an
+    // answer, or where somebody has had one meanwhile.
+    void note_ignored(local_clock::time_point began) noexcept;
     void note_answer() noexcept;
     server_word last_word() const noexcept { return last_word_; }
 

@@ -396,22 +396,28 @@ void session::implementation::end() noexcept {
     // First, since the heartbeat that is waited for below may hang until long after the deadline.
     tell(held, !was_live, why);
     over_.request_stop();
+    const auto began = local_clock::now();
     const auto until = parting().deadline;
-    if (!stop_heartbeat(until)) inner().connections().note_ignored();
+    const bool has_answered = stop_heartbeat(until);
+    const bool has_waited = local_clock::now() - began >= inner().settings().statement_timeout / 2;
+    const bool is_silent = inner().connections().last_word() == server_word::silence;
+    if (!has_answered || (has_waited && is_silent)) inner().connections().note_ignored(began);
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held, until);
     bool has_failed = was_live && !all_free;
-    if (may_expire && may_say_goodbye(has_failed, until)) {
+    // Frees all the rest at once, where it is only that keys are locked by somebody's transaction.
+    const bool answers = inner().connections().last_word() == server_word::answer;
+    if (may_expire && (answers || may_say_goodbye(has_failed, until))) {
         has_failed =
             !end_in_database(may_remove && all_free ? last_had() : std::nullopt) || has_failed;
     }
     release_doubts_apart(has_failed, until);
-    if (was_live && !may_part()) {
+    if (was_live && (has_failed || !may_part())) {
         inner().tell(
             {event_kind::release_failed,
              "",
              0,
-             "the database does not answer: what this session holds ends with its ttl"}
+             "the database did not answer in time: what this session still holds ends with its ttl"}
         );
     }
     if (is_over) stop_and_join(watch_thread_);

@@ -225,6 +225,7 @@ step_status clean_up::step(upkeep_progress& at) {
         if (done.tried < seen.found.size()) {
             seen.found.resize(done.tried);
             seen.place = seen.found.back().place;
+            has_all = done.had == static_cast<std::int64_t>(done.tried);
         }
         if (!has_all) left = count_left(at, seen.found);
     }

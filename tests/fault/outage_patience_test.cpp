@@ -43,7 +43,7 @@ const char* name_of(away how) {
 class outage_patience : public server_suite, public ::testing::WithParamInterface<away> {
 protected:
     // By default, and the second that the client library of MySQL and MariaDB has besides.
-    static constexpr milliseconds statement_timeout{4500};
+    static constexpr milliseconds statement_timeout{3500};
     // For a machine that stands still, and for whatever ran before.
     static constexpr milliseconds tolerance{4000};
 
@@ -235,7 +235,7 @@ TEST_P(outage_patience, the_end_of_a_program_takes_one_statement_timeout) {
     { const auto gone = *std::move(permit); }
     { const auto gone = *std::move(both); }
     within.reset();
-    expect_within(5000ms + tolerance, since(start), "the end");
+    expect_within(4000ms + tolerance, since(start), "the end");
 }
 
 class outage_of_old_connections : public outage_patience {};

@@ -179,7 +179,12 @@ TEST_F(outage_test, the_end_of_a_program_takes_one_statement_timeout_where_nothi
     auto first = mutex{*one, key{"1"}}.try_acquire();
     auto second = mutex{*one, key{"2"}}.try_acquire();
     auto third = mutex{*one, key{"3"}}.try_acquire();
-    plan_->fail_when([](std::string_view, int) { return fault::hangs; });
+    int hanging = 0;
+    const auto program = std::this_thread::get_id();
+    plan_->fail_when([&](std::string_view, int) {
+        if (std::this_thread::get_id() == program) ++hanging;
+        return fault::hangs;
+    });
     EXPECT_TRUE(plan_->wait_for_strikes(1, 20s)) << "the heartbeat hangs";
     expect_soon("the end", [&] {
         { const auto gone = *std::move(first); }
@@ -187,6 +192,7 @@ TEST_F(outage_test, the_end_of_a_program_takes_one_statement_timeout_where_nothi
         { const auto gone = *std::move(third); }
         one.reset();
     });
+    EXPECT_LE(hanging, 1);
     plan_->let_go();
 }
 

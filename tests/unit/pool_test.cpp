@@ -362,7 +362,7 @@ TEST_F(pool_test, what_was_last_heard_of_the_server_is_known_until_somebody_has_
     broken_ = false;
     static_cast<void>(lends.connect_apart(20s));
     EXPECT_EQ(lends.last_word(), server_word::silence) << "it may be well again";
-    lends.note_ignored();
+    lends.note_ignored(local_clock::now());
     static_cast<void>(lends.connect_apart(20s));
     EXPECT_EQ(lends.last_word(), server_word::ignored);
     lends.give_back(std::move(lent));
