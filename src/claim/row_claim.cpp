@@ -1,11 +1,11 @@
 #include "leasehold/row_claim.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "claim/claim_table.hpp"
 #include "claim/value_check.hpp"
 #include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 
@@ -140,7 +140,7 @@ private:
             const bool waits = others.what == when_locked::rule::wait;
             if (got.status != busy || !waits || now >= deadline) return got;
             const auto pause = backed_off(refusals, milliseconds{2}, milliseconds{50});
-            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
+            pause_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
         }
     }
 

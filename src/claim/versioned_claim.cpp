@@ -4,11 +4,11 @@
 #include <limits>
 #include <numeric>
 #include <random>
-#include <thread>
 
 #include "claim/claim_table.hpp"
 #include "claim/value_check.hpp"
 #include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
@@ -258,7 +258,7 @@ public:
             const auto now = local_clock::now();
             if (outcome != change_outcome::busy || now >= deadline) return outcome;
             const auto pause = backed_off(refusals, milliseconds{2}, milliseconds{50});
-            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
+            pause_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
         }
     }
 

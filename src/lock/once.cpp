@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
@@ -289,7 +290,7 @@ private:
 
     // False where the wait was cancelled.
     bool wait(microseconds duration, const std::stop_token& cancel) const {
-        // Condition variables do not count time spent in suspend.
+        // How often it looks whether the session is alive.
         constexpr milliseconds nap_max{500};
         const auto until = local_clock::now() + duration;
         std::mutex mutex;
@@ -297,9 +298,9 @@ private:
         std::unique_lock guard{mutex};
         while (!cancel.stop_requested()) {
             session_->require_live();
-            const auto left = until - local_clock::now();
-            if (left <= local_clock::duration{0}) return true;
-            changed.wait_for(guard, cancel, std::min<local_clock::duration>(left, nap_max), [] {
+            const auto now = local_clock::now();
+            if (now >= until) return true;
+            wait_until(guard, changed, cancel, std::min(until, now + nap_max), [] {
                 return false;
             });
         }

@@ -3,6 +3,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "core/timed_wait.hpp"
+
 namespace leasehold {
 
 void require_valid_polls(std::chrono::milliseconds poll_min, std::chrono::milliseconds poll_max) {
@@ -21,9 +23,7 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
                                          changed.notify_all();
                                      }};
     std::unique_lock guard{mutex};
-    changed.wait_for(guard, cancel, wake - local_clock::now(), [&] {
-        return lost.stop_requested();
-    });
+    wait_until(guard, changed, cancel, wake, [&] { return lost.stop_requested(); });
 }
 
 local_clock::time_point deadline_in(std::chrono::nanoseconds patience) {

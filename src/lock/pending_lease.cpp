@@ -1,10 +1,10 @@
 #include "lock/pending_lease.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "lock/lease.hpp"
@@ -144,8 +144,7 @@ std::optional<pending_lease> try_once_in(
             return stores.locks->find_grant(on, held.key, held.owner).has_value();
         });
         if (!is_there) return std::nullopt;  // freed by force
-        std::this_thread::sleep_for(jittered(std::chrono::milliseconds{
-            std::min(attempt * attempt, 100)}));
+        pause_for(jittered(std::chrono::milliseconds{std::min(attempt * attempt, 100)}));
     }
     throw error(
         errc::wrong_transaction,

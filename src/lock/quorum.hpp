@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/timed_wait.hpp"
 #include "leasehold/quorum_lock.hpp"
 
 namespace leasehold {
@@ -124,14 +125,14 @@ public:
             }
             return true;
         };
-        changed_.wait_for(guard, deadline - local_clock::now(), have_all_answered);
+        wait_until(guard, changed_, {}, deadline, have_all_answered);
         is_over_ = true;
         return std::move(answers_);
     }
 
 private:
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
     bool is_over_ = false;
     std::vector<std::optional<Answer>> answers_;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -59,7 +60,7 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
     const either_stop stop{of_call};
     const auto asked = local_clock::now();
     std::unique_lock guard{mutex_};
-    const bool is_free = changed_.wait_for(guard, stop.token(), deadline - asked, [&] {
+    const bool is_free = wait_until(guard, changed_, stop.token(), deadline, [&] {
         return lent_ < settings_.connections_max;
     });
     if (is_free) {
@@ -177,9 +178,7 @@ void pool::wait_for_back_off(local_clock::time_point deadline, const std::stop_t
     std::unique_lock guard{mutex_};
     const auto wake = std::min(next_attempt_, deadline);
     while (local_clock::now() < wake && failures_in_a_row_ > 0 && !stop.stop_requested()) {
-        changed_.wait_for(guard, stop, wake - local_clock::now(), [&] {
-            return failures_in_a_row_ == 0;
-        });
+        wait_until(guard, changed_, stop, wake, [&] { return failures_in_a_row_ == 0; });
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/jitter.hpp"
 #include "core/program_name.hpp"
+#include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
 #include "session/pass_on.hpp"
 #include "store/session_store.hpp"
@@ -356,8 +357,8 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
     }
     {
         std::unique_lock guard{mutex_};
-        const auto left = deadline - local_clock::now();
-        if (!changed_.wait_for(guard, left, [&] { return !is_in_step_; })) return has_its_answers_;
+        const auto is_back = [&] { return !is_in_step_; };
+        if (!wait_until(guard, changed_, {}, deadline, is_back)) return has_its_answers_;
     }
     heartbeat_thread_.join();
     own_connection_.reset();

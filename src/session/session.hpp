@@ -139,8 +139,7 @@ private:
         std::vector<std::shared_ptr<grant>> asked;  // to let go
     };
 
-    // Condition variables do not count time spent in suspend: after waking up, a deadline is
-    // noticed within one nap.
+    // How often its threads look, at least, whether there is still something to do.
     static constexpr std::chrono::milliseconds nap_max{200};
 
     // Until when a thread has nothing to do, unless `changes_` moves on from what it was.

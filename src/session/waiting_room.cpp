@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
 #include "store/waiter_store.hpp"
@@ -69,7 +70,7 @@ std::optional<waiting_room::news> waiting_room::wait(
                                          which.changed_.notify_all();
                                      }};
     std::unique_lock guard{mutex_};
-    which.changed_.wait_for(guard, cancel, until - local_clock::now(), [&] {
+    wait_until(guard, which.changed_, cancel, until, [&] {
         return which.news_ || which.failure_ || lost.stop_requested();
     });
     if (which.failure_) std::rethrow_exception(which.failure_);
@@ -136,13 +137,15 @@ void waiting_room::attend(std::stop_token stop) {
 // Closes the connection where nobody comes for a while. False when it is time to stop.
 bool waiting_room::wait_for_guests(std::unique_lock<std::mutex>& guard, std::stop_token stop) {
     const auto somebody_sits = [&] { return seated_ > 0; };
-    if (own_connection_ && !changed_.wait_for(guard, stop, linger, somebody_sits)) {
+    const auto end = local_clock::now() + linger;
+    if (own_connection_ && !wait_until(guard, changed_, stop, end, somebody_sits)) {
         guard.unlock();
         own_connection_.reset();
         guard.lock();
         is_listening_ = false;
     }
-    return changed_.wait(guard, stop, somebody_sits);
+    constexpr auto no_end = local_clock::time_point::max();
+    return wait_until(guard, changed_, stop, no_end, somebody_sits);
 }
 
 waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
@@ -162,7 +165,7 @@ waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
         guard.lock();
     } else if (left > milliseconds{0}) {
         const auto planned = next_look_;
-        changed_.wait_for(guard, stop, left, [&] { return next_look_ < planned; });
+        wait_until(guard, changed_, stop, planned, [&] { return next_look_ < planned; });
     }
     if (local_clock::now() < next_look_) return {};
     seats due;

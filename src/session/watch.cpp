@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/timed_wait.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {
@@ -85,11 +86,9 @@ bool session::implementation::is_over() const {
 }
 
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {
-    const auto length =
-        std::min<std::chrono::nanoseconds>(pause.until - local_clock::now(), nap_max);
-    if (length <= std::chrono::nanoseconds{0}) return;
+    const auto until = std::min(pause.until, local_clock::now() + nap_max);
     std::unique_lock guard{mutex_};
-    changed_.wait_for(guard, stop, length, [&] { return changes_ != pause.changes; });
+    wait_until(guard, changed_, stop, until, [&] { return changes_ != pause.changes; });
 }
 
 }  // namespace leasehold

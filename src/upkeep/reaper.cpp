@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "session/database.hpp"
@@ -266,7 +266,7 @@ bool clean_up::take_turn_at_last(upkeep_progress& at) {
         if (is_over()) return false;
         if (at.turn != turn) continue;  // that was somebody else's, who is done with it
         if (local_clock::now() >= until) return false;
-        std::this_thread::sleep_for(backed_off(refusals, first_pause, last_pause));
+        pause_for(backed_off(refusals, first_pause, last_pause));
     }
 }
 

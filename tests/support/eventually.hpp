@@ -1,33 +1,21 @@
 #pragma once
 // Waiting for something that happens elsewhere: asked again and again until a deadline, which is
-// only ever reached by a failure.
+// only ever reached by a failure. Where the test moves time (test_time.hpp) it goes on meanwhile; a
+// machine that is late has the patience once more, in real time.
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <functional>
 #include <stop_token>
 
 namespace leasehold::testing {
 
+bool ask_until(const std::function<bool()>& holds, std::chrono::milliseconds patience);
+
 template <class Condition>
 bool eventually(Condition&& holds, std::chrono::milliseconds patience = std::chrono::seconds{20}) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    std::mutex mutex;
-    std::condition_variable nothing;
-    std::unique_lock guard{mutex};
-    while (!holds()) {
-        if (std::chrono::steady_clock::now() >= deadline) return holds();
-        nothing.wait_for(guard, std::chrono::milliseconds{2});
-    }
-    return true;
+    return ask_until([&] { return static_cast<bool>(holds()); }, patience);
 }
 
 // Waits for a stop token; false when `patience` ran out first.
-inline bool stopped(std::stop_token token, std::chrono::milliseconds patience) {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock guard{mutex};
-    changed.wait_for(guard, token, patience, [&] { return token.stop_requested(); });
-    return token.stop_requested();
-}
+bool stopped(const std::stop_token& token, std::chrono::milliseconds patience);
 
 }  // namespace leasehold::testing

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <utility>
 
+#include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
+#include "support/eventually.hpp"
 
 namespace leasehold::testing {
 
@@ -175,8 +177,7 @@ int fault_plan::strikes() const {
 }
 
 bool fault_plan::wait_for_strikes(int number, milliseconds patience) {
-    std::unique_lock guard{mutex_};
-    return changed_.wait_for(guard, patience, [&] { return strikes_ >= number; });
+    return eventually([&] { return strikes() >= number; }, patience);
 }
 
 std::optional<fault> fault_plan::next(std::string_view statement) {
@@ -191,14 +192,14 @@ std::optional<fault> fault_plan::next(std::string_view statement) {
     if (chosen) {
         const std::lock_guard guard{mutex_};
         ++strikes_;
-        changed_.notify_all();
     }
     return chosen;
 }
 
 bool fault_plan::hang(milliseconds limit) {
     std::unique_lock guard{mutex_};
-    return changed_.wait_for(guard, limit + milliseconds{1000}, [&] { return is_let_go_; });
+    const auto end = local_clock::now() + limit + milliseconds{1000};
+    return wait_until(guard, changed_, {}, end, [&] { return is_let_go_; });
 }
 
 void fault_plan::let_go() {

@@ -78,7 +78,7 @@ private:
     void plan(chooser decide);
 
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
     chooser decide_;
     int calls_ = 0;
     int strikes_ = 0;

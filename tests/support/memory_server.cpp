@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/timed_wait.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
+#include "support/eventually.hpp"
 
 namespace leasehold::testing {
 
@@ -30,15 +32,12 @@ void memory_server::advance(std::chrono::microseconds by) {
 bool memory_server::wait_until(
     const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds patience
 ) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    std::unique_lock guard{mutex_};
-    while (true) {
+    const auto does_hold = [&] {
+        const std::lock_guard guard{mutex_};
         tables_.now = now();
-        if (holds(tables_)) return true;
-        if (std::chrono::steady_clock::now() >= deadline) return false;
-        // Also without a change: time alone may make it true.
-        changed_.wait_for(guard, std::chrono::milliseconds{10});
-    }
+        return holds(tables_);
+    };
+    return eventually(does_hold, patience);
 }
 
 std::int64_t memory_server::post(request what) {
@@ -53,13 +52,15 @@ void memory_server::carry_out(
     std::unique_lock guard{mutex_};
     const auto found = posted_.extract(number);
     if (found.empty()) throw error(errc::database_error, "the model has no such request");
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (true) {
+    bool is_done = false;
+    const auto does_it = [&] {
         tables_.now = now();
-        if (found.mapped()(tables_, from)) break;
-        if (changed_.wait_until(guard, deadline) == std::cv_status::timeout) {
-            throw error(errc::transient, "lock wait: another transaction holds the row; try again");
-        }
+        if (!is_done) is_done = found.mapped()(tables_, from);
+        return is_done;
+    };
+    const auto deadline = local_clock::now() + limit;
+    if (!leasehold::wait_until(guard, changed_, {}, deadline, does_it)) {
+        throw error(errc::transient, "lock wait: another transaction holds the row; try again");
     }
     changed_.notify_all();
 }

@@ -182,8 +182,7 @@ public:
         return std::forward<Use>(use)(tables_);
     }
     void advance(std::chrono::microseconds by);
-    // Waits, at most `patience`, until `holds` is true of the tables; it is asked after each
-    // change.
+    // Waits, at most `patience`, until `holds` is true of the tables.
     bool wait_until(
         const std::function<bool(const memory_tables&)>& holds, std::chrono::milliseconds patience
     );
@@ -197,7 +196,7 @@ private:
     instant now() const;
 
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable_any changed_;
     memory_tables tables_;
     std::chrono::microseconds advanced_{0};
     std::map<std::int64_t, request> posted_;

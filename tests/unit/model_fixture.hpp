@@ -23,6 +23,7 @@
 #include "support/eventually.hpp"
 #include "support/faulty_connection.hpp"
 #include "support/memory_store.hpp"
+#include "support/test_time.hpp"
 
 namespace leasehold::testing {
 
@@ -100,6 +101,7 @@ protected:
         return found && found->is_held ? found->remaining : 0us;
     }
 
+    const test_time time_;
     memory_database model_;
     std::shared_ptr<fault_plan> plan_ = std::make_shared<fault_plan>();
     std::shared_ptr<event_log> events_ = std::make_shared<event_log>();

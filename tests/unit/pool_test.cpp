@@ -11,55 +11,15 @@
 
 #include "leasehold/error.hpp"
 #include "support/eventually.hpp"
+#include "support/test_time.hpp"
 #include "support/thread.hpp"
+#include "unit/idle_connection.hpp"
 
 namespace leasehold::testing {
 namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
-
-// What happened to all connections of one test.
-struct record {
-    std::atomic<int> made = 0;
-    std::atomic<int> closed = 0;
-    std::atomic<int> asked = 0;
-    std::atomic<bool> answers = true;
-    // Where it does not answer, no sooner than this.
-    std::atomic<local_clock::time_point> silent_until{local_clock::time_point{}};
-};
-
-class idle_connection final : public connection {
-public:
-    explicit idle_connection(record& of) : record_(of) { number = ++record_.made; }
-    ~idle_connection() override { ++record_.closed; }
-
-    const server_info& server() const noexcept override { return server_; }
-    connection_state state() noexcept override { return now; }
-    result execute(std::string_view, const parameters&) override {
-        ++record_.asked;
-        if (record_.answers) return {{row{{1}}}, 0};
-        while (local_clock::now() < record_.silent_until.load()) std::this_thread::yield();
-        throw error(errc::connection_lost, "it slept for too long");
-    }
-    result execute_script(std::string_view, const parameters&) override { return {}; }
-    void begin() override {}
-    void commit() override {}
-    void rollback() noexcept override {}
-    void set_statement_timeout(milliseconds given) override { limit = given; }
-
-    int number = 0;
-    milliseconds limit{0};
-    connection_state now = connection_state::idle;
-
-private:
-    record& record_;
-    const server_info server_{engine::memory, 10000, "nothing"};
-};
-
-idle_connection& seen(const std::unique_ptr<connection>& lent) {
-    return static_cast<idle_connection&>(*lent);
-}
 
 class pool_test : public ::testing::Test {
 protected:
@@ -83,6 +43,7 @@ protected:
         };
     }
 
+    std::optional<test_time> time_{std::in_place};
     record record_;
     std::atomic<int> attempts_ = 0;
     std::atomic<bool> broken_ = false;
@@ -374,7 +335,7 @@ TEST_F(pool_test, a_good_bye_has_a_moment_to_replace_what_slept) {
     pool lends{connect(), settings(2, 1h), 0ns};
     lends.give_back(lends.take());
     record_.answers = false;
-    record_.silent_until = local_clock::now() + 40ms;
+    record_.silence = 40ms;
     bounds parting = for_a_while(20ms);
     parting.is_parting = true;
     lends.give_back(lends.take(parting));
@@ -418,7 +379,7 @@ TEST_F(pool_test, what_a_check_in_vain_has_cost_is_not_taken_from_the_time_to_co
     pool lends{connect(), brief, 0ns};
     lends.give_back(lends.take());
     record_.answers = false;
-    record_.silent_until = local_clock::now() + 40ms;
+    record_.silence = 40ms;
     auto lent = lends.take();
     EXPECT_EQ(record_.asked, 1);
     EXPECT_EQ(seen(lent).number, 2);
@@ -466,21 +427,31 @@ TEST_F(pool_test, a_server_that_comes_back_is_found_and_reported) {
 // One thread backs off, another waits for a connection to come back; the first must not swallow
 // the second's wake-up.
 TEST_F(pool_test, a_connection_that_comes_back_reaches_who_waits_for_one) {
-    auto patient = settings(2, 3s);
-    pool lends{connect(), patient};
+    time_.reset();  // in real time, where a wait looks again every 200 ms if nobody wakes it up
+    pool lends{connect(), settings(2, 1h)};
     auto lent = lends.take();
     broken_ = true;
     attempts_ = 0;
-    thread backing_off{[&] { code_of_take(lends); }};
-    ASSERT_TRUE(eventually([&] { return attempts_ >= 4; }));  // pauses of 200 ms and more from here
-    std::atomic<bool> got = false;
-    thread waiting{[&] {
-        auto mine = lends.take();  // the bound is reached: it waits
-        got = true;
-        lends.give_back(std::move(mine));
-    }};
+    bounds of_call;
+    std::stop_source enough;
+    of_call.cancel = enough.get_token();
+    thread backing_off{[&] { code_of_take(lends, of_call); }};
+    ASSERT_TRUE(eventually([&] { return attempts_ >= 5; }));  // pauses of 400 ms and more from here
+    auto least = local_clock::duration::max();
+    for (int round = 0; round < 4; ++round) {
+        std::atomic<local_clock::time_point> given{};
+        thread waiting{[&] {
+            lent = lends.take();  // the bound is reached: it waits
+            least = std::min(least, local_clock::now() - given.load());
+        }};
+        EXPECT_EQ(code_of_take(lends, for_a_while(20ms)), errc::timed_out);  // it waits by now
+        given = local_clock::now();
+        lends.give_back(std::move(lent));
+    }
+    EXPECT_LT(least, 100ms);
+    enough.request_stop();
+    backing_off.join();
     lends.give_back(std::move(lent));
-    EXPECT_TRUE(eventually([&] { return got.load(); }, 1500ms));
 }
 
 TEST_F(pool_test, one_apart_is_outside_the_bound_and_shares_the_back_off) {

@@ -246,6 +246,11 @@ TEST_F(session_test, every_one_of_many_leases_is_told) {
             held.back()->lost(), [&] { ++told; }
         ));
     }
+    // The first heartbeat asks for each of them, and must not do so when the session has ended.
+    for (int beat = 0; beat < 2; ++beat) {
+        const auto deadline = mine.deadline();
+        ASSERT_TRUE(eventually([&] { return mine.deadline() > deadline; }));
+    }
     model_.age_session(mine.id(), 1h);
     EXPECT_TRUE(eventually([&] { return told == count; }));
     for (auto& each : held) EXPECT_EQ(each->why_lost(), loss_reason::ended_by_server);

@@ -1,0 +1,29 @@
+#pragma once
+// All waits of the library that have an end by local_clock. A condition variable does not count the
+// time a machine sleeps; these waits do, within one nap of its waking up.
+//
+// Threads: safe.
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+
+#include "leasehold/clock.hpp"
+
+namespace leasehold {
+
+// Waits until `holds`, which is asked with the lock held, until a request to stop, or until the
+// deadline, where time_point::max() is none. Returns what `holds` says in the end. Whoever makes it
+// true notifies `changed`.
+bool wait_until(
+    std::unique_lock<std::mutex>& guard,
+    std::condition_variable_any& changed,
+    const std::stop_token& stop,
+    local_clock::time_point deadline,
+    const std::function<bool()>& holds
+);
+
+// Does nothing for so long.
+void pause_for(std::chrono::nanoseconds length);
+
+}  // namespace leasehold

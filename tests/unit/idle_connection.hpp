@@ -1,0 +1,57 @@
+#pragma once
+// A connection that does nothing, for tests of who lends it.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string_view>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/error.hpp"
+#include "support/test_time.hpp"
+
+namespace leasehold::testing {
+
+using std::chrono::milliseconds;
+
+// What happened to all connections of one test.
+struct record {
+    std::atomic<int> made = 0;
+    std::atomic<int> closed = 0;
+    std::atomic<int> asked = 0;
+    std::atomic<bool> answers = true;
+    milliseconds silence{0};  // where it does not answer
+};
+
+class idle_connection final : public connection {
+public:
+    explicit idle_connection(record& of) : record_(of) { number = ++record_.made; }
+    ~idle_connection() override { ++record_.closed; }
+
+    const server_info& server() const noexcept override { return server_; }
+    connection_state state() noexcept override { return now; }
+    result execute(std::string_view, const parameters&) override {
+        ++record_.asked;
+        if (record_.answers) return {{row{{1}}}, 0};
+        test_time::advance(record_.silence);
+        throw error(errc::connection_lost, "it slept for too long");
+    }
+    result execute_script(std::string_view, const parameters&) override { return {}; }
+    void begin() override {}
+    void commit() override {}
+    void rollback() noexcept override {}
+    void set_statement_timeout(milliseconds given) override { limit = given; }
+
+    int number = 0;
+    milliseconds limit{0};
+    connection_state now = connection_state::idle;
+
+private:
+    record& record_;
+    const server_info server_{engine::memory, 10000, "nothing"};
+};
+
+inline idle_connection& seen(const std::unique_ptr<connection>& lent) {
+    return static_cast<idle_connection&>(*lent);
+}
+
+}  // namespace leasehold::testing
