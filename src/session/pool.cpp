@@ -94,8 +94,8 @@ std::unique_ptr<connection> pool::take_counted(
 
 // A connection to lend, checked if it slept; nothing when a new one must be opened. What a check
 // that failed has cost is not taken from the time to open that one: where packets vanish a check
-// takes the whole statement time-out, while the server may be well. A call's own deadline stands, but for
-// a good-bye, which has a moment to connect in any case.
+// takes the whole statement time-out, while the server may be well. A call's own deadline stands,
+// but for a good-bye, which has a moment to connect in any case.
 std::unique_ptr<connection> pool::take_idle(
     const bounds& of_call, local_clock::time_point& deadline
 ) {
