@@ -6,7 +6,7 @@ namespace leasehold::cli {
 namespace {
 
 // The same where only a time, a port or a count in the text is another.
-std::string reason_of(const error& failure) {
+std::string reason_told_by(const error& failure) {
     std::string text = failure.what();
     std::erase_if(text, [](char each) { return each >= '0' && each <= '9'; });
     return std::string(name_of(failure.code())) + ' ' + std::to_string(failure.native_code()) +
@@ -16,7 +16,7 @@ std::string reason_of(const error& failure) {
 }  // namespace
 
 bool complaints::is_due(const error& failure, instant now) {
-    const bool is_new = said_.insert(reason_of(failure)).second;
+    const bool is_new = said_.insert(reason_told_by(failure)).second;
     if (!is_new && now - said_at_ < pause_) return false;
     pause_ = is_new ? first_pause : std::min(2 * pause_, longest_pause);
     said_at_ = now;
