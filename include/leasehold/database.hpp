@@ -51,7 +51,8 @@ struct database_settings {
     // (statement_timeout at most), connect_timeout more to replace it.
     std::chrono::milliseconds acquire_timeout{10000};
     // Per statement; 100 ms to 1 h. The end of a program in an outage takes about as long, see
-    // session::end(). Raise it where a statement of your own in a `transaction` takes longer.
+    // session::end(). Raise it where a statement of your own in a `transaction` takes longer, and
+    // on SQLite, where it is the wait for other writers too, if many write without a pause.
     std::chrono::milliseconds statement_timeout{2500};
     std::shared_ptr<leasehold::observer> observer;  // nothing: nobody is told
 };

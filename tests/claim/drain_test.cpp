@@ -28,6 +28,10 @@ protected:
     void SetUp() override {
         // The first has leasehold's own transactions.
         way_.emplace(open_way(way_names().at(0)));
+        database_settings patient;
+        patient.statement_timeout = 30s;  // on SQLite it has its turn among all that write
+        patient.acquire_timeout = 30s;
+        look_.emplace(way_->open(patient));
         engine_ = way_->db.server().engine;
         const char* const wanted = std::getenv("LEASEHOLD_DRAIN_ROWS");
         rows_ = wanted ? std::stoll(wanted) : 4000;
@@ -40,7 +44,7 @@ protected:
     }
 
     result run(const std::string& sql) {
-        transaction tx = way_->db.begin();
+        transaction tx = look_->begin();
         result said = tx.execute(sql);
         tx.commit();
         return said;
@@ -95,6 +99,7 @@ protected:
     }
 
     std::optional<way> way_;
+    std::optional<database> look_;
     engine engine_{};
     std::int64_t rows_ = 0;
     std::string table_;
