@@ -53,7 +53,7 @@ struct database_settings {
     // Per statement; 100 ms to 1 h. The end of a program in an outage takes about as long, see
     // session::end(). Raise it where a statement of your own in a `transaction` takes longer, and
     // on SQLite, where it is the wait for other writers too, if many write without a pause.
-    std::chrono::milliseconds statement_timeout{2500};
+    std::chrono::milliseconds statement_timeout{3500};
     std::shared_ptr<leasehold::observer> observer;  // nothing: nobody is told
 };
 

@@ -74,7 +74,7 @@ public:
     // Releases everything held and removes the row. Later calls do nothing. Holders are told
     // first. Where the database does not answer, this and the destructors of all leases take one
     // statement time-out together, or half a second to connect anew where it was silent before: by
-    // default 3 s, and under 5 s on MySQL and MariaDB, whose client library counts in whole
+    // default 4 s, and under 5 s on MySQL and MariaDB, whose client library counts in whole
     // seconds. After that nothing more is tried, also where only one connection was lost: the
     // observer is told, and what could not be released ends with the TTL. A heartbeat that hangs
     // in its client library is not waited for then: its thread ends by itself when that gives up.

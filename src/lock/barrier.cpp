@@ -137,6 +137,7 @@ private:
 
     [[noreturn]] void refuse_lost() {
         may_be_there_ = false;
+        if (!session_.is_live()) session_.refuse_lost();  // an end() of our own took the place
         throw error(
             errc::lease_lost,
             "the place at the barrier '" + wish_.name.name() +

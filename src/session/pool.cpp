@@ -94,8 +94,8 @@ std::unique_ptr<connection> pool::take_counted(
 
 // A connection to lend, checked if it slept; nothing when a new one must be opened. What a check
 // that failed has cost is not taken from the time to open that one: where packets vanish a check
-// takes the whole statement time-out, while the server may be well. A call's own deadline stands,
-// but for a good-bye, which has a moment to connect in any case.
+// takes the whole statement time-out, while the server may be well. A call's own deadline stands.
+// A good-bye has no time for such a check, and opens a new one.
 std::unique_ptr<connection> pool::take_idle(
     const bounds& of_call, local_clock::time_point& deadline
 ) {
@@ -109,19 +109,18 @@ std::unique_ptr<connection> pool::take_idle(
         }
         const auto asked = local_clock::now();
         const bool is_fresh = asked - found.since < nap_trusted_;
-        if (is_fresh || found.held->answers()) return std::move(found.held);
-        note_broken();
-        const auto now = local_clock::now();
-        if (now - asked >= settings_.statement_timeout / 2) {
-            auto expected = server_word::answer;
-            last_word_.compare_exchange_strong(expected, server_word::silence);
+        if (is_fresh) return std::move(found.held);
+        if (!of_call.is_parting) {
+            if (found.held->answers()) return std::move(found.held);
+            note_broken();
+            const auto now = local_clock::now();
+            if (now - asked >= settings_.statement_timeout / 2) {
+                auto expected = server_word::answer;
+                last_word_.compare_exchange_strong(expected, server_word::silence);
+            }
+            const auto connected_by = now + settings_.connect_timeout;
+            deadline = std::max(deadline, std::min(of_call.deadline, connected_by));
         }
-        const auto time_to_connect = now + settings_.connect_timeout;
-        deadline = std::max(
-            deadline,
-            of_call.is_parting ? now + moment_to_connect
-                               : std::min(of_call.deadline, time_to_connect)
-        );
         // All others have slept for longer. Asking each of them, which may take the whole statement
         // time-out each time where packets vanish, would be in vain.
         std::vector<idle_connection> gone;

@@ -44,8 +44,8 @@ public:
     );
 
     // Waits at most acquire_timeout; where a connection that slept does not answer, the check of it
-    // and connect_timeout more; and never beyond the deadline of the call, but for that check, and
-    // the moment in which a good-bye may connect anew.
+    // and connect_timeout more; and never beyond the deadline of the call, but for that check,
+    // which a good-bye does without: it opens a new one in the place of one that slept.
     // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
     // or what the connector throws.
     std::unique_ptr<connection> take(const bounds& of_call = {});

@@ -36,7 +36,7 @@ const settings on_both{
     {"lock_waits_of_a_second",
      {{"lock_wait_timeout", "1"}, {"innodb_lock_wait_timeout", "1"}},
      "SELECT @@lock_wait_timeout + @@innodb_lock_wait_timeout",
-     "4"},
+     "6"},
     {"waits_of_a_second",
      {{"wait_timeout", "1"}, {"net_read_timeout", "1"}, {"net_write_timeout", "1"}},
      "SELECT @@wait_timeout",
