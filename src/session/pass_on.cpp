@@ -1,10 +1,11 @@
 #include "session/pass_on.hpp"
+
+#include <exception>
+
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/waiter_store.hpp"
-
-#include <exception>
 
 namespace leasehold {
 

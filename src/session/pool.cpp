@@ -176,9 +176,7 @@ std::unique_ptr<connection> pool::connect_apart(
 void pool::wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop) {
     std::unique_lock guard{mutex_};
     const auto wake = std::min(next_attempt_, deadline);
-    while (local_clock::now() < wake && failures_in_a_row_ > 0 && !stop.stop_requested()) {
-        wait_until(guard, changed_, stop, wake, [&] { return failures_in_a_row_ == 0; });
-    }
+    wait_until(guard, changed_, stop, wake, [&] { return failures_in_a_row_ == 0; });
 }
 
 void pool::note_silence() noexcept {

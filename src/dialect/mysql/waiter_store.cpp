@@ -11,6 +11,7 @@
 // made at once, and tickets are never used again, so no insert meets what is left of another row.
 #include <algorithm>
 
+#include "dialect/look_row.hpp"
 #include "dialect/mysql/list_statement.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "store/waiter_store.hpp"
@@ -277,15 +278,7 @@ std::vector<look_result> mysql_waiter_store::look(connection& on, const std::vec
         return parameters{as_value(who[at].key), as_value(who[at].owner), who[at].ticket};
     };
     look_.ask(on, who.size(), values_of, [&](std::size_t at, const row& seen) {
-        look_result& answer = answers.at(at);
-        if (!seen.is_null(1) && seen.integer(1) != 0) {
-            answer.status = look_status::granted;
-            answer.token = {seen.integer(2)};
-            if (!seen.is_null(3)) answer.term_left = std::chrono::microseconds{seen.integer(3)};
-        } else if (seen.integer(4) != 0) {
-            answer.status = look_status::waiting;
-            answer.looks_takeable = seen.integer(5) != 0;
-        }
+        answers.at(at) = look_result_of(seen);
     });
     return answers;
 }

@@ -11,6 +11,7 @@
 // primary key whatever the statistics, and for {all} see sql_text.cpp.
 #include <optional>
 
+#include "dialect/look_row.hpp"
 #include "dialect/postgres/list_statement.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
@@ -325,19 +326,6 @@ public:
     std::string channel() const override { return channel_; }
 
 private:
-    static look_result look_result_of(const row& seen) {
-        look_result answer;
-        if (!seen.is_null(1) && seen.integer(1) != 0) {
-            answer.status = look_status::granted;
-            answer.token = {seen.integer(2)};
-            if (!seen.is_null(3)) answer.term_left = std::chrono::microseconds{seen.integer(3)};
-        } else if (seen.integer(4) != 0) {
-            answer.status = look_status::waiting;
-            answer.looks_takeable = seen.integer(5) != 0;
-        }
-        return answer;
-    }
-
     // Each time it is not sure, somebody has queued meanwhile.
     static hand_over_result pass_on(
         connection& on, const std::string& sql, const parameters& values, const key& name
