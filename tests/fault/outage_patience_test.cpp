@@ -1,6 +1,7 @@
 // A server that goes away for good, with the time-outs as they are by default: waits end by their
 // deadline, when they are cancelled and when their session is lost, and nothing that says good-bye
-// waits for it. The server is stopped, so CTest runs these serially, as fault_outage.<backend>.
+// waits for it. The server is stopped, so CTest gives these one of their own, as
+// fault_outage.<backend>.
 #include <future>
 
 #include "fault/relay.hpp"

@@ -1,6 +1,6 @@
 // The server stands still for longer than a TTL, or is killed and started again. It is stopped by
-// the CONTROL program of tests/support/servers, so nothing else may use it meanwhile: CTest runs
-// these serially, as fault_outage.<backend>.
+// the CONTROL program of tests/support/servers, so nothing else may use it meanwhile: CTest
+// gives these servers of their own, as fault_outage.<backend>.
 #include "fault/server_control.hpp"
 #include "fault/suite.hpp"
 

@@ -1,5 +1,5 @@
-// A quorum over all four engines at once, whose servers are killed, started again and paused. Stops
-// servers that others use: CTest runs it serially.
+// A quorum over all four engines at once, whose servers are killed, started again and paused: CTest
+// gives it servers of its own.
 #include <gtest/gtest.h>
 
 #include <atomic>
