@@ -1,4 +1,4 @@
-#include "leasehold/error.hpp"
+#include "core/error.hpp"
 
 #include <utility>
 
@@ -86,6 +86,18 @@ const char* name_of(errc code) noexcept {
             return "would_deadlock";
     }
     return "unknown";
+}
+
+error reworded(const error& cause, const std::string& message, bool outcome_unknown) {
+    return error(
+        cause.code(),
+        message,
+        {.sqlstate = cause.sqlstate(),
+         .native_code = cause.native_code(),
+         .server_message = cause.server_message(),
+         .outcome_unknown = outcome_unknown,
+         .is_passing = cause.is_transient()}
+    );
 }
 
 bool proves_not_done(errc code) noexcept {

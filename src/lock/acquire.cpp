@@ -3,24 +3,10 @@
 #include <algorithm>
 
 #include "leasehold/error.hpp"
+#include "lock/attempt.hpp"
 #include "store/lock_store.hpp"
 
 namespace leasehold {
-namespace {
-
-template <class Use>
-void lent_by(
-    session::implementation& within, const bounds& of_call, const lender& lend, Use&& with
-) {
-    if (lend) {
-        lend(with);
-    } else {
-        within.inner().use(of_call, with);
-    }
-}
-
-}  // namespace
-
 acquire_request request_for(const session::implementation& within, const wish& what) {
     return {
         what.key,
@@ -46,18 +32,8 @@ std::shared_ptr<grant> accept(
     return granted;
 }
 
-void become_mutex(
-    session::implementation& within,
-    const key& name,
-    lock_kind found,
-    const bounds& of_call,
-    const lender& lend
-) {
-    bool is_ours = false;
-    lent_by(within, of_call, lend, [&](connection& on, store& stores) {
-        is_ours = stores.locks->change_kind(on, name, lock_kind::mutex);
-    });
-    if (is_ours) return;
+void become_mutex(connection& on, store& stores, const key& name, lock_kind found) {
+    if (stores.locks->change_kind(on, name, lock_kind::mutex)) return;
     throw error(
         errc::invalid_argument,
         "'" + name.name() + "' is in use as a " + name_of(found) + " and cannot be a " +
@@ -65,36 +41,13 @@ void become_mutex(
     );
 }
 
-namespace {
-
-// The answer to a try was lost. What the server knows now, if it can be asked; either way the try
-// may still be under way there, so the session keeps releasing what was not accepted.
-std::optional<fencing_token> ask_again(
-    session::implementation& within, const acquire_request& request, const bounds& of_call
-) {
-    try {
-        const auto found = within.inner().use(of_call, [&](connection& on, store& stores) {
-            return stores.locks->find_grant(on, request.key, request.owner);
-        });
-        if (!found) within.settle_later(request.key, request.owner);
-        return found;
-    } catch (const error& failure) {
-        within.settle_later(request.key, request.owner);
-        throw error(
-            failure.code(),
-            "it is unknown whether '" + request.key.name() +
-                "' was acquired, and asking failed too: " + failure.what() +
-                "; the session releases it if it was",
-            {failure.sqlstate(),
-             failure.native_code(),
-             failure.server_message(),
-             true,
-             failure.is_transient()}
-        );
+acquire_result ask_for(connection& on, store& stores, const acquire_request& request) {
+    acquire_result answer = stores.locks->try_acquire(on, request);
+    if (answer.status == acquire_status::wrong_kind) {
+        become_mutex(on, stores, request.key, answer.kind);
     }
+    return answer;
 }
-
-}  // namespace
 
 void require_valid_term(std::chrono::microseconds term, const char* what) {
     if (term >= std::chrono::milliseconds{1} && term <= std::chrono::hours{366 * 24}) return;
@@ -107,45 +60,72 @@ std::chrono::microseconds margin_of(
     return std::min<std::chrono::microseconds>(within.settings().margin, term / 6);
 }
 
-try_outcome try_once(
-    session::implementation& within, const wish& what, const bounds& of_call, const lender& lend
-) {
-    const session::implementation::under_way sending{within};
-    constexpr int attempts_max = 2;
-    for (int attempt = 1;; ++attempt) {
-        within.require_live();
-        const acquire_request request = request_for(within, what);
-        const auto notices = within.notices();
-        std::optional<local_clock::time_point> term_end;
-        if (what.hold_at_most) term_end = local_clock::now() + *what.hold_at_most;
-        try {
-            acquire_result answer;
-            lent_by(within, of_call, lend, [&](connection& on, store& stores) {
-                answer = stores.locks->try_acquire(on, request);
-            });
-            if (answer.status == acquire_status::granted) {
-                return {accept(within, request, answer.token, term_end, notices), std::nullopt};
-            }
-            if (answer.status == acquire_status::session_ended) {
-                within.found_ended();
-            }
-            if (answer.status == acquire_status::wrong_kind) {
-                become_mutex(within, what.key, answer.kind, of_call, lend);
-                if (attempt < attempts_max) continue;
-            }
-            within.inner().tell({event_kind::refused, what.key.name(), 0, ""});
-            return {nullptr, answer.holder};
-        } catch (const error& failure) {
-            if (failure.outcome_is_unknown()) {
-                if (const auto token = ask_again(within, request, of_call)) {
-                    return {accept(within, request, *token, term_end, notices), std::nullopt};
-                }
-            }
-            // Proved not done, or not done so far and settled if it ever is: a new try is safe.
-            if (!failure.is_transient() || attempt == attempts_max) throw;
-            if (of_call.have_passed()) throw;
-        }
+namespace {
+
+class mutex_attempt final : attempt {
+public:
+    mutex_attempt(session::implementation& within, const wish& what, const sender& send)
+        : attempt(within), what_(what), send_(send) {}
+
+    try_outcome outcome(const bounds& of_call) {
+        if (carry_through(of_call)) return {std::move(granted_), std::nullopt};
+        within().inner().tell({event_kind::refused, what_.key.name(), 0, ""});
+        return {nullptr, std::move(answer_.holder)};
     }
+
+private:
+    void prepare() override { request_.emplace(request_for(within(), what_)); }
+
+    attempt_event send(const bounds& of_call) override {
+        answer_ = send_ ? send_(*request_)
+                        : within().inner().use(of_call, [&](connection& on, store& stores) {
+                              return ask_for(on, stores, *request_);
+                          });
+        switch (answer_.status) {
+            case acquire_status::granted:
+                token_ = answer_.token;
+                return attempt_event::granted;
+            case acquire_status::session_ended:
+                return attempt_event::session_ended;
+            case acquire_status::wrong_kind:
+                return attempt_event::cleared;
+            case acquire_status::busy:
+                break;
+        }
+        return attempt_event::refused;
+    }
+
+    bool find(const bounds& of_call) override {
+        token_ = within().inner().use(of_call, [&](connection& on, store& stores) {
+            return stores.locks->find_grant(on, request_->key, request_->owner);
+        });
+        return token_.has_value();
+    }
+
+    void settle() override { within().settle_later(request_->key, request_->owner); }
+
+    void accept() override {
+        std::optional<local_clock::time_point> term_end;
+        if (what_.hold_at_most) term_end = sent_at() + *what_.hold_at_most;
+        granted_ = leasehold::accept(within(), *request_, token_.value(), term_end, notices());
+    }
+
+    std::string label() const override { return "'" + what_.key.name() + "'"; }
+
+    const wish& what_;
+    const sender& send_;
+    std::optional<acquire_request> request_;
+    acquire_result answer_;
+    std::optional<fencing_token> token_;
+    std::shared_ptr<grant> granted_;
+};
+
+}  // namespace
+
+try_outcome try_once(
+    session::implementation& within, const wish& what, const bounds& of_call, const sender& send
+) {
+    return mutex_attempt{within, what, send}.outcome(of_call);
 }
 
 }  // namespace leasehold

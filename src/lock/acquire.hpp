@@ -44,26 +44,22 @@ std::chrono::microseconds margin_of(
     const session::implementation& within, std::chrono::microseconds term
 );
 
-// Lends a connection for one try; the default: one of the pool.
-using lender = std::function<void(const std::function<void(connection&, store&)>&)>;
+// Asks on this connection. A row of another kind is made a mutex's where nobody uses it, which is
+// said by wrong_kind; throws invalid_argument where it is used.
+acquire_result ask_for(connection& on, store& stores, const acquire_request& request);
 
-// Throws session_lost where the session is not live, and an error whose outcome_is_unknown() where
-// the answer was lost and could not be asked for; the session then settles it in the background.
-// All of it together is bounded, but for a statement under way.
+// Sends a request on a connection of its choice, with ask_for(); the default: one of the pool.
+using sender = std::function<acquire_result(const acquire_request&)>;
+
+// One attempt; see attempt.hpp.
 try_outcome try_once(
     session::implementation& within,
     const wish& what,
     const bounds& of_call,
-    const lender& lend = nullptr
+    const sender& send = nullptr
 );
 
 // The row is of another kind: makes it a mutex's where nobody uses it, and throws otherwise.
-void become_mutex(
-    session::implementation& within,
-    const key& name,
-    lock_kind found,
-    const bounds& of_call,
-    const lender& lend = nullptr
-);
+void become_mutex(connection& on, store& stores, const key& name, lock_kind found);
 
 }  // namespace leasehold

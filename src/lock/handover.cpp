@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "leasehold/error.hpp"
+#include "core/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/lease.hpp"
 #include "store/custody_store.hpp"
@@ -181,15 +181,7 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
             // Asking again is harmless: it names the session the hold goes to.
             if (failure.is_transient() && attempt < attempts_max) continue;
             if (!may_have_moved || failure.outcome_is_unknown()) throw;
-            throw error(
-                failure.code(),
-                failure.what(),
-                {.sqlstate = failure.sqlstate(),
-                 .native_code = failure.native_code(),
-                 .server_message = failure.server_message(),
-                 .outcome_unknown = true,
-                 .is_passing = failure.is_transient()}
-            );
+            throw reworded(failure, failure.what(), true);
         }
     }
 }

@@ -61,7 +61,9 @@ public:
                     return stores.multi_locks->try_acquire_all(on, request);
                 });
                 if (answer.status == acquire_all_status::wrong_kind) {
-                    become_mutex(*session_, answer.misused.value(), answer.kind, of_call);
+                    session_->inner().use(of_call, [&](connection& on, store& stores) {
+                        become_mutex(on, stores, answer.misused.value(), answer.kind);
+                    });
                     if (attempt < attempts_max) continue;
                 }
                 return take(request, std::move(answer), sent, notices);

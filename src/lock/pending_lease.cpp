@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/clock.hpp"
@@ -73,15 +74,11 @@ std::optional<lease> pending_lease::implementation::confirm() {
             break;
         } catch (const error& failure) {
             if (failure.connection_is_lost() && attempt < attempts_max) continue;
-            throw error(
-                failure.code(),
+            throw reworded(
+                failure,
                 "it is not known yet whether '" + held.key.name() + "' was acquired: " +
                     failure.what() + "; end the transaction if it is open, and confirm again",
-                {.sqlstate = failure.sqlstate(),
-                 .native_code = failure.native_code(),
-                 .server_message = failure.server_message(),
-                 .outcome_unknown = failure.outcome_is_unknown(),
-                 .is_passing = failure.is_transient()}
+                failure.outcome_is_unknown()
             );
         }
     }
@@ -121,12 +118,11 @@ std::optional<pending_lease> try_once_in(
     }
     const bool is_inside = entered == pending_entry::inside;
     const bounds of_call = within->one_request();
-    try_outcome outcome = try_once(*within, what, of_call, [&](const auto& with) {
-        if (is_inside) {
-            with(inside, of_caller);
-        } else {
-            database.use_beside(of_call, with);
-        }
+    try_outcome outcome = try_once(*within, what, of_call, [&](const acquire_request& request) {
+        if (is_inside) return ask_for(inside, of_caller, request);
+        return database.use_beside(of_call, [&](connection& on, store& stores) {
+            return ask_for(on, stores, request);
+        });
     });
     if (!outcome.granted) return std::nullopt;
     // Nobody has a lease of it: it is watched when it is confirmed.

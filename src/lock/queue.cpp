@@ -94,7 +94,9 @@ std::optional<enqueue_result> guest::enqueue() {
         case enqueue_status::session_ended:
             within_.found_ended();
         case enqueue_status::wrong_kind:
-            become_mutex(within_, request_.key, answer.kind, of_call_);
+            within_.inner().use(of_call_, [&](connection& on, store& stores) {
+                become_mutex(on, stores, request_.key, answer.kind);
+            });
             return std::nullopt;
         case enqueue_status::not_now:
             return std::nullopt;

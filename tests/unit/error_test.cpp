@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/classify.hpp"
+#include "core/error.hpp"
 
 namespace leasehold {
 namespace {
@@ -91,6 +92,20 @@ TEST(error_test, copying_never_throws_and_shares_the_facts) {
     const error first{errc::transient, "deadlock", {"40P01", 0, "", false}};
     const error second = first;
     EXPECT_EQ(&first.sqlstate(), &second.sqlstate());
+}
+
+TEST(error_test, said_in_other_words_it_keeps_what_the_server_said) {
+    const error_facts facts{"57P03", 7, "starting", false, true};
+    const error said =
+        reworded({errc::connection_failed, "it failed", facts}, "it failed so", true);
+    EXPECT_STREQ(said.what(), "it failed so");
+    EXPECT_EQ(said.code(), errc::connection_failed);
+    EXPECT_EQ(said.sqlstate(), "57P03");
+    EXPECT_EQ(said.native_code(), 7);
+    EXPECT_EQ(said.server_message(), "starting");
+    EXPECT_TRUE(said.outcome_is_unknown());
+    EXPECT_TRUE(said.is_transient());
+    EXPECT_FALSE(reworded({errc::connection_failed, "no"}, "no", false).is_transient());
 }
 
 }  // namespace

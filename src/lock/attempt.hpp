@@ -1,0 +1,106 @@
+#pragma once
+// One attempt to be granted something, until it is known what became of it: done, not done, or
+// unknown. What got no answer is asked for with its owner id; what was not found then may still
+// come, and is left to the session, which releases it until it cannot: it is *settled*.
+//
+// | state   | event                                           | becomes                           |
+// |---------|-------------------------------------------------|-----------------------------------|
+// | sending | granted                                         | granted                           |
+// | sending | refused                                         | refused                           |
+// | sending | cleared: what was in the way has just gone      | sending; at the last one refused  |
+// | sending | session_ended, says the database                | ended: throws session_lost        |
+// | sending | not_done: it failed, and proved that            | sending; at the last one failed   |
+// | sending | in_doubt: it failed, and may have been done     | asking                            |
+// | asking  | found                                           | granted                           |
+// | asking  | not_found: settled                              | sending; at the last one failed   |
+// | asking  | unanswered: settled                             | unknown: throws what asking threw |
+// | any     | anything else; in the others, anything          | what it is                        |
+//
+// Each one that is sent has an owner id of its own, so that the one before can be settled without
+// touching it. A failure is the last one where it will not pass, where time is up, and the second
+// time. `failed` throws what sending threw.
+//
+// Threads: one attempt, one thread.
+#include <cstddef>
+#include <string>
+
+#include "session/session.hpp"
+
+namespace leasehold {
+
+enum class attempt_state {
+    sending = 1,
+    asking = 2,
+    granted = 3,
+    refused = 4,
+    ended = 5,
+    failed = 6,
+    unknown = 7,
+};
+
+enum class attempt_event {
+    granted = 1,
+    refused = 2,
+    cleared = 3,
+    session_ended = 4,
+    not_done = 5,
+    in_doubt = 6,
+    found = 7,
+    not_found = 8,
+    unanswered = 9,
+};
+
+struct attempt_step {
+    attempt_state next = attempt_state::sending;
+    bool settles = false;
+    bool operator==(const attempt_step&) const = default;
+};
+
+// The table. `is_last`: nothing is sent once more.
+attempt_step after(attempt_state now, attempt_event what, bool is_last) noexcept;
+
+// What each kind of lock says of its attempts: the request, its statement and its question.
+class attempt {
+public:
+    attempt(const attempt&) = delete;
+    attempt& operator=(const attempt&) = delete;
+
+protected:
+    explicit attempt(session::implementation& within) : within_(within) {}
+    virtual ~attempt() = default;
+
+    // True: granted, and accepted. Throws session_lost where the session is not live, and an error
+    // whose outcome_is_unknown() where asking failed, too. All of it together is bounded, but for a
+    // statement under way.
+    bool carry_through(const bounds& of_call);
+
+    // The next request, by an owner id of its own.
+    virtual void prepare() = 0;
+    // Sends it: granted, refused, cleared or session_ended.
+    virtual attempt_event send(const bounds& of_call) = 0;
+    // Whether its owner has what was asked for.
+    virtual bool find(const bounds& of_call) = 0;
+    virtual void settle() = 0;
+    // Granted, or found: from here on it is watched.
+    virtual void accept() = 0;
+
+    // How often something may be cleared out of the way.
+    virtual std::size_t clearings_max() const { return 1; }
+    // What is asked for, in messages: "'k'".
+    virtual std::string label() const = 0;
+    virtual bool is_one() const { return true; }
+
+    session::implementation& within() const noexcept { return within_; }
+    // From before the request was sent that is granted.
+    std::int64_t notices() const noexcept { return notices_; }
+    local_clock::time_point sent_at() const noexcept { return sent_at_; }
+
+private:
+    error no_answer(const error& why) const;
+
+    session::implementation& within_;
+    std::int64_t notices_ = 0;
+    local_clock::time_point sent_at_{};
+};
+
+}  // namespace leasehold
