@@ -76,19 +76,7 @@ private:
                 return true;
             }
         }
-        const holder_result answer = holders.try_acquire(
-            on,
-            {wish_.name,
-             owner_,
-             session_.id(),
-             session_.node_info(),
-             wish_.kind,
-             wish_.mode,
-             wish_.permits,
-             wish_.capacity,
-             wish_.gives_way_to,
-             std::nullopt}
-        );
+        const holder_result answer = holders.try_acquire(on, request_for(session_, wish_, owner_));
         if (answer.status == holder_status::granted) {
             token_ = answer.token;
             return true;

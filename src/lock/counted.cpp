@@ -39,8 +39,27 @@ void refuse_other_use(const hold_wish& wished, const holder_result& answer) {
     );
 }
 
+holder_request request_for(
+    const session::implementation& within, const hold_wish& wished, const owner_id& owner
+) {
+    holder_request request{
+        wished.name,
+        owner,
+        within.id(),
+        within.node_info(),
+        wished.kind,
+        wished.mode,
+        wished.permits,
+        wished.capacity,
+        wished.gives_way_to,
+        std::nullopt};
+    if (wished.instead_of) request.instead_of = wished.instead_of->what().token;
+    return request;
+}
+
 seeker::seeker(std::shared_ptr<session::implementation> within, hold_wish wished)
-    : session_(std::move(within)),
+    : grant_attempt(*within),
+      session_(std::move(within)),
       seeking_(*session_),
       wish_(std::move(wished)),
       of_call_(session_->one_request()) {}
@@ -49,129 +68,80 @@ seeker::~seeker() {
     if (announced_) withdraw();
 }
 
-// Each try has an owner of its own, so that one whose answer was lost can be settled without
-// touching the next. What is announced, or made more of, has its row's.
-owner_id seeker::owner_of_next_try() {
+// What is announced, or made more of, has its row's.
+owner_id seeker::owner_of_next_try() const {
     if (wish_.instead_of) return wish_.instead_of->what().owner;
     return announced_ ? *announced_ : owner_id::random();
 }
 
-holder_request seeker::request_of(const owner_id& owner) const {
-    holder_request request{
-        wish_.name,
-        owner,
-        session_->id(),
-        session_->node_info(),
-        wish_.kind,
-        wish_.mode,
-        wish_.permits,
-        wish_.capacity,
-        wish_.gives_way_to,
-        std::nullopt};
-    if (wish_.instead_of) request.instead_of = wish_.instead_of->what().token;
-    return request;
+void seeker::refuse_lost() const {
+    throw error(
+        errc::lease_lost,
+        "the lease on '" + wish_.name.name() +
+            "' that should be upgraded is not held any more; acquire it again"
+    );
 }
 
-acquisition seeker::accept(
-    const owner_id& owner, fencing_token token, std::int64_t notices_when_sent
-) {
-    announced_.reset();  // the row that announced it is the one that holds now
-    auto granted =
-        std::make_shared<grant>(hold{wish_.name, owner, token, wish_.kind}, std::nullopt);
-    granted->mode() = wish_.mode;
-    session_->watch(granted, notices_when_sent);
-    session_->inner().tell({event_kind::granted, wish_.name.name(), token.number, ""});
-    return acquisition{
-        lease{std::make_shared<lease::implementation>(session_, std::move(granted))}};
+void seeker::prepare() {
+    if (wish_.instead_of && !wish_.instead_of->is_live()) refuse_lost();
+    owner_ = owner_of_next_try();
 }
 
-// The answer to a try was lost. What the server knows now, if it can be asked; the try may still be
-// under way there, so what was not accepted is released until it cannot come any more, and with it
-// what was announced or should have been made more of.
-std::optional<fencing_token> seeker::ask_again(const owner_id& owner) {
-    const auto give_up = [&] {
-        session_->settle_later(wish_.name, owner, wish_.kind);
-        announced_.reset();
-        if (!wish_.instead_of) return;
-        session_->forget(*wish_.instead_of);
-        wish_.instead_of->lose(loss_reason::taken_over);
-    };
-    try {
-        auto found = session_->inner().use(of_call_, [&](connection& on, store& stores) {
-            return stores.holders->find_grant(on, wish_.name, owner);
-        });
-        if (found && wish_.instead_of && *found == wish_.instead_of->what().token) found.reset();
-        if (!found) give_up();
-        return found;
-    } catch (const error& failure) {
-        give_up();
-        throw error(
-            failure.code(),
-            "it is unknown whether '" + wish_.name.name() +
-                "' was acquired, and asking failed too: " + failure.what() +
-                "; the session releases it if it was",
-            {failure.sqlstate(),
-             failure.native_code(),
-             failure.server_message(),
-             true,
-             failure.is_transient()}
-        );
-    }
-}
-
-acquisition seeker::answered(
-    const holder_result& answer, const owner_id& owner, std::int64_t notices_when_sent
-) {
-    switch (answer.status) {
+attempt_event seeker::send(const bounds& of_call) {
+    answer_ = session_->inner().use(of_call, [&](connection& on, store& stores) {
+        return stores.holders->try_acquire(on, request_for(*session_, wish_, owner_));
+    });
+    switch (answer_.status) {
         case holder_status::granted:
-            return accept(owner, answer.token, notices_when_sent);
+            return attempt_event::granted;
         case holder_status::session_ended:
-            session_->found_ended();
+            return attempt_event::session_ended;
         case holder_status::lost:
-            throw error(
-                errc::lease_lost,
-                "the lease on '" + wish_.name.name() +
-                    "' that should be upgraded is not held any more; acquire it again"
-            );
+            refuse_lost();
         case holder_status::other_kind:
         case holder_status::other_capacity:
-            refuse_other_use(wish_, answer);
+            refuse_other_use(wish_, answer_);
         case holder_status::busy:
             break;
     }
-    session_->inner().tell({event_kind::refused, wish_.name.name(), 0, ""});
-    return acquisition{answer.holder};
+    return attempt_event::refused;
+}
+
+bool seeker::find(const bounds& of_call) {
+    const auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
+        return stores.holders->find_grant(on, wish_.name, owner_);
+    });
+    // Its row is there either way: with the token it had, it was not made more of.
+    if (!found || (wish_.instead_of && *found == wish_.instead_of->what().token)) return false;
+    answer_.token = *found;
+    return true;
+}
+
+// And with it what was announced, or should have been made more of.
+void seeker::settle() {
+    session_->settle_later(wish_.name, owner_, wish_.kind);
+    announced_.reset();
+    if (!wish_.instead_of) return;
+    session_->forget(*wish_.instead_of);
+    wish_.instead_of->lose(loss_reason::taken_over);
+}
+
+void seeker::accept() {
+    announced_.reset();  // the row that announced it is the one that holds now
+    const fencing_token token = answer_.token;
+    granted_ = std::make_shared<grant>(hold{wish_.name, owner_, token, wish_.kind}, std::nullopt);
+    granted_->mode() = wish_.mode;
+    session_->watch(granted_, notices());
+    session_->inner().tell({event_kind::granted, wish_.name.name(), token.number, ""});
 }
 
 acquisition seeker::try_once() {
-    constexpr int attempts_max = 2;
-    for (int attempt = 1;; ++attempt) {
-        session_->require_live();
-        if (wish_.instead_of && !wish_.instead_of->is_live()) {
-            holder_result gone;
-            gone.status = holder_status::lost;
-            return answered(gone, {}, 0);
-        }
-        const owner_id owner = owner_of_next_try();
-        const auto notices = session_->notices();
-        holder_result answer;
-        try {
-            answer = session_->inner().use(of_call_, [&](connection& on, store& stores) {
-                return stores.holders->try_acquire(on, request_of(owner));
-            });
-        } catch (const error& failure) {
-            if (failure.outcome_is_unknown()) {
-                if (const auto token = ask_again(owner)) {
-                    return accept(owner, *token, notices);
-                }
-            }
-            // Proved not done, or not done so far and settled if it ever is: a new try is safe.
-            if (!failure.is_transient() || attempt == attempts_max) throw;
-            if (of_call_.have_passed()) throw;
-            continue;
-        }
-        return answered(answer, owner, notices);
+    if (carry_through(of_call_)) {
+        return acquisition{
+            lease{std::make_shared<lease::implementation>(session_, std::move(granted_))}};
     }
+    session_->inner().tell({event_kind::refused, wish_.name.name(), 0, ""});
+    return acquisition{std::move(answer_.holder)};
 }
 
 acquisition seeker::wait_until(
@@ -214,7 +184,7 @@ void seeker::announce() {
     const auto notices = session_->notices();
     try {
         session_->inner().use(of_call_, [&](connection& on, store& stores) {
-            stores.holders->announce(on, request_of(*announced_));
+            stores.holders->announce(on, request_for(*session_, wish_, *announced_));
         });
         notices_when_announced_ = notices;
     } catch (const error& failure) {

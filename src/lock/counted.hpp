@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include "leasehold/lease.hpp"
+#include "lock/attempt.hpp"
 #include "lock/grant.hpp"
 #include "session/session.hpp"
 #include "store/holder_store.hpp"
@@ -36,17 +37,20 @@ struct polling {
 // The words for a request that can never be granted as things stand: the key is used otherwise.
 [[noreturn]] void refuse_other_use(const hold_wish& wished, const holder_result& answer);
 
-class seeker {
+// By an owner id of its own.
+holder_request request_for(
+    const session::implementation& within, const hold_wish& wished, const owner_id& owner
+);
+
+class seeker final : grant_attempt {
 public:
     seeker(std::shared_ptr<session::implementation> within, hold_wish wished);
     // Takes back what it has announced. Never throws.
-    ~seeker();
-    seeker(const seeker&) = delete;
-    seeker& operator=(const seeker&) = delete;
+    ~seeker() override;
 
     // Asks once, or once more of a wait. Throws invalid_argument where the key is in use as another
     // kind or with another capacity, lease_lost where what should be made more of is gone, and as
-    // the try_once() of a mutex.
+    // any attempt.
     acquisition try_once();
 
     // Empty at once, and nothing is asked, where `cancel` was requested before.
@@ -55,13 +59,15 @@ public:
     );
 
 private:
-    owner_id owner_of_next_try();
-    std::optional<fencing_token> ask_again(const owner_id& owner);
-    acquisition accept(const owner_id& owner, fencing_token token, std::int64_t notices_when_sent);
-    acquisition answered(
-        const holder_result& answer, const owner_id& owner, std::int64_t notices_when_sent
-    );
-    holder_request request_of(const owner_id& owner) const;
+    void prepare() override;
+    attempt_event send(const bounds& of_call) override;
+    bool find(const bounds& of_call) override;
+    void settle() override;
+    void accept() override;
+    std::string label() const override { return "'" + wish_.name.name() + "'"; }
+
+    owner_id owner_of_next_try() const;
+    [[noreturn]] void refuse_lost() const;
     bool is_announced() const;
     void announce();
     void withdraw() noexcept;
@@ -71,6 +77,11 @@ private:
     const session::implementation::under_way seeking_;
     const hold_wish wish_;
     bounds of_call_;
+    // Of the try that is made just now.
+    owner_id owner_;
+    holder_result answer_;
+    std::shared_ptr<grant> granted_;
+
     std::optional<owner_id> announced_;
     std::optional<std::int64_t> notices_when_announced_;  // nothing: it may not be there
     bool may_come_late_ = false;                          // an announcement that lost its answer
