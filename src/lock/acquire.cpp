@@ -62,10 +62,10 @@ std::chrono::microseconds margin_of(
 
 namespace {
 
-class mutex_attempt final : attempt {
+class mutex_attempt final : grant_attempt {
 public:
     mutex_attempt(session::implementation& within, const wish& what, const sender& send)
-        : attempt(within), what_(what), send_(send) {}
+        : grant_attempt(within), what_(what), send_(send) {}
 
     try_outcome outcome(const bounds& of_call) {
         if (carry_through(of_call)) return {std::move(granted_), std::nullopt};

@@ -40,7 +40,7 @@ attempt_step after(attempt_state now, attempt_event what, bool is_last) noexcept
     return {now, false};
 }
 
-bool attempt::carry_through(const bounds& of_call) {
+bool grant_attempt::carry_through(const bounds& of_call) {
     const session::implementation::under_way sending{within_};
     constexpr int failures_max = 2;
     std::size_t sent = 0;
@@ -96,7 +96,7 @@ bool attempt::carry_through(const bounds& of_call) {
     }
 }
 
-error attempt::no_answer(const error& why) const {
+error grant_attempt::no_answer(const error& why) const {
     return reworded(
         why,
         "it is unknown whether " + label() + (is_one() ? " was" : " were") +

@@ -60,14 +60,14 @@ struct attempt_step {
 attempt_step after(attempt_state now, attempt_event what, bool is_last) noexcept;
 
 // What each kind of lock says of its attempts: the request, its statement and its question.
-class attempt {
+class grant_attempt {
 public:
-    attempt(const attempt&) = delete;
-    attempt& operator=(const attempt&) = delete;
+    grant_attempt(const grant_attempt&) = delete;
+    grant_attempt& operator=(const grant_attempt&) = delete;
 
 protected:
-    explicit attempt(session::implementation& within) : within_(within) {}
-    virtual ~attempt() = default;
+    explicit grant_attempt(session::implementation& within) : within_(within) {}
+    virtual ~grant_attempt() = default;
 
     // True: granted, and accepted. Throws session_lost where the session is not live, and an error
     // whose outcome_is_unknown() where asking failed, too. All of it together is bounded, but for a

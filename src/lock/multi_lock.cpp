@@ -5,6 +5,7 @@
 
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
+#include "lock/attempt.hpp"
 #include "lock/multi_lease.hpp"
 #include "lock/patience.hpp"
 #include "store/multi_lock_store.hpp"
@@ -29,6 +30,95 @@ multi_lock_settings checked(multi_lock_settings settings) {
     return settings;
 }
 
+class set_attempt final : grant_attempt {
+public:
+    set_attempt(
+        const std::shared_ptr<session::implementation>& within,
+        const std::vector<key>& keys,
+        const std::optional<std::chrono::microseconds>& hold_at_most
+    )
+        : grant_attempt(*within), session_(within), keys_(keys), hold_at_most_(hold_at_most) {}
+
+    multi_acquisition outcome(const bounds& of_call) {
+        if (carry_through(of_call)) return multi_acquisition{std::move(granted_).value()};
+        const std::string first = answer_.holder ? answer_.holder->key : keys_.front().name();
+        session_->inner().tell({event_kind::refused, first, 0, ""});
+        return multi_acquisition{std::move(answer_.holder)};
+    }
+
+private:
+    void prepare() override { owner_ = owner_id::random(); }
+
+    attempt_event send(const bounds& of_call) override {
+        const acquire_all_request request{
+            keys_, owner_, session_->id(), session_->node_info(), hold_at_most_};
+        answer_ = session_->inner().use(of_call, [&](connection& on, store& stores) {
+            auto said = stores.multi_locks->try_acquire_all(on, request);
+            if (said.status == acquire_all_status::wrong_kind) {
+                become_mutex(on, stores, said.misused.value(), said.kind);
+            }
+            return said;
+        });
+        switch (answer_.status) {
+            case acquire_all_status::granted:
+                return attempt_event::granted;
+            case acquire_all_status::session_ended:
+                return attempt_event::session_ended;
+            case acquire_all_status::wrong_kind:
+                return attempt_event::cleared;
+            case acquire_all_status::busy:
+                break;
+        }
+        return attempt_event::refused;
+    }
+
+    bool find(const bounds& of_call) override {
+        auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
+            return stores.multi_locks->find_grants(on, keys_, owner_);
+        });
+        if (!found) return false;
+        answer_.tokens = *std::move(found);
+        return true;
+    }
+
+    void settle() override {
+        for (const key& each : keys_) session_->settle_later(each, owner_);
+    }
+
+    void accept() override {
+        std::optional<local_clock::time_point> term_end;
+        if (hold_at_most_) {
+            term_end = sent_at() + *hold_at_most_ - margin_of(*session_, *hold_at_most_);
+        }
+        std::vector<std::shared_ptr<grant>> grants;
+        for (std::size_t at = 0; at < keys_.size(); ++at) {
+            grants.push_back(
+                std::make_shared<grant>(hold{keys_[at], owner_, answer_.tokens[at]}, term_end)
+            );
+        }
+        // Made before they are watched, which may lose them at once.
+        granted_.emplace(std::make_shared<multi_lease::implementation>(session_, keys_, grants));
+        for (const auto& each : grants) {
+            session_->watch(each, notices());
+            session_->inner().tell(
+                {event_kind::granted, each->what().key.name(), each->what().token.number, ""}
+            );
+        }
+    }
+
+    // Each may have been used as something else until now.
+    std::size_t clearings_max() const override { return keys_.size(); }
+    std::string label() const override { return label_of(keys_); }
+    bool is_one() const override { return false; }
+
+    const std::shared_ptr<session::implementation>& session_;
+    const std::vector<key>& keys_;
+    const std::optional<std::chrono::microseconds>& hold_at_most_;
+    owner_id owner_;
+    acquire_all_result answer_;
+    std::optional<multi_lease> granted_;
+};
+
 }  // namespace
 
 class multi_lock::implementation {
@@ -41,43 +131,7 @@ public:
     multi_acquisition try_acquire() { return try_within(session_->one_request()); }
 
     multi_acquisition try_within(const bounds& of_call) {
-        const session::implementation::under_way sending{*session_};
-        // Each may find one more key that was used as something else until now.
-        const int attempts_max = 1 + static_cast<int>(keys_.size());
-        constexpr int failures_max = 2;
-        int failures = 0;
-        for (int attempt = 1;; ++attempt) {
-            session_->require_live();
-            const acquire_all_request request{
-                keys_,
-                owner_id::random(),
-                session_->id(),
-                session_->node_info(),
-                settings_.hold_at_most};
-            const auto notices = session_->notices();
-            const auto sent = local_clock::now();
-            try {
-                auto answer = session_->inner().use(of_call, [&](connection& on, store& stores) {
-                    return stores.multi_locks->try_acquire_all(on, request);
-                });
-                if (answer.status == acquire_all_status::wrong_kind) {
-                    session_->inner().use(of_call, [&](connection& on, store& stores) {
-                        become_mutex(on, stores, answer.misused.value(), answer.kind);
-                    });
-                    if (attempt < attempts_max) continue;
-                }
-                return take(request, std::move(answer), sent, notices);
-            } catch (const error& failure) {
-                if (failure.outcome_is_unknown()) {
-                    if (const auto tokens = ask_again(request, of_call)) {
-                        return accept(request, *tokens, sent, notices);
-                    }
-                }
-                // Proved not done, or not done so far and settled if it ever is.
-                if (!failure.is_transient() || ++failures == failures_max) throw;
-                if (of_call.have_passed()) throw;
-            }
-        }
+        return set_attempt{session_, keys_, settings_.hold_at_most}.outcome(of_call);
     }
 
     multi_acquisition acquire_until(
@@ -92,83 +146,6 @@ public:
     }
 
 private:
-    multi_acquisition take(
-        const acquire_all_request& request,
-        acquire_all_result answer,
-        local_clock::time_point sent,
-        std::int64_t notices
-    ) {
-        switch (answer.status) {
-            case acquire_all_status::granted:
-                return accept(request, answer.tokens, sent, notices);
-            case acquire_all_status::session_ended:
-                session_->found_ended();
-            case acquire_all_status::wrong_kind:  // used by somebody for a moment, just now
-            case acquire_all_status::busy:
-                break;
-        }
-        const std::string first = answer.holder ? answer.holder->key : keys_.front().name();
-        session_->inner().tell({event_kind::refused, first, 0, ""});
-        return multi_acquisition{std::move(answer.holder)};
-    }
-
-    multi_acquisition accept(
-        const acquire_all_request& request,
-        const std::vector<fencing_token>& tokens,
-        local_clock::time_point sent,
-        std::int64_t notices
-    ) {
-        std::optional<local_clock::time_point> term_end;
-        if (const auto& term = request.hold_at_most) {
-            term_end = sent + *term - margin_of(*session_, *term);
-        }
-        std::vector<std::shared_ptr<grant>> grants;
-        for (std::size_t at = 0; at < keys_.size(); ++at) {
-            grants.push_back(
-                std::make_shared<grant>(hold{keys_[at], request.owner, tokens[at]}, term_end)
-            );
-        }
-        // Made before they are watched, which may lose them at once.
-        multi_lease granted{std::make_shared<multi_lease::implementation>(session_, keys_, grants)};
-        for (const auto& each : grants) {
-            session_->watch(each, notices);
-            session_->inner().tell(
-                {event_kind::granted, each->what().key.name(), each->what().token.number, ""}
-            );
-        }
-        return multi_acquisition{std::move(granted)};
-    }
-
-    // The answer to a try was lost. What the server knows now, if it can be asked; either way the
-    // try may still be under way there, so the session keeps releasing what was not accepted.
-    std::optional<std::vector<fencing_token>> ask_again(
-        const acquire_all_request& request, const bounds& of_call
-    ) {
-        const auto settle_later = [&] {
-            for (const key& each : keys_) session_->settle_later(each, request.owner);
-        };
-        try {
-            auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
-                return stores.multi_locks->find_grants(on, keys_, request.owner);
-            });
-            if (!found) settle_later();
-            return found;
-        } catch (const error& failure) {
-            settle_later();
-            throw error(
-                failure.code(),
-                "it is unknown whether " + label_of(keys_) +
-                    " were acquired, and asking failed too: " + failure.what() +
-                    "; the session releases them if they were",
-                {failure.sqlstate(),
-                 failure.native_code(),
-                 failure.server_message(),
-                 true,
-                 failure.is_transient()}
-            );
-        }
-    }
-
     const std::shared_ptr<session::implementation> session_;
     const std::vector<key> keys_;
     const multi_lock_settings settings_;
