@@ -4,6 +4,12 @@
 
 namespace leasehold {
 
+// How often somebody asks, from the first time he is refused until it gets dull.
+struct polling {
+    std::chrono::milliseconds least;
+    std::chrono::milliseconds most;
+};
+
 // Evenly between half of `upper` and `upper`; at least one microsecond.
 std::chrono::nanoseconds jittered(std::chrono::nanoseconds upper);
 

@@ -1,13 +1,10 @@
 #include "leasehold/barrier.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "lock/counted.hpp"
 #include "lock/lease.hpp"
-#include "lock/patience.hpp"
 #include "store/holder_store.hpp"
 
 namespace leasehold {
@@ -152,9 +149,8 @@ public:
     )
         : session_(within.inner()),
           wish_{std::move(name), lock_kind::barrier},
-          intervals_{settings.poll_min, settings.poll_max} {
+          polls_(checked_polls(settings.poll_min, settings.poll_max)) {
         wish_.capacity = participants;
-        require_valid_polls(intervals_.least, intervals_.most);
         if (participants >= 1 && participants <= participants_max) return;
         throw error(
             errc::invalid_argument,
@@ -166,29 +162,18 @@ public:
     const leasehold::key& key() const noexcept { return wish_.name; }
     std::int64_t participants() const noexcept { return wish_.capacity; }
 
-    std::optional<fencing_token> wait_until(
-        local_clock::time_point deadline, const std::stop_token& cancel
-    ) {
-        if (cancel.stop_requested()) return std::nullopt;
-        visit place{*session_, wish_, session_->call_until(deadline, cancel)};
-        for (int looks = 1;; ++looks) {
-            try {
-                if (const auto phase = place.proceed()) return phase;
-            } catch (const error& failure) {
-                if (!failure.is_transient() || local_clock::now() >= deadline) throw;
-            }
-            const auto now = local_clock::now();
-            if (now >= deadline || cancel.stop_requested()) return place.leave();
-            const auto pause = backed_off(looks, intervals_.least, intervals_.most);
-            rest(std::min(deadline, now + pause), cancel, session_->over());
-            if (cancel.stop_requested()) return place.leave();
-        }
+    std::optional<fencing_token> wait(const wait_limit& limit) {
+        visit place{*session_, wish_, session_->call_until(limit.deadline, limit.cancel)};
+        const std::optional<fencing_token> nothing;
+        const auto phase =
+            keep_asking(limit, polls_, session_->over(), nothing, [&] { return place.proceed(); });
+        return phase ? phase : place.leave();
     }
 
 private:
     const std::shared_ptr<session::implementation> session_;
     hold_wish wish_;
-    const polling intervals_;
+    const polling polls_;
 };
 
 barrier::barrier(
@@ -200,12 +185,12 @@ barrier& barrier::operator=(barrier&&) noexcept = default;
 barrier::~barrier() = default;
 
 std::optional<fencing_token> barrier::arrive_and_wait(std::stop_token cancel) {
-    return inner_->wait_until(local_clock::time_point::max(), cancel);
+    return inner_->wait({std::move(cancel)});
 }
 std::optional<fencing_token> barrier::arrive_and_wait_for(
     std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
-    return inner_->wait_until(deadline_in(patience), cancel);
+    return inner_->wait({patience, std::move(cancel)});
 }
 std::int64_t barrier::participants() const noexcept {
     return inner_->participants();

@@ -1,12 +1,9 @@
 #include "lock/counted.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "lock/lease.hpp"
-#include "lock/patience.hpp"
 #include "store/holder_store.hpp"
 
 namespace leasehold {
@@ -144,30 +141,20 @@ acquisition seeker::try_once() {
     return acquisition{std::move(answer_.holder)};
 }
 
-acquisition seeker::wait_until(
-    local_clock::time_point deadline, const polling& intervals, const std::stop_token& cancel
-) {
-    if (cancel.stop_requested()) return acquisition{std::nullopt};
-    of_call_ = session_->call_until(deadline, cancel);
-    for (int refusals = 1;; ++refusals) {
-        std::optional<lock_info> holder;
-        bool was_refused = false;
-        try {
-            acquisition got = try_once();
-            if (got) return got;
-            holder = got.holder();
-            was_refused = true;
-        } catch (const error& failure) {
-            // A server that restarts ends no wait; the session's own deadline does.
-            if (!failure.is_transient() || local_clock::now() >= deadline) throw;
+acquisition seeker::wait(const wait_limit& limit, const polling& polls) {
+    of_call_ = session_->call_until(limit.deadline, limit.cancel);
+    acquisition nothing{std::nullopt};
+    return keep_asking(
+        limit,
+        polls,
+        session_->over(),
+        std::move(nothing),
+        [&] { return try_once(); },
+        [&](const acquisition&) {
+            if (wish_.announces_itself && !is_announced()) announce();
+            return std::optional<acquisition>{};
         }
-        const auto now = local_clock::now();
-        if (now >= deadline || cancel.stop_requested()) return acquisition{holder};
-        if (was_refused && wish_.announces_itself && !is_announced()) announce();
-        const auto pause = backed_off(refusals, intervals.least, intervals.most);
-        rest(std::min(deadline, now + pause), cancel, session_->over());
-        if (cancel.stop_requested()) return acquisition{holder};
-    }
+    );
 }
 
 // Force removes wishes with the holds, and says so in the session's notices. Where those have gone

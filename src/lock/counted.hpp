@@ -3,14 +3,13 @@
 // what shared_mutex, semaphore and latch have in common.
 //
 // Threads: one seeker, one thread.
-#include <chrono>
 #include <memory>
 #include <optional>
-#include <stop_token>
 
 #include "leasehold/lease.hpp"
 #include "lock/attempt.hpp"
 #include "lock/grant.hpp"
+#include "lock/patience.hpp"
 #include "session/session.hpp"
 #include "store/holder_store.hpp"
 
@@ -26,12 +25,6 @@ struct hold_wish {
     int gives_way_to = 0;                 // holder_bits
     bool announces_itself = false;        // while it waits, so that others give way
     std::shared_ptr<grant> instead_of{};  // a hold of this session to be made more of
-};
-
-// How often a waiting acquire asks.
-struct polling {
-    std::chrono::milliseconds least{10};
-    std::chrono::milliseconds most{250};
 };
 
 // The words for a request that can never be granted as things stand: the key is used otherwise.
@@ -54,9 +47,7 @@ public:
     acquisition try_once();
 
     // Empty at once, and nothing is asked, where `cancel` was requested before.
-    acquisition wait_until(
-        local_clock::time_point deadline, const polling& intervals, const std::stop_token& cancel
-    );
+    acquisition wait(const wait_limit& limit, const polling& polls);
 
 private:
     void prepare() override;

@@ -44,13 +44,12 @@ private:
 void lock(
     const open_file& what, const std::filesystem::path& path, std::chrono::milliseconds most
 ) {
-    constexpr std::chrono::milliseconds poll_min{1}, poll_max{50};
-    const bool is_ours =
-        keep_asking({deadline_in(patience_of(most)), poll_min, poll_max}, {}, {}, false, [&] {
-            if (flock(what.number(), LOCK_EX | LOCK_NB) == 0) return true;
-            if (errno != EWOULDBLOCK && errno != EINTR) fail(path, "lock");
-            return false;
-        });
+    constexpr polling polls{std::chrono::milliseconds{1}, std::chrono::milliseconds{50}};
+    const bool is_ours = keep_asking({patience_of(most), {}}, polls, {}, false, [&] {
+        if (flock(what.number(), LOCK_EX | LOCK_NB) == 0) return true;
+        if (errno != EWOULDBLOCK && errno != EINTR) fail(path, "lock");
+        return false;
+    });
     if (is_ours) return;
     throw error(
         errc::timed_out,

@@ -1,13 +1,10 @@
 #include "leasehold/latch.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "lock/counted.hpp"
 #include "lock/lease.hpp"
-#include "lock/patience.hpp"
 #include "store/holder_store.hpp"
 
 namespace leasehold {
@@ -19,9 +16,8 @@ public:
     )
         : session_(within.inner()),
           wish_{std::move(name), lock_kind::latch},
-          intervals_{settings.poll_min, settings.poll_max} {
+          polls_(checked_polls(settings.poll_min, settings.poll_max)) {
         wish_.capacity = count;
-        require_valid_polls(intervals_.least, intervals_.most);
         if (count >= 1 && count <= count_max) return;
         throw error(
             errc::invalid_argument,
@@ -80,26 +76,18 @@ public:
         return {found->arrived, found->present, found->arrived >= count()};
     }
 
-    latch_tally wait_until(local_clock::time_point deadline, const std::stop_token& cancel) {
-        latch_tally last;
-        if (cancel.stop_requested()) return last;
-        bounds of_call = session_->call_until(deadline, cancel);
+    latch_tally wait(const wait_limit& limit) {
+        bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         of_call.over = {};
-        for (int looks = 1;; ++looks) {
-            try {
-                last = tally(of_call);
-                if (last.is_open) return last;
-            } catch (const error& failure) {
-                if (!failure.is_transient() || local_clock::now() >= deadline) throw;
-            }
-            const auto now = local_clock::now();
-            if (now >= deadline || cancel.stop_requested()) return last;
-            const auto pause = backed_off(looks, intervals_.least, intervals_.most);
-            rest(std::min(deadline, now + pause), cancel, {});
-        }
+        return keep_asking(limit, polls_, {}, look{}, [&] { return look{tally(of_call)}; }).seen;
     }
 
 private:
+    struct look {
+        latch_tally seen;
+        explicit operator bool() const noexcept { return seen.is_open; }
+    };
+
     [[noreturn]] void refuse_lost() const {
         throw error(
             errc::lease_lost,
@@ -109,7 +97,7 @@ private:
 
     const std::shared_ptr<session::implementation> session_;
     hold_wish wish_;
-    const polling intervals_;
+    const polling polls_;
 };
 
 latch::latch(session& within, leasehold::key name, std::int64_t count, latch_settings settings)
@@ -128,10 +116,10 @@ latch_tally latch::tally() {
     return inner_->tally();
 }
 latch_tally latch::wait_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
-    return inner_->wait_until(deadline_in(patience), cancel);
+    return inner_->wait({patience, std::move(cancel)});
 }
 latch_tally latch::wait(std::stop_token cancel) {
-    return inner_->wait_until(local_clock::time_point::max(), cancel);
+    return inner_->wait({std::move(cancel)});
 }
 std::int64_t latch::count() const noexcept {
     return inner_->count();

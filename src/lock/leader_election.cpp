@@ -192,14 +192,14 @@ std::optional<leader_info> current_leader(const database& db, const key& name) {
 
 leader_watch::leader_watch(database db, key name, leader_watch_settings settings)
     : database_(std::move(db)), name_(std::move(name)), settings_(settings) {
-    require_valid_polls(settings_.poll_min, settings_.poll_max);
+    checked_polls(settings_.poll_min, settings_.poll_max);
 }
 
 bool leader_watch::next_until(local_clock::time_point deadline, const std::stop_token& cancel) {
-    const asking how{deadline, settings_.poll_min, settings_.poll_max};
+    const polling polls{settings_.poll_min, settings_.poll_max};
     constexpr std::chrono::seconds least{1};
     const bounds of_call{std::max(deadline, local_clock::now() + least), cancel, {}};
-    return keep_asking(how, cancel, {}, false, [&] {
+    return keep_asking({deadline, cancel}, polls, {}, false, [&] {
         auto seen = look(*database_.inner(), name_, of_call);
         if (std::exchange(has_looked_, true) && is_same(seen, leader_)) return false;
         leader_ = std::move(seen);
@@ -212,7 +212,7 @@ bool leader_watch::next(std::stop_token cancel) {
 }
 
 bool leader_watch::next_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
-    return next_until(deadline_in(patience), cancel);
+    return next_until(wait_limit{patience, {}}.deadline, cancel);
 }
 
 }  // namespace leasehold

@@ -25,7 +25,7 @@ std::vector<key> checked(std::vector<key> keys) {
 }
 
 multi_lock_settings checked(multi_lock_settings settings) {
-    require_valid_polls(settings.poll_min, settings.poll_max);
+    checked_polls(settings.poll_min, settings.poll_max);
     if (settings.hold_at_most) require_valid_term(*settings.hold_at_most, "hold_at_most");
     return settings;
 }
@@ -134,13 +134,11 @@ public:
         return set_attempt{session_, keys_, settings_.hold_at_most}.outcome(of_call);
     }
 
-    multi_acquisition acquire_until(
-        local_clock::time_point deadline, const std::stop_token& cancel
-    ) {
-        const bounds of_call = session_->call_until(deadline, cancel);
-        const asking how{deadline, settings_.poll_min, settings_.poll_max};
+    multi_acquisition acquire(const wait_limit& limit) {
+        const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
+        const polling polls{settings_.poll_min, settings_.poll_max};
         multi_acquisition nothing{std::nullopt};
-        return keep_asking(how, cancel, session_->over(), std::move(nothing), [&] {
+        return keep_asking(limit, polls, session_->over(), std::move(nothing), [&] {
             return try_within(of_call);
         });
     }
@@ -161,17 +159,17 @@ multi_acquisition multi_lock::try_acquire() {
     return inner_->try_acquire();
 }
 multi_acquisition multi_lock::acquire(std::stop_token cancel) {
-    return inner_->acquire_until(local_clock::time_point::max(), cancel);
+    return inner_->acquire({std::move(cancel)});
 }
 multi_acquisition multi_lock::acquire_for(
     std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
-    return inner_->acquire_until(deadline_in(patience), cancel);
+    return inner_->acquire({patience, std::move(cancel)});
 }
 multi_acquisition multi_lock::acquire_until(
     local_clock::time_point deadline, std::stop_token cancel
 ) {
-    return inner_->acquire_until(deadline, cancel);
+    return inner_->acquire({deadline, std::move(cancel)});
 }
 const std::vector<key>& multi_lock::keys() const noexcept {
     return inner_->keys();

@@ -1,9 +1,7 @@
 #include "leasehold/mutex.hpp"
 
-#include <algorithm>
 #include <mutex>
 
-#include "core/jitter.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
@@ -30,13 +28,11 @@ void require_valid(const mutex_settings& settings) {
             errc::invalid_argument, "metadata must be UTF-8 of at most 4000 bytes, without NUL"
         );
     }
-    require_valid_polls(settings.poll_min, settings.poll_max);
+    checked_polls(settings.poll_min, settings.poll_max);
 }
 
 // Where it could not queue: others are queueing at this moment, or a proof is open.
-std::chrono::nanoseconds pause_after(int refusals) {
-    return backed_off(refusals, milliseconds{2}, milliseconds{100});
-}
+constexpr polling after_refusals{milliseconds{2}, milliseconds{100}};
 
 }  // namespace
 
@@ -78,34 +74,20 @@ public:
         return try_once_in(self->session_, self->wanted(), inside, enter_later);
     }
 
-    acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
-        if (cancel.stop_requested()) return acquisition{std::nullopt};
-        const bounds of_call = session_->call_until(deadline, cancel);
-        for (int refusals = 1;; ++refusals) {
-            std::optional<lock_info> holder;
-            const auto is_over = [&] {
-                return local_clock::now() >= deadline || cancel.stop_requested();
-            };
-            try {
-                acquisition got = try_within(of_call);
-                if (got) return got;
-                holder = got.holder();
-                if (is_over()) return acquisition{holder};
-                stay waited = wait_in_queue(*session_, wanted(), patience_until(deadline, cancel));
-                if (waited.end == stay_end::granted) return keep(std::move(waited.granted));
-                if (waited.end == stay_end::left_queue && is_over()) return busy_now(holder);
-            } catch (const error& failure) {
-                // A server that restarts ends no wait; the session's own deadline does.
-                if (!failure.is_transient() || local_clock::now() >= deadline) throw;
-            }
-            if (is_over()) return acquisition{holder};
-            rest(
-                std::min(deadline, local_clock::now() + pause_after(refusals)),
-                cancel,
-                session_->over()
-            );
-            if (cancel.stop_requested()) return acquisition{holder};
-        }
+    acquisition acquire(const wait_limit& limit) {
+        const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
+        const auto try_now = [&] { return try_within(of_call); };
+        const auto queue_up = [&](const acquisition& refused) -> std::optional<acquisition> {
+            stay waited = wait_in_queue(*session_, wanted(), plan_until(limit));
+            if (waited.end == stay_end::granted) return keep(std::move(waited.granted));
+            if (!limit.is_over()) return std::nullopt;
+            if (waited.end == stay_end::left_queue) return busy_now(refused.holder());
+            return acquisition{refused.holder()};
+        };
+        acquisition nothing{std::nullopt};
+        return keep_asking(
+            limit, after_refusals, session_->over(), std::move(nothing), try_now, queue_up
+        );
     }
 
 private:
@@ -113,13 +95,9 @@ private:
         return {key_, settings_.hold_at_most, settings_.lock_delay, settings_.metadata};
     }
 
-    patience patience_until(local_clock::time_point deadline, const std::stop_token& cancel) {
-        patience how{
-            deadline,
-            cancel,
-            {settings_.poll_min, settings_.poll_max},
-            settings_.detects_deadlock,
-            nullptr};
+    waiting_plan plan_until(const wait_limit& limit) {
+        waiting_plan how{
+            limit, {settings_.poll_min, settings_.poll_max}, settings_.detects_deadlock, nullptr};
         // Another thread of this object may have got the key meanwhile: then this one can enter.
         if (settings_.recursive) how.look_up = [this] { return is_entered(); };
         return how;
@@ -215,15 +193,15 @@ acquisition mutex::try_acquire() {
 }
 
 acquisition mutex::acquire(std::stop_token cancel) {
-    return inner_->acquire_until(local_clock::time_point::max(), std::move(cancel));
+    return inner_->acquire({std::move(cancel)});
 }
 
 acquisition mutex::acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
-    return inner_->acquire_until(deadline_in(patience), std::move(cancel));
+    return inner_->acquire({patience, std::move(cancel)});
 }
 
 acquisition mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
-    return inner_->acquire_until(deadline, std::move(cancel));
+    return inner_->acquire({deadline, std::move(cancel)});
 }
 
 std::optional<pending_lease> mutex::try_acquire_in(transaction_ref tx) {

@@ -7,9 +7,11 @@
 
 namespace leasehold {
 
-void require_valid_polls(std::chrono::milliseconds poll_min, std::chrono::milliseconds poll_max) {
+polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseconds poll_max) {
     constexpr std::chrono::milliseconds least{1};
-    if (poll_min >= least && poll_max >= poll_min && poll_max <= std::chrono::hours{1}) return;
+    if (poll_min >= least && poll_max >= poll_min && poll_max <= std::chrono::hours{1}) {
+        return {poll_min, poll_max};
+    }
     throw error(
         errc::invalid_argument, "poll_min must be 1 ms to poll_max, and poll_max at most 1 h"
     );
@@ -26,9 +28,10 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
     wait_until(guard, changed, cancel, wake, [&] { return lost.stop_requested(); });
 }
 
-local_clock::time_point deadline_in(std::chrono::nanoseconds patience) {
+wait_limit::wait_limit(std::chrono::nanoseconds patience, std::stop_token stop)
+    : cancel(std::move(stop)) {
     const auto now = local_clock::now();
-    return now + std::min<std::chrono::nanoseconds>(patience, local_clock::time_point::max() - now);
+    deadline = now + std::min<std::chrono::nanoseconds>(patience, deadline - now);
 }
 
 }  // namespace leasehold

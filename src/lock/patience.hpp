@@ -3,6 +3,7 @@
 // holding nothing in between.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -12,47 +13,67 @@
 
 namespace leasehold {
 
+// How long a call waits: until when, and unless it is cancelled before.
+struct wait_limit {
+    wait_limit(std::stop_token stop) : cancel(std::move(stop)) {}
+    wait_limit(local_clock::time_point end, std::stop_token stop)
+        : deadline(end), cancel(std::move(stop)) {}
+    // From now on, without running over the end of time.
+    wait_limit(std::chrono::nanoseconds patience, std::stop_token stop);
+
+    bool is_late() const noexcept { return local_clock::now() >= deadline; }
+    bool is_over() const noexcept { return is_late() || cancel.stop_requested(); }
+
+    local_clock::time_point deadline = local_clock::time_point::max();
+    std::stop_token cancel;
+};
+
 // Throws invalid_argument unless poll_min is 1 ms to poll_max and poll_max at most 1 h.
-void require_valid_polls(std::chrono::milliseconds poll_min, std::chrono::milliseconds poll_max);
+polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseconds poll_max);
 
 // Sleeps until `wake`, or until one of the two asks to stop.
 void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token lost = {});
 
-// The instant so long from now, without running over the end of time.
-local_clock::time_point deadline_in(std::chrono::nanoseconds patience);
+// Calls `ask` until its answer converts to true or the limit is reached, and asks no more once it
+// is cancelled: the answer is the last one then, and `nothing` before there was one. When `lost`
+// stops it asks at once. What is transient ends no wait, unless time is up. After each refusal
+// `meanwhile` is given it, and may have a better answer.
+template <class Answer, class Ask, class Meanwhile>
+Answer keep_asking(
+    const wait_limit& limit,
+    const polling& polls,
+    const std::stop_token& lost,
+    Answer nothing,
+    Ask&& ask,
+    Meanwhile&& meanwhile
+) {
+    Answer last = std::move(nothing);
+    for (int refusals = 1; !limit.cancel.stop_requested(); ++refusals) {
+        try {
+            Answer answer = ask();
+            if (answer || limit.is_over()) return answer;
+            last = std::move(answer);
+            if (std::optional<Answer> better = meanwhile(last)) return *std::move(better);
+        } catch (const error& failure) {
+            if (!failure.is_transient() || limit.is_late()) throw;
+        }
+        const auto pause = backed_off(refusals, polls.least, polls.most);
+        rest(std::min(limit.deadline, local_clock::now() + pause), limit.cancel, lost);
+    }
+    return last;
+}
 
-// When to ask again, and until when.
-struct asking {
-    local_clock::time_point deadline;
-    std::chrono::milliseconds poll_min;
-    std::chrono::milliseconds poll_max;
-};
-
-// Calls `ask` until its answer converts to true, time is up or `cancel` stops, which asks no more:
-// the answer is the last one then, and `nothing` before there was one. When `lost` stops it asks at
-// once. What is transient ends no wait, unless time is up.
 template <class Answer, class Ask>
 Answer keep_asking(
-    const asking& how,
-    const std::stop_token& cancel,
+    const wait_limit& limit,
+    const polling& polls,
     const std::stop_token& lost,
     Answer nothing,
     Ask&& ask
 ) {
-    Answer last = std::move(nothing);
-    for (int refusals = 1; !cancel.stop_requested(); ++refusals) {
-        const auto is_late = [&] { return local_clock::now() >= how.deadline; };
-        try {
-            Answer answer = ask();
-            if (answer || is_late()) return answer;
-            last = std::move(answer);
-        } catch (const error& failure) {
-            if (!failure.is_transient() || is_late()) throw;
-        }
-        const auto pause = backed_off(refusals, how.poll_min, how.poll_max);
-        rest(std::min(how.deadline, local_clock::now() + pause), cancel, lost);
-    }
-    return last;
+    return keep_asking(limit, polls, lost, std::move(nothing), ask, [](const Answer&) {
+        return std::optional<Answer>{};
+    });
 }
 
 }  // namespace leasehold

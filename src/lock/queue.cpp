@@ -17,7 +17,7 @@ constexpr milliseconds nap_max{250};
 // A seat that is given up whatever happens.
 class place {
 public:
-    place(waiting_room& room, const acquire_request& wanted, waiting_room::intervals looks)
+    place(waiting_room& room, const acquire_request& wanted, polling looks)
         : room_(room), seat_(room.reserve(wanted.key, wanted.owner, looks)) {}
     ~place() { room_.vacate(*seat_); }
     place(const place&) = delete;
@@ -32,11 +32,11 @@ private:
 // One waiter, from its request to queue to its end.
 class guest {
 public:
-    guest(session::implementation& within, const wish& what, const patience& how)
+    guest(session::implementation& within, const wish& what, const waiting_plan& how)
         : within_(within),
           how_(how),
           request_(request_for(within, what)),
-          of_call_(within.call_until(how.deadline, how.cancel)),
+          of_call_(within.call_until(how.limit.deadline, how.limit.cancel)),
           notices_(within.notices()),
           place_(within.inner().room(), request_, how.looks) {}
     // Whichever way it went, the place in the queue is not there any more.
@@ -77,7 +77,7 @@ private:
     }
 
     session::implementation& within_;
-    const patience& how_;
+    const waiting_plan& how_;
     const acquire_request request_;
     const bounds of_call_;
     const std::int64_t notices_;  // before anything was sent
@@ -191,13 +191,14 @@ stay guest::wait() {
     const auto over = within_.over();
     std::optional<waiting_room::news> heard;
     const auto is_over = [&] {
-        return how_.cancel.stop_requested() || local_clock::now() >= how_.deadline ||
-               !within_.is_live() || (how_.look_up && how_.look_up());
+        return how_.limit.is_over() || !within_.is_live() || (how_.look_up && how_.look_up());
     };
     try {
         do {
             const auto nap_end = local_clock::now() + nap_max;
-            heard = room.wait(place_.seat(), std::min(how_.deadline, nap_end), how_.cancel, over);
+            heard = room.wait(
+                place_.seat(), std::min(how_.limit.deadline, nap_end), how_.limit.cancel, over
+            );
         } while (!heard && !is_over());
     } catch (...) {
         leave_quietly();
@@ -214,7 +215,7 @@ stay guest::wait() {
 
 }  // namespace
 
-stay wait_in_queue(session::implementation& within, const wish& what, const patience& how) {
+stay wait_in_queue(session::implementation& within, const wish& what, const waiting_plan& how) {
     const session::implementation::under_way sending{within};
     within.require_live();
     return guest{within, what, how}.wait();

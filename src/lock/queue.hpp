@@ -11,17 +11,16 @@
 // | an answer was lost          | in doubt    | throws; the session settles it by the owner id  |
 #include <functional>
 #include <memory>
-#include <stop_token>
 
 #include "lock/acquire.hpp"
+#include "lock/patience.hpp"
 #include "session/waiting_room.hpp"
 
 namespace leasehold {
 
-struct patience {
-    local_clock::time_point deadline;
-    std::stop_token cancel;
-    waiting_room::intervals looks;
+struct waiting_plan {
+    wait_limit limit;
+    polling looks;
     bool detects_deadlock = false;
     // Asked now and then: true where the caller knows of a better way than to go on waiting.
     std::function<bool()> look_up;
@@ -34,6 +33,6 @@ struct stay {
     std::shared_ptr<grant> granted;
 };
 
-stay wait_in_queue(session::implementation& within, const wish& what, const patience& how);
+stay wait_in_queue(session::implementation& within, const wish& what, const waiting_plan& how);
 
 }  // namespace leasehold

@@ -24,7 +24,7 @@ quorum_settings checked(quorum_settings settings) {
     settings.session = completed(std::move(settings.session));
     settings.session.margin = std::max(settings.session.margin, drift_of(settings.session.ttl));
     settings.session = completed(std::move(settings.session));
-    require_valid_polls(settings.poll_min, settings.poll_max);
+    checked_polls(settings.poll_min, settings.poll_max);
     constexpr std::chrono::milliseconds least{10};
     if (settings.server_timeout >= least && settings.server_timeout <= settings.session.ttl / 3) {
         return settings;
@@ -157,7 +157,7 @@ void quorum::implementation::open_all() {
             round->answer(at, is_open);
         });
     }
-    const auto answers = round->wait(asked, deadline_in(settings_.server_timeout));
+    const auto answers = round->wait(asked, wait_limit{settings_.server_timeout, {}}.deadline);
     for (std::size_t at = 0; at < size(); ++at) {
         if (!answers[at]) members_[at]->give_up_on();
     }

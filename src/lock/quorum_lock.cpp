@@ -24,7 +24,7 @@ struct one_answer {
 std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, const key& name) {
     const auto within = servers.session_at(at).inner();
     bounds of_call = within->one_request();
-    of_call.deadline = deadline_in(servers.settings().server_timeout);
+    of_call.deadline = wait_limit{servers.settings().server_timeout, {}}.deadline;
     auto outcome = try_once(*within, {name, std::nullopt, {}, ""}, of_call);
     if (!outcome.granted) return nullptr;
     return std::make_shared<lease>(
@@ -40,7 +40,7 @@ std::vector<std::optional<Answer>> wait_for(
     quorum_round<Answer>& round,
     const std::vector<std::size_t>& asked
 ) {
-    auto answers = round.wait(asked, deadline_in(servers.settings().server_timeout));
+    auto answers = round.wait(asked, wait_limit{servers.settings().server_timeout, {}}.deadline);
     for (const std::size_t at : asked) {
         if (!answers[at]) servers.member(at).give_up_on();
     }
@@ -263,20 +263,26 @@ quorum_acquisition quorum_lock::try_acquire() {
     return {std::nullopt, std::move(count)};
 }
 
-quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
-    const auto& settings = servers_->settings();
-    const asking how{local_clock::time_point::max(), settings.poll_min, settings.poll_max};
+namespace {
+
+quorum_acquisition keep_trying(
+    quorum_lock& with, const quorum_settings& settings, const wait_limit& limit
+) {
+    const polling polls{settings.poll_min, settings.poll_max};
     quorum_acquisition nothing{std::nullopt, {}};
-    return keep_asking(how, cancel, {}, std::move(nothing), [&] { return try_acquire(); });
+    return keep_asking(limit, polls, {}, std::move(nothing), [&] { return with.try_acquire(); });
+}
+
+}  // namespace
+
+quorum_acquisition quorum_lock::acquire(std::stop_token cancel) {
+    return keep_trying(*this, servers_->settings(), {std::move(cancel)});
 }
 
 quorum_acquisition quorum_lock::acquire_for(
-    std::chrono::nanoseconds patience_max, std::stop_token cancel
+    std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
-    const auto& settings = servers_->settings();
-    const asking how{deadline_in(patience_max), settings.poll_min, settings.poll_max};
-    quorum_acquisition nothing{std::nullopt, {}};
-    return keep_asking(how, cancel, {}, std::move(nothing), [&] { return try_acquire(); });
+    return keep_trying(*this, servers_->settings(), {patience, std::move(cancel)});
 }
 
 }  // namespace leasehold

@@ -4,7 +4,6 @@
 
 #include "leasehold/error.hpp"
 #include "lock/counted.hpp"
-#include "lock/patience.hpp"
 
 namespace leasehold {
 
@@ -16,8 +15,7 @@ public:
         : session_(within.inner()),
           key_(std::move(name)),
           permits_(permits),
-          intervals_{settings.poll_min, settings.poll_max} {
-        require_valid_polls(intervals_.least, intervals_.most);
+          polls_(checked_polls(settings.poll_min, settings.poll_max)) {
         if (permits >= 1 && permits <= permits_max) return;
         throw error(
             errc::invalid_argument,
@@ -32,10 +30,8 @@ public:
     acquisition try_acquire(std::int64_t wanted) {
         return seeker{session_, wish_for(wanted)}.try_once();
     }
-    acquisition acquire(
-        std::int64_t wanted, local_clock::time_point deadline, const std::stop_token& cancel
-    ) {
-        return seeker{session_, wish_for(wanted)}.wait_until(deadline, intervals_, cancel);
+    acquisition acquire(std::int64_t wanted, const wait_limit& limit) {
+        return seeker{session_, wish_for(wanted)}.wait(limit, polls_);
     }
 
 private:
@@ -57,7 +53,7 @@ private:
     const std::shared_ptr<session::implementation> session_;
     const leasehold::key key_;
     const std::int64_t permits_;
-    const polling intervals_;
+    const polling polls_;
 };
 
 semaphore::semaphore(
@@ -72,17 +68,17 @@ acquisition semaphore::try_acquire(std::int64_t wanted) {
     return inner_->try_acquire(wanted);
 }
 acquisition semaphore::acquire(std::int64_t wanted, std::stop_token cancel) {
-    return inner_->acquire(wanted, local_clock::time_point::max(), cancel);
+    return inner_->acquire(wanted, {std::move(cancel)});
 }
 acquisition semaphore::acquire_for(
     std::int64_t wanted, std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
-    return inner_->acquire(wanted, deadline_in(patience), cancel);
+    return inner_->acquire(wanted, {patience, std::move(cancel)});
 }
 acquisition semaphore::acquire_until(
     std::int64_t wanted, local_clock::time_point deadline, std::stop_token cancel
 ) {
-    return inner_->acquire(wanted, deadline, cancel);
+    return inner_->acquire(wanted, {deadline, std::move(cancel)});
 }
 
 std::int64_t semaphore::permits() const noexcept {

@@ -5,7 +5,6 @@
 #include "leasehold/error.hpp"
 #include "lock/counted.hpp"
 #include "lock/lease.hpp"
-#include "lock/patience.hpp"
 #include "store/holder_store.hpp"
 
 namespace leasehold {
@@ -14,8 +13,6 @@ namespace {
 // Nobody can use it up by reading, and a writer wants all of it.
 constexpr std::int64_t everything = 1'000'000'000;
 
-constexpr auto never = local_clock::time_point::max();
-
 }  // namespace
 
 class shared_mutex::implementation {
@@ -23,28 +20,20 @@ public:
     implementation(session& within, leasehold::key name, shared_mutex_settings settings)
         : session_(within.inner()),
           key_(std::move(name)),
-          intervals_{settings.poll_min, settings.poll_max} {
-        require_valid_polls(intervals_.least, intervals_.most);
-    }
+          polls_(checked_polls(settings.poll_min, settings.poll_max)) {}
 
     const leasehold::key& key() const noexcept { return key_; }
 
     acquisition try_acquire(hold_mode mode) { return seeker{session_, wish_for(mode)}.try_once(); }
-    acquisition acquire(
-        hold_mode mode, local_clock::time_point deadline, const std::stop_token& cancel
-    ) {
-        return seeker{session_, wish_for(mode)}.wait_until(deadline, intervals_, cancel);
+    acquisition acquire(hold_mode mode, const wait_limit& limit) {
+        return seeker{session_, wish_for(mode)}.wait(limit, polls_);
     }
 
     acquisition try_upgrade(lease& from) {
         return upgrade(from, [](seeker& by) { return by.try_once(); });
     }
-    acquisition upgrade(
-        lease& from, local_clock::time_point deadline, const std::stop_token& cancel
-    ) {
-        return upgrade(from, [&](seeker& by) {
-            return by.wait_until(deadline, intervals_, cancel);
-        });
+    acquisition upgrade(lease& from, const wait_limit& limit) {
+        return upgrade(from, [&](seeker& by) { return by.wait(limit, polls_); });
     }
 
 private:
@@ -133,7 +122,7 @@ private:
 
     const std::shared_ptr<session::implementation> session_;
     const leasehold::key key_;
-    const polling intervals_;
+    const polling polls_;
 };
 
 shared_mutex::shared_mutex(session& within, leasehold::key name, shared_mutex_settings settings)
@@ -146,47 +135,47 @@ acquisition shared_mutex::try_acquire() {
     return inner_->try_acquire(hold_mode::exclusive);
 }
 acquisition shared_mutex::acquire(std::stop_token cancel) {
-    return inner_->acquire(hold_mode::exclusive, never, cancel);
+    return inner_->acquire(hold_mode::exclusive, {std::move(cancel)});
 }
 acquisition shared_mutex::acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
-    return inner_->acquire(hold_mode::exclusive, deadline_in(patience), cancel);
+    return inner_->acquire(hold_mode::exclusive, {patience, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_until(local_clock::time_point deadline, std::stop_token cancel) {
-    return inner_->acquire(hold_mode::exclusive, deadline, cancel);
+    return inner_->acquire(hold_mode::exclusive, {deadline, std::move(cancel)});
 }
 
 acquisition shared_mutex::try_acquire_shared() {
     return inner_->try_acquire(hold_mode::shared);
 }
 acquisition shared_mutex::acquire_shared(std::stop_token cancel) {
-    return inner_->acquire(hold_mode::shared, never, cancel);
+    return inner_->acquire(hold_mode::shared, {std::move(cancel)});
 }
 acquisition shared_mutex::acquire_shared_for(
     std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
-    return inner_->acquire(hold_mode::shared, deadline_in(patience), cancel);
+    return inner_->acquire(hold_mode::shared, {patience, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_shared_until(
     local_clock::time_point deadline, std::stop_token cancel
 ) {
-    return inner_->acquire(hold_mode::shared, deadline, cancel);
+    return inner_->acquire(hold_mode::shared, {deadline, std::move(cancel)});
 }
 
 acquisition shared_mutex::try_acquire_upgradeable() {
     return inner_->try_acquire(hold_mode::upgradeable);
 }
 acquisition shared_mutex::acquire_upgradeable(std::stop_token cancel) {
-    return inner_->acquire(hold_mode::upgradeable, never, cancel);
+    return inner_->acquire(hold_mode::upgradeable, {std::move(cancel)});
 }
 acquisition shared_mutex::acquire_upgradeable_for(
     std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
-    return inner_->acquire(hold_mode::upgradeable, deadline_in(patience), cancel);
+    return inner_->acquire(hold_mode::upgradeable, {patience, std::move(cancel)});
 }
 acquisition shared_mutex::acquire_upgradeable_until(
     local_clock::time_point deadline, std::stop_token cancel
 ) {
-    return inner_->acquire(hold_mode::upgradeable, deadline, cancel);
+    return inner_->acquire(hold_mode::upgradeable, {deadline, std::move(cancel)});
 }
 
 acquisition shared_mutex::try_upgrade(lease& from) {
@@ -195,7 +184,7 @@ acquisition shared_mutex::try_upgrade(lease& from) {
 acquisition shared_mutex::upgrade_for(
     lease& from, std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
-    return inner_->upgrade(from, deadline_in(patience), cancel);
+    return inner_->upgrade(from, {patience, std::move(cancel)});
 }
 
 void shared_mutex::downgrade(lease& held) {

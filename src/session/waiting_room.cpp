@@ -27,7 +27,7 @@ waiting_room::waiting_room(database::implementation& of) : of_(of) {}
 waiting_room::~waiting_room() = default;
 
 std::shared_ptr<waiting_room::seat> waiting_room::reserve(
-    const key& name, const owner_id& owner, intervals looks
+    const key& name, const owner_id& owner, polling looks
 ) {
     auto made = std::make_shared<seat>(waiting{name, owner, 0}, looks);
     const std::lock_guard guard{mutex_};
@@ -274,7 +274,7 @@ void waiting_room::tell_failure(const std::exception_ptr& failure) {
 // mutex_ held.
 void waiting_room::plan_next_look(bool is_lively) {
     if (seats_.empty()) return;
-    intervals looks = seats_.begin()->second->looks_;
+    polling looks = seats_.begin()->second->looks_;
     for (const auto& [owner, each] : seats_) {
         looks.least = std::min(looks.least, each->looks_.least);
         looks.most = std::min(looks.most, each->looks_.most);

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/jitter.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "store/store.hpp"
@@ -36,11 +37,6 @@ namespace leasehold {
 
 class waiting_room {
 public:
-    struct intervals {
-        std::chrono::milliseconds least;
-        std::chrono::milliseconds most;
-    };
-
     // What became of a waiter.
     struct news {
         look_status status = look_status::gone;
@@ -57,7 +53,7 @@ public:
     waiting_room& operator=(const waiting_room&) = delete;
 
     // Before the request to queue is sent.
-    std::shared_ptr<seat> reserve(const key& name, const owner_id& owner, intervals looks);
+    std::shared_ptr<seat> reserve(const key& name, const owner_id& owner, polling looks);
     void take(seat& which, std::int64_t ticket);
     void vacate(const seat& which) noexcept;
 
@@ -124,13 +120,13 @@ private:
 
 class waiting_room::seat {
 public:
-    seat(waiting who, intervals looks) : who_(std::move(who)), looks_(looks) {}
+    seat(waiting who, polling looks) : who_(std::move(who)), looks_(looks) {}
     const waiting& who() const noexcept { return who_; }
 
 private:
     friend class waiting_room;
     waiting who_;  // its ticket, and all below, guarded by the room
-    const intervals looks_;
+    const polling looks_;
     bool is_seated_ = false;
     bool was_rung_ = false;  // before it was seated
     std::optional<news> news_;
