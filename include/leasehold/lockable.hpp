@@ -16,18 +16,23 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <stop_token>
+#include <utility>
 
 #include "leasehold/clock.hpp"
 #include "leasehold/mutex.hpp"
 
 namespace leasehold {
 
-class lockable_mutex {
+// What the lockable forms of mutex and shared_mutex have in common.
+template <class Mutex>
+class lockable {
 public:
-    lockable_mutex(session& within, key name, mutex_settings settings = {});
+    lockable(const lockable&) = delete;
+    lockable& operator=(const lockable&) = delete;
 
-    void lock();
-    bool try_lock();
+    void lock() { keep(mutex_.acquire()); }
+    bool try_lock() { return keep(mutex_.try_acquire()); }
     void unlock() noexcept;
 
     template <class Rep, class Period>
@@ -51,13 +56,27 @@ public:
         return std::forward<Use>(use)(*held);
     }
 
-private:
+protected:
+    explicit lockable(Mutex of) : mutex_(std::move(of)) {}
+    ~lockable() = default;
+
     bool keep(acquisition got);
+
+    Mutex mutex_;
+
+private:
     std::shared_ptr<lease> locked() const;
 
-    mutex mutex_;
     mutable std::mutex held_mutex_;
     std::shared_ptr<lease> held_;
+};
+
+extern template class lockable<mutex>;
+
+class lockable_mutex : public lockable<mutex> {
+public:
+    lockable_mutex(session& within, key name, mutex_settings settings = {})
+        : lockable(mutex{within, std::move(name), std::move(settings)}) {}
 };
 
 }  // namespace leasehold

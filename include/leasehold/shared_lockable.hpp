@@ -21,35 +21,26 @@
 // Threads: one object is one agent: at most one hold at a time, shared or not; threads that read
 // beside each other have an object each. Unlock from any thread.
 #include <chrono>
-#include <memory>
-#include <mutex>
 #include <shared_mutex>
+#include <utility>
 
 #include "leasehold/clock.hpp"
+#include "leasehold/lockable.hpp"
 #include "leasehold/shared_mutex.hpp"
 
 namespace leasehold {
 
-class lockable_shared_mutex {
+extern template class lockable<shared_mutex>;
+
+class lockable_shared_mutex : public lockable<shared_mutex> {
 public:
-    lockable_shared_mutex(session& within, key name, shared_mutex_settings settings = {});
+    lockable_shared_mutex(session& within, key name, shared_mutex_settings settings = {})
+        : lockable(shared_mutex{within, std::move(name), settings}) {}
 
-    void lock();
-    bool try_lock();
-    void unlock() noexcept;
-
-    void lock_shared();
-    bool try_lock_shared();
+    void lock_shared() { keep(mutex_.acquire_shared()); }
+    bool try_lock_shared() { return keep(mutex_.try_acquire_shared()); }
     void unlock_shared() noexcept { unlock(); }
 
-    template <class Rep, class Period>
-    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-        return keep(mutex_.acquire_for(patience_of(patience)));
-    }
-    template <class Clock, class Duration>
-    bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-        return try_lock_for(patience_until(deadline));
-    }
     template <class Rep, class Period>
     bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
         return keep(mutex_.acquire_shared_for(patience_of(patience)));
@@ -58,26 +49,6 @@ public:
     bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& deadline) {
         return try_lock_shared_for(patience_until(deadline));
     }
-
-    // False when nothing is locked, or the lease is lost.
-    bool held_locally() const;
-    // Of the current lock; a token that never fires where nothing is locked.
-    std::stop_token lost() const;
-    // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
-    // An unlock() meanwhile releases at once, and the lease is lost for `use`.
-    template <class Use>
-    auto with_lease(Use&& use) {
-        const auto held = locked();
-        return std::forward<Use>(use)(*held);
-    }
-
-private:
-    bool keep(acquisition got);
-    std::shared_ptr<lease> locked() const;
-
-    shared_mutex mutex_;
-    mutable std::mutex held_mutex_;
-    std::shared_ptr<lease> held_;
 };
 
 }  // namespace leasehold

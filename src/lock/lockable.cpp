@@ -1,22 +1,13 @@
 #include "leasehold/lockable.hpp"
 
 #include "leasehold/error.hpp"
+#include "leasehold/shared_lockable.hpp"
 #include "lock/lease.hpp"
 
 namespace leasehold {
 
-lockable_mutex::lockable_mutex(session& within, key name, mutex_settings settings)
-    : mutex_(within, std::move(name), settings) {}
-
-void lockable_mutex::lock() {
-    keep(mutex_.acquire());
-}
-
-bool lockable_mutex::try_lock() {
-    return keep(mutex_.try_acquire());
-}
-
-bool lockable_mutex::keep(acquisition got) {
+template <class Mutex>
+bool lockable<Mutex>::keep(acquisition got) {
     if (!got) return false;
     auto held = std::make_shared<lease>(*std::move(got));
     const std::lock_guard guard{held_mutex_};
@@ -24,7 +15,8 @@ bool lockable_mutex::keep(acquisition got) {
     return true;
 }
 
-void lockable_mutex::unlock() noexcept {
+template <class Mutex>
+void lockable<Mutex>::unlock() noexcept {
     std::shared_ptr<lease> ending;
     {
         const std::lock_guard guard{held_mutex_};
@@ -34,22 +26,28 @@ void lockable_mutex::unlock() noexcept {
     if (ending && ending->inner()) ending->inner()->release_quietly();
 }
 
-bool lockable_mutex::held_locally() const {
+template <class Mutex>
+bool lockable<Mutex>::held_locally() const {
     const std::lock_guard guard{held_mutex_};
     return held_ && held_->held_locally();
 }
 
-std::stop_token lockable_mutex::lost() const {
+template <class Mutex>
+std::stop_token lockable<Mutex>::lost() const {
     const std::lock_guard guard{held_mutex_};
     return held_ ? held_->lost() : std::stop_token{};
 }
 
-std::shared_ptr<lease> lockable_mutex::locked() const {
+template <class Mutex>
+std::shared_ptr<lease> lockable<Mutex>::locked() const {
     {
         const std::lock_guard guard{held_mutex_};
         if (held_) return held_;
     }
     throw error(errc::lease_lost, "nothing is locked: lock '" + mutex_.key().name() + "' first");
 }
+
+template class lockable<mutex>;
+template class lockable<shared_mutex>;
 
 }  // namespace leasehold
