@@ -104,19 +104,17 @@ private:
 
     fencing_token finish(connection& on, holder_store& holders, fencing_token phase) {
         const auto patience_end = local_clock::now() + std::chrono::seconds{1};
-        for (int attempt = 1; attempt <= release_attempts_max; ++attempt) {
-            try {
-                holders.release_owner(on, wish_.name, owner_);
-                may_be_there_ = false;
-                session_.gave_up(wish_.name, owner_, wish_.kind);
-                return phase;
-            } catch (const error& failure) {
-                if (!failure.is_transient() || failure.connection_is_lost()) break;
-                if (local_clock::now() >= patience_end) break;
-            }
+        const auto may_go_on = [&](const error& failure) {
+            return !failure.connection_is_lost() && local_clock::now() < patience_end;
+        };
+        try {
+            repeat([&](int) { holders.release_owner(on, wish_.name, owner_); }, may_go_on);
+            may_be_there_ = false;
+            session_.gave_up(wish_.name, owner_, wish_.kind);
+        } catch (const error&) {
+            // It has passed, whatever becomes of its row: that is not counted any more, and the
+            // session settles it.
         }
-        // It has passed, whatever becomes of its row: that is not counted any more, and the session
-        // settles it.
         return phase;
     }
 

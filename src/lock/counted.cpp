@@ -190,29 +190,23 @@ void seeker::withdraw() noexcept {
     };
     if (!session_->may_part()) return settle_later();
     const bounds until = session_->parting();
-    constexpr int attempts_max = 3;
-    for (int attempt = 1;; ++attempt) {
-        try {
-            session_->inner().use(until, [&](connection& on, store& stores) {
-                stores.holders->withdraw(on, wish_.name, owner);
-            });
-            if (may_come_late_) {
-                settle_later();
-            } else if (!wish_.instead_of) {
-                session_->gave_up(wish_.name, owner, wish_.kind);
-            }
-            return;
-        } catch (const error& failure) {
-            const bool may_go_on = session_->may_part_again(until);
-            if (failure.is_transient() && attempt < attempts_max && may_go_on) continue;
-            session_->inner().tell(
-                {event_kind::release_failed, wish_.name.name(), 0, failure.what()}
-            );
+    const auto take_back = [&](int) {
+        session_->inner().use(until, [&](connection& on, store& stores) {
+            stores.holders->withdraw(on, wish_.name, owner);
+        });
+    };
+    try {
+        repeat(take_back, [&](const error&) { return session_->may_part_again(until); });
+        if (may_come_late_) {
             settle_later();
-            return;
-        } catch (const std::exception&) {
-            return;
+        } else if (!wish_.instead_of) {
+            session_->gave_up(wish_.name, owner, wish_.kind);
         }
+    } catch (const error& failure) {
+        session_->inner().tell({event_kind::release_failed, wish_.name.name(), 0, failure.what()});
+        settle_later();
+    } catch (const std::exception&) {
+        return;
     }
 }
 

@@ -79,11 +79,13 @@ public:
     latch_tally wait(const wait_limit& limit) {
         bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         of_call.over = {};
-        return keep_asking(limit, polls_, {}, look{}, [&] { return look{tally(of_call)}; }).seen;
+        return keep_asking(
+                   limit, polls_, {}, glance{}, [&] { return glance{tally(of_call)}; }
+        ).seen;
     }
 
 private:
-    struct look {
+    struct glance {
         latch_tally seen;
         explicit operator bool() const noexcept { return seen.is_open; }
     };

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "leasehold/error.hpp"
-#include "lock/lease.hpp"
 #include "session/pass_on.hpp"
-#include "session/taking_part.hpp"
 #include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
 
@@ -23,34 +21,21 @@ multi_lease::implementation::implementation(
     std::vector<key> keys,
     std::vector<std::shared_ptr<grant>> grants
 )
-    : session_(std::move(within)), keys_(std::move(keys)), grants_(std::move(grants)) {
+    : holding(std::move(within), grants.front()),
+      keys_(std::move(keys)),
+      grants_(std::move(grants)) {
     for (const auto& each : grants_) {
         tokens_.push_back(each->what().token);
         chains_.push_back(std::unique_ptr<chain>(new chain{
             std::stop_callback<pass_loss_on>{each->lost(), pass_loss_on{this, each.get()}},
-            std::stop_callback<pass_request_on>{
-                each->revoke_requested(), pass_request_on{&revoke_}}}));
+            std::stop_callback<pass_on>{each->revoke_requested(), pass_on{&revoke_}}}));
     }
 }
 
 void multi_lease::implementation::pass_loss_on::operator()() const {
     auto expected = loss_reason::none;
     to->reason_.compare_exchange_strong(expected, of->reason());
-    std::stop_source lost = to->lost_;  // whoever is told may destroy the lease
-    lost.request_stop();
-}
-
-loss_reason multi_lease::implementation::reason() const noexcept {
-    return is_released_ ? loss_reason::released : reason_.load();
-}
-
-local_clock::time_point multi_lease::implementation::deadline() const noexcept {
-    const auto& term_end = grants_.front()->term_end();
-    return term_end ? *term_end : session_->deadline();
-}
-
-bool multi_lease::implementation::held_locally() const noexcept {
-    return reason() == loss_reason::none && local_clock::now() < deadline();
+    pass_on{&to->given_back_}();
 }
 
 bool multi_lease::implementation::verify() {
@@ -65,21 +50,12 @@ bool multi_lease::implementation::verify() {
 }
 
 void multi_lease::implementation::verify_in(connection& inside) {
-    require_transaction(inside, "verify_in");
-    require_engine(inside, session_->inner().which(), "verify_in");
-    if (reason() != loss_reason::none) refuse();
+    require_part(inside);
+    if (reason() != loss_reason::none) refuse(label_of(keys_), reason());
     store& stores = session_->inner().store_for(inside);
     if (stores.multi_locks->prove_all(inside, holds())) return;
     find_the_lost(stores, inside);
-    refuse();
-}
-
-release_outcome multi_lease::implementation::release() {
-    return give_back(false);
-}
-
-void multi_lease::implementation::settle_later() {
-    for (const key& each : keys_) session_->settle_later(each, owner());
+    refuse(label_of(keys_), reason());
 }
 
 // Whoever parts does not wait for a server that is out, nor does anybody for what is lost: the
@@ -87,7 +63,7 @@ void multi_lease::implementation::settle_later() {
 release_outcome multi_lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
-    lost_.request_stop();  // before anybody else can be granted a key
+    given_back_.request_stop();  // before anybody else can be granted a key
     bool is_anything_left = false;
     for (const auto& each : grants_) {
         session_->forget(*each);
@@ -97,49 +73,18 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     }
     const bool may_ask = !is_parting || session_->may_part();
     if (!is_anything_left || !may_ask) {
-        const bool has_term = grants_.front()->term_end().has_value();
-        if (is_anything_left || has_term) {
+        if (is_anything_left || has_term()) {
             for (const key& each : keys_) {
                 session_->give_back_later(each, owner(), lock_kind::mutex);
             }
         }
         return is_anything_left ? release_outcome::unknown : release_outcome::not_held;
     }
-    bounds of_call = is_parting ? session_->parting() : session_->one_request();
-    of_call.over = {};  // a fixed term outlives its session
-    bool is_unknown = false;
-    for (int attempt = 1;; ++attempt) {
-        try {
-            const auto outcome = session_->inner().use(of_call, [&](connection& on, store& stores) {
-                // An attempt that failed may have released some, whatever it failed of.
-                return release_on(on, stores, attempt > 1);
-            });
-            for (const key& each : keys_) session_->gave_up(each, owner());
-            return told(outcome);
-        } catch (const error& failure) {
-            is_unknown = is_unknown || failure.outcome_is_unknown();
-            const bool is_in_vain =
-                is_parting ? !session_->may_part_again(of_call) : of_call.have_passed();
-            if (failure.is_transient() && attempt < release_attempts_max && !is_in_vain) continue;
-            // Nobody has the lease any more that could release it again.
-            settle_later();
-            if (is_unknown) return release_outcome::unknown;
-            throw;
-        }
-    }
-}
-
-void multi_lease::implementation::release_quietly() noexcept {
-    try {
-        give_back(true);
-    } catch (const std::exception& failure) {
-        session_->inner().tell(
-            {event_kind::release_failed,
-             keys_.front().name(),
-             tokens_.front().number,
-             failure.what()}
-        );
-    }
+    const auto held = holds();
+    return release_all(bounds_of_release(is_parting), held, [&](connection& on, store& stores) {
+        const bool were_ours = release_holds(session_->inner(), on, stores, held);
+        return were_ours ? release_outcome::released : release_outcome::not_held;
+    });
 }
 
 std::vector<hold> multi_lease::implementation::holds() const {
@@ -149,14 +94,6 @@ std::vector<hold> multi_lease::implementation::holds() const {
     return all;
 }
 
-void multi_lease::implementation::lose(grant& which, loss_reason why) {
-    const hold& what = which.what();
-    session_->forget(which);
-    session_->gave_up(what.key, what.owner);
-    if (!which.lose(why)) return;
-    session_->inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(why)});
-}
-
 // In the caller's transaction, so that the answer is of the same moment as the proof.
 void multi_lease::implementation::find_the_lost(store& stores, connection& inside) {
     for (const auto& each : grants_) {
@@ -164,45 +101,6 @@ void multi_lease::implementation::find_the_lost(store& stores, connection& insid
     }
     // All are there now, but were not when all were asked for: an old snapshot.
     if (reason() == loss_reason::none) lose(*grants_.front(), loss_reason::taken_over);
-}
-
-void multi_lease::implementation::refuse() {
-    session_->inner().tell(
-        {event_kind::stale_token_refused,
-         keys_.front().name(),
-         tokens_.front().number,
-         name_of(reason())}
-    );
-    throw error(
-        errc::lease_lost,
-        "the lease on " + label_of(keys_) + " is lost (" + name_of(reason()) +
-            "): roll back and write nothing"
-    );
-}
-
-release_outcome multi_lease::implementation::release_on(
-    connection& on, store& stores, bool was_in_doubt
-) {
-    const auto held = holds();
-    if (release_holds(session_->inner(), on, stores, held)) return release_outcome::released;
-    if (!was_in_doubt) return release_outcome::not_held;
-    // The attempt that got no answer did it where the fences are still ours; where one moved on,
-    // somebody may have taken the key before that attempt arrived.
-    for (const hold& each : held) {
-        const auto now = stores.locks->describe(on, each.key);
-        if (!now || now->token != each.token) return release_outcome::unknown;
-    }
-    return release_outcome::released;
-}
-
-release_outcome multi_lease::implementation::told(release_outcome outcome) {
-    const event_kind kind = outcome == release_outcome::released   ? event_kind::released
-                            : outcome == release_outcome::not_held ? event_kind::stale_token_refused
-                                                                   : event_kind::outcome_unknown;
-    for (std::size_t at = 0; at < keys_.size(); ++at) {
-        session_->inner().tell({kind, keys_[at].name(), tokens_[at].number, ""});
-    }
-    return outcome;
 }
 
 // ----------------------------------------------------------------------------------- the handle

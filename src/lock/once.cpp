@@ -8,6 +8,7 @@
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
+#include "lock/patience.hpp"
 #include "session/database.hpp"
 #include "session/session.hpp"
 #include "store/run_store.hpp"
@@ -18,9 +19,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-
-// How often a request that can be repeated is, when it met a failure that may pass.
-constexpr int attempts_max = 3;
 
 void require_valid(const once_settings& settings) {
     if (settings.hold_at_least < microseconds{0} || settings.hold_at_least > hours{366 * 24}) {
@@ -42,14 +40,10 @@ bounds bounds_of(const database& db, std::stop_token cancel = {}) {
 // For what may be asked again whatever became of it.
 template <class Use>
 auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
-    for (int attempt = 1;; ++attempt) {
-        try {
-            return db.inner()->use(of_call, with);
-        } catch (const error& failure) {
-            if (!failure.is_transient() || attempt == attempts_max) throw;
-            if (of_call.have_passed() || of_call.are_stopped()) throw;
-        }
-    }
+    return repeat(
+        [&](int) { return db.inner()->use(of_call, with); },
+        [&](const error&) { return !of_call.have_passed() && !of_call.are_stopped(); }
+    );
 }
 
 run_look look_at(const database& db, const key& name, const bounds& of_call) {
@@ -211,19 +205,20 @@ private:
     finish_outcome record(const run_finish& what) {
         bool was_in_doubt = false;
         const bounds of_call = bounds_of(session_->database());
-        for (int attempt = 1;; ++attempt) {
-            try {
-                const bool is_recorded = inner().use(of_call, [&](connection& on, store& stores) {
-                    return stores.runs->finish(on, what);
-                });
-                return is_recorded ? finish_outcome::recorded : finish_outcome::not_held;
-            } catch (const error& failure) {
-                was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
-                const bool may_go_on = attempt < attempts_max && !of_call.have_passed();
-                if (failure.is_transient() && may_go_on) continue;
-                if (was_in_doubt) return finish_outcome::unknown;
-                throw;
-            }
+        const auto send = [&](int) {
+            return inner().use(of_call, [&](connection& on, store& stores) {
+                return stores.runs->finish(on, what);
+            });
+        };
+        const auto may_go_on = [&](const error& failure) {
+            was_in_doubt = was_in_doubt || failure.outcome_is_unknown();
+            return !of_call.have_passed();
+        };
+        try {
+            return repeat(send, may_go_on) ? finish_outcome::recorded : finish_outcome::not_held;
+        } catch (const error&) {
+            if (was_in_doubt) return finish_outcome::unknown;
+            throw;
         }
     }
 
@@ -310,6 +305,7 @@ private:
     // Between looking and holding the key somebody may have run the tick, or started to: the claim
     // is refused, and looking again says why. Each time somebody has got on.
     run_start start_from(run_look seen) {
+        constexpr int attempts_max = 3;
         for (int attempt = 1;; ++attempt) {
             run_outlook found = judged(seen, when_, settings_);
             if (found.refusal != start_refusal::none) return refused(std::move(found));

@@ -34,6 +34,21 @@ polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseco
 // Sleeps until `wake`, or until one of the two asks to stop.
 void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token lost = {});
 
+// Sends what is harmless to send again, until it is answered: where it failed of what may pass, and
+// `may_go_on`, asked of each failure, allows it.
+template <class Send, class MayGoOn>
+auto repeat(Send&& send, MayGoOn&& may_go_on) {
+    constexpr int attempts_max = 3;
+    for (int attempt = 1;; ++attempt) {
+        try {
+            return send(attempt);
+        } catch (const error& failure) {
+            const bool is_last = !failure.is_transient() || attempt == attempts_max;
+            if (!may_go_on(failure) || is_last) throw;
+        }
+    }
+}
+
 // Calls `ask` until its answer converts to true or the limit is reached, and asks no more once it
 // is cancelled: the answer is the last one then, and `nothing` before there was one. When `lost`
 // stops it asks at once. What is transient ends no wait, unless time is up. After each refusal

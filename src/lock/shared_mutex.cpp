@@ -61,20 +61,14 @@ public:
         const std::shared_ptr<grant> held = hold_of(from);
         const session::implementation::under_way sending{*session_};
         const bounds of_call = session_->one_request();
-        constexpr int attempts_max = 3;
-        for (int attempt = 1;; ++attempt) {
-            try {
-                const bool is_there =
-                    session_->inner().use(of_call, [&](connection& on, store& stores) {
-                        return stores.holders->reduce(on, held->what(), hold_mode::shared, 1);
-                    });
-                if (!is_there) break;
-                held->mode() = hold_mode::shared;
-                return;
-            } catch (const error& failure) {
-                if (!failure.is_transient() || attempt == attempts_max) throw;
-                if (of_call.have_passed()) throw;
-            }
+        const auto reduce = [&](int) {
+            return session_->inner().use(of_call, [&](connection& on, store& stores) {
+                return stores.holders->reduce(on, held->what(), hold_mode::shared, 1);
+            });
+        };
+        if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) {
+            held->mode() = hold_mode::shared;
+            return;
         }
         static_cast<void>(from.verify());  // tells whoever listens that it is lost
         refuse_lost();

@@ -1,0 +1,114 @@
+#include "lock/holding.hpp"
+
+#include <algorithm>
+
+#include "leasehold/error.hpp"
+#include "lock/patience.hpp"
+#include "session/taking_part.hpp"
+#include "store/lock_store.hpp"
+
+namespace leasehold {
+namespace {
+
+event_kind kind_of(release_outcome outcome) {
+    if (outcome == release_outcome::not_held) return event_kind::stale_token_refused;
+    if (outcome == release_outcome::unknown) return event_kind::outcome_unknown;
+    return event_kind::released;
+}
+
+// Not ours after an attempt that got no answer. That attempt did it where the fences are still
+// ours; where one moved on, somebody may have taken the key before that attempt arrived.
+release_outcome after_doubt(connection& on, store& stores, std::span<const hold> all) {
+    const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {
+        if (each.kind != lock_kind::mutex) return false;  // its row is gone
+        const auto now = stores.locks->describe(on, each.key);
+        return now && now->token == each.token;
+    });
+    return are_untouched ? release_outcome::released : release_outcome::unknown;
+}
+
+}  // namespace
+
+local_clock::time_point holding::deadline() const noexcept {
+    return has_term() ? *first_->term_end() : session_->deadline();
+}
+
+// Asks the clock as well: the thread that watches it may not have been scheduled yet.
+bool holding::held_locally() const noexcept {
+    return reason() == loss_reason::none && local_clock::now() < deadline();
+}
+
+void holding::lose(grant& which, loss_reason why) {
+    const hold& what = which.what();
+    session_->forget(which);
+    session_->gave_up(what.key, what.owner, what.kind);
+    if (!which.lose(why)) return;
+    session_->inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(why)});
+}
+
+void holding::require_part(connection& inside) const {
+    require_transaction(inside, "verify_in");
+    require_engine(inside, session_->inner().which(), "verify_in");
+}
+
+void holding::refuse(const std::string& label, loss_reason why) const {
+    const hold& what = first_->what();
+    session_->inner().tell(
+        {event_kind::stale_token_refused, what.key.name(), what.token.number, name_of(why)}
+    );
+    throw error(
+        errc::lease_lost,
+        "the lease on " + label + " is lost (" + name_of(why) + "): roll back and write nothing"
+    );
+}
+
+bounds holding::bounds_of_release(bool is_parting) const {
+    bounds of_call = is_parting ? session_->parting() : session_->one_request();
+    of_call.over = {};  // a fixed term outlives its session
+    return of_call;
+}
+
+release_outcome holding::release_all(
+    const bounds& of_call, std::span<const hold> all, const releaser& send
+) {
+    bool is_unknown = false;
+    const auto may_go_on = [&](const error& failure) {
+        is_unknown = is_unknown || failure.outcome_is_unknown();
+        return of_call.is_parting ? session_->may_part_again(of_call) : !of_call.have_passed();
+    };
+    const auto send_once = [&](int attempt) {
+        // One that failed may have released some of several, whatever it failed of.
+        const bool is_in_doubt = all.size() > 1 ? attempt > 1 : is_unknown;
+        return session_->inner().use(of_call, [&](connection& on, store& stores) {
+            const auto outcome = send(on, stores);
+            const bool is_open = outcome == release_outcome::not_held && is_in_doubt;
+            return is_open ? after_doubt(on, stores, all) : outcome;
+        });
+    };
+    try {
+        const auto outcome = repeat(send_once, may_go_on);
+        for (const hold& each : all) session_->gave_up(each.key, each.owner, each.kind);
+        for (const hold& each : all) {
+            session_->inner().tell({kind_of(outcome), each.key.name(), each.token.number, ""});
+        }
+        return outcome;
+    } catch (const error&) {
+        // Nobody has the lease any more that could release it again.
+        for (const hold& each : all) session_->settle_later(each.key, each.owner, each.kind);
+        if (is_unknown) return release_outcome::unknown;
+        throw;
+    }
+}
+
+void holding::release_quietly() noexcept {
+    const hold& what = first_->what();
+    try {
+        give_back(true);
+    } catch (const std::exception& failure) {
+        session_->inner().tell(
+            {event_kind::release_failed, what.key.name(), what.token.number, failure.what()}
+        );
+    }
+}
+
+}  // namespace leasehold

@@ -1,0 +1,78 @@
+#pragma once
+// What the lease of one key and that of several have in common: whether it may be believed in, and
+// the rules by which its holds are given back.
+//
+// | a release …                       | says                                                    |
+// |-----------------------------------|---------------------------------------------------------|
+// | is answered                       | what the database said                                  |
+// | fails with what may pass          | nothing: it is sent again, which is harmless, as it     |
+// |                                   | names owner and token                                   |
+// | says not_held after one in doubt  | released, where the fence is still ours: it was that one |
+// | fails for good                    | unknown, or throws; the session goes on with it         |
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "leasehold/lease.hpp"
+#include "lock/grant.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+
+class holding {
+public:
+    holding(const holding&) = delete;
+    holding& operator=(const holding&) = delete;
+
+    std::stop_token lost() const noexcept { return given_back_.get_token(); }
+    loss_reason reason() const noexcept { return is_released_ ? loss_reason::released : loss(); }
+    local_clock::time_point deadline() const noexcept;
+    bool held_locally() const noexcept;
+    bool has_term() const noexcept { return first_->term_end().has_value(); }
+
+    release_outcome release() { return give_back(false); }
+    // Parting: one statement time-out in all, and none where the server seems to be out.
+    virtual release_outcome give_back(bool is_parting) = 0;
+    void release_quietly() noexcept;
+
+protected:
+    using releaser = std::function<release_outcome(connection&, store&)>;
+
+    // Whoever is told may destroy the lease.
+    struct pass_on {
+        std::stop_source* to;
+        void operator()() const {
+            std::stop_source source = *to;
+            source.request_stop();
+        }
+    };
+
+    holding(std::shared_ptr<session::implementation> within, std::shared_ptr<grant> first)
+        : session_(std::move(within)), first_(std::move(first)) {}
+    virtual ~holding() = default;
+
+    virtual loss_reason loss() const noexcept = 0;
+    void lose(grant& which, loss_reason why);
+
+    // Open, and of our engine.
+    void require_part(connection& inside) const;
+    // Throws lease_lost. `label`: of what.
+    [[noreturn]] void refuse(const std::string& label, loss_reason why) const;
+
+    bounds bounds_of_release(bool is_parting) const;
+    // The last level of all of them.
+    release_outcome release_all(
+        const bounds& of_call, std::span<const hold> all, const releaser& send
+    );
+
+    const std::shared_ptr<session::implementation> session_;
+    const std::shared_ptr<grant> first_;
+    std::atomic<bool> is_released_ = false;
+    // Fires when it is released, and when it is lost.
+    std::stop_source given_back_;
+};
+
+}  // namespace leasehold
