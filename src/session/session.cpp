@@ -372,7 +372,7 @@ void session::implementation::end() noexcept {
     bool was_live = false;
     bool may_remove = false;
     bool may_expire = true;
-    bool is_over = true;
+    bool is_over = false;
     loss_reason why = loss_reason::none;
     {
         const std::lock_guard guard{mutex_};
@@ -391,8 +391,7 @@ void session::implementation::end() noexcept {
             if (!each->term_end() && each->is_live()) held.emplace_back(each, why);
         }
         for (const auto& [each, reason] : held) grants_.erase(each.get());
-        // A fixed term outlives its session, and is watched until its last holder has gone.
-        is_over = grants_.empty() && under_way_ == 0;
+        is_over = has_nothing_left();
     }
     // First, since the heartbeat that is waited for below may hang until long after the deadline.
     tell(held, !was_live, why);

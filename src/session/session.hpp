@@ -153,8 +153,9 @@ private:
     void keep_watch(std::stop_token stop);
     nap heartbeat_step();
     nap watch_step();
-    bool is_over() const;  // and the watch has nothing to do any more
-    bool beat();           // true where it was renewed
+    bool is_over() const;           // and the watch has nothing to do any more
+    bool has_nothing_left() const;  // the same, with mutex_ held
+    bool beat();                    // true where it was renewed
     session_news news_answered() const;
     void note_failure(const std::exception& what);
     news what_is_new(store& stores, connection& on);

@@ -82,6 +82,11 @@ void session::implementation::keep_watch(std::stop_token stop) {
 
 bool session::implementation::is_over() const {
     const std::lock_guard guard{mutex_};
+    return has_nothing_left();
+}
+
+// A fixed term outlives its session, and is watched until its last holder has gone.
+bool session::implementation::has_nothing_left() const {
     return has_ended_ && grants_.empty() && under_way_ == 0;
 }
 
