@@ -23,6 +23,15 @@ public:
     visit(const visit&) = delete;
     visit& operator=(const visit&) = delete;
 
+    // Nothing: the limit was reached before the phase was complete.
+    std::optional<fencing_token> wait(const wait_limit& limit, const polling& polls) {
+        const std::optional<fencing_token> nothing;
+        const auto phase =
+            keep_asking(limit, polls, session_.over(), nothing, [&] { return proceed(); });
+        return phase ? phase : leave();
+    }
+
+private:
     // Arrives if it has not, and looks whether the phase is complete.
     std::optional<fencing_token> proceed() {
         session_.require_live();
@@ -51,7 +60,6 @@ public:
         });
     }
 
-private:
     std::optional<fencing_token> proceed_on(connection& on, holder_store& holders) {
         if (!token_ && !arrive_on(on, holders)) {
             // For a phase whose last participant could not.
@@ -161,11 +169,8 @@ public:
     std::int64_t participants() const noexcept { return wish_.capacity; }
 
     std::optional<fencing_token> wait(const wait_limit& limit) {
-        visit place{*session_, wish_, session_->call_until(limit.deadline, limit.cancel)};
-        const std::optional<fencing_token> nothing;
-        const auto phase =
-            keep_asking(limit, polls_, session_->over(), nothing, [&] { return place.proceed(); });
-        return phase ? phase : place.leave();
+        const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
+        return visit{*session_, wish_, of_call}.wait(limit, polls_);
     }
 
 private:

@@ -212,7 +212,7 @@ bool leader_watch::next(std::stop_token cancel) {
 }
 
 bool leader_watch::next_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
-    return next_until(wait_limit{patience, {}}.deadline, cancel);
+    return next_until(deadline_in(patience), cancel);
 }
 
 }  // namespace leasehold

@@ -28,10 +28,9 @@ void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token 
     wait_until(guard, changed, cancel, wake, [&] { return lost.stop_requested(); });
 }
 
-wait_limit::wait_limit(std::chrono::nanoseconds patience, std::stop_token stop)
-    : cancel(std::move(stop)) {
+local_clock::time_point deadline_in(std::chrono::nanoseconds patience) {
     const auto now = local_clock::now();
-    deadline = now + std::min<std::chrono::nanoseconds>(patience, deadline - now);
+    return now + std::min<std::chrono::nanoseconds>(patience, local_clock::time_point::max() - now);
 }
 
 }  // namespace leasehold

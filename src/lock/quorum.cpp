@@ -157,7 +157,7 @@ void quorum::implementation::open_all() {
             round->answer(at, is_open);
         });
     }
-    const auto answers = round->wait(asked, wait_limit{settings_.server_timeout, {}}.deadline);
+    const auto answers = round->wait(asked, deadline_in(settings_.server_timeout));
     for (std::size_t at = 0; at < size(); ++at) {
         if (!answers[at]) members_[at]->give_up_on();
     }

@@ -24,7 +24,7 @@ struct one_answer {
 std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, const key& name) {
     const auto within = servers.session_at(at).inner();
     bounds of_call = within->one_request();
-    of_call.deadline = wait_limit{servers.settings().server_timeout, {}}.deadline;
+    of_call.deadline = deadline_in(servers.settings().server_timeout);
     auto outcome = try_once(*within, {name, std::nullopt, {}, ""}, of_call);
     if (!outcome.granted) return nullptr;
     return std::make_shared<lease>(
@@ -40,7 +40,7 @@ std::vector<std::optional<Answer>> wait_for(
     quorum_round<Answer>& round,
     const std::vector<std::size_t>& asked
 ) {
-    auto answers = round.wait(asked, wait_limit{servers.settings().server_timeout, {}}.deadline);
+    auto answers = round.wait(asked, deadline_in(servers.settings().server_timeout));
     for (const std::size_t at : asked) {
         if (!answers[at]) servers.member(at).give_up_on();
     }

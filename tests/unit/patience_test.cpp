@@ -1,11 +1,18 @@
-// Durations of every size, as a time to wait.
+// Durations of every size, as a time to wait; and what is done until it is over.
+#include "lock/patience.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <ratio>
+#include <stop_token>
+#include <vector>
 
 #include "leasehold/clock.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -37,6 +44,79 @@ TEST(patience_test, until_a_time_of_any_clock) {
     EXPECT_LE(left, nanoseconds{90min});
     using far = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
     EXPECT_EQ(patience_until(far::max()), nanoseconds::max());
+}
+
+// -------------------------------------------------------------------------------- asking again
+
+constexpr polling at_once{std::chrono::milliseconds{1}, std::chrono::milliseconds{1}};
+
+// Answers in turn: nothing where it is refused; negative numbers are errors, -1 one that passes.
+std::function<std::optional<int>()> in_turn(std::vector<int> answers) {
+    return [answers, next = std::size_t{0}]() mutable -> std::optional<int> {
+        const int answer = answers.at(next++);
+        if (answer < 0) throw error(answer == -1 ? errc::transient : errc::read_only, "no");
+        return answer == 0 ? std::nullopt : std::optional{answer};
+    };
+}
+
+std::optional<int> asked(const wait_limit& limit, std::vector<int> answers) {
+    return keep_asking(limit, at_once, {}, std::optional<int>{}, in_turn(std::move(answers)));
+}
+
+TEST(patience_test, what_is_refused_or_passes_is_asked_again) {
+    EXPECT_EQ(asked(std::stop_token{}, {0, -1, 0, 7}), 7);
+    EXPECT_THROW((void)asked(std::stop_token{}, {0, -2, 7}), error);
+}
+
+TEST(patience_test, where_time_is_up_one_answer_is_the_last) {
+    EXPECT_EQ(asked({0ns, {}}, {7}), 7);
+    EXPECT_EQ(asked({0ns, {}}, {0, 7}), std::nullopt);
+    EXPECT_THROW((void)asked({0ns, {}}, {-1, 7}), error);
+}
+
+TEST(patience_test, who_was_asked_to_stop_asks_nothing) {
+    std::stop_source stopped;
+    stopped.request_stop();
+    EXPECT_EQ(asked(stopped.get_token(), {}), std::nullopt);
+}
+
+TEST(patience_test, what_is_found_after_a_refusal_ends_the_wait) {
+    int refusals = 0;
+    const auto meanwhile = [&](const std::optional<int>&) {
+        std::optional<std::optional<int>> better;
+        if (++refusals == 2) better.emplace(9);
+        return better;
+    };
+    const auto ask = in_turn({0, -1, 0, 7});
+    const wait_limit limit{std::stop_token{}};
+    EXPECT_EQ(keep_asking(limit, at_once, {}, std::optional<int>{}, ask, meanwhile), 9);
+}
+
+// ------------------------------------------------------------------------------- sending again
+
+TEST(patience_test, what_is_harmless_is_sent_three_times_at_most) {
+    const auto sent = [](std::vector<int> answers, bool may_go_on) {
+        int attempts = 0, failures = 0;
+        const auto send = [&, answer = in_turn(std::move(answers))](int attempt) {
+            EXPECT_EQ(attempt, ++attempts);
+            return answer();
+        };
+        const auto is_asked = [&](const error&) {
+            ++failures;
+            return may_go_on;
+        };
+        try {
+            repeat(send, is_asked);
+        } catch (const error&) {
+            EXPECT_EQ(failures, attempts) << "of each failure";
+        }
+        return attempts;
+    };
+    EXPECT_EQ(sent({7}, true), 1);
+    EXPECT_EQ(sent({-1, -1, 7}, true), 3);
+    EXPECT_EQ(sent({-1, -1, -1, 7}, true), 3);
+    EXPECT_EQ(sent({-2, 7}, true), 1);
+    EXPECT_EQ(sent({-1, 7}, false), 1);
 }
 
 }  // namespace
