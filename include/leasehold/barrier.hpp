@@ -36,6 +36,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/session.hpp"
@@ -47,7 +48,7 @@ struct barrier_settings {
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
 };
 
-class barrier {
+class LEASEHOLD_EXPORT barrier {
 public:
     static constexpr std::int64_t participants_max = 1'000'000'000;
 

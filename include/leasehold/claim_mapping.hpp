@@ -71,7 +71,7 @@ enum class comparison {
 
 // One test of one column; of a list all must hold. Comparing with null never does.
 struct condition {
-    std::string column;
+    std::string column{};
     comparison is = comparison::equal;
     value than{};
 };
@@ -115,7 +115,7 @@ struct state_column {
 
 // A column and what it becomes, in the same UPDATE as the claim's own columns.
 struct assignment {
-    std::string column;
+    std::string column{};
     value to{};
 };
 using assignments = std::vector<assignment>;

@@ -9,9 +9,11 @@
 // Threads: safe.
 #include <chrono>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
-struct local_clock {
+struct LEASEHOLD_EXPORT local_clock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
     using period = duration::period;

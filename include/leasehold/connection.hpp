@@ -5,7 +5,9 @@
 // else (what to send, and what it means) is the same above it. Most programs never touch it: they
 // open a `database` and use what stands on it. Write one to bring a client library of your own.
 //
-// Placeholders are the engine's own: $1, $2 … on PostgreSQL, ? elsewhere.
+// Parameters are $1, $2 … on every engine, in any order and as often as they are needed; where a
+// client library knows ? alone, the driver puts them in their places. Everywhere but on PostgreSQL,
+// which has an operator of that name, a statement may have ? for all of them instead.
 //
 // | state            | execute                | begin             | commit            | rollback  |
 // |------------------|------------------------|-------------------|-------------------|-----------|
@@ -30,6 +32,7 @@
 #include <string_view>
 
 #include "leasehold/engine.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/value.hpp"
 
 namespace leasehold {
@@ -38,11 +41,11 @@ enum class connection_state { idle = 0, in_transaction = 1, failed = 2, lost = 3
 
 // A wake-up sent by another connection. A hint only: it may be lost, late or spurious.
 struct notification {
-    std::string channel;
-    std::string payload;
+    std::string channel{};
+    std::string payload{};
 };
 
-class connection {
+class LEASEHOLD_EXPORT connection {
 public:
     connection() = default;
     connection(const connection&) = delete;

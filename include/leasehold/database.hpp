@@ -29,6 +29,7 @@
 #include <utility>
 
 #include "leasehold/connection.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/observer.hpp"
 
 namespace leasehold {
@@ -38,11 +39,11 @@ namespace leasehold {
 // with a digit, at most 30 bytes.
 struct table_names {
     std::string prefix = "leasehold_";
-    std::string schema;
+    std::string schema{};
 };
 
 struct database_settings {
-    table_names names;
+    table_names names{};
     // 1 to 1000; each session keeps one more for its heartbeat, and each database handle one while
     // calls wait for keys.
     int connections_max = 8;
@@ -54,7 +55,7 @@ struct database_settings {
     // session::end(). Raise it where a statement of your own in a `transaction` takes longer, and
     // on SQLite, where it is the wait for other writers too, if many write without a pause.
     std::chrono::milliseconds statement_timeout{3500};
-    std::shared_ptr<leasehold::observer> observer;  // nothing: nobody is told
+    std::shared_ptr<leasehold::observer> observer{};  // nothing: nobody is told
 };
 
 // How long one attempt to connect may take, and a request to give it up before: whoever wanted the
@@ -77,7 +78,7 @@ using connector = std::function<std::unique_ptr<connection>(const connect_limits
 
 class transaction;
 
-class database {
+class LEASEHOLD_EXPORT database {
 public:
     explicit database(connector connect, database_settings settings = {});
     // For engines whose database is a file: `create` makes what is missing, and only migrate() uses
@@ -87,6 +88,13 @@ public:
     // A transaction of our own, for programs without a client library of their own. Takes one
     // connection from the pool until it ends.
     transaction begin() const;
+
+    // One statement outside of any transaction, which commits by itself: for those that no
+    // transaction takes (VACUUM, CREATE INDEX CONCURRENTLY), and for single ones. It has
+    // statement_timeout; open another database with a longer one for what takes its time. Behind a
+    // pooler PostgreSQL sees it in a transaction of its own all the same, and refuses those.
+    // Errors: of connection.hpp; outcome_is_unknown() where its answer was lost.
+    result execute(std::string_view sql, const parameters& values = {}) const;
 
     // Connects if need be and says what is at the other end.
     server_info server() const;
@@ -104,7 +112,7 @@ private:
 // A transaction the library only takes part in: it never commits, rolls back or changes settings.
 // Made from a `transaction`, from any `connection`, or by leasehold::borrow(…) of a driver header.
 // Valid while what it was made from is.
-class transaction_ref {
+class LEASEHOLD_EXPORT transaction_ref {
 public:
     transaction_ref(connection& inside) noexcept : inside_(&inside) {}
     connection& inside() const noexcept { return *inside_; }
@@ -115,7 +123,7 @@ private:
 
 // A connection lent by the caller's own client library; see leasehold::borrow in driver/*.hpp.
 // Converts to a transaction_ref; may be a temporary: `lease->verify_in(leasehold::borrow(sql))`.
-class borrowed_connection {
+class LEASEHOLD_EXPORT borrowed_connection {
 public:
     explicit borrowed_connection(std::unique_ptr<connection> adapter)
         : adapter_(std::move(adapter)) {}
@@ -134,7 +142,7 @@ private:
 //   tx.commit();
 //
 // Threads: one thread at a time.
-class transaction {
+class LEASEHOLD_EXPORT transaction {
 public:
     transaction(transaction&&) noexcept;
     transaction& operator=(transaction&&) noexcept;

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
 // MariaDB and MySQL share a wire protocol and a driver, not a dialect.
@@ -15,12 +17,12 @@ enum class engine {
 };
 
 // "postgres", "mysql", "mariadb", "sqlite", "memory".
-std::string_view name_of(engine which) noexcept;
+LEASEHOLD_EXPORT std::string_view name_of(engine which) noexcept;
 
 struct server_info {
     leasehold::engine engine = engine::sqlite;
     int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
-    std::string version_text;  // as the server says it
+    std::string version_text{};  // as the server says it
 };
 
 }  // namespace leasehold

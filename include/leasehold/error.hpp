@@ -9,8 +9,9 @@
 //       throw;
 //   }
 //
-// Contention is never an exception: a busy key is an empty result. An exception means that the
-// question could not be asked or answered, or that the answer proves a broken assumption.
+// Contention is never an exception: a busy key is an empty result. (Who takes the lease out of it
+// without looking, as in `*mutex.acquire_for(5s)`, asks for one: errc::busy.) An exception means
+// that the question could not be asked or answered, or that the answer proves a broken assumption.
 //
 // Promises: the message says what failed, on what, and what to do next, in one line, and holds no
 // password. What the server itself said may contain user data and is kept apart from it.
@@ -20,6 +21,8 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
@@ -40,23 +43,44 @@ enum class errc {
     session_lost = 12,       // the session has ended; open a new one
     wrong_transaction = 13,  // not in a transaction, in a failed one, or in one of another engine
     unsupported = 14,        // this engine, version or build cannot do it
-    busy = 15,  // only from the Lockable adapters: the key is held and waiting was refused
-    database_error = 16,  // anything else the database said
-    would_deadlock = 17,  // waiting would never end: whoever has the key waits for us
+    busy = 15,               // the lease of an acquisition was asked for, and it had got none
+    database_error = 16,     // anything else the database said
+    would_deadlock = 17,     // waiting would never end: whoever has the key waits for us
 };
 
 // What the database said, for logs and for programs that know their engine.
 struct error_facts {
-    std::string sqlstate;          // five characters, or empty where the engine has none
+    std::string sqlstate{};        // five characters, or empty where the engine has none
     int native_code = 0;           // the engine's own number, or 0
-    std::string server_message;    // may contain user data: not part of what()
+    std::string server_message{};  // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
     bool is_passing = false;  // of connection_failed: the server may take us later (starting, full)
 };
 
-class error : public std::runtime_error {
+// A place in a source: what std::source_location is, which clang 14 does not know.
+struct source_place {
+    const char* file = "";  // as the compiler was told it; ours end in "src/lock/lease.cpp"
+    unsigned line = 0;
+    const char* function = "";
+
+    // The place of the call; as a default argument, that of the function which has it.
+    static constexpr source_place here(
+        const char* in_file = __builtin_FILE(),
+        unsigned at_line = __builtin_LINE(),
+        const char* in_function = __builtin_FUNCTION()
+    ) noexcept {
+        return {in_file, at_line, in_function};
+    }
+};
+
+class LEASEHOLD_EXPORT error : public std::runtime_error {
 public:
-    error(errc code, const std::string& message, error_facts facts = {});
+    error(
+        errc code,
+        const std::string& message,
+        error_facts facts = {},
+        source_place raised_at = source_place::here()
+    );
 
     errc code() const noexcept { return code_; }
 
@@ -78,12 +102,16 @@ public:
     int native_code() const noexcept { return facts_->native_code; }
     const std::string& server_message() const noexcept { return facts_->server_message; }
 
+    // Where it was raised, for those who look for a fault in leasehold. Not part of what().
+    const source_place& where() const noexcept { return where_; }
+
 private:
     errc code_;
+    source_place where_;
     std::shared_ptr<const error_facts> facts_;
 };
 
 // A stable, lower-case name of a code, for logs and `--json`: "connection_lost".
-const char* name_of(errc code) noexcept;
+LEASEHOLD_EXPORT const char* name_of(errc code) noexcept;
 
 }  // namespace leasehold

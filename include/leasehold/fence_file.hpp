@@ -28,11 +28,12 @@
 #include <functional>
 #include <optional>
 
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 
 namespace leasehold {
 
-class fence_file {
+class LEASEHOLD_EXPORT fence_file {
 public:
     // Made when first needed, in a folder that exists. One per resource, or per folder of them.
     explicit fence_file(std::filesystem::path path) : path_(std::move(path)) {}

@@ -30,12 +30,13 @@
 #include <optional>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 
 namespace leasehold {
 
-class fence_guard {
+class LEASEHOLD_EXPORT fence_guard {
 public:
     // The database the data is in.
     explicit fence_guard(database guarded) : guarded_(std::move(guarded)) {}

@@ -34,6 +34,7 @@
 #include <string>
 #include <string_view>
 
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
@@ -41,12 +42,12 @@
 
 namespace leasehold {
 
-struct detached_lease {
+struct LEASEHOLD_EXPORT detached_lease {
     leasehold::key key;
-    owner_id owner;
-    fencing_token token;
+    owner_id owner{};
+    fencing_token token{};
     // With which it lives until it is adopted; nothing: it has a term.
-    std::optional<session_id> session;
+    std::optional<session_id> session{};
 
     // One line of UTF-8, for an argument or an environment variable.
     std::string text() const;
@@ -59,16 +60,16 @@ struct detached_lease {
 
 // Asks nobody. The hold goes on living with the session of the lease, and ends with it; one with a
 // fixed term keeps that.
-detached_lease detach(lease&& held);
+LEASEHOLD_EXPORT detached_lease detach(lease&& held);
 
 // From here on it lives for so long by the database's clock, 1 ms to 366 days, whatever becomes of
 // this process. One round trip.
-detached_lease detach_for(lease&& held, std::chrono::microseconds term);
+LEASEHOLD_EXPORT detached_lease detach_for(lease&& held, std::chrono::microseconds term);
 
 // Moves the hold into this session, which is another than the one it was detached in: to take back
 // what was given away, open one, and the value is worthless for whoever else has it. Nothing where
 // the hold has gone, or somebody else adopted it, or a lease of this session has it already, or is
 // still being released. Repeating it after an error is harmless. Two round trips.
-std::optional<lease> adopt(session& into, const detached_lease& what);
+LEASEHOLD_EXPORT std::optional<lease> adopt(session& into, const detached_lease& what);
 
 }  // namespace leasehold

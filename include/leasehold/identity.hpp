@@ -10,13 +10,16 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
+
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
 // 128 random bits. Printed as 32 lower-case hexadecimal digits.
-class identity {
+class LEASEHOLD_EXPORT identity {
 public:
     static constexpr std::size_t size_bytes = 16;
 
@@ -36,6 +39,9 @@ private:
     std::array<char, size_bytes> bytes_{};
 };
 
+// Its text().
+LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, const identity& id);
+
 using owner_id = identity;
 using session_id = identity;
 
@@ -47,7 +53,11 @@ struct fencing_token {
     auto operator<=>(const fencing_token&) const = default;
 };
 
+// Its number.
+LEASEHOLD_EXPORT std::string to_string(fencing_token token);
+LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, fencing_token token);
+
 // "name@host:pid" of this process, cut to 255 bytes; for people.
-std::string node_info_of_this_process(std::string_view name);
+LEASEHOLD_EXPORT std::string node_info_of_this_process(std::string_view name);
 
 }  // namespace leasehold

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
 #include "leasehold/session_info.hpp"
@@ -21,27 +22,29 @@
 namespace leasehold {
 
 // Nothing where the key was never locked, or was idle for so long that it has been cleaned up.
-std::optional<lock_info> describe(const database& db, const key& name);
+LEASEHOLD_EXPORT std::optional<lock_info> describe(const database& db, const key& name);
 
 // The held keys that begin with `prefix` (empty: all), in byte order of their names; a key that
 // several hold has an entry for each of them, oldest grant first. Only live waiters are counted.
-std::vector<lock_info> list_locks(const database& db, std::string_view prefix = {});
+LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
+    const database& db, std::string_view prefix = {}
+);
 
 // Live sessions and those that died and were not cleaned up yet, oldest first.
-std::vector<session_info> list_sessions(const database& db);
+LEASEHOLD_EXPORT std::vector<session_info> list_sessions(const database& db);
 
 // Asks whoever holds the key to let go. Changes nothing else: its lease fires revoke_requested()
 // with its next heartbeat, at most a third of its ttl later, and the holder decides. One that holds
 // for a fixed term has no heartbeat and is not told; nor are those of a key of another kind than a
 // mutex. Waits for a transaction that holds a proof. Answers with who was asked, or nothing where
 // the key was free, or held as another kind, which describe() tells.
-std::optional<lock_info> request_revoke(const database& db, const key& name);
+LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, const key& name);
 
 // Frees a key from whoever holds it: from all its holders, where there are several, and from what
 // has arrived at a latch; the answer is about the oldest holder and says how many there were. Its
 // token becomes stale at once: what the victim proves or writes under a fence is refused; its
 // lost() fires with its next heartbeat. Waits for a transaction that holds a proof. Answers with
 // what was freed, or nothing where nobody held it.
-std::optional<lock_info> force_release(const database& db, const key& name);
+LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
 
 }  // namespace leasehold

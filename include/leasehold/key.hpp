@@ -9,12 +9,15 @@
 //
 // Threads: an immutable value.
 #include <compare>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
-class key {
+class LEASEHOLD_EXPORT key {
 public:
     static constexpr std::size_t bytes_max = 255;
 
@@ -28,5 +31,8 @@ public:
 private:
     std::string name_;
 };
+
+// Its name, as it is.
+LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, const key& name);
 
 }  // namespace leasehold

@@ -44,6 +44,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -61,7 +62,7 @@ struct latch_tally {
     bool is_open = false;
 };
 
-class latch {
+class LEASEHOLD_EXPORT latch {
 public:
     static constexpr std::int64_t count_max = 1'000'000'000;
 

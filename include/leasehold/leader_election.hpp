@@ -39,6 +39,7 @@
 #include <string>
 #include <string_view>
 
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -47,10 +48,10 @@ namespace leasehold {
 
 // Who leads, as the database saw it when it was asked.
 struct leader_info {
-    fencing_token term;
-    owner_id owner;
-    std::string node_info;                     // name@host:pid, for people
-    std::optional<std::string> words;          // what it proclaimed
+    fencing_token term{};
+    owner_id owner{};
+    std::string node_info{};                   // name@host:pid, for people
+    std::optional<std::string> words{};        // what it proclaimed
     std::chrono::microseconds leading_for{0};  // by the database's clock
     // Until it would be deposed, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
@@ -68,7 +69,7 @@ struct election_settings {
 };
 
 // A term in office.
-class leadership {
+class LEASEHOLD_EXPORT leadership {
 public:
     leadership(leadership&&) noexcept;
     leadership& operator=(leadership&&) noexcept;
@@ -97,7 +98,7 @@ private:
     std::unique_ptr<implementation> held_;
 };
 
-class leader_election {
+class LEASEHOLD_EXPORT leader_election {
 public:
     leader_election(session& within, key name, election_settings settings = {});
     leader_election(leader_election&&) noexcept;
@@ -124,7 +125,7 @@ private:
 };
 
 // Asks who leads now; nothing where nobody does. A plain read.
-std::optional<leader_info> current_leader(const database& db, const key& name);
+LEASEHOLD_EXPORT std::optional<leader_info> current_leader(const database& db, const key& name);
 
 struct leader_watch_settings {
     // How often the database is asked: jittered, and less often while nothing changes.
@@ -134,7 +135,7 @@ struct leader_watch_settings {
 
 // Follows an election: sees each change of leader, or of what it says, within poll_max; of several
 // changes in between, the last.
-class leader_watch {
+class LEASEHOLD_EXPORT leader_watch {
 public:
     leader_watch(database db, key name, leader_watch_settings settings = {});
 

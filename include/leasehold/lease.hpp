@@ -31,6 +31,7 @@
 
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
@@ -39,7 +40,7 @@
 
 namespace leasehold {
 
-class lease {
+class LEASEHOLD_EXPORT lease {
 public:
     lease(lease&&) noexcept;
     lease& operator=(lease&&) noexcept;
@@ -93,22 +94,29 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// What a try brings: a lease, or who holds the key instead.
-class [[nodiscard]] acquisition {
+// What a try brings: a lease, or who holds the key instead. Whoever takes the lease where there is
+// none gets errc::busy, with the key and its holder in words: `auto mine = *closing.try_acquire();`
+// is for those to whom contention is an exception.
+class [[nodiscard]] LEASEHOLD_EXPORT acquisition {
 public:
     explicit acquisition(lease granted) : lease_(std::move(granted)) {}
-    explicit acquisition(std::optional<lock_info> holder) : holder_(std::move(holder)) {}
+    acquisition(std::optional<lock_info> holder, const key& wanted)
+        : holder_(std::move(holder)), wanted_(wanted.name()) {}
 
-    explicit operator bool() const noexcept { return lease_.has_value(); }
-    lease& operator*() & { return lease_.value(); }
-    lease&& operator*() && { return std::move(lease_).value(); }
-    lease* operator->() { return &lease_.value(); }
+    explicit operator bool() const noexcept { return has_value(); }
+    bool has_value() const noexcept { return lease_.has_value(); }
+    lease& operator*() & { return granted(); }
+    lease&& operator*() && { return std::move(granted()); }
+    lease* operator->() { return &granted(); }
     // Empty where granted, and where the holder was gone when the database looked again.
     const std::optional<lock_info>& holder() const noexcept { return holder_; }
 
 private:
+    lease& granted();
+
     std::optional<lease> lease_;
     std::optional<lock_info> holder_;
+    std::string wanted_{};  // where refused
 };
 
 }  // namespace leasehold

@@ -12,17 +12,17 @@ namespace leasehold {
 
 // Who holds a key, as the database saw it when it was asked.
 struct lock_info {
-    std::string key;
-    fencing_token token;  // of the current or, where free, the last grant
+    std::string key{};
+    fencing_token token{};  // of the current or, where free, the last grant
     bool is_held = false;
-    std::optional<owner_id> owner;      // absent where free
-    std::optional<session_id> session;  // absent where free or held for a fixed term
-    std::string node_info;              // name@host:pid of the holder, for people
+    std::optional<owner_id> owner{};      // absent where free
+    std::optional<session_id> session{};  // absent where free or held for a fixed term
+    std::string node_info{};              // name@host:pid of the holder, for people
     std::int64_t reentrant_count = 0;
     std::chrono::microseconds held_for{0};  // since the grant, by the database's clock
     // Until the holder would lose it, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
-    std::string metadata;      // the holder's own words; empty: none
+    std::string metadata{};    // the holder's own words; empty: none
     std::int64_t waiters = 0;  // live ones in its queue; a refused try counts none
     // Of keys that several can hold, the above is of one holder; these are of it, and of all.
     lock_kind kind = lock_kind::mutex;

@@ -5,6 +5,8 @@
 // is errc::invalid_argument, with a message that names both. A key nobody uses may change its kind.
 //
 // Threads: plain values.
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
 enum class lock_kind {

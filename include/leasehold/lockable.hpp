@@ -20,13 +20,14 @@
 #include <utility>
 
 #include "leasehold/clock.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/mutex.hpp"
 
 namespace leasehold {
 
 // What the lockable forms of mutex and shared_mutex have in common.
 template <class Mutex>
-class lockable {
+class LEASEHOLD_EXPORT lockable {
 public:
     lockable(const lockable&) = delete;
     lockable& operator=(const lockable&) = delete;

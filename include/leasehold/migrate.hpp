@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
@@ -30,31 +31,35 @@ struct migrate_settings {
 
 struct migration_step {
     int version = 0;
-    std::string name;
-    std::string checksum;  // SHA-256 of the file, in hexadecimal
+    std::string name{};
+    std::string checksum{};  // SHA-256 of the file, in hexadecimal
     bool is_applied = false;
     bool is_half_applied = false;
-    std::string problem;  // empty, or what is wrong with it in words
+    std::string problem{};  // empty, or what is wrong with it in words
 };
 
 // Applies what is missing; answers with what it applied, oldest first.
-std::vector<migration_step> migrate(const database& db, const migrate_settings& settings = {});
+LEASEHOLD_EXPORT std::vector<migration_step> migrate(
+    const database& db, const migrate_settings& settings = {}
+);
 
 // Takes back every migration above `to_version` (0: all of them), newest first. Deletes what the
 // tables hold, so it refuses while a session is live.
-std::vector<migration_step> migrate_down(const database& db, int to_version);
+LEASEHOLD_EXPORT std::vector<migration_step> migrate_down(const database& db, int to_version);
 
 // Every migration known to the program or recorded in the database. Changes nothing, never throws
 // for what it finds wrong: that is in `problem`.
-std::vector<migration_step> migration_status(const database& db);
+LEASEHOLD_EXPORT std::vector<migration_step> migration_status(const database& db);
 
 // The SQL that migrate() (from version `from` to `to`) or migrate_down() would run, with the names
 // filled in and the records it would leave; runs by hand in psql, mysql or sqlite3. Taking all back
 // leaves the table of the records, empty, which migrate() uses again.
-std::string migration_sql(engine which, const table_names& names, int from = 0, int to = -1);
+LEASEHOLD_EXPORT std::string migration_sql(
+    engine which, const table_names& names, int from = 0, int to = -1
+);
 
 struct installation {
-    table_names names;     // with their schema on PostgreSQL
+    table_names names{};   // with their schema on PostgreSQL
     bool is_ours = false;  // what this database handle uses
 };
 
@@ -62,9 +67,9 @@ struct installation {
 // exclude nobody who uses another, so that a mistyped prefix or schema is to be found out before
 // migrate() makes tables for it. Changes nothing; sees what this user may see, on MySQL and MariaDB
 // of the one database alone, and nothing where there is no file yet.
-std::vector<installation> list_installations(const database& db);
+LEASEHOLD_EXPORT std::vector<installation> list_installations(const database& db);
 
 // Throws schema_missing or schema_mismatch unless the schema is the one this program knows.
-void require_schema(const database& db);
+LEASEHOLD_EXPORT void require_schema(const database& db);
 
 }  // namespace leasehold

@@ -41,6 +41,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -54,7 +55,7 @@ struct multi_lock_settings {
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
 };
 
-class multi_lease {
+class LEASEHOLD_EXPORT multi_lease {
 public:
     multi_lease(multi_lease&&) noexcept;
     multi_lease& operator=(multi_lease&&) noexcept;
@@ -92,24 +93,30 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// What a try brings: a lease on all keys, or who holds the first busy one.
-class [[nodiscard]] multi_acquisition {
+// What a try brings: a lease on all keys, or who holds the first busy one. Whoever takes the lease
+// where there is none gets errc::busy, as of an acquisition.
+class [[nodiscard]] LEASEHOLD_EXPORT multi_acquisition {
 public:
     explicit multi_acquisition(multi_lease granted) : lease_(std::move(granted)) {}
-    explicit multi_acquisition(std::optional<lock_info> holder) : holder_(std::move(holder)) {}
+    multi_acquisition(std::optional<lock_info> holder, std::vector<key> wanted)
+        : holder_(std::move(holder)), wanted_(std::move(wanted)) {}
 
-    explicit operator bool() const noexcept { return lease_.has_value(); }
-    multi_lease& operator*() & { return lease_.value(); }
-    multi_lease&& operator*() && { return std::move(lease_).value(); }
-    multi_lease* operator->() { return &lease_.value(); }
+    explicit operator bool() const noexcept { return has_value(); }
+    bool has_value() const noexcept { return lease_.has_value(); }
+    multi_lease& operator*() & { return granted(); }
+    multi_lease&& operator*() && { return std::move(granted()); }
+    multi_lease* operator->() { return &granted(); }
     const std::optional<lock_info>& holder() const noexcept { return holder_; }
 
 private:
+    multi_lease& granted();
+
     std::optional<multi_lease> lease_;
     std::optional<lock_info> holder_;
+    std::vector<key> wanted_{};  // where refused
 };
 
-class multi_lock {
+class LEASEHOLD_EXPORT multi_lock {
 public:
     static constexpr std::size_t keys_max = 100;
 

@@ -54,6 +54,7 @@
 #include <stop_token>
 #include <string>
 
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/pending_lease.hpp"
@@ -85,7 +86,7 @@ struct mutex_settings {
     bool detects_deadlock = false;
 };
 
-class mutex {
+class LEASEHOLD_EXPORT mutex {
 public:
     mutex(session& within, leasehold::key name, mutex_settings settings = {});
     mutex(mutex&&) noexcept;

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
 enum class event_kind {
@@ -34,17 +36,17 @@ enum class event_kind {
 
 struct event {
     event_kind kind{};
-    std::string_view key;     // empty where no key is concerned
-    std::int64_t number = 0;  // the fencing token, or a count
-    std::string_view detail;  // one line for people
+    std::string_view key{};     // empty where no key is concerned
+    std::int64_t number = 0;    // the fencing token, or a count
+    std::string_view detail{};  // one line for people
 };
 
-class observer {
+class LEASEHOLD_EXPORT observer {
 public:
     virtual ~observer() = default;
     virtual void on_event(const event& what) noexcept = 0;
 };
 
-const char* name_of(event_kind kind) noexcept;
+LEASEHOLD_EXPORT const char* name_of(event_kind kind) noexcept;
 
 }  // namespace leasehold

@@ -52,6 +52,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leasehold/export.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/run_info.hpp"
 #include "leasehold/schedule.hpp"
@@ -81,12 +82,12 @@ enum class start_refusal {
 };
 
 // "none", "already_run", "running", "closed".
-const char* name_of(start_refusal why) noexcept;
+LEASEHOLD_EXPORT const char* name_of(start_refusal why) noexcept;
 
 // How things stood when they were looked at.
 struct run_outlook {
     start_refusal refusal = start_refusal::none;
-    schedule::instant tick;                // the current one
+    schedule::instant tick{};              // the current one
     std::chrono::microseconds next_in{0};  // until the next one
     std::optional<run_info> last{};        // nothing where the task was never run
     std::optional<lock_info> holder{};     // where refused when the key was asked for
@@ -94,7 +95,7 @@ struct run_outlook {
 
 // One run of a task. Destroyed without finish(), it is abandoned, unless it took longer than
 // hold_at_most: then it has failed.
-class task_run {
+class LEASEHOLD_EXPORT task_run {
 public:
     task_run(task_run&&) noexcept;
     task_run& operator=(task_run&&) noexcept;
@@ -120,25 +121,31 @@ private:
     std::unique_ptr<implementation> inner_;
 };
 
-// What a try to start brings: a run, or why not.
-class [[nodiscard]] run_start {
+// What a try to start brings: a run, or why not. Whoever takes the run where there is none gets
+// errc::busy, as of an acquisition.
+class [[nodiscard]] LEASEHOLD_EXPORT run_start {
 public:
     explicit run_start(task_run started) : run_(std::move(started)) {}
-    explicit run_start(run_outlook refused) : outlook_(std::move(refused)) {}
+    run_start(run_outlook refused, const key& wanted)
+        : outlook_(std::move(refused)), wanted_(wanted.name()) {}
 
-    explicit operator bool() const noexcept { return run_.has_value(); }
-    task_run& operator*() & { return run_.value(); }
-    task_run&& operator*() && { return std::move(run_).value(); }
-    task_run* operator->() { return &run_.value(); }
+    explicit operator bool() const noexcept { return has_value(); }
+    bool has_value() const noexcept { return run_.has_value(); }
+    task_run& operator*() & { return started(); }
+    task_run&& operator*() && { return std::move(started()); }
+    task_run* operator->() { return &started(); }
     // Where refused.
     const run_outlook& outlook() const noexcept { return outlook_; }
 
 private:
+    task_run& started();
+
     std::optional<task_run> run_;
     run_outlook outlook_;
+    std::string wanted_{};  // where refused
 };
 
-class once {
+class LEASEHOLD_EXPORT once {
 public:
     once(session& within, key name, schedule when, once_settings settings = {});
     once(once&&) noexcept;
@@ -159,14 +166,14 @@ private:
 };
 
 // Whether start() would be refused, without a session: one read. `none` where it would wait.
-run_outlook outlook(
+LEASEHOLD_EXPORT run_outlook outlook(
     const database& db, const key& name, const schedule& when, const once_settings& settings = {}
 );
 
 // What ran last under each name that begins with `prefix` (empty: all), in byte order of names.
-std::vector<run_info> list_runs(const database& db, std::string_view prefix = {});
+LEASEHOLD_EXPORT std::vector<run_info> list_runs(const database& db, std::string_view prefix = {});
 
 // Removes the record of a task, so that its current tick can be run again. False: there was none.
-bool forget_run(const database& db, const key& name);
+LEASEHOLD_EXPORT bool forget_run(const database& db, const key& name);
 
 }  // namespace leasehold

@@ -46,13 +46,14 @@
 #include <memory>
 #include <optional>
 
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 
 namespace leasehold {
 
-class [[nodiscard]] pending_lease {
+class [[nodiscard]] LEASEHOLD_EXPORT pending_lease {
 public:
     pending_lease(pending_lease&&) noexcept;
     pending_lease& operator=(pending_lease&&) noexcept;

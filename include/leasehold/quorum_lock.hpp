@@ -51,6 +51,7 @@
 #include <vector>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -66,7 +67,7 @@ struct quorum_settings {
 };
 
 // The servers, with one session on each, opened when it can be and again when it was lost.
-class quorum {
+class LEASEHOLD_EXPORT quorum {
 public:
     // Waits for each server to answer, at most server_timeout; those that do not are tried again
     // whenever they are needed. The destructor waits for requests under way, as long as the
@@ -86,7 +87,7 @@ private:
     std::shared_ptr<implementation> inner_;
 };
 
-class quorum_lease {
+class LEASEHOLD_EXPORT quorum_lease {
 public:
     quorum_lease(quorum_lease&&) noexcept;
     quorum_lease& operator=(quorum_lease&&) noexcept;
@@ -117,31 +118,36 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// What a try brought: a lease, or how the servers answered.
-class [[nodiscard]] quorum_acquisition {
+// What a try brought: a lease, or how the servers answered. Whoever takes the lease where there is
+// none gets errc::busy, as of an acquisition.
+class [[nodiscard]] LEASEHOLD_EXPORT quorum_acquisition {
 public:
     struct answers {
         std::size_t granted = 0;
         std::size_t busy = 0;
-        std::size_t failed = 0;             // or silent
-        std::vector<std::string> problems;  // one line for each that failed
+        std::size_t failed = 0;               // or silent
+        std::vector<std::string> problems{};  // one line for each that failed
     };
 
-    quorum_acquisition(std::optional<quorum_lease> granted, answers given)
-        : lease_(std::move(granted)), answers_(std::move(given)) {}
+    quorum_acquisition(std::optional<quorum_lease> granted, answers given, const key& wanted)
+        : lease_(std::move(granted)), answers_(std::move(given)), wanted_(wanted) {}
 
-    explicit operator bool() const noexcept { return lease_.has_value(); }
-    quorum_lease& operator*() & { return lease_.value(); }
-    quorum_lease&& operator*() && { return std::move(lease_).value(); }
-    quorum_lease* operator->() { return &lease_.value(); }
+    explicit operator bool() const noexcept { return has_value(); }
+    bool has_value() const noexcept { return lease_.has_value(); }
+    quorum_lease& operator*() & { return granted(); }
+    quorum_lease&& operator*() && { return std::move(granted()); }
+    quorum_lease* operator->() { return &granted(); }
     const answers& servers() const noexcept { return answers_; }
 
 private:
+    quorum_lease& granted();
+
     std::optional<quorum_lease> lease_;
     answers answers_;
+    key wanted_;
 };
 
-class quorum_lock {
+class LEASEHOLD_EXPORT quorum_lock {
 public:
     quorum_lock(quorum& of, key name);
 

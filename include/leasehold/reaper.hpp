@@ -18,12 +18,13 @@
 #include <cstdint>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
 struct reap_settings {
     // Rows that a step looks at, 1 to 10,000.
-    int batch_size = 1000;
+    int rows_per_step_max = 1000;
     // An expired session's row is kept for this long, so that whatever it sent before it died finds
     // it dead rather than missing, and until every table was looked through after that. 1 minute to
     // 100 years.
@@ -42,10 +43,10 @@ struct reap_report {
     // What it could not do: rows that are left because somebody has them locked, and whether
     // anything was not looked at: because time_max had passed, or because what is left is a row
     // that says how far the clean-up is.
-    std::int64_t left = 0;
+    std::int64_t rows_left = 0;
     bool is_complete = true;
 };
 
-reap_report reap(const database& db, const reap_settings& settings = {});
+LEASEHOLD_EXPORT reap_report reap(const database& db, const reap_settings& settings = {});
 
 }  // namespace leasehold

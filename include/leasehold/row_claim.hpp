@@ -58,6 +58,7 @@
 
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
@@ -93,18 +94,18 @@ constexpr when_locked wait_at_most(std::chrono::milliseconds limit) {
 enum class claim_status { claimed = 1, busy = 2, none = 3 };
 
 struct claimed_row {
-    parameters key;  // in the order of the mapping
-    row columns;     // those of the mapping
+    parameters key{};  // in the order of the mapping
+    row columns{};     // those of the mapping
 };
 
 struct claimed_rows {
     claim_status status = claim_status::none;
-    std::vector<claimed_row> rows;  // where claimed
+    std::vector<claimed_row> rows{};  // where claimed
 
     explicit operator bool() const noexcept { return status == claim_status::claimed; }
 };
 
-class row_claim {
+class LEASEHOLD_EXPORT row_claim {
 public:
     explicit row_claim(row_mapping mapping);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/schedule.hpp"
 
@@ -18,21 +19,21 @@ enum class run_state {
 };
 
 // "running", "succeeded", "failed", "abandoned".
-const char* name_of(run_state state) noexcept;
+LEASEHOLD_EXPORT const char* name_of(run_state state) noexcept;
 
 // What was run last under a name, as the database sees it.
 struct run_info {
-    std::string name;
-    schedule::instant tick;
+    std::string name{};
+    schedule::instant tick{};
     run_state state = run_state::running;
-    fencing_token token;
-    owner_id owner;
-    std::string node_info;                            // name@host:pid, for people
+    fencing_token token{};
+    owner_id owner{};
+    std::string node_info{};                          // name@host:pid, for people
     std::chrono::microseconds started_ago{0};         // by the database's clock
     std::optional<std::chrono::microseconds> took{};  // nothing where it has not finished
     std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
     std::optional<std::int64_t> exit_status{};        // as finish() was told
-    std::string message;
+    std::string message{};
 };
 
 struct run_result {

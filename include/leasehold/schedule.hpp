@@ -42,9 +42,11 @@
 #include <string>
 #include <string_view>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
-class schedule {
+class LEASEHOLD_EXPORT schedule {
 public:
     // In UTC. The years 1970 to 9999; others are invalid_argument.
     using instant = std::chrono::sys_time<std::chrono::microseconds>;

@@ -2,7 +2,7 @@
 // A number of permits that all processes share: at most so many at once, each permit a lease.
 //
 //   leasehold::semaphore licences{session, "licences/cad", 5};
-//   if (auto two = licences.acquire_for(2, 30s)) render(two->lost());
+//   if (auto two = licences.acquire_for(30s, 2)) render(two->lost());
 //
 // | permits in use (of live holders) | try_acquire(n)              | release of n permits |
 // |----------------------------------|-----------------------------|----------------------|
@@ -33,6 +33,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -44,7 +45,7 @@ struct semaphore_settings {
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
 };
 
-class semaphore {
+class LEASEHOLD_EXPORT semaphore {
 public:
     static constexpr std::int64_t permits_max = 1'000'000'000;
 
@@ -61,10 +62,10 @@ public:
     acquisition try_acquire(std::int64_t wanted = 1);
     acquisition acquire(std::int64_t wanted = 1, std::stop_token cancel = {});
     acquisition acquire_for(
-        std::int64_t wanted, std::chrono::nanoseconds patience, std::stop_token cancel = {}
+        std::chrono::nanoseconds patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
     acquisition acquire_until(
-        std::int64_t wanted, local_clock::time_point deadline, std::stop_token cancel = {}
+        local_clock::time_point deadline, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
 
     std::int64_t permits() const noexcept;

@@ -32,13 +32,14 @@
 
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 
 namespace leasehold {
 
 struct session_settings {
     // For people: shown by `leasehold sessions`. Cut to 100 bytes. Empty: the program's name.
-    std::string name;
+    std::string name{};
     // How long the database waits for a sign of life: 1 s to 24 h. A crashed process blocks others
     // for at most this long.
     std::chrono::milliseconds ttl{30'000};
@@ -61,9 +62,9 @@ enum class loss_reason {
     session_ended = 5,    // the session was ended by its owner
 };
 
-const char* name_of(loss_reason reason) noexcept;
+LEASEHOLD_EXPORT const char* name_of(loss_reason reason) noexcept;
 
-class session {
+class LEASEHOLD_EXPORT session {
 public:
     explicit session(leasehold::database db, session_settings settings = {});
     session(session&&) noexcept;

@@ -8,9 +8,9 @@
 namespace leasehold {
 
 struct session_info {
-    session_id id;
-    std::string node_info;  // name@host:pid
-    bool is_live = false;   // false: expired, waiting to be cleaned up
+    session_id id{};
+    std::string node_info{};  // name@host:pid
+    bool is_live = false;     // false: expired, waiting to be cleaned up
     std::chrono::microseconds started_ago{0};
     std::chrono::microseconds heartbeat_ago{0};
     std::chrono::microseconds remaining{0};  // negative: expired so long ago

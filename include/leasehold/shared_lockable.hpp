@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "leasehold/clock.hpp"
+#include "leasehold/export.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/shared_mutex.hpp"
 
@@ -32,7 +33,7 @@ namespace leasehold {
 
 extern template class lockable<shared_mutex>;
 
-class lockable_shared_mutex : public lockable<shared_mutex> {
+class LEASEHOLD_EXPORT lockable_shared_mutex : public lockable<shared_mutex> {
 public:
     lockable_shared_mutex(session& within, key name, shared_mutex_settings settings = {})
         : lockable(shared_mutex{within, std::move(name), settings}) {}

@@ -50,6 +50,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
@@ -61,7 +62,7 @@ struct shared_mutex_settings {
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
 };
 
-class shared_mutex {
+class LEASEHOLD_EXPORT shared_mutex {
 public:
     shared_mutex(session& within, leasehold::key name, shared_mutex_settings settings = {});
     shared_mutex(shared_mutex&&) noexcept;

@@ -83,6 +83,7 @@
 
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
@@ -110,9 +111,9 @@ struct versioned_mapping {
 
 // A row as it was found or claimed. What you keep between claim and finish.
 struct versioned_row {
-    parameters key;            // in the order of the mapping
+    parameters key{};          // in the order of the mapping
     std::int64_t version = 0;  // that this row has now, by what was done through it
-    row columns;               // those of the mapping, as they were before the claim
+    row columns{};             // those of the mapping, as they were before the claim
     bool is_claimed = false;   // by whoever has this object
     std::string claimed_as{};  // what its claim put into claimed_by; empty: not compared
 };
@@ -138,7 +139,7 @@ struct claim_choice {
     int candidates_max = 64;  // rows looked at per call, 1 to 10000; at least 8 n are
 };
 
-class versioned_claim {
+class LEASEHOLD_EXPORT versioned_claim {
 public:
     explicit versioned_claim(versioned_mapping mapping);
 

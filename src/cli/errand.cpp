@@ -13,7 +13,7 @@ namespace {
 acquisition acquire_in(session& within, const errand& what, const std::stop_token& cancel) {
     if (what.permits > 0) {
         semaphore counted{within, what.name, what.permits_there_are};
-        return what.patience ? counted.acquire_for(what.permits, *what.patience, cancel)
+        return what.patience ? counted.acquire_for(*what.patience, what.permits, cancel)
                              : counted.acquire(what.permits, cancel);
     }
     if (what.mode == hold_mode::shared) {
@@ -57,12 +57,12 @@ holding acquire(
 ) {
     session within{db, what.timing};
     on_session();
-    if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt}};
+    if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt, what.name}};
     try {
         acquisition got = acquire_in(within, what, cancel);
         return {std::move(within), std::move(got)};
     } catch (const error&) {
-        return {std::move(within), acquisition{std::nullopt}, std::current_exception()};
+        return {std::move(within), acquisition{std::nullopt, what.name}, std::current_exception()};
     }
 }
 

@@ -50,7 +50,7 @@ started start(const database& db, const task& wanted, const std::stop_token& can
     const auto& [what, when, settings, is_quiet] = wanted;
     run_outlook seen = outlook(db, what.name, when, settings);
     if (seen.refusal != start_refusal::none || cancel.stop_requested()) {
-        return {std::nullopt, run_start{std::move(seen)}};
+        return {std::nullopt, run_start{std::move(seen), what.name}};
     }
     session within{db, what.timing};
     run_start answer = once{within, what.name, when, settings}.start(cancel);

@@ -27,17 +27,17 @@ int run_reap(const database& db, const reap_settings& settings, bool is_json) {
             {"locks_freed", done.locks_freed},
             {"sessions_removed", done.sessions_removed},
             {"locks_removed", done.locks_removed},
-            {"left", done.left},
+            {"left", done.rows_left},
         });
     } else {
         print_line(
             counted(done.locks_freed, "lock", "locks") + " of dead sessions freed, " +
             counted(done.sessions_removed, "dead session", "dead sessions") + " removed, " +
             counted(done.locks_removed, "idle lock", "idle locks") + " removed" +
-            (done.left == 0 ? ""
-                            : "; " + counted(done.left, "row", "rows") +
-                                  " of the dead left, because somebody has " +
-                                  (done.left == 1 ? "it" : "them") + " locked")
+            (done.rows_left == 0 ? ""
+                                 : "; " + counted(done.rows_left, "row", "rows") +
+                                       " of the dead left, because somebody has " +
+                                       (done.rows_left == 1 ? "it" : "them") + " locked")
         );
     }
     return exit_status::done;

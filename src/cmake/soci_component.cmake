@@ -23,7 +23,7 @@ find_package(SOCI 4.0 REQUIRED COMPONENTS ${leasehold_soci_backends})
 leasehold_component(
     soci
     SOURCES ${leasehold_soci_sources}
-    HEADERS soci.hpp
+    HEADERS driver/soci.hpp
     LINK SOCI::Core ${leasehold_soci_drivers}
 )
 target_compile_definitions(leasehold_soci PRIVATE ${leasehold_soci_definitions})

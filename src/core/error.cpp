@@ -2,13 +2,14 @@
 
 #include <utility>
 
-#include "core/classify.hpp"
+#include "core/outcome.hpp"
 
 namespace leasehold {
 
-error::error(errc code, const std::string& message, error_facts facts)
+error::error(errc code, const std::string& message, error_facts facts, source_place raised_at)
     : std::runtime_error(message),
       code_(code),
+      where_(raised_at),
       facts_(std::make_shared<const error_facts>(std::move(facts))) {}
 
 bool error::is_transient() const noexcept {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <ostream>
 
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
@@ -64,6 +65,17 @@ std::string identity::text() const {
         shown += digits[number % 16];
     }
     return shown;
+}
+
+std::ostream& operator<<(std::ostream& out, const identity& id) {
+    return out << id.text();
+}
+
+std::string to_string(fencing_token token) {
+    return std::to_string(token.number);
+}
+std::ostream& operator<<(std::ostream& out, fencing_token token) {
+    return out << token.number;
 }
 
 std::string node_info_of_this_process(std::string_view name) {

@@ -2,6 +2,8 @@
 // Random waiting times, so that processes that failed together do not come back together.
 #include <chrono>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
 // How often somebody asks, from the first time he is refused until it gets dull.
@@ -11,7 +13,7 @@ struct polling {
 };
 
 // Evenly between half of `upper` and `upper`; at least one microsecond.
-std::chrono::nanoseconds jittered(std::chrono::nanoseconds upper);
+LEASEHOLD_EXPORT std::chrono::nanoseconds jittered(std::chrono::nanoseconds upper);
 
 // What comes after `failures` failures in a row: doubled from `first`, at most `last`, jittered.
 std::chrono::nanoseconds backed_off(

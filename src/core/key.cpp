@@ -1,5 +1,7 @@
 #include "leasehold/key.hpp"
 
+#include <ostream>
+
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 
@@ -22,6 +24,10 @@ key::key(std::string_view name) : name_(name) {
     if (!is_utf8(name)) {
         throw error(errc::invalid_argument, "a key must be UTF-8; encode other bytes first");
     }
+}
+
+std::ostream& operator<<(std::ostream& out, const key& name) {
+    return out << name.name();
 }
 
 }  // namespace leasehold

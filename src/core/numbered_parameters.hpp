@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leasehold/engine.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
@@ -25,13 +26,13 @@ struct place {
 
 // In the order of the text; a number may be there several times, or not at all. Throws
 // invalid_argument where `?` and `$1` are mixed, and for a number that is not 1 to 65535.
-std::vector<place> places_in(std::string_view sql, engine which);
+LEASEHOLD_EXPORT std::vector<place> places_in(std::string_view sql, engine which);
 
 // How many values a statement with these places wants: its highest number.
-std::size_t values_wanted(const std::vector<place>& places) noexcept;
+LEASEHOLD_EXPORT std::size_t values_wanted(const std::vector<place>& places) noexcept;
 
 // Where what begins at `at` ends, as this engine reads it, when it is a string, a name in quotes or
 // a comment; `at` otherwise. What is not closed reaches to the end.
-std::size_t end_of_quoted(std::string_view sql, std::size_t at, engine which);
+LEASEHOLD_EXPORT std::size_t end_of_quoted(std::string_view sql, std::size_t at, engine which);
 
 }  // namespace leasehold

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
 bool is_utf8(std::string_view bytes) noexcept;
@@ -12,6 +14,6 @@ bool is_utf8(std::string_view bytes) noexcept;
 std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) noexcept;
 
 // `bytes` with each byte that is not part of UTF-8, and each control character, replaced by '?'.
-std::string printable_utf8(std::string_view bytes);
+LEASEHOLD_EXPORT std::string printable_utf8(std::string_view bytes);
 
 }  // namespace leasehold

@@ -19,6 +19,15 @@ namespace {
 
 }  // namespace
 
+void value::refuse(std::uint64_t number) {
+    throw error(
+        errc::invalid_argument,
+        "the number " + std::to_string(number) +
+            " is beyond the 64-bit integers of databases, which end at 9223372036854775807; send "
+            "its digits as text"
+    );
+}
+
 std::int64_t value::integer() const {
     if (const auto* number = std::get_if<std::int64_t>(&held_)) return *number;
     if (const auto* digits = std::get_if<std::string>(&held_)) {

@@ -4,7 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "core/classify.hpp"
+#include "core/outcome.hpp"
+#include "driver/mysql_classify.hpp"
 
 namespace leasehold::mysql {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "driver/mysql_url.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold::mysql {
 
@@ -19,7 +20,8 @@ struct failure {
 
 // A statement that was refused or whose answer was lost; `place` is "MariaDB at db.example:3306".
 // `is_at_stake`: it was outside of a transaction, or ended one, so that it may have been committed.
-error statement_error(const std::string& place, const failure& what, bool is_at_stake);
+LEASEHOLD_EXPORT error
+statement_error(const std::string& place, const failure& what, bool is_at_stake);
 
 // The client library stopped waiting for an answer; the connection is of no use any more.
 error gave_up_error(
@@ -31,7 +33,7 @@ error connect_error(const address& where, const failure& what);
 error set_up_error(const address& where, const error& cause);
 
 // After this the client library's idea of the connection, or the connection itself, is broken.
-bool breaks_connection(int code) noexcept;
+LEASEHOLD_EXPORT bool breaks_connection(int code) noexcept;
 
 // InnoDB has rolled back the whole transaction and not only the statement.
 bool ends_transaction(int code) noexcept;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "leasehold/connection.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold::mysql {
 
@@ -26,7 +27,7 @@ inline constexpr std::string_view lent_question =
     " COALESCE(@@character_set_client, ''), COALESCE(@@character_set_results, '') LIMIT 1";
 
 // Throws unsupported, naming the setting and what to do. `answer`: to lent_question.
-void require_unbent(const std::string& place, const row& answer);
+LEASEHOLD_EXPORT void require_unbent(const std::string& place, const row& answer);
 
 // What a session of our own has to be told so that no global setting and no init_connect bends a
 // statement, in words that any user may say: one SET. `first`: the answer to first_question.

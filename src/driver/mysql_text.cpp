@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/numbered_parameters.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::mysql {
@@ -13,42 +14,9 @@ bool is_space(char each) {
     return each == ' ' || (each >= '\t' && each <= '\r');
 }
 
-std::size_t end_of_quoted(std::string_view sql, std::size_t at) {
-    const char quote = sql[at];
-    for (++at; at < sql.size(); ++at) {
-        // sql_mode NO_BACKSLASH_ESCAPES, off in our own sessions, would read this otherwise.
-        if (sql[at] == '\\' && quote != '`') {
-            ++at;
-        } else if (sql[at] == quote) {
-            return at + 1;  // of a doubled quote the second half is seen as the next one's start
-        }
-    }
-    return sql.size();
-}
-
-std::size_t end_of(std::string_view closing, std::string_view sql, std::size_t from) {
-    const auto found = sql.find(closing, from);
-    return found == std::string_view::npos ? sql.size() : found + closing.size();
-}
-
-// Where what begins at `at` ends, when it is a quoted string, a name in quotes or a comment;
-// `at` otherwise. Two hyphens begin a comment only before a space, unlike in standard SQL.
+// MariaDB quotes and comments in the same way.
 std::size_t skip(std::string_view sql, std::size_t at) {
-    switch (sql[at]) {
-        case '\'':
-        case '"':
-        case '`':
-            return end_of_quoted(sql, at);
-        case '#':
-            return end_of("\n", sql, at);
-        case '/':
-            return sql.substr(at, 2) == "/*" ? end_of("*/", sql, at + 2) : at;
-        case '-':
-            if (sql.substr(at, 2) != "--") return at;
-            return at + 2 == sql.size() || is_space(sql[at + 2]) ? end_of("\n", sql, at) : at;
-        default:
-            return at;
-    }
+    return end_of_quoted(sql, at, engine::mysql);
 }
 
 // /*! … */ and /*M! … */ are read by servers as statements.
@@ -96,7 +64,7 @@ struct literal_maker {
 [[noreturn]] void wrong_count(std::size_t values) {
     throw error{
         errc::invalid_argument,
-        "a statement has more or fewer places (?) than the " + std::to_string(values) +
+        "a statement has more or fewer places ($1 or ?) than the " + std::to_string(values) +
             " values given for them"};
 }
 
@@ -126,27 +94,20 @@ std::vector<std::string> words_of(std::string_view sql, std::size_t limit) {
 
 std::string with_literals(std::string_view sql, const parameters& values) {
     if (values.empty()) return std::string{sql};
+    const std::vector<place> places = places_in(sql, engine::mysql);
+    if (values_wanted(places) != values.size()) wrong_count(values.size());
     std::string text;
-    text.reserve(sql.size() + values.size() * 40);
-    std::size_t used = 0;
-    for (std::size_t at = 0; at < sql.size();) {
-        const std::size_t end = skip(sql, at);
-        if (end != at) {
-            text += sql.substr(at, end - at);
-            at = end;
-        } else if (sql[at] == '?') {
-            if (used == values.size()) wrong_count(values.size());
-            // Spaces, because "LIKE?" would become one word and "-?" a comment.
-            text += ' ';
-            text += std::visit(literal_maker{}, values[used++].held());
-            text += ' ';
-            ++at;
-        } else {
-            text += sql[at++];
-        }
+    text.reserve(sql.size() + places.size() * 40);
+    std::size_t at = 0;
+    for (const place& each : places) {
+        text += sql.substr(at, each.at - at);
+        // Spaces, because "LIKE?" would become one word and "-?" a comment.
+        text += ' ';
+        text += std::visit(literal_maker{}, values[each.number - 1].held());
+        text += ' ';
+        at = each.at + each.size;
     }
-    if (used != values.size()) wrong_count(values.size());
-    return text;
+    return text += sql.substr(at);
 }
 
 std::vector<std::string_view> split(std::string_view script) {

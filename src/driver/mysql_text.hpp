@@ -15,21 +15,22 @@
 #include <string_view>
 #include <vector>
 
+#include "leasehold/export.hpp"
 #include "leasehold/value.hpp"
 
 namespace leasehold::mysql {
 
-// Puts a literal in place of each `?` outside of quotes and comments. Without values the text is
-// left as it is. Throws invalid_argument when there are more or fewer values than places, and for a
-// number that is infinite or none.
-std::string with_literals(std::string_view sql, const parameters& values);
+// Puts a literal in place of each `$1` or `?`, see core/numbered_parameters.hpp. Without values the
+// text is left as it is. Throws invalid_argument when there are more or fewer values than places,
+// and for a number that is infinite or none.
+LEASEHOLD_EXPORT std::string with_literals(std::string_view sql, const parameters& values);
 
 // At `;` outside of quotes and comments; what holds nothing but comments is dropped, because the
 // server answers it with an error. Bodies of routines are not understood.
-std::vector<std::string_view> split(std::string_view script);
+LEASEHOLD_EXPORT std::vector<std::string_view> split(std::string_view script);
 
 // What a statement does to the transaction around it; chained ones count as nothing.
 enum class transaction_step { none = 0, begins = 1, commits = 2, rolls_back = 3 };
-transaction_step step_of(std::string_view statement);
+LEASEHOLD_EXPORT transaction_step step_of(std::string_view statement);
 
 }  // namespace leasehold::mysql

@@ -166,10 +166,10 @@ void read_options(std::string_view text, address& into) {
 }  // namespace
 
 address parse_url(std::string_view url, const char* fallback_password) {
-    constexpr std::string_view scheme{"mysql://"};
-    if (url.substr(0, scheme.size()) != scheme) refuse("it does not begin with mysql://");
+    const bool is_known = url.starts_with("mysql://") || url.starts_with("mariadb://");
+    if (!is_known) refuse("it does not begin with mysql:// or mariadb://");
     if (url.find('\0') != std::string_view::npos) refuse("it has a zero byte");
-    std::string_view rest = url.substr(scheme.size());
+    std::string_view rest = url.substr(url.find("//") + 2);
     std::string_view options;
     if (const auto question = rest.find('?'); question != std::string_view::npos) {
         options = rest.substr(question + 1);

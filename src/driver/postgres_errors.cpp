@@ -4,7 +4,8 @@
 #include <cctype>
 #include <string_view>
 
-#include "core/classify.hpp"
+#include "core/outcome.hpp"
+#include "driver/postgres_classify.hpp"
 
 namespace leasehold::postgres {
 namespace {

@@ -2,20 +2,18 @@
 #include "leasehold/driver/sqlite.hpp"
 
 #include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <list>
 #include <map>
 #include <optional>
 #include <thread>
 #include <utility>
 
-#include "core/classify.hpp"
 #include "core/jitter.hpp"
+#include "core/numbered_parameters.hpp"
+#include "driver/sqlite_classify.hpp"
+#include "driver/sqlite_file.hpp"
 #include "driver/sqlite_nap.hpp"
 #include "driver/sqlite_watch.hpp"
 #include "leasehold/clock.hpp"
@@ -99,14 +97,14 @@ public:
     result execute(std::string_view sql, const parameters& values) override {
         start();
         sqlite3_stmt* const statement = prepare_kept(sql);
-        bind(statement, values);
+        if (bind(statement, values, 0) != values.size()) wrong_count(values.size());
         return run(statement);
     }
 
     result execute_script(std::string_view sql, const parameters& values) override {
         start();
         result last;
-        std::size_t bound = 0;
+        std::size_t bound = 0;  // by ? so far
         while (!sql.empty()) {
             sqlite3_stmt* made = nullptr;
             const char* rest = nullptr;
@@ -115,11 +113,8 @@ public:
             const statement_handle statement{made};
             sql.remove_prefix(static_cast<std::size_t>(rest - sql.data()));
             if (!made) continue;  // a comment or white space
-            const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(made));
-            if (bound + wanted > values.size()) too_few(bound + wanted, values.size());
-            const auto first = values.begin() + static_cast<std::ptrdiff_t>(bound);
-            bind(made, parameters(first, first + static_cast<std::ptrdiff_t>(wanted)));
-            bound += wanted;
+            const std::size_t highest = bind(made, values, bound);
+            if (!is_numbered(made)) bound = highest;
             result answer = run(made);
             const bool is_query = sqlite3_column_count(made) > 0;
             if (is_query) last = std::move(answer);
@@ -246,11 +241,11 @@ private:
         );
     }
 
-    [[noreturn]] void too_few(std::size_t wanted, std::size_t given) const {
+    [[noreturn]] static void wrong_count(std::size_t given) {
         throw error(
             errc::invalid_argument,
-            "the statement wants " + std::to_string(wanted) + " parameters and got " +
-                std::to_string(given)
+            "a statement has more or fewer parameters ($1 or ?) than the " + std::to_string(given) +
+                " values given for them"
         );
     }
 
@@ -299,11 +294,37 @@ private:
         return made;
     }
 
-    void bind(sqlite3_stmt* statement, const parameters& values) {
-        const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement));
-        if (wanted != values.size()) too_few(wanted, values.size());
-        int at = 0;
-        for (const value& each : values) check(bind_one(statement, ++at, each));
+    // $1, $2 …, which SQLite takes for names.
+    static bool is_numbered(const char* name) {
+        return name && name[0] == '$' && name[1] >= '0' && name[1] <= '9';
+    }
+    static bool is_numbered(sqlite3_stmt* statement) {
+        return is_numbered(sqlite3_bind_parameter_name(statement, 1));
+    }
+
+    // Of the value that belongs to a parameter, from 1: of each ? the next after `bound`.
+    static std::size_t number_of(sqlite3_stmt* statement, int at, std::size_t bound) {
+        const char* const name = sqlite3_bind_parameter_name(statement, at);
+        if (!is_numbered(name) && !is_numbered(statement)) {
+            return bound + static_cast<std::size_t>(at);
+        }
+        const auto found = places_in(name ? name : "", engine::sqlite);
+        if (found.size() == 1 && is_numbered(statement)) return found[0].number;
+        throw error(
+            errc::invalid_argument, "a statement has both ? and $1 for its parameters; use $1 alone"
+        );
+    }
+
+    // All parameters of a statement; answers with the highest number of a value among them.
+    std::size_t bind(sqlite3_stmt* statement, const parameters& values, std::size_t bound) {
+        std::size_t highest = bound;
+        for (int at = 1; at <= sqlite3_bind_parameter_count(statement); ++at) {
+            const std::size_t number = number_of(statement, at, bound);
+            if (number > values.size()) wrong_count(values.size());
+            check(bind_one(statement, at, values[number - 1]));
+            highest = std::max(highest, number);
+        }
+        return highest;
     }
 
     static int bind_one(sqlite3_stmt* statement, int at, const value& given) {
@@ -392,65 +413,10 @@ private:
     std::optional<local_clock::time_point> written_at_;  // by somebody whose commit is not seen yet
 };
 
-std::string path_of(std::string_view url) {
-    constexpr std::string_view scheme = "sqlite:";
-    if (!url.starts_with(scheme)) {
-        throw error(errc::invalid_argument, "a SQLite URL is written sqlite:PATH");
-    }
-    url.remove_prefix(scheme.size());
-    if (url.starts_with("//")) url.remove_prefix(2);  // sqlite:///absolute/path
-    if (url.empty() || url == ":memory:" || url.find('\0') != std::string_view::npos) {
-        throw error(
-            errc::invalid_argument,
-            "a SQLite URL is written sqlite:PATH, with the path of a file that can be shared"
-        );
-    }
-    return std::string(url);
-}
-
-std::string folder_of(const std::string& path) {
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// What a person would check first, said before SQLite says "unable to open database file".
-void explain_missing(const std::string& path, bool may_create) {
-    struct stat found {};
-    if (stat(path.c_str(), &found) == 0) {
-        if (S_ISREG(found.st_mode)) return;
-        throw error(errc::connection_failed, path + " is not a file; name a database file");
-    }
-    if (errno == EACCES) {
-        throw error(
-            errc::permission_denied, path + " may not be reached; check its folder's permissions"
-        );
-    }
-    const std::string folder = folder_of(path);
-    if (stat(folder.c_str(), &found) != 0) {
-        throw error(
-            errc::connection_failed,
-            "the folder " + folder + " does not exist; make it, or name another file"
-        );
-    }
-    if (!may_create) {
-        throw error(
-            errc::schema_missing, "there is no database " + path + " yet: run `leasehold migrate`"
-        );
-    }
-    if (access(folder.c_str(), W_OK) != 0) {
-        throw error(
-            errc::read_only,
-            "the folder " + folder +
-                " may not be written; check its permissions, or name another file"
-        );
-    }
-}
-
 std::unique_ptr<connection> connect(
     const std::string& path, milliseconds patience, bool may_create
 ) {
-    explain_missing(path, may_create);
+    sqlite::require_file(path, may_create);
     sqlite3* handle = nullptr;
     // FULLMUTEX costs little here and keeps a mistake of threading from corrupting memory.
     const int flags =
@@ -476,7 +442,7 @@ std::unique_ptr<connection> connect(
 namespace sqlite {
 
 database open(std::string_view url, database_settings settings) {
-    const std::string path = path_of(url);
+    const std::string path = sqlite::path_of(url);
     if (!settings.names.schema.empty()) {
         throw error(errc::invalid_argument, "SQLite has no schemas; set a table prefix instead");
     }

@@ -138,12 +138,12 @@ acquisition seeker::try_once() {
             lease{std::make_shared<lease::implementation>(session_, std::move(granted_))}};
     }
     session_->inner().tell({event_kind::refused, wish_.name.name(), 0, ""});
-    return acquisition{std::move(answer_.holder)};
+    return acquisition{std::move(answer_.holder), wish_.name};
 }
 
 acquisition seeker::wait(const wait_limit& limit, const polling& polls) {
     of_call_ = session_->call_until(limit.deadline, limit.cancel);
-    acquisition nothing{std::nullopt};
+    acquisition nothing{std::nullopt, wish_.name};
     return keep_asking(
         limit,
         polls,

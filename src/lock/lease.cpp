@@ -1,6 +1,7 @@
 #include "lock/lease.hpp"
 
 #include "leasehold/error.hpp"
+#include "lock/not_granted.hpp"
 #include "session/pass_on.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
@@ -199,6 +200,11 @@ void lease::verify_in(transaction_ref tx) {
 release_outcome lease::release() {
     const auto alive = held_;
     return alive->release();
+}
+
+lease& acquisition::granted() {
+    if (lease_) return *lease_;
+    throw_not_granted(wanted_, words_for(holder_));
 }
 
 }  // namespace leasehold

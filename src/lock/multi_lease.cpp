@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "leasehold/error.hpp"
+#include "lock/not_granted.hpp"
 #include "session/pass_on.hpp"
 #include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
@@ -161,6 +162,14 @@ void multi_lease::verify_in(transaction_ref tx) {
 release_outcome multi_lease::release() {
     const auto alive = held_;
     return alive->release();
+}
+
+multi_lease& multi_acquisition::granted() {
+    if (lease_) return *lease_;
+    std::string names;
+    for (const key& each : wanted_) names += (names.empty() ? "" : "', '") + each.name();
+    const std::string first = holder_ ? "'" + holder_->key + "': " : "";
+    throw_not_granted(names, holder_ ? first + words_for(holder_) : "");
 }
 
 }  // namespace leasehold

@@ -43,7 +43,7 @@ public:
         if (carry_through(of_call)) return multi_acquisition{std::move(granted_).value()};
         const std::string first = answer_.holder ? answer_.holder->key : keys_.front().name();
         session_->inner().tell({event_kind::refused, first, 0, ""});
-        return multi_acquisition{std::move(answer_.holder)};
+        return multi_acquisition{std::move(answer_.holder), keys_};
     }
 
 private:
@@ -137,7 +137,7 @@ public:
     multi_acquisition acquire(const wait_limit& limit) {
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         const polling polls{settings_.poll_min, settings_.poll_max};
-        multi_acquisition nothing{std::nullopt};
+        multi_acquisition nothing{std::nullopt, keys_};
         return keep_asking(limit, polls, session_->over(), std::move(nothing), [&] {
             return try_within(of_call);
         });

@@ -82,9 +82,9 @@ public:
             if (waited.end == stay_end::granted) return keep(std::move(waited.granted));
             if (!limit.is_over()) return std::nullopt;
             if (waited.end == stay_end::left_queue) return busy_now(refused.holder());
-            return acquisition{refused.holder()};
+            return acquisition{refused.holder(), key_};
         };
-        acquisition nothing{std::nullopt};
+        acquisition nothing{std::nullopt, key_};
         return keep_asking(
             limit, after_refusals, session_->over(), std::move(nothing), try_now, queue_up
         );
@@ -127,10 +127,10 @@ private:
             });
         } catch (const error& failure) {
             if (!failure.is_transient()) throw;
-            return acquisition{before};
+            return acquisition{before, key_};
         }
         if (holder && !holder->is_held) holder.reset();
-        return acquisition{std::move(holder)};
+        return acquisition{std::move(holder), key_};
     }
 
     // The current grant, one level deeper in its row; nothing where there is none to enter. In
@@ -170,7 +170,7 @@ private:
     }
     acquisition wrap(try_outcome outcome) const {
         if (outcome.granted) return acquisition{make_lease(std::move(outcome.granted))};
-        return acquisition{std::move(outcome.holder)};
+        return acquisition{std::move(outcome.holder), key_};
     }
 
     const std::shared_ptr<session::implementation> session_;

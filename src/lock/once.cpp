@@ -8,6 +8,7 @@
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
+#include "lock/not_granted.hpp"
 #include "lock/patience.hpp"
 #include "session/database.hpp"
 #include "session/session.hpp"
@@ -263,13 +264,13 @@ public:
     run_start try_start() { return start_from(look()); }
 
     run_start start(const std::stop_token& cancel) {
-        if (cancel.stop_requested()) return run_start{run_outlook{}};
+        if (cancel.stop_requested()) return run_start{run_outlook{}, name_};
         run_look seen = look(cancel);
         if (is_early(seen, when_, settings_)) {
             const auto tick = when_.next(seen.now);
             while (seen.now < tick) {
                 if (!wait(tick - seen.now, cancel)) {
-                    return run_start{judged(seen, when_, settings_)};
+                    return run_start{judged(seen, when_, settings_), name_};
                 }
                 seen = look(cancel);
             }
@@ -327,7 +328,7 @@ private:
 
     run_start refused(run_outlook found) const {
         session_->inner().tell({event_kind::refused, name_.name(), 0, name_of(found.refusal)});
-        return run_start{std::move(found)};
+        return run_start{std::move(found), name_};
     }
 
     bool claim(const lease& held, schedule::instant tick) const {
@@ -364,6 +365,11 @@ run_start once::try_start() {
 }
 run_start once::start(std::stop_token cancel) {
     return inner_->start(cancel);
+}
+
+task_run& run_start::started() {
+    if (run_) return *run_;
+    throw_not_granted(wanted_, name_of(outlook_.refusal));
 }
 
 // ------------------------------------------------------------------------------- looking at them

@@ -8,6 +8,7 @@
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/lease.hpp"
+#include "lock/not_granted.hpp"
 #include "lock/patience.hpp"
 #include "lock/quorum.hpp"
 
@@ -213,6 +214,15 @@ release_outcome quorum_lease::release() {
 
 // ------------------------------------------------------------------------------------- the lock
 
+quorum_lease& quorum_acquisition::granted() {
+    if (lease_) return *lease_;
+    throw_not_granted(
+        wanted_.name(),
+        std::to_string(answers_.granted) + " servers granted it, " + std::to_string(answers_.busy) +
+            " were busy, " + std::to_string(answers_.failed) + " failed"
+    );
+}
+
 quorum_lock::quorum_lock(quorum& of, leasehold::key name)
     : servers_(of.inner()), name_(std::move(name)) {}
 
@@ -256,11 +266,12 @@ quorum_acquisition quorum_lock::try_acquire() {
     }
     if (count.granted >= servers_->majority()) {
         quorum_lease granted{std::make_shared<quorum_lease::implementation>(servers_, held)};
-        if (granted.held_locally()) return {std::move(granted), std::move(count)};
-        return {std::nullopt, std::move(count)};  // its validity is over already: released here
+        if (granted.held_locally()) return {std::move(granted), std::move(count), name_};
+        // Its validity is over already: released here.
+        return {std::nullopt, std::move(count), name_};
     }
     release_all(*servers_, held);
-    return {std::nullopt, std::move(count)};
+    return {std::nullopt, std::move(count), name_};
 }
 
 namespace {
@@ -269,7 +280,7 @@ quorum_acquisition keep_trying(
     quorum_lock& with, const quorum_settings& settings, const wait_limit& limit
 ) {
     const polling polls{settings.poll_min, settings.poll_max};
-    quorum_acquisition nothing{std::nullopt, {}};
+    quorum_acquisition nothing{std::nullopt, {}, with.key()};
     return keep_asking(limit, polls, {}, std::move(nothing), [&] { return with.try_acquire(); });
 }
 

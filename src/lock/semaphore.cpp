@@ -71,12 +71,12 @@ acquisition semaphore::acquire(std::int64_t wanted, std::stop_token cancel) {
     return inner_->acquire(wanted, {std::move(cancel)});
 }
 acquisition semaphore::acquire_for(
-    std::int64_t wanted, std::chrono::nanoseconds patience, std::stop_token cancel
+    std::chrono::nanoseconds patience, std::int64_t wanted, std::stop_token cancel
 ) {
     return inner_->acquire(wanted, {patience, std::move(cancel)});
 }
 acquisition semaphore::acquire_until(
-    std::int64_t wanted, local_clock::time_point deadline, std::stop_token cancel
+    local_clock::time_point deadline, std::int64_t wanted, std::stop_token cancel
 ) {
     return inner_->acquire(wanted, {deadline, std::move(cancel)});
 }

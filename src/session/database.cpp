@@ -121,6 +121,10 @@ database::database(connector connect, connector create, database_settings settin
           std::move(connect), std::move(create), std::move(settings)
       )) {}
 
+result database::execute(std::string_view sql, const parameters& values) const {
+    return inner_->use_unchecked([&](connection& on, store&) { return on.execute(sql, values); });
+}
+
 server_info database::server() const {
     return inner_->use_unchecked([](connection& on, store&) { return on.server(); });
 }

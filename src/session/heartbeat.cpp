@@ -309,8 +309,9 @@ void session::implementation::clean_up_after_the_dead() {
             take_turns_at_reaping(inner(), on, inner().store_for(on), limits, settings_.reap_every);
         const auto total = done.sessions_removed + done.locks_freed + done.locks_removed;
         if (total > 0) inner().tell({event_kind::reaped, "", total, "rows of the dead"});
-        if (done.left == 0) return;
-        inner().tell({event_kind::warning, "", done.left, "rows of the dead are locked by somebody"}
+        if (done.rows_left == 0) return;
+        inner().tell(
+            {event_kind::warning, "", done.rows_left, "rows of the dead are locked by somebody"}
         );
     } catch (const std::exception& failure) {
         own_connection_.reset();

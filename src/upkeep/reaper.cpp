@@ -24,8 +24,8 @@ void require_valid(const reap_settings& settings) {
     // closed for its lock_delay: a session's row stays until that has passed.
     static_assert(least >= lock_delay_max);
     constexpr std::chrono::seconds most = std::chrono::hours{24 * 366 * 100};
-    if (settings.batch_size < 1 || settings.batch_size > 10'000) {
-        throw error(errc::invalid_argument, "batch_size must be 1 to 10000");
+    if (settings.rows_per_step_max < 1 || settings.rows_per_step_max > 10'000) {
+        throw error(errc::invalid_argument, "rows_per_step_max must be 1 to 10000");
     }
     if (settings.session_retention < least || settings.lock_retention < least) {
         throw error(
@@ -129,7 +129,9 @@ int clean_up::rows_for(const upkeep_progress& at) const {
     constexpr int rows_min = 10;
     constexpr std::int64_t halvings_max = 16;
     const auto halvings = std::clamp<std::int64_t>(at.unfinished - 1, 0, halvings_max);
-    return std::max(settings_.batch_size >> halvings, std::min(settings_.batch_size, rows_min));
+    return std::max(
+        settings_.rows_per_step_max >> halvings, std::min(settings_.rows_per_step_max, rows_min)
+    );
 }
 
 void clean_up::count(upkeep_task task, std::int64_t cleared) {
@@ -230,7 +232,7 @@ step_status clean_up::step(upkeep_progress& at) {
         if (!has_all) left = count_left(at, seen.found);
     }
     if (!stores_.upkeep->advance(on_, at, seen, !has_all)) return step_status::taken;
-    report_.left += left;
+    report_.rows_left += left;
     at.unfinished = std::max<std::int64_t>(at.unfinished - 1, 0);
     at.place = seen.place;
     if (at.place.empty()) ++at.passes;
@@ -274,18 +276,18 @@ bool clean_up::take_turn_at_last(upkeep_progress& at) {
 // again: what others have done in the meantime counts.
 void clean_up::finish(upkeep_task task) {
     std::optional<std::int64_t> wanted;
-    const std::int64_t left_before = report_.left;
+    const std::int64_t left_before = report_.rows_left;
     while (!is_over()) {
         upkeep_progress at = progress_of(task);
         if (wanted && at.passes >= *wanted) return;
         if (!take_turn_at_last(at)) {
-            if (!is_over()) ++report_.left;
+            if (!is_over()) ++report_.rows_left;
             break;
         }
         if (!wanted) wanted = at.passes + (at.place.empty() ? 1 : 2);
         auto status = step_status::made;
         while (status == step_status::made && at.passes < *wanted && !is_over()) {
-            if (at.place.empty()) report_.left = left_before;  // each row once
+            if (at.place.empty()) report_.rows_left = left_before;  // each row once
             status = step(at);
         }
         if (at.passes >= *wanted) return;

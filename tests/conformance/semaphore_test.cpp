@@ -112,9 +112,9 @@ TEST_F(semaphore_suite, each_of_many_holds_is_answered_for_in_its_place) {
 TEST_F(semaphore_suite, who_waits_gets_permits_when_they_come_free) {
     auto held = by(one_, 2).try_acquire(2);
     thread releaser{[&] { held->release(); }};
-    auto got = by(two_, 2).acquire_for(2, 20s);
+    auto got = by(two_, 2).acquire_for(20s, 2);
     EXPECT_TRUE(got);
-    EXPECT_FALSE(by(one_, 2).acquire_for(1, 30ms));
+    EXPECT_FALSE(by(one_, 2).acquire_for(30ms));
     std::stop_source cancel;
     cancel.request_stop();
     EXPECT_FALSE(by(one_, 2).acquire(1, cancel.get_token()));

@@ -153,11 +153,11 @@ TEST_F(upkeep_suite, what_somebody_has_locked_keeps_nothing_behind_it_from_clean
     transaction tx = first_.begin();
     a->verify_in(tx);
     expire(dead);
-    reap(second_, {.batch_size = 1});
+    reap(second_, {.rows_per_step_max = 1});
     EXPECT_EQ(describe(second_, behind)->session, heir.id()) << "handed over to who waits";
     EXPECT_NE(describe(second_, locked)->session, heir.id());
     tx.rollback();
-    reap(second_, {.batch_size = 1});
+    reap(second_, {.rows_per_step_max = 1});
     EXPECT_EQ(describe(second_, locked)->session, heir.id());
 }
 
@@ -173,7 +173,7 @@ TEST_F(upkeep_suite, a_turn_that_somebody_keeps_for_himself_ends_the_clean_up_an
     seize_turn(inside, first_.inner()->store_for(inside), upkeep_task::dead_waiters);
     const auto report = reap(hasty);
     EXPECT_FALSE(report.is_complete);
-    EXPECT_GE(report.left, 1);
+    EXPECT_GE(report.rows_left, 1);
     const auto soon = reap(hasty, {.time_max = 100ms});
     EXPECT_FALSE(soon.is_complete);
     tx.rollback();
@@ -194,14 +194,14 @@ TEST_F(upkeep_suite, a_session_stays_while_anything_of_it_is_left_and_the_report
         held->verify_in(tx);
         expire(dead);
         const auto report = reap(second_, soon);
-        EXPECT_GE(report.left, 1);
+        EXPECT_GE(report.rows_left, 1);
         EXPECT_TRUE(report.is_complete);
         EXPECT_TRUE(is_listed()) << "its hold is there still";
         tx.rollback();
     }
     expire(dead);
     const auto report = reap(second_, soon);
-    EXPECT_EQ(report.left, 0);
+    EXPECT_EQ(report.rows_left, 0);
     EXPECT_GE(report.locks_freed, 1);
     EXPECT_GE(report.sessions_removed, 1);
     EXPECT_FALSE(is_listed());
@@ -263,7 +263,7 @@ TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_th
             EXPECT_GE(found, task == upkeep_task::dead_locks ? 1U : 0U);
         }
     });
-    reap(second_, {.batch_size = rows});
+    reap(second_, {.rows_per_step_max = rows});
     EXPECT_FALSE(describe(first_, last)->is_held);
     EXPECT_EQ(list_locks(first_, stem).size(), held.size());
 }
@@ -395,8 +395,8 @@ TEST_F(upkeep_suite, sessions_clean_up_by_themselves) {
 
 TEST_F(upkeep_suite, bad_reap_settings_are_refused) {
     for (const auto& settings : {
-             reap_settings{.batch_size = 0},
-             reap_settings{.batch_size = 10'001},
+             reap_settings{.rows_per_step_max = 0},
+             reap_settings{.rows_per_step_max = 10'001},
              reap_settings{.session_retention = 59s},
              reap_settings{.lock_retention = -1s},
              reap_settings{.time_max = -1ms},

@@ -1,7 +1,9 @@
 // The MySQL driver on a healthy connection: values, results, scripts, states, settings.
 #include <limits>
 
+#include "leasehold/driver/mysql.hpp"
 #include "mysql_support.hpp"
+#include "statements.hpp"
 
 namespace leasehold::testing_mysql {
 namespace {
@@ -319,6 +321,20 @@ TEST_F(mysql_test, time_limits_are_sent_only_when_they_change) {
     on->set_statement_timeout(std::chrono::hours{24 * 365 * 100});
     EXPECT_EQ(number_from(*on, ask), 86400);
     EXPECT_EQ(on->state(), connection_state::idle);
+}
+
+TEST_F(mysql_test, parameters_are_numbered_as_on_every_engine) {
+    const auto on = open();
+    testing::expect_numbered_parameters(*on);
+    testing::expect_numbers_across_a_script(*on);
+}
+
+TEST_F(mysql_test, a_statement_outside_of_transactions_commits_by_itself) {
+    const database db = mysql::open(url_);
+    db.execute(named("CREATE TABLE {t} (n INT)"));
+    EXPECT_EQ(db.execute(named("INSERT INTO {t} VALUES ($1)"), {7U}).affected_rows, 1);
+    EXPECT_EQ(open()->execute(named("SELECT n FROM {t}")).rows.at(0).integer(0), 7);
+    EXPECT_FALSE(db.execute(named("OPTIMIZE TABLE {t}")).rows.empty());
 }
 
 TEST_F(mysql_test, version_texts_are_understood) {

@@ -4,7 +4,10 @@
 #include <limits>
 
 #include "driver/postgres_server.hpp"
+#include "leasehold/driver/postgres.hpp"
+#include "leasehold/identity.hpp"
 #include "postgres_support.hpp"
+#include "statements.hpp"
 
 namespace leasehold::testing_postgres {
 namespace {
@@ -410,6 +413,21 @@ TEST(postgres_text_test, what_may_commit_is_recognised) {
           "/* COMMIT"}) {
         EXPECT_FALSE(postgres::may_commit(each)) << each;
     }
+}
+
+TEST_F(postgres_test, parameters_are_numbered_as_on_every_engine) {
+    testing::expect_numbered_parameters(*open());
+}
+
+TEST_F(postgres_test, a_statement_outside_of_transactions_may_be_one_that_none_takes) {
+    const database db = postgres::open(url_);
+    const std::string table = "note_" + identity::random().text();
+    db.execute("CREATE TABLE " + table + " (n int)");
+    EXPECT_EQ(db.execute("INSERT INTO " + table + " VALUES ($1)", {7U}).affected_rows, 1);
+    EXPECT_EQ(open()->execute("SELECT n FROM " + table).rows.at(0).integer(0), 7);
+    EXPECT_NO_THROW(db.execute("CREATE INDEX CONCURRENTLY ON " + table + " (n)"));
+    EXPECT_NO_THROW(db.execute("VACUUM " + table));
+    db.execute("DROP TABLE " + table);
 }
 
 }  // namespace

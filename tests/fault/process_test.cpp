@@ -63,7 +63,7 @@ TEST_F(process_fault, what_a_killed_process_held_of_another_kind_is_free_within_
         const auto name = fresh(mode);
         const auto take = [&](std::chrono::nanoseconds patience) {
             return std::string_view{mode} == "permit"
-                       ? semaphore{heir_, name, 1}.acquire_for(1, patience)
+                       ? semaphore{heir_, name, 1}.acquire_for(patience)
                        : shared_mutex{heir_, name}.acquire_for(patience);
         };
         child holder{command(name, mode)};

@@ -102,8 +102,8 @@ inline waiting_call::call semaphore_of(session& in, const key& name) {
         return by_length(
             most,
             [&] { return on->acquire(2, stop); },
-            [&](auto length) { return on->acquire_for(2, length, stop); },
-            [&](auto when) { return on->acquire_until(2, when, stop); }
+            [&](auto length) { return on->acquire_for(length, 2, stop); },
+            [&](auto when) { return on->acquire_until(when, 2, stop); }
         );
     };
 }

@@ -116,7 +116,7 @@ TEST_F(acquire_test, an_outage_that_passes_ends_no_wait_of_any_kind) {
     };
     const auto hold = "try_acquire_hold";
     wait_through("try_acquire", [](session& mine) { return mutex{mine, "m"}.acquire_for(20s); });
-    wait_through(hold, [](session& mine) { return semaphore{mine, "s", 2}.acquire_for(2, 20s); });
+    wait_through(hold, [](session& mine) { return semaphore{mine, "s", 2}.acquire_for(20s, 2); });
     wait_through(hold, [](session& mine) { return shared_mutex{mine, "r"}.acquire_for(20s); });
 }
 

@@ -5,7 +5,8 @@
 #include <ostream>
 #include <vector>
 
-#include "core/classify.hpp"
+#include "core/outcome.hpp"
+#include "driver/mysql_classify.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {

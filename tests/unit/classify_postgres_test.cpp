@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "core/classify.hpp"
+#include "driver/postgres_classify.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {

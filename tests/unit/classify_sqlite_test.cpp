@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "core/classify.hpp"
+#include "driver/sqlite_classify.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {

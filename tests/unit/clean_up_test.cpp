@@ -51,7 +51,7 @@ TEST_F(clean_up_test, a_row_that_takes_all_the_time_there_is_does_so_once_in_a_p
     });
     const auto report = reap(faulty(), {.time_max = time_max});
     EXPECT_FALSE(report.is_complete);
-    EXPECT_EQ(report.left, 1);
+    EXPECT_EQ(report.rows_left, 1);
     EXPECT_EQ(progress().place, "a") << "the next step begins behind it";
     plan_->heal();
     reap(faulty(), {.time_max = 1h});

@@ -5,10 +5,12 @@
 
 #include <ostream>
 #include <set>
+#include <string_view>
 #include <type_traits>
 
-#include "core/classify.hpp"
 #include "core/error.hpp"
+#include "core/outcome.hpp"
+#include "leasehold/key.hpp"
 
 namespace leasehold {
 namespace {
@@ -106,6 +108,24 @@ TEST(error_test, said_in_other_words_it_keeps_what_the_server_said) {
     EXPECT_TRUE(said.outcome_is_unknown());
     EXPECT_TRUE(said.is_transient());
     EXPECT_FALSE(reworded({errc::connection_failed, "no"}, "no", false).is_transient());
+}
+
+TEST(error_test, it_says_where_it_was_raised_apart_from_the_message) {
+    const error failure{errc::transient, "deadlock"};
+    const unsigned line = __LINE__ - 1;
+    EXPECT_EQ(failure.where().line, line);
+    EXPECT_TRUE(std::string_view{failure.where().file}.ends_with("error_test.cpp"));
+    EXPECT_STREQ(failure.what(), "deadlock");
+}
+
+TEST(error_test, an_error_of_the_library_names_a_source_of_the_library) {
+    try {
+        const key refused{""};
+        FAIL() << "an empty key was taken";
+    } catch (const error& failure) {
+        EXPECT_TRUE(std::string_view{failure.where().file}.ends_with("src/core/key.cpp"));
+        EXPECT_GT(failure.where().line, 0U);
+    }
 }
 
 }  // namespace

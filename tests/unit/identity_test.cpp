@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <sstream>
 #include <unordered_set>
 
 #include "core/utf8.hpp"
@@ -104,6 +105,15 @@ TEST(identity_test, node_info_is_short_printable_utf8_whatever_the_name) {
         EXPECT_TRUE(is_utf8(info));
         EXPECT_EQ(info.find('\n'), std::string::npos);
     }
+}
+
+TEST(identity_test, tokens_and_identities_are_printed_for_people) {
+    const owner_id owner = owner_id::random();
+    std::ostringstream out;
+    out << fencing_token{42} << ' ' << owner;
+    EXPECT_EQ(out.str(), "42 " + owner.text());
+    EXPECT_EQ(to_string(fencing_token{-7}), "-7");
+    EXPECT_EQ(testing::PrintToString(fencing_token{42}), "42");
 }
 
 }  // namespace

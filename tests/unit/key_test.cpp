@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
 
 #include "leasehold/error.hpp"
 #include "leasehold/multi_lock.hpp"
@@ -82,6 +83,13 @@ TEST(key_test, keys_are_the_same_only_byte_by_byte) {
     EXPECT_EQ(keys.size(), 8u);
     EXPECT_EQ(key{"Job"}, key{"Job"s});
     EXPECT_LT(key{"z"}, key{"\xc3\xa4"}) << "bytes are unsigned";
+}
+
+TEST(key_test, a_key_is_printed_as_its_name) {
+    std::ostringstream out;
+    out << key{"invoices/closing"} << ' ' << key{"a b"};
+    EXPECT_EQ(out.str(), "invoices/closing a b");
+    EXPECT_EQ(testing::PrintToString(key{"invoices/closing"}), "invoices/closing");
 }
 
 }  // namespace

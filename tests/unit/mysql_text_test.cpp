@@ -76,6 +76,14 @@ TEST(mysql_text, every_place_outside_of_quotes_and_comments_is_filled) {
     EXPECT_EQ(with_literals("8/?/*2*/", {5}), "8/ 5 /*2*/");
 }
 
+TEST(mysql_text, numbered_places_take_their_values_in_any_order_and_often) {
+    EXPECT_EQ(with_literals("a=$2 AND b=$1 OR c=$2", {1, 2}), "a= 2  AND b= 1  OR c= 2 ");
+    EXPECT_EQ(with_literals("'$1' `$2` a$1 $1", {5}), "'$1' `$2` a$1  5 ");
+    expect_refused("$1", {1, 2});
+    expect_refused("$2", {1});
+    expect_refused("$1 ?", {1, 2});
+}
+
 TEST(mysql_text, what_is_not_closed_reaches_to_the_end) {
     for (const std::string_view each : {"'?", "`?", "\"?", "/* ?", "# ?", "-- ?", "--", "'\\"}) {
         expect_refused(each, {1});

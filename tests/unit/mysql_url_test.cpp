@@ -36,6 +36,12 @@ TEST(mysql_url, all_of_its_parts_are_read) {
     EXPECT_EQ(found.authority_file + found.certificate_file + found.key_file, "");
 }
 
+TEST(mysql_url, the_scheme_of_mariadb_is_the_same) {
+    const address found = parse_url("mariadb://app:secret@db.example:3307/orders");
+    EXPECT_EQ(place_of(found) + "/" + found.database, "db.example:3307/orders");
+    EXPECT_EQ(found.user + ":" + found.password, "app:secret");
+}
+
 TEST(mysql_url, a_port_may_be_left_out) {
     EXPECT_EQ(parse_url("mysql://app@db/orders").port, 3306);
     EXPECT_EQ(parse_url("mysql://app@[::1]/orders").port, 3306);

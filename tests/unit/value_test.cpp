@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "leasehold/engine.hpp"
@@ -47,9 +48,63 @@ TEST(value_test, each_type_reads_back_as_it_was_given) {
     EXPECT_EQ(value{blob{"\0\xff"s}}.bytes(), "\0\xff"s);
 }
 
-// Engines disagree on what a truth value is.
-TEST(value_test, a_truth_value_cannot_be_made_into_one) {
+// Engines disagree on what a truth value is; and who sends a letter may mean it or its number.
+TEST(value_test, neither_a_truth_value_nor_a_letter_can_be_made_into_one) {
     EXPECT_FALSE((std::is_constructible_v<value, bool>));
+    EXPECT_FALSE((std::is_constructible_v<value, char>));
+    EXPECT_FALSE((std::is_constructible_v<value, char32_t>));
+    EXPECT_FALSE((std::is_constructible_v<value, std::optional<bool>>));
+    EXPECT_FALSE((std::is_constructible_v<value, const int*>));
+}
+
+TEST(value_test, whole_numbers_of_every_type_are_integers) {
+    enum unscoped { seven = 7 };
+    const parameters all{
+        7,
+        7L,
+        7LL,
+        7U,
+        7UL,
+        7ULL,
+        std::size_t{7},
+        std::int8_t{7},
+        std::uint8_t{7},
+        std::int16_t{7},
+        std::uint16_t{7},
+        std::uint32_t{7},
+        std::ptrdiff_t{7},
+        seven};
+    for (const value& each : all) EXPECT_EQ(each, value{std::int64_t{7}});
+    EXPECT_EQ(value{0U}.integer(), 0);
+    EXPECT_EQ(value{0LL}.integer(), 0);
+    EXPECT_EQ(value{static_cast<std::uint64_t>(most)}.integer(), most);
+}
+
+TEST(value_test, a_number_that_no_column_holds_is_refused_by_its_digits) {
+    for (const std::uint64_t each :
+         {static_cast<std::uint64_t>(most) + 1, std::numeric_limits<std::uint64_t>::max()}) {
+        try {
+            const value wrapped{each};
+            ADD_FAILURE() << "was taken for " << wrapped.integer();
+        } catch (const error& refused) {
+            EXPECT_EQ(refused.code(), errc::invalid_argument);
+            const std::string words = refused.what();
+            EXPECT_NE(words.find(std::to_string(each)), std::string::npos) << words;
+            EXPECT_NE(words.find("as text"), std::string::npos) << words;
+        }
+    }
+}
+
+TEST(value_test, what_is_optional_is_null_where_it_is_not_there) {
+    EXPECT_TRUE(value{std::nullopt}.is_null());
+    EXPECT_TRUE(value{std::optional<int>{}}.is_null());
+    EXPECT_TRUE(value{std::optional<std::string>{}}.is_null());
+    EXPECT_EQ(value{std::optional<std::size_t>{7}}, value{7});
+    EXPECT_EQ(value{std::optional{"a"s}}, value{"a"});
+    EXPECT_EQ(value{std::optional{blob{"a"}}}, value{blob{"a"}});
+    EXPECT_EQ(value{std::optional{value{0.5}}}, value{0.5});
+    const std::optional<std::int64_t> month = 10;
+    EXPECT_EQ((parameters{month, std::optional<double>{}}), (parameters{10, nullptr}));
 }
 
 TEST(value_test, integers_are_also_read_from_text_that_is_one) {

@@ -3,10 +3,10 @@
 //
 //   leasehold::database db = leasehold::mysql::open("mysql://app:secret@db.example:3306/app");
 //
-// URL: mysql://user[:password]@host[:port]/database[?option=value&…]; user and password are
-// percent-decoded. Options, all about TLS: ssl-mode=DISABLED|PREFERRED|REQUIRED|VERIFY_CA|
-// VERIFY_IDENTITY, ssl-ca, ssl-cert, ssl-key. Any other is refused. Without a password in the URL
-// the environment's MYSQL_PWD is used.
+// URL: mysql://user[:password]@host[:port]/database[?option=value&…], or mariadb://…, which is the
+// same; user and password are percent-decoded. Options, all about TLS: ssl-mode=DISABLED|PREFERRED|
+// REQUIRED|VERIFY_CA|VERIFY_IDENTITY, ssl-ca, ssl-cert, ssl-key. Any other is refused. Without a
+// password in the URL the environment's MYSQL_PWD is used.
 // Which of the two servers it is, is found out when connecting.
 //
 // Time-outs: Connector/C++ knows whole seconds only, so limits are rounded up, and a statement that
@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 namespace sql {
 class Connection;
@@ -31,7 +32,7 @@ namespace leasehold {
 
 namespace mysql {
 
-database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
 
 }  // namespace mysql
 
@@ -43,6 +44,6 @@ database open(std::string_view url, database_settings settings = {});
 // Set autocommit by setAutoCommit() alone: of SQL text that sets it the client does not hear, and
 // where the two differ a transaction is refused that has sent nothing yet, or statements that
 // commit one by one are taken for a transaction.
-borrowed_connection borrow(sql::Connection* handle);
+LEASEHOLD_EXPORT borrowed_connection borrow(sql::Connection* handle);
 
 }  // namespace leasehold

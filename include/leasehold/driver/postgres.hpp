@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 struct pg_conn;  // libpq's PGconn
 
@@ -24,7 +25,7 @@ namespace leasehold {
 
 namespace postgres {
 
-database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
 
 }  // namespace postgres
 
@@ -39,6 +40,6 @@ database open(std::string_view url, database_settings settings = {});
 // PGconn is yours to recover: PQcancel it or wait, take PQgetResult until it is null, roll back if
 // a transaction is open, and borrow anew; or PQfinish it. The latter alone where PQisnonblocking
 // says 1 and you had not: part of the request was never sent.
-borrowed_connection borrow(pg_conn* handle);
+LEASEHOLD_EXPORT borrowed_connection borrow(pg_conn* handle);
 
 }  // namespace leasehold

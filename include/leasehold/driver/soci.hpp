@@ -8,6 +8,7 @@
 //
 // Errors: unsupported for any other backend. Threads: the session's own rule, one at a time.
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 namespace soci {
 class session;
@@ -17,6 +18,6 @@ namespace leasehold {
 
 // Takes part in a transaction of the caller's session; nothing of it is changed. Settings that are
 // refused: as borrow() of driver/postgres.hpp and driver/mysql.hpp says.
-borrowed_connection borrow(soci::session& lent);
+LEASEHOLD_EXPORT borrowed_connection borrow(soci::session& lent);
 
 }  // namespace leasehold

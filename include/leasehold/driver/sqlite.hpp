@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
 
 struct sqlite3;
 
@@ -25,11 +26,11 @@ namespace leasehold {
 namespace sqlite {
 
 // URL: `sqlite:PATH`. `sqlite::memory:` is refused: it could not be shared.
-database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
 
 }  // namespace sqlite
 
 // Takes part in a transaction of the caller's own handle, which it neither opens nor closes.
-borrowed_connection borrow(sqlite3* handle);
+LEASEHOLD_EXPORT borrowed_connection borrow(sqlite3* handle);
 
 }  // namespace leasehold

@@ -1,9 +1,9 @@
-#include "core/classify.hpp"
+#include "driver/sqlite_classify.hpp"
 
 namespace leasehold {
 
-// The numbers are written out because this is core, which sees no client header; they are part of
-// SQLite's file format promise and never change (sqlite.org/rescode.html).
+// The numbers are written out so that the table can be tested without SQLite; they are part of its
+// promises and never change (sqlite.org/rescode.html).
 errc classify_sqlite(int extended_code) noexcept {
     constexpr int cannotopen = 14;
     switch (extended_code & 0xff) {

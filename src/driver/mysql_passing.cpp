@@ -3,7 +3,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "core/classify.hpp"
+#include "driver/mysql_classify.hpp"
 
 namespace leasehold {
 namespace {

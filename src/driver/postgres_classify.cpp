@@ -1,4 +1,4 @@
-#include "core/classify.hpp"
+#include "driver/postgres_classify.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
+#include "driver/mysql_classify.hpp"
+
 #include <algorithm>
 #include <array>
-
-#include "core/classify.hpp"
 
 namespace leasehold {
 namespace {
@@ -14,8 +14,8 @@ struct meaning {
 // In ascending order, which is checked below. Numbers from 1000 are the server's and the same on
 // both where both have them ("Server Error Message Reference" of MySQL's manual, "MariaDB Error
 // Codes"); those from 1900 to 1999 and 4000 are MariaDB's unless said otherwise; those from 2000
-// are of the client libraries. They are written out because this is core, which sees no client
-// header.
+// are of the client libraries. They are written out because the client libraries' headers have
+// those of one server only, and of their own version.
 constexpr std::array meanings{
     meaning{1020, errc::transient},          // CHECKREAD: innodb_snapshot_isolation, rolled back
     meaning{1022, errc::constraint},         // DUP_KEY

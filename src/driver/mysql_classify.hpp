@@ -1,0 +1,18 @@
+#pragma once
+// Private to the MySQL driver: what error numbers mean. Tested as tables in
+// tests/unit/classify_mysql_test.cpp.
+#include <string_view>
+
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+
+// By error number, the same on MySQL and MariaDB where both have it.
+errc classify_mysql(int native_code) noexcept;
+
+// Whether an attempt to connect that failed like this may succeed in a moment: the server starts,
+// stops or is full, the network or a proxy cut the line. `words`: what the client library says, for
+// the numbers it uses for two things.
+bool may_connect_later_mysql(int native_code, std::string_view words) noexcept;
+
+}  // namespace leasehold

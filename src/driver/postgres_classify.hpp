@@ -1,0 +1,17 @@
+#pragma once
+// Private to the PostgreSQL driver: what a SQLSTATE means (appendix A of the manual); it is empty
+// where libpq itself failed. Tested as tables in tests/unit/classify_postgres_test.cpp.
+#include <string_view>
+
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+
+errc classify_postgres(std::string_view sqlstate) noexcept;
+
+// Whether an attempt to connect that failed like this may succeed in a moment: the server starts,
+// stops or is full, the network or a proxy cut the line. Without a SQLSTATE it may: that is what a
+// restarting server looks like, too.
+bool may_connect_later_postgres(std::string_view sqlstate) noexcept;
+
+}  // namespace leasehold

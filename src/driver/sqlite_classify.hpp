@@ -1,0 +1,11 @@
+#pragma once
+// Private to the SQLite driver: what a result code means. Tested as a table in
+// tests/unit/classify_sqlite_test.cpp.
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+
+// By extended result code.
+errc classify_sqlite(int extended_code) noexcept;
+
+}  // namespace leasehold

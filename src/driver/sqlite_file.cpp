@@ -1,0 +1,69 @@
+#include "driver/sqlite_file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "leasehold/error.hpp"
+
+namespace leasehold::sqlite {
+namespace {
+
+std::string folder_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+std::string path_of(std::string_view url) {
+    constexpr std::string_view scheme = "sqlite:";
+    if (!url.starts_with(scheme)) {
+        throw error(errc::invalid_argument, "a SQLite URL is written sqlite:PATH");
+    }
+    url.remove_prefix(scheme.size());
+    if (url.starts_with("//")) url.remove_prefix(2);  // sqlite:///absolute/path
+    if (url.empty() || url == ":memory:" || url.find('\0') != std::string_view::npos) {
+        throw error(
+            errc::invalid_argument,
+            "a SQLite URL is written sqlite:PATH, with the path of a file that can be shared"
+        );
+    }
+    return std::string(url);
+}
+
+void require_file(const std::string& path, bool may_create) {
+    struct stat found {};
+    if (stat(path.c_str(), &found) == 0) {
+        if (S_ISREG(found.st_mode)) return;
+        throw error(errc::connection_failed, path + " is not a file; name a database file");
+    }
+    if (errno == EACCES) {
+        throw error(
+            errc::permission_denied, path + " may not be reached; check its folder's permissions"
+        );
+    }
+    const std::string folder = folder_of(path);
+    if (stat(folder.c_str(), &found) != 0) {
+        throw error(
+            errc::connection_failed,
+            "the folder " + folder + " does not exist; make it, or name another file"
+        );
+    }
+    if (!may_create) {
+        throw error(
+            errc::schema_missing, "there is no database " + path + " yet: run `leasehold migrate`"
+        );
+    }
+    if (access(folder.c_str(), W_OK) != 0) {
+        throw error(
+            errc::read_only,
+            "the folder " + folder +
+                " may not be written; check its permissions, or name another file"
+        );
+    }
+}
+
+}  // namespace leasehold::sqlite

@@ -1,0 +1,16 @@
+#pragma once
+// What is said to whoever takes the lease out of an answer that has none.
+#include <optional>
+#include <string>
+
+#include "leasehold/lock_info.hpp"
+
+namespace leasehold {
+
+// Throws errc::busy. `why`: in words, or nothing.
+[[noreturn]] void throw_not_granted(const std::string& wanted, const std::string& why);
+
+// "HOLDER holds it", or nothing where nobody is known to.
+std::string words_for(const std::optional<lock_info>& holder);
+
+}  // namespace leasehold
