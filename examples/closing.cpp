@@ -2,20 +2,20 @@
 // never after another took over. Run it twice at once: closing sqlite:demo.db 2026-10
 #include <iostream>
 
-#include "leasehold/driver/sqlite.hpp"
 #include "leasehold/leasehold.hpp"
+#include "leasehold/open.hpp"
 
 int main(int count, char** arguments) {
     using namespace std::chrono_literals;
     if (count != 3) {
-        std::cerr << "usage: closing sqlite:PATH MONTH\n";
+        std::cerr << "usage: closing URL MONTH\n";
         return 64;
     }
     const char* const url = arguments[1];
     const char* const month = arguments[2];
     try {
         // README: begin
-        leasehold::database db = leasehold::sqlite::open(url);
+        leasehold::database db = leasehold::open(url);  // postgresql://…, mysql://…, sqlite:PATH
         leasehold::migrate(db);
         leasehold::session session{db, {.name = "billing"}};  // one heartbeat for all it holds
 
@@ -23,7 +23,7 @@ int main(int count, char** arguments) {
         if (auto lease = closing.acquire_for(5s)) {
             leasehold::transaction tx = db.begin();
             tx.execute("CREATE TABLE IF NOT EXISTS closed (month TEXT, token INTEGER)");
-            tx.execute("INSERT INTO closed VALUES (?, ?)", {month, lease->token().number});
+            tx.execute("INSERT INTO closed VALUES ($1, $2)", {month, lease->token().number});
             lease->verify_in(tx);  // throws lease_lost: nothing was written
             tx.commit();
         } else if (const auto& holder = lease.holder()) {

@@ -85,9 +85,9 @@ void read_environment(const CLI::App& tool, global_options& options) {
 
 void print_version(bool is_json) {
     if (is_json) {
-        print_json({{"version", LEASEHOLD_VERSION}, {"drivers", drivers_built_in()}});
+        print_json({{"version", LEASEHOLD_VERSION}, {"drivers", names_of_drivers()}});
     } else {
-        print_line("leasehold " LEASEHOLD_VERSION " (" + drivers_built_in() + ")");
+        print_line("leasehold " LEASEHOLD_VERSION " (" + names_of_drivers() + ")");
     }
 }
 

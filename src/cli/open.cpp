@@ -4,61 +4,10 @@
 #include <system_error>
 
 #include "cli/exit_status.hpp"
-#include "cli/output.hpp"
-#ifdef LEASEHOLD_WITH_MYSQL
-#include "leasehold/driver/mysql.hpp"
-#endif
-#ifdef LEASEHOLD_WITH_POSTGRES
-#include "leasehold/driver/postgres.hpp"
-#endif
-#ifdef LEASEHOLD_WITH_SQLITE
-#include "leasehold/driver/sqlite.hpp"
-#endif
+#include "leasehold/error.hpp"
+#include "leasehold/open.hpp"
 
 namespace leasehold::cli {
-namespace {
-
-using opener = database (*)(std::string_view url, database_settings settings);
-
-struct driver {
-    std::string_view name;
-    opener open;  // nothing: not built in
-};
-
-constexpr driver drivers[] = {
-#ifdef LEASEHOLD_WITH_SQLITE
-    {"sqlite", &sqlite::open},
-#else
-    {"sqlite", nullptr},
-#endif
-#ifdef LEASEHOLD_WITH_POSTGRES
-    {"postgres", &postgres::open},
-#else
-    {"postgres", nullptr},
-#endif
-#ifdef LEASEHOLD_WITH_MYSQL
-    {"mysql", &mysql::open},
-#else
-    {"mysql", nullptr},
-#endif
-};
-
-}  // namespace
-
-std::string_view driver_of(std::string_view url) {
-    if (url.starts_with("sqlite:")) return "sqlite";
-    if (url.starts_with("postgresql://") || url.starts_with("postgres://")) return "postgres";
-    if (url.starts_with("mysql://")) return "mysql";
-    // Never the whole URL: where it is malformed, nobody knows which part is a password.
-    const auto scheme = url.substr(0, url.find("://"));
-    const bool has_scheme = scheme.size() < url.size() && !scheme.empty();
-    throw usage_failure(
-        (has_scheme ? "no database is known by the URL scheme '" + printable(scheme) + "'"
-                    : std::string("the database URL has no scheme")) +
-        "; write sqlite:PATH, postgresql://user@host:port/database or "
-        "mysql://user@host:port/database"
-    );
-}
 
 std::string place_of(std::string_view url) {
     if (driver_of(url) == "sqlite") {
@@ -80,28 +29,25 @@ std::string place_of(std::string_view url) {
 
 database open_database(const global_options& options, std::chrono::milliseconds statement_timeout) {
     const std::string url = url_of(options);
-    const std::string_view wanted = driver_of(url);
     database_settings settings;
     settings.names.prefix = options.table_prefix;
     settings.names.schema = options.schema;
     // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
     settings.connections_max = 2;
     settings.statement_timeout = statement_timeout;
-    for (const driver& each : drivers) {
-        if (each.name == wanted && each.open) return each.open(url, std::move(settings));
+    try {
+        return open(url, std::move(settings));
+    } catch (const error& refused) {
+        // Of no driver: the URL is to be another one, or the build.
+        if (refused.code() == errc::unsupported) throw usage_failure(refused.what());
+        throw;
     }
-    throw usage_failure(
-        "this leasehold was built without " + std::string(wanted) +
-        "; it has: " + drivers_built_in()
-    );
 }
 
-std::string drivers_built_in() {
+std::string names_of_drivers() {
     std::string names;
-    for (const driver& each : drivers) {
-        if (!each.open) continue;
-        if (!names.empty()) names += ", ";
-        names += each.name;
+    for (const std::string_view each : drivers_built_in()) {
+        names.append(names.empty() ? "" : ", ").append(each);
     }
     return names.empty() ? "none" : names;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// From a URL to a database: the scheme says which driver.
+// From the options of a command to its database.
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -15,14 +15,10 @@ database open_database(
     std::chrono::milliseconds statement_timeout = std::chrono::seconds{5}
 );
 
-// What the URL's scheme says without asking a server: "postgres", "sqlite", or "mysql" for both
-// MySQL and MariaDB.
-std::string_view driver_of(std::string_view url);
-
 // Where that is, for people: without user, password and options; of a file its whole path.
 std::string place_of(std::string_view url);
 
 // "sqlite, postgres, mysql": what this build can speak to.
-std::string drivers_built_in();
+std::string names_of_drivers();
 
 }  // namespace leasehold::cli

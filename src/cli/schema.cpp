@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
+#include "leasehold/open.hpp"
 
 namespace leasehold::cli {
 namespace {

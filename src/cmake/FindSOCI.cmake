@@ -105,5 +105,5 @@ find_package_handle_standard_args(
     VERSION_VAR SOCI_VERSION
     HANDLE_COMPONENTS
     REASON_FAILURE_MESSAGE
-        "on Debian: apt-get install libsoci-dev libpq-dev libmariadb-dev libsqlite3-dev"
+        "on Debian: apt-get install libsoci-dev, and libpq-dev, libmariadb-dev or libsqlite3-dev"
 )

@@ -1,8 +1,9 @@
 # What `cmake --install` puts where: per component its library, its headers, its targets for
 # find_package(leasehold COMPONENTS …) and its pkg-config file; the tool; the SQL and the documents.
 #
-# Both static and shared libraries are supported. Symbols are all visible for now: what is not in
-# include/ is not installed, and is no part of what a version promises.
+# Both static and shared libraries are supported. A shared one shows what leasehold/export.hpp marks
+# (and what the components need of each other); what is not in include/ is not installed, and is no
+# part of what a version promises.
 include(CMakePackageConfigHelpers)
 
 set(leasehold_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/leasehold")
@@ -52,8 +53,9 @@ set(leasehold_core_needs Threads)
 if(LEASEHOLD_TIME_ZONES AND leasehold_is_static)
     list(APPEND leasehold_core_needs date)
 endif()
-set(leasehold_soci_needs ${leasehold_components})
-list(REMOVE_ITEM leasehold_soci_needs core soci)
+# Components that stand on drivers.
+set(leasehold_soci_needs ${leasehold_soci_drivers})
+set(leasehold_open_needs ${leasehold_drivers})
 configure_package_config_file(
     "${CMAKE_CURRENT_LIST_DIR}/leasehold-config.cmake.in"
     "${CMAKE_CURRENT_BINARY_DIR}/leasehold-config.cmake"
@@ -194,6 +196,15 @@ if(LEASEHOLD_SOCI)
         LIBS_PRIVATE ${words}
     )
 endif()
+
+set(drivers ${leasehold_open_needs})
+list(TRANSFORM drivers REPLACE "(.+)" "leasehold-\\1 = ${PROJECT_VERSION}")
+leasehold_pc(
+    open
+    "leasehold on whatever database a URL names"
+    REQUIRES "${this_version}"
+    REQUIRES_PRIVATE ${drivers}
+)
 
 # --------------------------------------------------------------- what people read, and the SQL
 

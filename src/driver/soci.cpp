@@ -63,7 +63,8 @@ borrowed_connection borrow_from(session_backend& backend) {
         throw error{
             errc::unsupported,
             "a SOCI session of backend " + name + " cannot be borrowed: leasehold was built " +
-                "without that driver; build it with " + missing + "=ON"};
+                "without that driver; build it with " + missing +
+                "=ON, and with that driver in LEASEHOLD_SOCI_DRIVERS where it is set"};
     }
     throw error{
         errc::unsupported,

@@ -1,0 +1,37 @@
+#pragma once
+// From a URL to a database: its scheme says which driver.
+//
+//   leasehold::database db = leasehold::open("postgresql://app@db.example/app");
+//
+// | scheme                     | driver                | where it is described |
+// |----------------------------|-----------------------|-----------------------|
+// | postgresql://, postgres:// | libpq                 | driver/postgres.hpp   |
+// | mysql://, mariadb://       | MySQL Connector/C++   | driver/mysql.hpp      |
+// | sqlite:                    | sqlite3               | driver/sqlite.hpp     |
+//
+// In a library of its own, with every driver that leasehold was built with: leasehold::open in
+// CMake, leasehold-open for pkg-config. A program that speaks to one engine alone, and wants no
+// other client library, links that driver and calls its own open().
+//
+// Errors: invalid_argument for an unknown scheme and for what the driver finds malformed;
+// unsupported, with the switch that would help, for a driver that was not built in. No message
+// holds a password. Threads: safe.
+#include <string_view>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
+
+namespace leasehold {
+
+// Connects to nothing: the first use does.
+LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+
+// "postgres", "mysql" (for MariaDB, too) or "sqlite", by the scheme alone and whether it was built
+// in or not. Throws invalid_argument for any other.
+LEASEHOLD_EXPORT std::string_view driver_of(std::string_view url);
+
+// Those that open() can use.
+LEASEHOLD_EXPORT std::vector<std::string_view> drivers_built_in();
+
+}  // namespace leasehold
