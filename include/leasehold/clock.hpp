@@ -8,6 +8,7 @@
 //
 // Threads: safe.
 #include <chrono>
+#include <stop_token>
 
 #include "leasehold/export.hpp"
 
@@ -38,6 +39,25 @@ template <class Clock, class Duration>
 std::chrono::nanoseconds patience_until(const std::chrono::time_point<Clock, Duration>& deadline) {
     using real = std::chrono::duration<long double, std::nano>;
     return patience_of(real{deadline.time_since_epoch()} - real{Clock::now().time_since_epoch()});
+}
+
+// A wait until a time of any clock, by way of `wait`, which waits until one of the local clock and
+// answers with what it got, or nothing. A clock that is set back meanwhile, or stands still while
+// the machine sleeps, has time left when that is over, and is waited for again. That it was set
+// forward is not seen before: the wait ends by the local clock as it was reckoned when it began.
+template <class Clock, class Duration, class Wait>
+auto wait_by(
+    const std::chrono::time_point<Clock, Duration>& deadline,
+    const std::stop_token& cancel,
+    Wait&& wait
+) {
+    using local = local_clock::time_point;
+    for (;;) {
+        const auto now = local_clock::now();
+        const auto left = patience_until(deadline);
+        auto got = wait(left < local::max() - now ? now + left : local::max());
+        if (got || cancel.stop_requested() || Clock::now() >= deadline) return got;
+    }
 }
 
 }  // namespace leasehold

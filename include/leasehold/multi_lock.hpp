@@ -132,7 +132,16 @@ public:
     multi_acquisition acquire(std::stop_token cancel = {});
     // Waits at most so long; zero or less asks once.
     multi_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     multi_acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
+    template <class Clock, class Duration>
+    multi_acquisition acquire_until(
+        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
+    ) {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return acquire_until(by, cancel);
+        });
+    }
 
     const std::vector<key>& keys() const noexcept;
 

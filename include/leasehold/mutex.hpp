@@ -99,7 +99,16 @@ public:
     acquisition acquire(std::stop_token cancel = {});
     // Waits at most so long; zero or less asks once.
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
+    template <class Clock, class Duration>
+    acquisition acquire_until(
+        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
+    ) {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return acquire_until(by, cancel);
+        });
+    }
 
     // Asks once, in a transaction of the caller's: what is got stands or falls with it, see
     // pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also where it

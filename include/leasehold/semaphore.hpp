@@ -64,9 +64,20 @@ public:
     acquisition acquire_for(
         std::chrono::nanoseconds patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
+    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(
         local_clock::time_point deadline, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
+    template <class Clock, class Duration>
+    acquisition acquire_until(
+        const std::chrono::time_point<Clock, Duration>& deadline,
+        std::int64_t wanted = 1,
+        std::stop_token cancel = {}
+    ) {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return acquire_until(by, wanted, cancel);
+        });
+    }
 
     std::int64_t permits() const noexcept;
     const leasehold::key& key() const noexcept;

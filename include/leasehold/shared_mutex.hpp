@@ -74,13 +74,30 @@ public:
     acquisition try_acquire();
     acquisition acquire(std::stop_token cancel = {});
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
+    template <class Clock, class Duration>
+    acquisition acquire_until(
+        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
+    ) {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return acquire_until(by, cancel);
+        });
+    }
 
     // For reading.
     acquisition try_acquire_shared();
     acquisition acquire_shared(std::stop_token cancel = {});
     acquisition acquire_shared_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
     acquisition acquire_shared_until(local_clock::time_point deadline, std::stop_token cancel = {});
+    template <class Clock, class Duration>
+    acquisition acquire_shared_until(
+        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
+    ) {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return acquire_shared_until(by, cancel);
+        });
+    }
 
     // For reading now and perhaps writing later; one at a time.
     acquisition try_acquire_upgradeable();
@@ -91,6 +108,14 @@ public:
     acquisition acquire_upgradeable_until(
         local_clock::time_point deadline, std::stop_token cancel = {}
     );
+    template <class Clock, class Duration>
+    acquisition acquire_upgradeable_until(
+        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
+    ) {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return acquire_upgradeable_until(by, cancel);
+        });
+    }
 
     // From upgradeable to exclusive. Where it succeeds `from` is spent, its lost() fires, and the
     // lease in the answer takes its place; where not, `from` is as it was. Commit what proved
