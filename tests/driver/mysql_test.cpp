@@ -326,6 +326,7 @@ TEST_F(mysql_test, time_limits_are_sent_only_when_they_change) {
 TEST_F(mysql_test, parameters_are_numbered_as_on_every_engine) {
     const auto on = open();
     testing::expect_numbered_parameters(*on);
+    testing::expect_surplus_refused(*on);
     testing::expect_numbers_across_a_script(*on);
 }
 

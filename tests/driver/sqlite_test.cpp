@@ -26,6 +26,7 @@ TEST_F(sqlite_test, parameters_are_numbered_as_on_every_engine) {
     connection& inside = transaction_ref{tx}.inside();
     tx.rollback();
     testing::expect_numbered_parameters(inside);
+    testing::expect_surplus_refused(inside);
     testing::expect_numbers_across_a_script(inside);
 }
 
