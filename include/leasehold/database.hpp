@@ -101,7 +101,7 @@ public:
 
     const database_settings& settings() const noexcept;
 
-    class implementation;  // private: src/session/database.hpp
+    class implementation;  // private: src/database/database.hpp
     explicit database(std::shared_ptr<implementation> made) noexcept : inner_(std::move(made)) {}
     const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
 

@@ -114,7 +114,7 @@ public:
     // throws lease_lost, and the caller rolls back. Commit before this run is destroyed.
     void finish_in(transaction_ref tx, const run_result& result = {});
 
-    class implementation;  // private: src/lock/once.cpp
+    class implementation;  // private: src/once/once.cpp
     explicit task_run(std::unique_ptr<implementation> started) noexcept;
 
 private:
@@ -159,7 +159,7 @@ public:
     // before the call does so at once, with an empty outlook, and nothing is asked.
     run_start start(std::stop_token cancel = {});
 
-    class implementation;  // private: src/lock/once.cpp
+    class implementation;  // private: src/once/once.cpp
 
 private:
     std::shared_ptr<implementation> inner_;

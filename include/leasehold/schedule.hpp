@@ -66,7 +66,7 @@ public:
     // For people: "30 2 * * MON-FRI (Europe/Berlin)", "every 3600 s".
     const std::string& text() const noexcept;
 
-    class implementation;  // private: src/core/schedule.cpp
+    class implementation;  // private: src/once/schedule.cpp
 
 private:
     explicit schedule(std::shared_ptr<const implementation> made) noexcept;

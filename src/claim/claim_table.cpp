@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "claim/value_check.hpp"
+#include "database/database.hpp"
+#include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
-#include "session/taking_part.hpp"
 #include "store/equality_store.hpp"
 
 namespace leasehold {

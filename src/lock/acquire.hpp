@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "lock/grant.hpp"
+#include "session/grant.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {

@@ -8,8 +8,8 @@
 
 #include "leasehold/lease.hpp"
 #include "lock/attempt.hpp"
-#include "lock/grant.hpp"
 #include "lock/patience.hpp"
+#include "session/grant.hpp"
 #include "session/session.hpp"
 #include "store/holder_store.hpp"
 

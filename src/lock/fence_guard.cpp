@@ -1,8 +1,8 @@
 #include "leasehold/fence_guard.hpp"
 
+#include "database/database.hpp"
+#include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
-#include "session/taking_part.hpp"
 #include "store/fence_store.hpp"
 
 namespace leasehold {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
 #include "lock/patience.hpp"
-#include "session/taking_part.hpp"
 #include "store/lock_store.hpp"
 
 namespace leasehold {

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "leasehold/lease.hpp"
-#include "lock/grant.hpp"
+#include "session/grant.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {

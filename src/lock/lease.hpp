@@ -4,8 +4,8 @@
 #include <stop_token>
 
 #include "leasehold/lease.hpp"
-#include "lock/grant.hpp"
 #include "lock/holding.hpp"
+#include "session/grant.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "leasehold/multi_lock.hpp"
-#include "lock/grant.hpp"
 #include "lock/holding.hpp"
+#include "session/grant.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {

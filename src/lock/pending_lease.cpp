@@ -6,11 +6,11 @@
 #include "core/error.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
+#include "database/taking_part.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "lock/lease.hpp"
 #include "session/pass_on.hpp"
-#include "session/taking_part.hpp"
 #include "store/lock_store.hpp"
 #include "store/pending_store.hpp"
 

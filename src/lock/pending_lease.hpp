@@ -6,7 +6,7 @@
 
 #include "leasehold/pending_lease.hpp"
 #include "lock/acquire.hpp"
-#include "lock/grant.hpp"
+#include "session/grant.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {

@@ -12,9 +12,9 @@
 #include <functional>
 #include <memory>
 
+#include "database/waiting_room.hpp"
 #include "lock/acquire.hpp"
 #include "lock/patience.hpp"
-#include "session/waiting_room.hpp"
 
 namespace leasehold {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
 #include "lock/patience.hpp"
-#include "session/database.hpp"
 #include "session/lease_machine.hpp"
 
 namespace leasehold {

@@ -8,11 +8,11 @@
 #include "leasehold/error.hpp"
 #include "leasehold/reaper.hpp"
 #include "session/pass_on.hpp"
+#include "session/reaper.hpp"
 #include "session/session.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
 #include "store/session_store.hpp"
-#include "upkeep/reaper.hpp"
 
 namespace leasehold {
 namespace {

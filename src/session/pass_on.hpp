@@ -1,7 +1,7 @@
 #pragma once
 // Ways to end a hold that leave nobody waiting who could have the key: every release goes through
 // one of these.
-#include "session/database.hpp"
+#include "database/database.hpp"
 
 namespace leasehold {
 

@@ -18,10 +18,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "database/database.hpp"
 #include "leasehold/session.hpp"
-#include "lock/grant.hpp"
-#include "session/database.hpp"
 #include "session/given_up_list.hpp"
+#include "session/grant.hpp"
 #include "session/lease_machine.hpp"
 #include "store/session_store.hpp"
 

@@ -30,7 +30,7 @@
 
 namespace leasehold {
 
-// The row of a session that died is kept for longer, see upkeep/reaper.cpp.
+// The row of a session that died is kept for longer, see session/reaper.cpp.
 inline constexpr std::chrono::seconds lock_delay_max{60};
 
 struct acquire_request {

@@ -2,7 +2,7 @@
 // The seam between what leasehold promises and how one engine keeps it: the stores of a dialect.
 //
 // Thread rule and MUSTs: see each store. Made by src/dialect/<engine>/store.cpp and chosen in
-// src/session/database.cpp, the only file that names all dialects.
+// src/database/database.cpp, the only file that names all dialects.
 #include <memory>
 
 #include "leasehold/lock_kind.hpp"

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "core/utf8.hpp"
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
 #include "session/pass_on.hpp"
 #include "store/custody_store.hpp"
 #include "store/holder_store.hpp"

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "dialect/installations.hpp"
+#include "database/database.hpp"
+#include "database/schema_check.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "upkeep/schema_check.hpp"
 
 namespace leasehold {
 namespace {
@@ -186,7 +185,7 @@ std::vector<migration_step> migration_status(const database& db) {
 std::vector<installation> list_installations(const database& db) {
     try {
         return db.inner()->use_unchecked([&](connection& on, store&) {
-            return installations_in(on, db.settings().names);
+            return db.inner()->installations(on);
         });
     } catch (const error& failure) {
         if (failure.code() == errc::schema_missing) return {};

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "budget/meter.hpp"
+#include "database/database.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/semaphore.hpp"
-#include "session/database.hpp"
 #include "store/holder_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"

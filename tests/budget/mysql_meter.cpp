@@ -5,9 +5,9 @@
 
 #include "budget/meter.hpp"
 #include "budget/relay.hpp"
+#include "database/database.hpp"
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

@@ -2,9 +2,9 @@
 // BEGIN and COMMIT included.
 #include "budget/meter.hpp"
 #include "budget/relay.hpp"
+#include "database/database.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "budget/meter.hpp"
+#include "database/database.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/mutex.hpp"
-#include "session/database.hpp"
 #include "support/folder.hpp"
 
 namespace leasehold::testing {

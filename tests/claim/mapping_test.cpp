@@ -4,11 +4,11 @@
 #include <mutex>
 
 #include "claim/suite.hpp"
+#include "database/database.hpp"
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/mutex.hpp"
-#include "session/database.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -1,7 +1,7 @@
 #include <optional>
 
 #include "claim/way.hpp"
-#include "session/database.hpp"
+#include "database/database.hpp"
 
 namespace leasehold::testing {
 namespace {

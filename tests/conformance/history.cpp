@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
 
 namespace leasehold::testing {
 

@@ -6,9 +6,9 @@
 
 #include "conformance/backend.hpp"
 #include "conformance/history_run.hpp"
+#include "database/database.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 #include "support/memory_store.hpp"
 #include "support/required.hpp"
 

@@ -4,10 +4,10 @@
 #include <barrier>
 
 #include "conformance/suite.hpp"
+#include "database/database.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "support/faulty_connection.hpp"

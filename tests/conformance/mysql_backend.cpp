@@ -1,7 +1,7 @@
 #include "conformance/mysql_backend.hpp"
 
+#include "database/database.hpp"
 #include "leasehold/driver/mysql.hpp"
-#include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "conformance/suite.hpp"
+#include "database/database.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/schedule.hpp"
-#include "session/database.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

@@ -2,8 +2,8 @@
 // a client that is paused or cut off between two calls would keep these rows locked for as long as
 // its connection lives, and a lease of seconds would be one of hours.
 #include "conformance/suite.hpp"
+#include "database/database.hpp"
 #include "leasehold/semaphore.hpp"
-#include "session/database.hpp"
 #include "store/custody_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"

@@ -1,7 +1,7 @@
 // lease.verify_in(tx): what is written under a lease, in the transaction that proves it.
 
 #include "conformance/suite.hpp"
-#include "session/database.hpp"
+#include "database/database.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {

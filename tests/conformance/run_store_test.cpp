@@ -2,11 +2,11 @@
 #include <barrier>
 
 #include "conformance/suite.hpp"
+#include "database/database.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/row_claim.hpp"
 #include "leasehold/schedule.hpp"
-#include "session/database.hpp"
 #include "store/run_store.hpp"
 #include "support/thread.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "database/database.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 
 namespace leasehold::testing {
 namespace {

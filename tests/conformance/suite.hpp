@@ -8,11 +8,11 @@
 #include <string>
 
 #include "conformance/backend.hpp"
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/mutex.hpp"
-#include "session/database.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 

@@ -10,11 +10,11 @@
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
+#include "session/reaper.hpp"
 #include "store/upkeep_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
-#include "upkeep/reaper.hpp"
 
 namespace leasehold::testing {
 namespace {

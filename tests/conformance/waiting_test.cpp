@@ -4,11 +4,11 @@
 #include <latch>
 
 #include "conformance/suite.hpp"
+#include "database/database.hpp"
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
-#include "session/database.hpp"
 #include "store/lock_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"

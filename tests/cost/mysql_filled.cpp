@@ -3,9 +3,9 @@
 #include <stdexcept>
 
 #include "cost/filled.hpp"
+#include "database/database.hpp"
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

@@ -1,7 +1,7 @@
 #include "cost/filled.hpp"
+#include "database/database.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

@@ -3,10 +3,10 @@
 #include <atomic>
 
 #include "cost/filled.hpp"
+#include "database/database.hpp"
 #include "dialect/sqlite/boot_clock.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/migrate.hpp"
-#include "session/database.hpp"
 #include "store/session_store.hpp"
 #include "support/folder.hpp"
 

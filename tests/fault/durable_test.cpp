@@ -7,6 +7,7 @@
 
 #include <mutex>
 
+#include "database/database.hpp"
 #include "fault/hostile_place.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/handover.hpp"
@@ -21,7 +22,6 @@
 #include "leasehold/schedule.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
-#include "session/database.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/required.hpp"

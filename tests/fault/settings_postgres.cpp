@@ -2,10 +2,10 @@
 // our own, for which it counts as for a role: no other user of the server notices.
 #include <iostream>
 
+#include "database/database.hpp"
 #include "fault/hostile_place.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

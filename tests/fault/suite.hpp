@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "conformance/suite.hpp"
+#include "database/database.hpp"
 #include "fault/server.hpp"
 #include "fault/traffic.hpp"
 #include "leasehold/identity.hpp"
@@ -14,7 +15,6 @@
 #include "leasehold/key.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/once.hpp"
-#include "session/database.hpp"
 #include "store/lock_store.hpp"
 #include "store/session_store.hpp"
 

@@ -7,9 +7,9 @@
 #include <future>
 
 #include "conformance/suite.hpp"
+#include "database/database.hpp"
 #include "fault/traffic.hpp"
 #include "leasehold/once.hpp"
-#include "session/database.hpp"
 
 namespace leasehold::testing {
 namespace {

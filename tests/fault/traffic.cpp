@@ -1,6 +1,6 @@
 #include "fault/traffic.hpp"
 
-#include "session/database.hpp"
+#include "database/database.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -1,6 +1,6 @@
 #include "support/gate.hpp"
 
-#include "session/database.hpp"
+#include "database/database.hpp"
 
 namespace leasehold::testing {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
 #include "store/custody_store.hpp"
 #include "store/fence_store.hpp"
 #include "store/holder_store.hpp"

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "database/database.hpp"
 #include "leasehold/reaper.hpp"
-#include "session/database.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "unit/model_fixture.hpp"

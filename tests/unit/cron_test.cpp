@@ -1,5 +1,5 @@
 // Cron expressions against a wall clock that never jumps: what is read, and what is refused.
-#include "core/cron.hpp"
+#include "once/cron.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The pool on connections that do nothing: its bound, its patience, and what it does with the
 // broken.
-#include "session/pool.hpp"
+#include "database/pool.hpp"
 
 #include <gtest/gtest.h>
 

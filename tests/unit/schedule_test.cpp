@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/time_zone.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/fence_file.hpp"
+#include "once/time_zone.hpp"
 #include "support/required.hpp"
 
 namespace leasehold {

@@ -1,16 +1,16 @@
 // Migrations over a schema of the test's own: what is found wrong, in which words, and what is then
 // not done.
-#include "upkeep/schema_check.hpp"
+#include "database/schema_check.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/session.hpp"
-#include "session/database.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "database/database.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/session.hpp"
-#include "session/database.hpp"
 
 namespace leasehold::testing {
 

@@ -1,4 +1,4 @@
-#include "session/taking_part.hpp"
+#include "database/taking_part.hpp"
 
 #include <string>
 

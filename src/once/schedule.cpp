@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "core/cron.hpp"
-#include "core/time_zone.hpp"
 #include "leasehold/error.hpp"
+#include "once/cron.hpp"
+#include "once/time_zone.hpp"
 
 namespace leasehold {
 

@@ -1,4 +1,4 @@
-#include "upkeep/schema_check.hpp"
+#include "database/schema_check.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "core/time_zone.hpp"
+#include "once/time_zone.hpp"
 
 #include <string>
 

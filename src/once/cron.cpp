@@ -1,4 +1,4 @@
-#include "core/cron.hpp"
+#include "once/cron.hpp"
 
 #include <algorithm>
 #include <array>

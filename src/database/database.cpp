@@ -1,13 +1,14 @@
-#include "session/database.hpp"
+#include "database/database.hpp"
 
 #include <optional>
 
+#include "database/schema_check.hpp"
 #include "dialect/dialects.hpp"
+#include "dialect/installations.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "upkeep/schema_check.hpp"
 
 namespace leasehold {
 namespace {
@@ -80,6 +81,10 @@ database::implementation::implementation(connector connect, store given, databas
       has_store_(true),
       store_(std::move(given)),
       schema_checked_(true) {}
+
+std::vector<installation> database::implementation::installations(connection& on) const {
+    return installations_in(on, settings_.names);
+}
 
 store& database::implementation::store_for(connection& on) {
     const std::lock_guard guard{mutex_};

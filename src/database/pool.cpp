@@ -1,4 +1,4 @@
-#include "session/pool.hpp"
+#include "database/pool.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -19,9 +19,9 @@
 #include <stop_token>
 #include <vector>
 
+#include "database/bounds.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
-#include "session/bounds.hpp"
 
 namespace leasehold {
 

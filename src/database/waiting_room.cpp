@@ -1,4 +1,4 @@
-#include "session/waiting_room.hpp"
+#include "database/waiting_room.hpp"
 
 #include <algorithm>
 #include <set>
@@ -6,8 +6,8 @@
 
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {

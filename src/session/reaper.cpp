@@ -1,4 +1,4 @@
-#include "upkeep/reaper.hpp"
+#include "session/reaper.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,9 +8,9 @@
 
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
+#include "database/database.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
-#include "session/database.hpp"
 #include "session/pass_on.hpp"
 #include "store/lock_store.hpp"
 #include "store/upkeep_store.hpp"

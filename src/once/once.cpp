@@ -6,11 +6,11 @@
 
 #include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
+#include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
 #include "lock/not_granted.hpp"
 #include "lock/patience.hpp"
-#include "session/database.hpp"
 #include "session/session.hpp"
 #include "store/run_store.hpp"
 

@@ -2,8 +2,8 @@
 // The clean-up itself, on a connection the caller has; sessions run it on their own.
 #include <chrono>
 
+#include "database/database.hpp"
 #include "leasehold/reaper.hpp"
-#include "session/database.hpp"
 #include "store/upkeep_store.hpp"
 
 namespace leasehold {

@@ -11,13 +11,15 @@
 #include <mutex>
 #include <utility>
 
+#include "database/pool.hpp"
+#include "database/waiting_room.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
-#include "session/pool.hpp"
-#include "session/waiting_room.hpp"
 #include "store/store.hpp"
 
 namespace leasehold {
+
+struct installation;
 
 // The dialect of an engine, without a connection: for printing SQL.
 store make_store(engine which, const table_names& names);
@@ -79,6 +81,8 @@ public:
     // The store for a connection that is not from the pool; checks the schema on first use.
     store& ready_store(connection& on);
     store& store_for(connection& on);
+    // Whatever their names are.
+    std::vector<installation> installations(connection& on) const;
 
     // Makes the database file where the engine needs one; see database.hpp.
     void create();
