@@ -24,3 +24,16 @@ function(leasehold_embed_sql engine output)
     endforeach()
     file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
 endfunction()
+
+# Turns src/dialect/<engine>/<name>.sql of these names into one include file of initialisers:
+#   {"lock", R"sql(…)sql"},
+function(leasehold_embed_statements engine output)
+    set(text "")
+    foreach(name IN LISTS ARGN)
+        set(path "${PROJECT_SOURCE_DIR}/src/dialect/${engine}/${name}.sql")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
+        file(READ "${path}" statements)
+        string(APPEND text "{\"${name}\", R\"sql(${statements})sql\"},\n")
+    endforeach()
+    file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
+endfunction()

@@ -25,18 +25,6 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     }
 }
 
-// Each of the values below `on` answers before a synchronous standby has flushed the commit;
-// without such a standby `on` is `local`. remote_apply waits for more and stays.
-constexpr std::string_view durable =
-    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
-    " THEN set_config('synchronous_commit', 'on', true) END";
-
-// All rows, on PostgreSQL. A limit that the planner cannot know is taken for a tenth of them: so it
-// walks the index that has the order asked for, and looks the few up that another table is joined
-// with. Without one it reads and sorts the whole table where statistics say that most of it belongs
-// to one key, and does so for every key.
-constexpr std::string_view all_by_index = "LIMIT (SELECT 1::bigint << 62)";
-
 }  // namespace
 
 void require_valid(const table_names& names) {
@@ -82,8 +70,6 @@ std::string fill_in(std::string_view text, const table_names& names) {
     std::string filled{text};
     replace_all(filled, "{prefix}", qualified);
     replace_all(filled, "{bare}", names.prefix);
-    replace_all(filled, "{durable}", durable);
-    replace_all(filled, "{all}", all_by_index);
     return filled;
 }
 

@@ -1,10 +1,9 @@
 #pragma once
-// Statement texts are written with these words and filled in once, when a store is made.
+// Statements and migrations are written with these two words, filled in once; for the words of
+// statements alone see statements.hpp.
 //
 // {prefix}lock  → the table's name as statements use it: "ops".leasehold_lock
 // {bare}lock    → the same without a schema, for the names of indexes and constraints
-// {durable}      → PostgreSQL: a column of RETURNING by which this commit waits for the disk and
-//                  for what synchronous_standby_names asks for, whatever synchronous_commit says
 #include <string>
 #include <string_view>
 #include <vector>

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "dialect/sql_text.hpp"
 #include "store/upkeep_store.hpp"
 
 namespace leasehold {
@@ -20,18 +19,6 @@ constexpr std::size_t size_of_rest(upkeep_task task) noexcept {
     constexpr std::size_t owner_size = 16, ticket_size = 8;
     if (task == upkeep_task::dead_holders) return owner_size;
     return task == upkeep_task::dead_waiters ? ticket_size : 0;
-}
-
-// Of holders and of waiters there is one statement: {table}, and {rest}, the second column of its
-// key. A row keeps the session it was made for, so that what a snapshot says of that goes for a
-// row that was locked later, too.
-inline std::string text_about(upkeep_task task, std::string_view text) {
-    const bool is_of_holders = task == upkeep_task::dead_holders;
-    return replaced(
-        replaced(text, "{table}", is_of_holders ? "holder" : "waiter"),
-        "{rest}",
-        is_of_holders ? "owner" : "ticket"
-    );
 }
 
 // The key and the rest; nothing and nothing at the beginning.

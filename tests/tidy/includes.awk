@@ -56,6 +56,8 @@ function engine_of(path,    name) {
     sub(/".*/, "", what)
     # Made of migrations/ when the library is built.
     if (what ~ /^migrations_[a-z]+\.inc$/ && file ~ /schema_store\.cpp$/) next
+    # Made of src/dialect/<engine>/*.sql.
+    if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/dialect/statements.cpp") next
     from = layer_of(file)
     to = layer_of(what)
     if (to == "") {

@@ -1,34 +1,24 @@
 #pragma once
 // Upkeep of many rows in packets each of which is a transaction of its own, so that no row stays
 // locked between two round trips: whoever is paused there would keep others from their keys.
-#include <functional>
-#include <string>
-#include <string_view>
-
-#include "leasehold/connection.hpp"
+#include "dialect/mysql/stores.hpp"
 
 namespace leasehold::mysql_dialect {
 
-// The statements of one packet. What they have changed they add to the variable @leasehold_count;
-// further variables are theirs.
+// What the statements of one packet have changed they add to the variable @leasehold_count; further
+// variables are theirs.
 class batch {
 public:
-    // Each statement ends with a semicolon.
-    void add(std::string_view statements, const parameters& values = {});
+    void add(const statement& what, const parameters& values = {}) { packet_.add(what, values); }
     // Begins, carries out and commits all of it. Returns @leasehold_count.
-    std::int64_t send(connection& on) const;
+    std::int64_t send(connection& on) const {
+        packet all = packet_;
+        all.add("COMMIT").add("SELECT @leasehold_count");
+        return despite_deadlocks([&] { return all.send(on); }).rows.at(0).integer(0);
+    }
 
 private:
-    std::string packet_;
-    parameters values_;
+    packet packet_ = packet{}.add("SELECT 0 INTO @leasehold_count");
 };
-
-// For each row found what `add` makes of it, after `first` in each packet. Returns the sum.
-std::int64_t in_batches(
-    connection& on,
-    const result& found,
-    const std::function<void(batch&, const row&)>& add,
-    std::string_view first = ""
-);
 
 }  // namespace leasehold::mysql_dialect

@@ -1,95 +1,19 @@
-// What differs between MySQL and MariaDB: in the statements, which servers have a @@server_uuid; in
-// environment_problem(), which settings exist (super_read_only is MySQL's, wsrep_on MariaDB's) and
-// which value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB alone has it).
+// What is MySQL's and MariaDB's own about sessions. The statements: session.sql.
+//
+// What differs between the two, in environment_problem(): which settings exist (super_read_only is
+// MySQL's, wsrep_on MariaDB's) and which value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB
+// alone has it).
+#include "dialect/session_store.hpp"
+
 #include <map>
 
 #include "dialect/mysql/stores.hpp"
-#include "store/session_store.hpp"
+#include "dialect/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
 
-// By primary key, committing by itself.
-constexpr std::string_view insert_text = R"sql(
-INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
-VALUES (?, ?, {now}, {now}, {now} + ?, 0))sql";
-
-// For a start whose first answer was lost. A first attempt that arrives after its session has ended
-// revives nothing.
-constexpr std::string_view restart_text = R"sql(
-UPDATE {prefix}session
-SET heartbeat_at = {now}, expires_at = {now} + ?
-WHERE id = ? AND expires_at > {now})sql";
-
-// A server is another one after each start: the last two parts of UUID() are the machine's address
-// and 14 bits that are drawn at each start of the server (Uptime is of a second's grain, and moves
-// with the clock). Where the draw is the same again, one in 16,384, a direct connection has been
-// replaced all the same, which is asked about too; another server differs in the rest. Its 14 bits
-// are drawn anew when its clock steps back: then a session looks once more than it must.
-#define SERVER_PROCESS \
-    "CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BINARY)"
-
-// Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
-// expiry changes nothing. No other statement locks a live session's row, but for the moment in
-// which force_release() adds a notice.
-constexpr std::string_view renew_text = R"sql(
-UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + ?
-WHERE id = ? AND expires_at > {now} AND notices = ?
-  AND (? = 0 OR )sql" SERVER_PROCESS " = ?)";
-
-constexpr std::string_view look_text =
-    "SELECT notices, expires_at > {now}, " SERVER_PROCESS " FROM {prefix}session WHERE id = ?";
-
-constexpr std::string_view end_text = R"sql(
-UPDATE {prefix}session SET expires_at = {now} WHERE id = ? AND expires_at > {now})sql";
-
-// One packet, each statement by itself. What is counted is read plainly, since a DELETE would lock
-// all that it reads, and wait for proofs. Nothing can come after it: no request of this session is
-// under way, and a waiter that could be handed a key is counted as a waiter. {keys}, {owned},
-// {queued}: of what the session had last. By primary keys, each of which a scan
-// would be preferred to while its table is small; reads: 3 rows for each, and 2.
-constexpr std::string_view remove_text = R"sql(
-SELECT (SELECT COUNT(*) FROM {prefix}lock l FORCE INDEX (PRIMARY)
-        WHERE l.session_id = ? AND l.lock_key IN ({keys}))
-     + (SELECT COUNT(*) FROM {prefix}holder h FORCE INDEX (PRIMARY)
-        WHERE h.session_id = ? AND ({owned}))
-     + (SELECT COUNT(*) FROM {prefix}waiter w FORCE INDEX (PRIMARY)
-        WHERE w.session_id = ? AND ({queued}))
-INTO @leasehold_kept;
-DELETE FROM {prefix}session WHERE id = ? AND expires_at > {now} AND @leasehold_kept = 0;
-UPDATE {prefix}session SET expires_at = {now} WHERE id = ? AND expires_at > {now})sql";
-
-// There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
-constexpr std::string_view list_text = R"sql(
-SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
-       expires_at - {now}
-FROM {prefix}session ORDER BY started_at, id)sql";
-
-// NOW is the start of the statement; SYSDATE must have moved on after the sleep. There is no
-// variable to ask: `--sysdate-is-now` is an option of the server alone.
-constexpr std::string_view clock_text = R"sql(
-SELECT SLEEP(0.01), TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) >= 5000)sql";
-
-// SHOW passes over names a server does not know, where SELECT @@name would fail.
-constexpr std::string_view settings_text = R"sql(
-SHOW VARIABLES WHERE Variable_name IN (
-    'binlog_format', 'innodb_flush_log_at_trx_commit', 'innodb_read_only', 'log_bin', 'read_only',
-    'super_read_only', 'sync_binlog', 'wsrep_on'))sql";
-
 constexpr int heartbeat_attempts_max = 3;
-
-// The text with its names, and with what tells servers apart.
-std::string with_incarnation(std::string_view text, const table_names& names, engine which) {
-    constexpr std::string_view word = "{server_uuid}";
-    std::string filled{text};
-    const auto at = filled.find(word);
-    filled.replace(at, word.size(), which == engine::mysql ? "@@server_uuid" : "@@server_id");
-    return statement(filled, names, which);
-}
-
-void replace(std::string& text, std::string_view word, std::string_view by) {
-    text.replace(text.find(word), word.size(), by);
-}
 
 using settings_map = std::map<std::string, std::string>;
 
@@ -143,17 +67,9 @@ std::string weak_durability(const settings_map& settings, engine which) {
     return problems;
 }
 
-class mysql_session_store final : public session_store {
+class mysql_session_store final : public sql_session_store {
 public:
-    mysql_session_store(const table_names& names, engine which)
-        : which_(which),
-          insert_(statement(insert_text, names, which)),
-          restart_(statement(restart_text, names, which)),
-          renew_(with_incarnation(renew_text, names, which)),
-          look_(with_incarnation(look_text, names, which)),
-          end_(statement(end_text, names, which)),
-          remove_(statement(remove_text, names, which)),
-          list_(statement(list_text, names, which)) {}
+    explicit mysql_session_store(shared_dialect how) : sql_session_store(std::move(how)) {}
 
     std::string environment_problem(connection& on) override;
     bool start(connection& on, const session_start& session) override;
@@ -163,26 +79,13 @@ public:
         std::chrono::microseconds ttl,
         const session_news& known
     ) override;
-    void end(
-        connection& on,
-        const session_id& id,
-        const std::optional<std::vector<waiting>>& remove_unless
-    ) override;
-    std::vector<session_info> list(connection& on) override;
 
 private:
-    engine which_;
-    std::string insert_;
-    std::string restart_;
-    std::string renew_;
-    std::string look_;
-    std::string end_;
-    std::string remove_;
-    std::string list_;
+    void remove(connection& on, const session_id& id, const std::vector<waiting>& unless) override;
 };
 
 std::string mysql_session_store::environment_problem(connection& on) {
-    if (on.execute(clock_text).rows.at(0).integer(1) != 1) {
+    if (read(on, "clock").rows.at(0).integer(1) != 1) {
         throw error(
             errc::unsupported,
             "SYSDATE() stands still within a statement, so that an expired session could revive: "
@@ -190,20 +93,20 @@ std::string mysql_session_store::environment_problem(connection& on) {
         );
     }
     settings_map settings;
-    const result found = on.execute(settings_text);
+    const result found = read(on, "settings");
     for (const row& each : found.rows) settings[each.bytes(0)] = each.bytes(1);
     refuse_what_cannot_work(settings);
-    return weak_durability(settings, which_);
+    return weak_durability(settings, how_->which());
 }
 
 bool mysql_session_store::start(connection& on, const session_start& session) {
+    const parameters values = values_of_start(session);
     const result answer = despite_deadlocks([&] {
-        const value id = as_value(session.id);
         try {
-            return on.execute(insert_, {id, blob{session.node_info}, as_value(session.ttl)});
+            return send(on, texts_["insert"], values);
         } catch (const error& failure) {
             if (failure.native_code() != duplicate_key_code) throw;
-            return on.execute(restart_, {as_value(session.ttl), id});
+            return send(on, texts_["restart"], values);
         }
     });
     return answer.affected_rows > 0;
@@ -212,22 +115,12 @@ bool mysql_session_store::start(connection& on, const session_start& session) {
 heartbeat_result mysql_session_store::heartbeat(
     connection& on, const session_id& id, std::chrono::microseconds ttl, const session_news& known
 ) {
-    const blob incarnation{known.incarnation};
-    const std::int64_t is_known = known.incarnation.empty() ? 0 : 1;
     for (int attempt = 1; attempt <= heartbeat_attempts_max; ++attempt) {
-        const result renewed = despite_deadlocks([&] {
-            return on.execute(
-                renew_, {as_value(ttl), as_value(id), known.notices, is_known, incarnation}
-            );
-        });
-        if (renewed.affected_rows == 1) return {heartbeat_status::renewed};
-        const result found = on.execute(look_, {as_value(id)});
-        if (found.rows.empty() || found.rows[0].integer(1) == 0) return {};
-        session_news now{found.rows[0].integer(0), found.rows[0].bytes(2)};
-        const bool is_other = is_known != 0 && now.incarnation != known.incarnation;
-        if (is_other || now.notices != known.notices) {
-            return {heartbeat_status::noticed, std::move(now)};
-        }
+        heartbeat_result answer = sql_session_store::heartbeat(on, id, ttl, known);
+        if (answer.status != heartbeat_status::noticed) return answer;
+        const bool is_other =
+            !known.incarnation.empty() && answer.news.incarnation != known.incarnation;
+        if (is_other || answer.news.notices != known.notices) return answer;
         // Live and nothing to notice: the update wrote the microsecond that was there already, as
         // it can when the clock stepped back, and a change of nothing counts no row. Once more.
     }
@@ -236,60 +129,30 @@ heartbeat_result mysql_session_store::heartbeat(
     );
 }
 
-void mysql_session_store::end(
-    connection& on, const session_id& id, const std::optional<std::vector<waiting>>& remove_unless
+void mysql_session_store::remove(
+    connection& on, const session_id& id, const std::vector<waiting>& unless
 ) {
-    if (!remove_unless) {
-        despite_deadlocks([&] { on.execute(end_, {as_value(id)}); });
-        return;
-    }
-    parameters values{as_value(id)};
-    const auto each_of = [&](std::string_view column, auto&& second) {
-        std::string text = "FALSE";
-        for (const waiting& each : *remove_unless) {
-            text.append(" OR (").append(column);
-            values.emplace_back(as_value(each.key));
-            values.emplace_back(second(each));
-        }
-        return text;
+    parameters values{value_of(id)};
+    const auto place = [&](value each) {
+        values.push_back(std::move(each));
+        return "$" + std::to_string(values.size());
     };
-    for (const waiting& each : *remove_unless) values.emplace_back(as_value(each.key));
-    std::string text = remove_;
-    replace(text, "{keys}", remove_unless->empty() ? "NULL" : placeholders(remove_unless->size()));
-    values.emplace_back(as_value(id));
-    replace(text, "{owned}", each_of("h.lock_key = ? AND h.owner = ?)", [](const waiting& each) {
-                return as_value(each.owner);
-            }));
-    values.emplace_back(as_value(id));
-    replace(text, "{queued}", each_of("w.lock_key = ? AND w.ticket = ?)", [](const waiting& each) {
-                return value{each.ticket};
-            }));
-    values.emplace_back(as_value(id));
-    values.emplace_back(as_value(id));
-    despite_deadlocks([&] { on.execute_script(text, values); });
-}
-
-std::vector<session_info> mysql_session_store::list(connection& on) {
-    std::vector<session_info> sessions;
-    const result found = on.execute(list_);
-    sessions.reserve(found.rows.size());
-    for (const row& each : found.rows) {
-        sessions.push_back({
-            .id = session_id::from_bytes(each.bytes(0)),
-            .node_info = each.bytes(1),
-            .is_live = each.integer(2) != 0,
-            .started_ago = std::chrono::microseconds{each.integer(3)},
-            .heartbeat_ago = std::chrono::microseconds{each.integer(4)},
-            .remaining = std::chrono::microseconds{each.integer(5)},
-        });
+    std::string keys = "NULL", owned = "FALSE", queued = "FALSE";
+    for (const waiting& each : unless) {
+        const std::string key = place(value_of(each.key));
+        keys += ", " + key;
+        owned += " OR (h.lock_key = " + key + " AND h.owner = " + place(value_of(each.owner)) + ")";
+        queued += " OR (w.lock_key = " + key + " AND w.ticket = " + place(each.ticket) + ")";
     }
-    return sessions;
+    std::string text = replaced(texts_.source("remove"), "{keys}", keys);
+    text = replaced(replaced(text, "{owned}", owned), "{queued}", queued);
+    how_->write(on, statement{text, how_->which()}, values);
 }
 
 }  // namespace
 
-std::unique_ptr<session_store> make_session_store(const table_names& names, engine which) {
-    return std::make_unique<mysql_session_store>(names, which);
+std::unique_ptr<session_store> make_session_store(shared_dialect how) {
+    return std::make_unique<mysql_session_store>(std::move(how));
 }
 
 }  // namespace leasehold::mysql_dialect

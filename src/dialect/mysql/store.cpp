@@ -1,12 +1,12 @@
-// MySQL and MariaDB differ here in one word: how a share lock that does not wait is asked for. Each
-// refuses the other's spelling with 1064.
+// MySQL and MariaDB: the stores put together, and how their statements are sent.
 #include "dialect/mysql/stores.hpp"
 
+#include "dialect/custody_store.hpp"
 #include "dialect/dialects.hpp"
+#include "dialect/fence_store.hpp"
 #include "dialect/sql_text.hpp"
+#include "dialect/waiter_store.hpp"
 #include "store/claim_store.hpp"
-#include "store/custody_store.hpp"
-#include "store/fence_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
@@ -15,58 +15,26 @@
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "store/upkeep_store.hpp"
-#include "store/waiter_store.hpp"
 
 namespace leasehold {
 namespace mysql_dialect {
 namespace {
 
-// Microseconds since 1970 in UTC, our connections being at time_zone '+00:00'. SYSDATE is read
-// anew at each use, also after a wait for a row; NOW would be the start of the statement, and a
-// heartbeat that waited over its own expiry would revive itself.
-constexpr std::string_view now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))";
+class dialect final : public sql_dialect {
+public:
+    dialect(const table_names& names, engine which) : sql_dialect(which, names) {}
 
-// Of lock row l and the session row s joined to it, if there. Missing counts as alive.
-constexpr std::string_view unexpired =
-    "(l.expires_at IS NULL OR l.expires_at > {now})"
-    " AND (s.expires_at IS NULL OR s.expires_at > {now})";
-
-// The session of lock row l is there and expired, for the row's lock_delay, on positive proof. The
-// locking read is what makes it proof: a plain one does not see a renewal that is being committed.
-// It steps around a locked row instead of waiting, which refuses. The plain test first, so that no
-// live session is locked.
-constexpr std::string_view proved_dead =
-    "(EXISTS (SELECT 1 FROM {prefix}session d"
-    " WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now})"
-    " AND EXISTS (SELECT 1 FROM {prefix}session d"
-    " WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now} {share_skip_locked}))";
-
-// The assignments that free lock row l; its fence and the name of its last holder stay.
-constexpr std::string_view free =
-    "l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,"
-    " l.changed_at = {now}";
-
-void replace_all(std::string& text, std::string_view word, std::string_view by) {
-    for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
-        text.replace(at, word.size(), by);
+    // Some reads lock what they read.
+    result read(connection& on, const statement& what, const parameters& values) const override {
+        return write(on, what, values);
     }
-}
-
-}  // namespace
-
-std::string statement(std::string_view text, const table_names& names, engine which) {
-    std::string filled{text};
-    replace_all(filled, "{unexpired}", unexpired);
-    replace_all(filled, "{proved_dead}", proved_dead);
-    replace_all(filled, "{free}", free);
-    replace_all(filled, "{now}", now);
-    replace_all(
-        filled,
-        "{share_skip_locked}",
-        which == engine::mariadb ? "LOCK IN SHARE MODE SKIP LOCKED" : "FOR SHARE SKIP LOCKED"
-    );
-    return fill_in(filled, names);
-}
+    result write(connection& on, const statement& what, const parameters& values) const override {
+        return despite_deadlocks([&] { return send(on, what, values); });
+    }
+    result inside(connection& on, const statement& what, const parameters& values) const override {
+        return on.execute(what.text(), as_bytes(what.placed(values)));
+    }
+};
 
 result send_packet(connection& on, std::string_view packet, const parameters& values) {
     try {
@@ -86,6 +54,15 @@ result send_packet(connection& on, std::string_view packet, const parameters& va
     }
 }
 
+}  // namespace
+
+parameters as_bytes(parameters values) {
+    for (value& each : values) {
+        if (const auto* text = std::get_if<std::string>(&each.held())) each = blob{*text};
+    }
+    return values;
+}
+
 result send_transaction(connection& on, std::string_view packet, const parameters& values) {
     try {
         return send_packet(on, packet, values);
@@ -93,6 +70,35 @@ result send_transaction(connection& on, std::string_view packet, const parameter
         on.rollback();
         throw;
     }
+}
+
+result send(connection& on, const statement& what, const parameters& values) {
+    const parameters placed = as_bytes(what.placed(values));
+    switch (what.what()) {
+        case statement::form::single:
+            break;
+        case statement::form::script:
+            return on.execute_script(what.text(), placed);
+        case statement::form::packet:
+            return send_packet(on, what.text(), placed);
+        case statement::form::transaction:
+            return send_transaction(on, what.text(), placed);
+    }
+    return on.execute(what.text(), placed);
+}
+
+packet& packet::add(std::string_view statements) {
+    text_.append(statements).append(";");
+    return *this;
+}
+
+packet& packet::add(const statement& what, const parameters& values) {
+    values_ = joined(std::move(values_), as_bytes(what.placed(values)));
+    return add(what.text());
+}
+
+result packet::send(connection& on) const {
+    return send_transaction(on, text_, values_);
 }
 
 // MariaDB's variable changed its name with 11.1.
@@ -104,20 +110,18 @@ std::string session_isolation(connection& inside) {
     return inside.execute(question).rows.at(0).bytes(0);
 }
 
-std::string placeholders(std::size_t count) {
-    std::string text;
-    for (std::size_t i = 0; i < count; ++i) text += i == 0 ? "?" : ", ?";
-    return text;
-}
-
-std::string for_keys(std::string text, std::size_t count) {
-    replace_all(text, "{keys}", placeholders(count));
-    return text;
+std::string for_keys(std::string_view text, std::size_t count, std::size_t first) {
+    std::string keys;
+    for (std::size_t at = 0; at < count; ++at) {
+        keys += (at == 0 ? "$" : ", $") + std::to_string(first + at);
+    }
+    return replaced(replaced(text, "{keys}", keys), "{size}", std::to_string(count));
 }
 
 }  // namespace mysql_dialect
 
 store make_mysql_store(const table_names& names, engine which) {
+    using namespace mysql_dialect;
     require_valid(names);
     if (!names.schema.empty()) {
         throw error(
@@ -126,19 +130,21 @@ store make_mysql_store(const table_names& names, engine which) {
             "the database in the URL"
         );
     }
+    const auto how = std::make_shared<const dialect>(names, which);
     store made;
-    made.locks = mysql_dialect::make_lock_store(names, which);
-    made.sessions = mysql_dialect::make_session_store(names, which);
-    made.upkeep = mysql_dialect::make_upkeep_store(names, which);
-    made.schema = mysql_dialect::make_schema_store(names);
-    made.custody = mysql_dialect::make_custody_store(names, which);
-    made.runs = mysql_dialect::make_run_store(names, which);
-    made.waiters = mysql_dialect::make_waiter_store(names, which);
-    made.holders = mysql_dialect::make_holder_store(names, which);
-    made.pending = mysql_dialect::make_pending_store(names, which);
-    made.multi_locks = mysql_dialect::make_multi_lock_store(names, which);
-    made.fences = mysql_dialect::make_fence_store(names);
-    made.claims = mysql_dialect::make_claim_store(which);
+    made.locks = make_lock_store(how);
+    made.sessions = make_session_store(how);
+    made.upkeep = make_upkeep_store(how);
+    made.schema = make_schema_store(how);
+    made.custody = std::make_unique<sql_custody_store>(how, true);
+    made.runs = make_run_store(how);
+    // Neither has bells that any connection could hear.
+    made.waiters = std::make_unique<sql_waiter_store>(how, "");
+    made.holders = make_holder_store(how);
+    made.pending = make_pending_store(how);
+    made.multi_locks = make_multi_lock_store(how);
+    made.fences = std::make_unique<sql_fence_store>(how);
+    made.claims = make_claim_store(which);
     return made;
 }
 

@@ -1,66 +1,56 @@
 #pragma once
-// What the stores of MySQL and MariaDB share: words of their statements, and how they send.
-#include <chrono>
-#include <cstdint>
+// What the stores of MySQL and MariaDB share: their makers, and how they send.
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "leasehold/database.hpp"
+#include "dialect/sql_store.hpp"
 #include "leasehold/error.hpp"
-#include "leasehold/identity.hpp"
-#include "leasehold/key.hpp"
 #include "store/store.hpp"
 
 namespace leasehold::mysql_dialect {
 
-std::unique_ptr<lock_store> make_lock_store(const table_names& names, engine which);
-std::unique_ptr<session_store> make_session_store(const table_names& names, engine which);
-std::unique_ptr<upkeep_store> make_upkeep_store(const table_names& names, engine which);
-std::unique_ptr<schema_store> make_schema_store(const table_names& names);
-std::unique_ptr<custody_store> make_custody_store(const table_names& names, engine which);
-std::unique_ptr<run_store> make_run_store(const table_names& names, engine which);
-std::unique_ptr<pending_store> make_pending_store(const table_names& names, engine which);
-std::unique_ptr<claim_store> make_claim_store(engine which);
-std::unique_ptr<waiter_store> make_waiter_store(const table_names& names, engine which);
-std::unique_ptr<holder_store> make_holder_store(const table_names& names, engine which);
-std::unique_ptr<multi_lock_store> make_multi_lock_store(const table_names& names, engine which);
-std::unique_ptr<fence_store> make_fence_store(const table_names& names);
+using shared_dialect = std::shared_ptr<const sql_dialect>;
 
-inline value as_value(const key& name) {
-    return blob{name.name()};
-}
-inline value as_value(const identity& id) {
-    return blob{id.bytes()};
-}
-inline value as_value(std::chrono::microseconds duration) {
-    return std::int64_t{duration.count()};
-}
+std::unique_ptr<lock_store> make_lock_store(shared_dialect how);
+std::unique_ptr<session_store> make_session_store(shared_dialect how);
+std::unique_ptr<upkeep_store> make_upkeep_store(shared_dialect how);
+std::unique_ptr<schema_store> make_schema_store(shared_dialect how);
+std::unique_ptr<pending_store> make_pending_store(shared_dialect how);
+std::unique_ptr<run_store> make_run_store(shared_dialect how);
+std::unique_ptr<claim_store> make_claim_store(engine which);
+std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
+std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 
 // Of an insert that somebody else's was faster than: ER_DUP_ENTRY.
 inline constexpr int duplicate_key_code = 1062;
 
-// A statement with its names and the words of store.cpp filled in: {now}, {free}, {proved_dead} …
-std::string statement(std::string_view text, const table_names& names, engine which);
+// Our tables hold text as bytes.
+parameters as_bytes(parameters values);
 
-// A packet whose last statement reports what the others did. An error may then come after the
-// change was committed, and is passed on as one whose outcome is unknown unless it rules that out.
-result send_packet(connection& on, std::string_view packet, const parameters& values);
+// Sends it once, whatever its form. Of a packet whose last statement reports what the others did an
+// error may come after the change was committed, and is passed on as one whose outcome is unknown
+// unless it rules that out. A transaction that failed within its packet is rolled back.
+result send(connection& on, const statement& what, const parameters& values);
 
-// The same for a packet with a START TRANSACTION and a COMMIT of its own: one that failed between
-// them is rolled back.
-result send_transaction(connection& on, std::string_view packet, const parameters& values);
+// Statements of a dialect put together to one packet, which is a transaction of its own.
+class packet {
+public:
+    packet& add(std::string_view statements);
+    packet& add(const statement& what, const parameters& values);
+    result send(connection& on) const;
+
+private:
+    std::string text_ = "START TRANSACTION;";
+    parameters values_;
+};
 
 // "READ-COMMITTED", … of the session: the level of the transaction itself cannot be asked for
 // without the PROCESS privilege.
 std::string session_isolation(connection& inside);
 
-// "?, ?, ?"
-std::string placeholders(std::size_t count);
-
-// The text with as many of them in place of each {keys}.
-std::string for_keys(std::string text, std::size_t count);
+// "$5, $6, $7" in place of each {keys}, and the number of them of each {size}.
+std::string for_keys(std::string_view text, std::size_t count, std::size_t first);
 
 // A deadlock rolled everything back and may not happen again. A lock wait that ran out (1205) is
 // not repeated: it has used up the time of the call.

@@ -1,36 +1,66 @@
+#include "dialect/custody_store.hpp"
 #include "dialect/dialects.hpp"
+#include "dialect/fence_store.hpp"
 #include "dialect/postgres/stores.hpp"
+#include "dialect/run_store.hpp"
 #include "dialect/sql_text.hpp"
+#include "dialect/waiter_store.hpp"
 #include "store/claim_store.hpp"
-#include "store/custody_store.hpp"
-#include "store/fence_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/pending_store.hpp"
-#include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "store/upkeep_store.hpp"
-#include "store/waiter_store.hpp"
 
 namespace leasehold {
+namespace postgres_dialect {
+namespace {
+
+// Every operation is one statement, which commits by itself where the caller has no transaction.
+class dialect final : public sql_dialect {
+public:
+    explicit dialect(const table_names& names) : sql_dialect(engine::postgres, names) {}
+
+    result read(connection& on, const statement& what, const parameters& values) const override {
+        if (what.takes_as_given(values.size())) return on.execute(what.text(), values);
+        return on.execute(what.text(), what.placed(values));
+    }
+    result write(connection& on, const statement& what, const parameters& values) const override {
+        return read(on, what, values);
+    }
+    result inside(connection& on, const statement& what, const parameters& values) const override {
+        return read(on, what, values);
+    }
+};
+
+// The channel belongs to the tables: their name is cut to what a channel can be called.
+std::string channel_of(const table_names& names) {
+    constexpr std::size_t channel_size_max = 63;
+    return (names.schema + "." + names.prefix + "waiter").substr(0, channel_size_max);
+}
+
+}  // namespace
+}  // namespace postgres_dialect
 
 store make_postgres_store(const table_names& names) {
+    using namespace postgres_dialect;
     require_valid(names);
+    const auto how = std::make_shared<const dialect>(names);
     store made;
-    made.locks = postgres_dialect::make_lock_store(names);
-    made.sessions = postgres_dialect::make_session_store(names);
-    made.upkeep = postgres_dialect::make_upkeep_store(names);
-    made.schema = postgres_dialect::make_schema_store(names);
-    made.custody = postgres_dialect::make_custody_store(names);
-    made.runs = postgres_dialect::make_run_store(names);
-    made.pending = postgres_dialect::make_pending_store(names);
-    made.claims = postgres_dialect::make_claim_store();
-    made.waiters = postgres_dialect::make_waiter_store(names);
-    made.holders = postgres_dialect::make_holder_store(names);
-    made.multi_locks = postgres_dialect::make_multi_lock_store(names);
-    made.fences = postgres_dialect::make_fence_store(names);
+    made.locks = make_lock_store(how);
+    made.sessions = make_session_store(how);
+    made.upkeep = make_upkeep_store(how);
+    made.schema = make_schema_store(how);
+    made.custody = std::make_unique<sql_custody_store>(how, false);
+    made.runs = std::make_unique<sql_run_store>(how);
+    made.pending = make_pending_store(how);
+    made.claims = make_claim_store();
+    made.waiters = std::make_unique<sql_waiter_store>(how, channel_of(names));
+    made.holders = make_holder_store(how);
+    made.multi_locks = make_multi_lock_store(how);
+    made.fences = std::make_unique<sql_fence_store>(how);
     return made;
 }
 

@@ -1,14 +1,14 @@
-// SQLite: the stores put together, and what happens on the first write after a reboot.
+// SQLite: the stores put together, and what happens on the first write after a reboot: boot.sql.
 #include "dialect/dialects.hpp"
+#include "dialect/fence_store.hpp"
+#include "dialect/run_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "store/claim_store.hpp"
 #include "store/custody_store.hpp"
-#include "store/fence_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/pending_store.hpp"
-#include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "store/upkeep_store.hpp"
@@ -18,39 +18,18 @@ namespace leasehold {
 namespace sqlite_dialect {
 namespace {
 
-constexpr std::string_view read_sql = "SELECT boot_id FROM {prefix}fence_mark WHERE id = 1";
-
-// Times of another boot mean nothing on this clock, and nobody of that boot is alive.
-constexpr std::string_view free_locks_sql = R"sql(
-UPDATE {prefix}lock
-   SET owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = ?1,
-       last_ticket = 0
-)sql";
-
-constexpr std::string_view end_queues_sql = "DELETE FROM {prefix}waiter";
-constexpr std::string_view remove_holders_sql = "DELETE FROM {prefix}holder";
-
-constexpr std::string_view end_sessions_sql = "DELETE FROM {prefix}session";
-
-constexpr std::string_view begin_upkeep_sql =
-    "UPDATE {prefix}upkeep SET turned_at = 0, place = x'', sweeps_to = 0, swept_to = 0";
-
-constexpr std::string_view enter_sql = "UPDATE {prefix}fence_mark SET boot_id = ?1 WHERE id = 1";
+std::int64_t wall_clock_microseconds() {
+    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
+}
 
 }  // namespace
 
 boot_check::boot_check(const table_names& names)
-    : read_(fill_in(read_sql, names)),
-      free_locks_(fill_in(free_locks_sql, names)),
-      end_queues_(fill_in(end_queues_sql, names)),
-      remove_holders_(fill_in(remove_holders_sql, names)),
-      end_sessions_(fill_in(end_sessions_sql, names)),
-      begin_upkeep_(fill_in(begin_upkeep_sql, names)),
-      enter_(fill_in(enter_sql, names)),
-      boot_id_(boot_clock::boot_id()) {}
+    : texts_(engine::sqlite, "boot", names), boot_id_(boot_clock::boot_id()) {}
 
 bool boot_check::is_ours(connection& on) {
-    return on.execute(read_).rows.at(0).text(0) == boot_id_;
+    return on.execute(texts_["read"].text()).rows.at(0).text(0) == boot_id_;
 }
 
 void boot_check::enter(connection& on) {
@@ -65,31 +44,62 @@ void boot_check::enter(connection& on) {
 
 void boot_check::enter_inside(connection& transaction) {
     if (is_ours(transaction)) return;  // or somebody was faster
-    transaction.execute(free_locks_, {boot_clock::now_microseconds()});
-    transaction.execute(end_queues_);
-    transaction.execute(remove_holders_);
-    transaction.execute(end_sessions_);
-    transaction.execute(begin_upkeep_);
-    transaction.execute(enter_, {boot_id_});
+    for (const std::string_view each :
+         {"free_locks", "end_queues", "remove_holders", "end_sessions", "begin_upkeep", "enter"}) {
+        const statement& what = texts_[each];
+        const auto outside = [&](int which) {
+            return which == statement::boot ? value{boot_id_}
+                                            : value{boot_clock::now_microseconds()};
+        };
+        transaction.execute(what.text(), what.placed({}, outside));
+    }
+}
+
+result dialect::run(
+    connection& on, const statement& what, const parameters& values, std::int64_t now
+) const {
+    const auto outside = [&](int which) -> value {
+        if (which == statement::boot) return boot_->boot_id();
+        return which == statement::wall ? wall_clock_microseconds() : now;
+    };
+    if (what.what() != statement::form::single) {
+        return on.execute_script(what.text(), what.placed(values, outside));
+    }
+    if (what.takes_as_given(values.size())) return on.execute(what.text(), values);
+    return on.execute(what.text(), what.placed(values, outside));
+}
+
+result dialect::read(connection& on, const statement& what, const parameters& values) const {
+    return run(on, what, values, boot_clock::now_microseconds());
+}
+
+// Given up where nothing has changed: what is committed makes others look.
+result dialect::write(connection& on, const statement& what, const parameters& values) const {
+    boot_->enter(on);
+    write_transaction writing{on};
+    result done = run(on, what, values, writing.now());
+    const bool is_one = what.what() == statement::form::single;
+    if (!is_one || done.affected_rows > 0 || !done.rows.empty()) writing.commit();
+    return done;
 }
 
 }  // namespace sqlite_dialect
 
 store make_sqlite_store(const table_names& names) {
     using namespace sqlite_dialect;
-    const auto boot = std::make_shared<boot_check>(names);
+    const auto how = std::make_shared<const dialect>(names);
     store made;
-    made.locks = make_lock_store(names, boot);
-    made.sessions = make_session_store(names, boot);
-    made.upkeep = make_upkeep_store(names, boot);
-    made.schema = make_schema_store(names);
-    made.custody = make_custody_store(names, boot);
-    made.runs = make_run_store(names, boot);
-    made.waiters = make_waiter_store(names, boot);
-    made.holders = make_holder_store(names, boot);
-    made.pending = make_pending_store(names);
-    made.multi_locks = make_multi_lock_store(names, boot);
-    made.fences = make_fence_store(names);
+    made.locks = make_lock_store(how);
+    made.sessions = make_session_store(how);
+    made.upkeep = make_upkeep_store(how);
+    made.schema = make_schema_store(how);
+    made.custody = make_custody_store(how);
+    made.runs = std::make_unique<sql_run_store>(how);
+    made.waiters = make_waiter_store(how);
+    made.holders = make_holder_store(how);
+    made.pending = make_pending_store(how);
+    made.multi_locks = make_multi_lock_store(how);
+    made.fences = std::make_unique<sql_fence_store>(how);
     made.claims = make_claim_store();
     return made;
 }

@@ -1,38 +1,15 @@
 #pragma once
-// What the SQLite stores share: their makers, the write transaction, and the check for a reboot.
+// What the SQLite stores share: their makers, how statements are carried out, the write
+// transaction, and the check for a reboot.
 #include <atomic>
 #include <memory>
 #include <string>
 
-#include "dialect/sql_text.hpp"
+#include "dialect/sql_store.hpp"
 #include "dialect/sqlite/boot_clock.hpp"
 #include "store/store.hpp"
 
 namespace leasehold::sqlite_dialect {
-
-// BEGIN IMMEDIATE: takes the write lock at once. A deferred transaction that reads first and writes
-// later fails at once when another wrote in between, whatever the busy time-out.
-// Where one is open already, the caller's, it takes part in that and leaves its end to the caller.
-class write_transaction {
-public:
-    explicit write_transaction(connection& on)
-        : on_(on), is_open_(on.state() == connection_state::idle) {
-        if (is_open_) on_.begin();
-    }
-    ~write_transaction() {
-        if (is_open_) on_.rollback();
-    }
-    write_transaction(const write_transaction&) = delete;
-    write_transaction& operator=(const write_transaction&) = delete;
-    void commit() {
-        if (is_open_) on_.commit();
-        is_open_ = false;
-    }
-
-private:
-    connection& on_;
-    bool is_open_;
-};
 
 // Whether the rows in the database are of this boot. The first write of another boot frees
 // everything; reads before that take everything for free.
@@ -53,44 +30,93 @@ public:
 private:
     bool is_ours(connection& on);
 
-    const std::string read_;
-    const std::string free_locks_;
-    const std::string end_queues_;
-    const std::string remove_holders_;
-    const std::string end_sessions_;
-    const std::string begin_upkeep_;
-    const std::string enter_;
+    const statements texts_;
     const std::string boot_id_;
     std::atomic<bool> has_entered_ = false;
 };
 
-std::unique_ptr<lock_store> make_lock_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<session_store> make_session_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<upkeep_store> make_upkeep_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<schema_store> make_schema_store(const table_names& names);
-std::unique_ptr<custody_store> make_custody_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<run_store> make_run_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<waiter_store> make_waiter_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<pending_store> make_pending_store(const table_names& names);
+class dialect final : public sql_dialect {
+public:
+    explicit dialect(const table_names& names)
+        : sql_dialect(engine::sqlite, names), boot_(std::make_unique<boot_check>(names)) {}
+
+    result read(connection& on, const statement& what, const parameters& values) const override;
+    result write(connection& on, const statement& what, const parameters& values) const override;
+    result inside(connection& on, const statement& what, const parameters& values) const override {
+        return read(on, what, values);
+    }
+    void enter(connection& on) const override { boot_->enter(on); }
+    boot_check& boot() const noexcept { return *boot_; }
+
+    // `now`: what {now} is.
+    result run(connection& on, const statement& what, const parameters& values, std::int64_t now)
+        const;
+
+private:
+    const std::unique_ptr<boot_check> boot_;
+};
+
+// BEGIN IMMEDIATE: takes the write lock at once. A deferred transaction that reads first and writes
+// later fails at once when another wrote in between, whatever the busy time-out.
+// Where one is open already, the caller's, it takes part in that and leaves its end to the caller.
+class write_transaction {
+public:
+    explicit write_transaction(connection& on)
+        : on_(on), is_open_(on.state() == connection_state::idle) {
+        if (is_open_) on_.begin();
+        now_ = boot_clock::now_microseconds();
+    }
+    ~write_transaction() {
+        if (is_open_) on_.rollback();
+    }
+    write_transaction(const write_transaction&) = delete;
+    write_transaction& operator=(const write_transaction&) = delete;
+    // The clock, read once the write lock was taken.
+    std::int64_t now() const noexcept { return now_; }
+    void commit() {
+        if (is_open_) on_.commit();
+        is_open_ = false;
+    }
+
+private:
+    connection& on_;
+    bool is_open_;
+    std::int64_t now_ = 0;
+};
+
+using shared_dialect = std::shared_ptr<const dialect>;
+
+// What several statements of a store in one write transaction go through.
+class writing {
+public:
+    // Reads before it begins, without the write lock; see begin().
+    writing(const dialect& how, const statements& texts, connection& on)
+        : how_(how), texts_(texts), on_(on) {
+        how_.enter(on_);
+    }
+    void begin() { transaction_.emplace(on_); }
+    void commit() { transaction_->commit(); }
+    result operator()(std::string_view name, const parameters& values) const {
+        const auto now = transaction_ ? transaction_->now() : boot_clock::now_microseconds();
+        return how_.run(on_, texts_[name], values, now);
+    }
+
+private:
+    const dialect& how_;
+    const statements& texts_;
+    connection& on_;
+    std::optional<write_transaction> transaction_;
+};
+
+std::unique_ptr<lock_store> make_lock_store(shared_dialect how);
+std::unique_ptr<session_store> make_session_store(shared_dialect how);
+std::unique_ptr<upkeep_store> make_upkeep_store(shared_dialect how);
+std::unique_ptr<schema_store> make_schema_store(shared_dialect how);
+std::unique_ptr<custody_store> make_custody_store(shared_dialect how);
+std::unique_ptr<waiter_store> make_waiter_store(shared_dialect how);
+std::unique_ptr<pending_store> make_pending_store(shared_dialect how);
 std::unique_ptr<claim_store> make_claim_store();
-std::unique_ptr<holder_store> make_holder_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<multi_lock_store> make_multi_lock_store(
-    const table_names& names, std::shared_ptr<boot_check> boot
-);
-std::unique_ptr<fence_store> make_fence_store(const table_names& names);
+std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
+std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 
 }  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,24 @@
+#pragma once
+// The one reader of lock_info: the columns that describe a hold, the same of every statement.
+#include <cstddef>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/lock_info.hpp"
+
+namespace leasehold {
+
+// Ten columns from `first` on: key, fence, whether it is held, owner, session or null, node_info,
+// level, microseconds since the grant, microseconds that remain, metadata or null. Of what is not
+// held only the key, the fence and the name of its last holder are told.
+lock_info hold_in(const row& from, std::size_t first);
+
+// The ten, and how many live ones wait.
+lock_info described_in(const row& from);
+
+// Of a key that several can hold: the ten, and the kind of the key, the bits of the holder, and how
+// many permits it has.
+lock_info holder_in(const row& from, std::size_t first);
+std::vector<lock_info> holders_in(const result& found);
+
+}  // namespace leasehold

@@ -1,0 +1,275 @@
+-- Keys that several can hold, on MySQL and MariaDB. What differs between them: only
+-- {share_skip_locked}, see words.sql; why the statements are of these shapes: lock.sql.
+--
+-- A grant is a short transaction that begins and ends inside one packet, so that the server carries
+-- it through whatever becomes of the client. It locks the gate in a statement of its own: MariaDB
+-- opens the snapshot of an UPDATE before it waits for the row, when it plans a nested SELECT that
+-- names a row by a constant, and a grant that was waited for is then not in it (tried: both get
+-- the key). The next statement has a snapshot of its own, and counts the holders; so of two grants
+-- the second sees the first.
+-- The rows of others are read by it and never locked: a proof may be open on any of them.
+-- Where some of them look dead it changes nothing before it is told that their rows were emptied as
+-- far as can be: one by one, in a packet of its own, see `bury`; the reaper removes them. An
+-- emptied row has no bits, no permits and token 0, so that nothing its dead owner has or does finds
+-- it any more.
+
+-- Of holder row h and the session row s joined to it, if there. Missing counts as alive.
+-- word: live
+(s.expires_at IS NULL OR s.expires_at > {now})
+
+-- What describes a holder h with its session s, in the order of holder_in() in hold_rows.cpp.
+-- word: holder
+h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted_at,
+       COALESCE(s.expires_at - {now}, 0), NULL,
+       COALESCE((SELECT g.kind FROM {prefix}lock g WHERE g.lock_key = h.lock_key), 1), h.mode,
+       h.permits
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
+-- way to, $10 token of the hold in place or null, $11 whether the dead were seen to.
+--
+-- 1. The pre-check, a holder_status: plain reads, in which those who look dead do not count. It may
+--    only refuse. What comes after asks for 1 first, and then locks nothing otherwise; nor where
+--    there are dead to be buried first. Who of the live has the lowest token is told if refused.
+-- 2. X on the owner's own row, if there is one: waits for proofs of the owner's own hold before the
+--    gate is locked, so that nobody else waits for them.
+-- 3. The grant: X on the gate, what others have, then the decision.
+-- 4. The row.
+-- 5. Reports.
+-- Reads: 24 rows, and 3 for each other holder; without the dead, see `bury`.
+-- name: try_acquire
+SELECT CASE
+    WHEN NOT EXISTS (
+        SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}) THEN 3
+    WHEN (l.is_taken OR u.holders > 0) AND l.kind <> $5 THEN 4
+    WHEN (l.is_taken OR u.holders > 0) AND l.kind = $5 AND l.capacity <> $8 THEN 5
+    WHEN $10 IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM {prefix}holder o
+        WHERE o.lock_key = $1 AND o.owner = $2 AND o.fence = $10) THEN 6
+    WHEN u.permits + COALESCE(l.arrived, 0) + $7 > $8 OR (u.modes & $9) <> 0 THEN 2
+    ELSE 1 END, u.dead, u.dead = 0 OR $11, u.first_owner
+INTO @leasehold_status, @leasehold_dead, @leasehold_ready, @leasehold_first
+FROM (
+    SELECT COUNT(IF(NOT p.looks_dead AND p.fence > 0, 1, NULL)) AS holders,
+           COALESCE(SUM(IF(p.looks_dead, 0, p.permits)), 0) AS permits,
+           BIT_OR(IF(p.looks_dead, 0, p.mode)) AS modes,
+           COUNT(IF(p.looks_dead AND p.mode <> 0, 1, NULL)) AS dead,
+           SUBSTRING(MIN(IF(NOT p.looks_dead AND p.fence > 0,
+                            CONCAT(LPAD(p.fence, 20, '0'), p.owner), NULL)), 21) AS first_owner
+    FROM (
+        SELECT h.owner, h.mode, h.permits, h.fence, COALESCE(s.expires_at <= {now}, 0) AS looks_dead
+        FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+        WHERE h.lock_key = $1 AND h.owner <> $2) p) u
+LEFT JOIN (
+    SELECT g.kind, g.capacity, g.arrived, (g.owner IS NOT NULL OR g.arrived > 0
+           OR (g.kind <> $5 AND g.last_ticket <> 0)) AS is_taken
+    FROM {prefix}lock g WHERE g.lock_key = $1) l ON TRUE;
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_own FROM {prefix}holder h
+WHERE h.lock_key = $1 AND h.owner = $2 AND @leasehold_status = 1 AND @leasehold_ready = 1
+FOR UPDATE;
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND @leasehold_status = 1 AND @leasehold_ready = 1 FOR UPDATE;
+SELECT COALESCE(SUM(h.permits), 0), BIT_OR(h.mode), COUNT(IF(h.fence > 0, 1, NULL))
+INTO @leasehold_permits, @leasehold_modes, @leasehold_holders
+FROM {prefix}holder h WHERE h.lock_key = $1 AND h.owner <> $2 AND @leasehold_go = 1;
+UPDATE {prefix}lock l
+SET l.fence = LAST_INSERT_ID(l.fence + 1), l.kind = $5, l.capacity = $8, l.node_info = $4,
+    l.changed_at = {now}
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner IS NULL
+  AND EXISTS (
+      SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0)
+  AND l.arrived + @leasehold_permits + $7 <= $8 AND (@leasehold_modes & $9) = 0
+  AND ((l.kind = $5 AND l.capacity = $8)
+       OR (l.arrived = 0 AND (l.kind = $5 OR l.last_ticket = 0) AND @leasehold_holders = 0))
+  AND ($10 IS NULL OR EXISTS (
+      SELECT 1 FROM {prefix}holder h
+      WHERE h.lock_key = l.lock_key AND h.owner = $2 AND h.fence = $10));
+SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_token;
+INSERT INTO {prefix}holder
+    (lock_key, owner, session_id, mode, permits, fence, node_info, granted_at)
+SELECT $1, $2, $3, $6, $7, @leasehold_token, $4, {now} FROM DUAL WHERE @leasehold_token > 0
+ON DUPLICATE KEY UPDATE mode = $6, permits = $7, fence = @leasehold_token, granted_at = {now};
+COMMIT;
+SELECT @leasehold_token, @leasehold_status, g.kind, g.capacity, @leasehold_dead,
+       {holder}
+FROM (SELECT 1 AS one) o
+LEFT JOIN {prefix}lock g ON g.lock_key = $1
+LEFT JOIN ({prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id)
+    ON h.lock_key = $1 AND h.owner = @leasehold_first AND h.fence > 0;
+
+-- name: insert_and_acquire
+{insert_key};
+{try_acquire};
+
+-- Those of others that look dead. $1 key, $2 owner.
+-- name: looks_dead
+SELECT h.owner, h.session_id
+FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+WHERE h.lock_key = $1 AND h.owner <> $2 AND h.mode <> 0 AND s.expires_at <= {now}
+ORDER BY h.owner;
+
+-- For each of them: the proof of its death, then its row if nobody has it locked, both by primary
+-- key; no statement waits, and none touches the row of anybody else. The session of a holder row
+-- never changes. $1 key, $2 owner, $3 session.
+-- name: bury
+SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d
+WHERE d.id = $3 AND d.expires_at <= {now} {share_skip_locked};
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}holder h
+WHERE h.lock_key = $1 AND h.owner = $2 AND h.session_id = $3 AND h.mode <> 0
+  AND @leasehold_dead = 1 FOR UPDATE SKIP LOCKED;
+UPDATE {prefix}holder h SET h.mode = 0, h.permits = 0, h.fence = 0
+WHERE h.lock_key = $1 AND h.owner = $2 AND @leasehold_go = 1;
+SELECT @leasehold_count + @leasehold_go INTO @leasehold_count;
+
+-- Plain reads about a list; STRAIGHT_JOIN, so that the list comes first and each row is found by
+-- primary key. A row without bits was emptied: its session died.
+--
+-- Asked for: key, owner; the third value is of no use. Reads: 2 rows for each, and 1.
+-- name: look
+SELECT asked.number, h.mode, h.fence FROM ({asked}) asked
+STRAIGHT_JOIN {prefix}holder h
+    ON h.lock_key = asked.lock_key AND h.owner = asked.owner AND h.mode <> 0;
+
+-- $1 key, $2 owner. A locking read, so that a grant whose commit is still being written is seen.
+-- name: find_grant
+SELECT fence FROM {prefix}holder
+WHERE lock_key = $1 AND owner = $2 AND fence > 0 LOCK IN SHARE MODE;
+
+-- $1 key, $2 owner, $3 token.
+-- By primary key: locks nothing else, and waits for proofs of this hold alone.
+-- name: release
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+
+-- $1 key, $2 owner. A row of a dead one that says nothing any more is the reaper's.
+-- name: release_owner
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND (mode <> 0 OR fence > 0);
+
+-- $1 key, $2 owner, $3 token. The holder's own row alone; see `prove` of lock.sql.
+-- name: prove
+SELECT fence FROM {prefix}holder
+WHERE lock_key = $1 AND owner = $2 AND fence = $3 LOCK IN SHARE MODE;
+
+-- Asked for: key, owner, token. Reads: 3 rows for each, and 1.
+-- name: are_held
+SELECT asked.number FROM ({asked}) asked
+STRAIGHT_JOIN {prefix}holder h
+    ON h.lock_key = asked.lock_key AND h.owner = asked.owner AND h.fence = asked.amount
+LEFT JOIN {prefix}session s ON s.id = h.session_id WHERE {live};
+
+-- $1 key, $2 owner, $3 session, $4 node_info.
+-- name: announce
+INSERT INTO {prefix}holder
+    (lock_key, owner, session_id, mode, permits, fence, node_info, granted_at)
+SELECT $1, $2, m.id, {waiting}, 0, 0, $4, {now} FROM {prefix}session m
+WHERE m.id = $3 AND m.expires_at > {now}
+ON DUPLICATE KEY UPDATE mode = {prefix}holder.mode | {waiting};
+
+-- $1 key, $2 owner.
+-- name: withdraw
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = 0;
+UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner = $2 AND fence > 0;
+
+-- $1 key, $2 owner, $3 token, $4 mode, $5 permits.
+-- Affected rows do not tell a hold that has what it should have from one that is not there.
+-- name: reduce
+UPDATE {prefix}holder SET mode = $4, permits = $5 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+
+-- $1 key, $2 owner, $3 token.
+-- name: arrive
+START TRANSACTION;
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+SELECT ROW_COUNT() INTO @leasehold_gone;
+UPDATE {prefix}lock SET arrived = LAST_INSERT_ID(arrived + 1), changed_at = {now}
+WHERE lock_key = $1 AND @leasehold_gone = 1;
+SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_arrived;
+COMMIT;
+SELECT @leasehold_arrived FROM DUAL WHERE @leasehold_arrived > 0;
+
+-- $1 key. Reads: 1 row, and 2 for each holder.
+-- name: tally
+SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + (
+    SELECT COUNT(*) FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+    WHERE h.lock_key = l.lock_key AND h.fence > 0 AND {live})
+FROM {prefix}lock l WHERE l.lock_key = $1;
+
+-- $1 key. The rows that make up a complete phase: counted before the gate is locked, where that may
+-- only refuse, and once more when the gate and every place are. Who gives up does not lock the
+-- gate, but waits for the row. Who is alive is asked for one moment, read after the waits: the rows
+-- that are counted are the rows that pass. Reads: 8 rows, and 8 for each holder.
+-- name: pass
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.capacity > 0 AND l.capacity = (
+    SELECT SUM(h.permits) FROM {prefix}holder h
+    LEFT JOIN {prefix}session s ON s.id = h.session_id
+    WHERE h.lock_key = l.lock_key AND {live});
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_gate FROM {prefix}lock l
+WHERE l.lock_key = $1 AND @leasehold_go = 1 FOR UPDATE;
+SELECT COUNT(*) INTO @leasehold_places FROM {prefix}holder h
+WHERE h.lock_key = $1 AND @leasehold_gate = 1 AND h.permits > 0 FOR UPDATE;
+SELECT {now} INTO @leasehold_now;
+SELECT COALESCE(SUM(h.permits), 0) INTO @leasehold_places FROM {prefix}holder h
+WHERE h.lock_key = $1 AND @leasehold_gate = 1 AND NOT EXISTS (
+    SELECT 1 FROM {prefix}session d WHERE d.id = h.session_id AND d.expires_at <= @leasehold_now);
+UPDATE {prefix}lock l SET l.fence = LAST_INSERT_ID(l.fence + 1), l.changed_at = {now}
+WHERE l.lock_key = $1 AND @leasehold_gate = 1 AND l.capacity = @leasehold_places;
+SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_token;
+UPDATE {prefix}holder h SET h.mode = {passed}, h.permits = 0, h.fence = @leasehold_token
+WHERE h.lock_key = $1 AND @leasehold_token > 0 AND h.permits > 0 AND NOT EXISTS (
+    SELECT 1 FROM {prefix}session d WHERE d.id = h.session_id AND d.expires_at <= @leasehold_now);
+COMMIT;
+SELECT 1 FROM DUAL WHERE @leasehold_token > 0;
+
+-- $1 key. Reads: 3 rows for each holder.
+-- name: holders
+SELECT {holder} FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+WHERE h.lock_key = $1 AND h.fence > 0 AND {live} ORDER BY h.fence, h.owner;
+
+-- $1 and $2 what all that may be listed are greater than, $3 the first key after all that have the
+-- prefix, $4 limit. A range of the primary key. The two comparisons of a row value would not be.
+-- Reads: 3 rows for each hold listed, 2 for each row passed over.
+-- name: list
+SELECT {holder} FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+WHERE h.lock_key >= $1 AND h.lock_key < $3 AND (h.lock_key > $1 OR h.owner > $2)
+  AND h.fence > 0 AND {live}
+ORDER BY h.lock_key, h.owner LIMIT $4;
+
+-- $1 key: of this and the six that follow; $2 owner, $3 session.
+-- name: is_used
+SELECT 1 FROM {prefix}lock l WHERE l.lock_key = $1 AND l.owner IS NULL
+AND (l.arrived > 0 OR EXISTS (
+    SELECT 1 FROM {prefix}holder h
+    WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0)));
+
+-- A look at whom it concerns. Then one packet: their rows, waiting for proofs, so that nobody waits
+-- but who proves or ends one of these very holds; then the gate; then what was live, which is the
+-- answer, being the only rows that the packet gives; then the changes, all by primary key, the
+-- sessions last: see `force_release` of lock.sql. Who is granted a hold after the look keeps
+-- it, being younger than the wish to free the key.
+-- name: whose
+SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;
+
+-- For each.
+-- name: lock_one
+SELECT COUNT(*) INTO @leasehold_row FROM {prefix}holder h
+WHERE h.lock_key = $1 AND h.owner = $2 FOR UPDATE;
+
+-- {owners}: each owner, from $2 on.
+-- name: force_gate
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.owner IS NULL FOR UPDATE;
+SELECT {holder}
+FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+WHERE h.lock_key = $1 AND @leasehold_go = 1 AND h.fence > 0 AND {live}
+  AND h.owner IN (NULL{owners}) ORDER BY h.fence, h.owner;
+UPDATE {prefix}lock SET fence = fence + 1, arrived = 0, changed_at = {now}
+WHERE lock_key = $1 AND @leasehold_go = 1;
+
+-- For each.
+-- name: force_one
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND @leasehold_go = 1;
+
+-- For each session.
+-- name: add_notice
+UPDATE {prefix}session SET notices = notices + 1 WHERE id = $3 AND @leasehold_go = 1;

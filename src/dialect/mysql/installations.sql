@@ -1,0 +1,23 @@
+-- Which tables of leasehold stand in a database, whatever they are called.
+--
+-- Answers with schema, prefix, and whether it is ours; a table of records counts where the tables
+-- of the first migration stand beside it. Read only, the catalogue's own snapshot; it sees what
+-- this user may see.
+
+-- $1 our prefix. Of this database alone: another one of the same server is another database. The
+-- server's own comparison decides what is ours, as it decides which table a statement means.
+-- name: find
+SELECT '', LEFT(t.table_name, CHAR_LENGTH(t.table_name) - CHAR_LENGTH('migration')),
+       IF(@@lower_case_table_names = 0,
+          BINARY t.table_name = BINARY CONCAT($1, 'migration'),
+          LOWER(t.table_name) = LOWER(CONCAT($1, 'migration')))
+  FROM information_schema.tables t
+ WHERE t.table_schema = DATABASE() AND t.table_name LIKE '%migration'
+   AND 4 = (SELECT COUNT(*) FROM information_schema.columns c
+             WHERE c.table_schema = t.table_schema AND c.table_name = t.table_name
+               AND c.column_name IN ('version', 'name', 'checksum', 'finished'))
+   AND 2 = (SELECT COUNT(*) FROM information_schema.tables o
+             WHERE o.table_schema = t.table_schema AND o.table_name IN
+                   (CONCAT(LEFT(t.table_name, CHAR_LENGTH(t.table_name) - 9), 'lock'),
+                    CONCAT(LEFT(t.table_name, CHAR_LENGTH(t.table_name) - 9), 'session')))
+ ORDER BY 2;

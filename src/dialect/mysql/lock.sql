@@ -1,0 +1,170 @@
+-- What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql. Neither has
+-- UPDATE … RETURNING, so the token travels as LAST_INSERT_ID(fence + 1), and is read in the same
+-- packet as ROW_COUNT(): after a refusal it is the number of an earlier statement.
+--
+-- All of it runs at READ COMMITTED, each statement of a packet committing by itself unless the
+-- packet has a transaction of its own. There, the nested SELECT of a single-table UPDATE reads a
+-- snapshot opened after the wait for the lock row, and locks nothing unless it says so (tried on
+-- MySQL 9.7 and MariaDB 10.11; the multi-table form, and DELETE, lock what they read).
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
+-- metadata or null.
+--
+-- 1. The pre-check: may only refuse. INTO a variable takes no lock and does not wait, where
+--    SET @v = (SELECT …) would do both; it always assigns, and where it fails the packet ends, so
+--    the variable is never one of an earlier packet.
+-- 2. Decides. With @leasehold_go = 0 it is an impossible WHERE: no row lock, no transaction id, no
+--    wait behind a proof. Otherwise it takes X on the lock row, by primary key, and only then tests
+--    again. The test of our own session is a plain read: a lock would block our heartbeat. It names
+--    a column of the lock row, which is always true, because MariaDB would answer a subquery that
+--    depends on nothing before it waits for the row.
+-- 3. Reports, and reads who holds the key where it was refused.
+-- name: try_acquire
+SELECT COUNT(*) INTO @leasehold_go
+FROM {prefix}lock l
+JOIN {prefix}session m ON m.id = $3 AND m.expires_at > {now}
+LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1
+  AND l.kind = 1
+  AND (l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now});
+UPDATE {prefix}lock l
+SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = $2,
+    l.session_id = IF($5 IS NULL, $3, NULL), l.node_info = $4, l.reentrant_count = 1,
+    l.changed_at = {now}, l.expires_at = {now} + $5, l.lock_delay = $6,
+    l.metadata = $7, l.revocations = 0
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.kind = 1
+  AND EXISTS (
+      SELECT 1 FROM {prefix}session m
+      WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0)
+  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead});
+SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL),
+       EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
+       l.kind, {hold}
+FROM (SELECT 1 AS one) o
+LEFT JOIN {prefix}lock l ON l.lock_key = $1
+LEFT JOIN {prefix}session s ON s.id = l.session_id;
+
+-- name: insert_and_acquire
+{insert_key};
+{try_acquire};
+
+-- $1 key, $2 owner. A locking read, so that a grant whose answer was lost is seen even while its
+-- commit is still being written; S on the lock row goes with the proofs of others.
+-- name: find_grant
+SELECT l.fence FROM {prefix}lock l WHERE l.lock_key = $1 AND l.owner = $2 LOCK IN SHARE MODE;
+
+-- $1 key, $2 owner, $3 token. Live is tested by a plain read here: only the holder itself can be
+-- told no too early, and nobody else can have been granted the key while owner and fence are the
+-- same.
+-- name: reenter
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND {unexpired};
+UPDATE {prefix}lock l SET l.reentrant_count = LAST_INSERT_ID(l.reentrant_count + 1)
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
+  AND (l.expires_at IS NULL OR l.expires_at > {now})
+  AND NOT EXISTS (
+      SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at <= {now});
+SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
+
+-- $1 key, $2 owner, $3 token.
+-- Assignments run from left to right and see the earlier ones: the count comes last, because the
+-- others ask for it. The pre-check keeps a release that comes too late from waiting behind the
+-- next holder's proof; our own grant it cannot miss, owner and fence being of a committed row. A
+-- mark that comes after it is seen by the change.
+-- name: release
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+  AND (l.last_ticket = 0 OR l.reentrant_count > 1);
+UPDATE {prefix}lock l
+SET l.session_id = IF(l.reentrant_count > 1, l.session_id, NULL),
+    l.expires_at = IF(l.reentrant_count > 1, l.expires_at, NULL),
+    l.changed_at = IF(l.reentrant_count > 1, l.changed_at, {now}),
+    l.owner = IF(l.reentrant_count > 1, l.owner, NULL),
+    l.reentrant_count = LAST_INSERT_ID(l.reentrant_count - 1)
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
+  AND (l.last_ticket = 0 OR l.reentrant_count > 1);
+SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
+
+-- $1 key, $2 owner. Without a pre-check on purpose: it queues for the row behind the acquire it
+-- settles, which may still wait for a proof or for its commit, and so finds what that one did.
+-- name: release_owner
+UPDATE {prefix}lock l SET {free} WHERE l.lock_key = $1 AND l.owner = $2;
+
+-- $1 key, $2 owner, $3 token; in the caller's transaction.
+-- The lock row alone: S on the session's would block the heartbeat. At any isolation level it reads
+-- the newest row, and keeps X, hence every takeover, out until the caller's transaction ends.
+-- Spelled in the one way both servers know.
+-- name: prove
+SELECT fence FROM {prefix}lock
+WHERE lock_key = $1 AND owner = $2 AND fence = $3 LOCK IN SHARE MODE;
+
+-- A list of holds: key, owner, token. Plain reads; STRAIGHT_JOIN, so that the list comes first and
+-- each row is found by primary key. Reads: 3 rows for each, and 1.
+-- name: standings
+SELECT asked.number, l.revocations > 0 FROM ({asked}) asked
+STRAIGHT_JOIN {prefix}lock l
+    ON l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.amount
+LEFT JOIN {prefix}session s ON s.id = l.session_id WHERE {unexpired};
+
+-- Counted only where somebody may wait, and only the live. Reads: 2 rows for each waiter of the
+-- key.
+-- word: waiters
+IF(l.last_ticket = 0, 0, (
+    SELECT COUNT(*) FROM {prefix}waiter w
+    STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
+    WHERE w.lock_key = l.lock_key AND ws.expires_at > {now}))
+
+-- $1 key. Plain reads, by primary key or in its order.
+-- name: describe
+SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1;
+
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit.
+-- name: list
+SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND {unexpired}
+ORDER BY l.lock_key LIMIT $3;
+
+-- What keeps the key closed: a live hold, or a dead one's lock_delay.
+-- word: closed
+l.owner IS NOT NULL
+  AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})
+  AND (s.expires_at IS NULL OR s.expires_at + l.lock_delay > {now})
+
+-- $1 key. Before `force_release`, so that a free key costs no lock and no wait.
+-- name: is_closed
+SELECT 1 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1 AND {closed};
+
+-- $1 key. A transaction inside one packet; see waiter.sql. X on the lock row comes first, and waits
+-- for proofs; then nothing can change who holds it, and a new statement is a new snapshot: it has
+-- what was committed meanwhile. What was there is the answer, being the only rows that the packet
+-- gives. The session's row comes last: nothing waits for a lock row while it holds a session row,
+-- so no circle of waits can close.
+-- name: force_release
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
+SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
+FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1 AND {closed};
+SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1 AND @leasehold_go = 1;
+UPDATE {prefix}lock l SET l.fence = l.fence + 1, {free}
+WHERE l.lock_key = $1 AND @leasehold_go = 1;
+UPDATE {prefix}session SET notices = notices + 1
+WHERE id = @leasehold_session AND @leasehold_go = 1;
+COMMIT;
+
+-- $1 key, $2 kind. The row first: grants to holders lock it, and the next statement sees those that
+-- came before. Then one row, by primary key. Holders: none that another table shows.
+-- name: change_kind
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
+UPDATE {prefix}lock l SET l.kind = $2
+WHERE l.lock_key = $1 AND l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0
+  AND NOT EXISTS (
+      SELECT 1 FROM {prefix}holder h
+      WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0));
+COMMIT;
+SELECT l.kind, 0, 0 FROM {prefix}lock l WHERE l.lock_key = $1;

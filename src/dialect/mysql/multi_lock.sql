@@ -1,0 +1,71 @@
+-- Several keys at once on MySQL and MariaDB. The rules of lock.sql.
+--
+-- Granting is one transaction inside one packet: the rows are locked in the order of the keys, by
+-- primary key, and only then it is decided, for all of them. Who waits for a row holds only smaller
+-- ones, so that no two of these can wait for each other in a circle. What is waited for is somebody
+-- who is taking the same row at this moment, and the proofs of whoever has taken it since the look.
+-- A death is proved when all rows are locked; see {proved_dead} of words.sql, which waits for
+-- nobody.
+
+-- $1 owner, $2 session, $3 node_info, $4 term in microseconds or null, {keys}: the keys from $5 on;
+-- {size}: how many. Of this and of `take`.
+--
+-- The pre-check, which may only refuse: a plain read.
+-- name: look
+SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $2 AND m.expires_at > {now}), l.kind,
+       l.owner IS NOT NULL
+           AND NOT COALESCE(COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 0),
+       {hold}
+FROM (SELECT 1 AS one) o
+LEFT JOIN {prefix}lock l ON l.lock_key IN ({keys})
+LEFT JOIN {prefix}session s ON s.id = l.session_id
+ORDER BY l.lock_key;
+
+-- $1 key. A statement of its own.
+-- name: insert
+{insert_key};
+
+-- One packet: START TRANSACTION, this for each key, $1, and `take`.
+-- name: lock_row
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
+WHERE l.lock_key = $1 FOR UPDATE;
+
+-- Where not all can be taken the WHERE of the change is impossible. Then, while they are locked, so
+-- that nobody can have freed one by force meanwhile: the fences of what is this owner's now.
+-- name: take
+SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l
+JOIN {prefix}session m ON m.id = $2 AND m.expires_at > {now}
+WHERE l.lock_key IN ({keys}) AND l.kind = 1
+  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead});
+UPDATE {prefix}lock l FORCE INDEX (PRIMARY)
+SET l.fence = l.fence + 1, l.owner = $1, l.session_id = IF($4 IS NULL, $2, NULL), l.node_info = $3,
+    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + $4,
+    l.lock_delay = 0, l.revocations = 0, l.metadata = NULL
+WHERE l.lock_key IN ({keys}) AND @leasehold_got = {size};
+SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.owner = $1
+ORDER BY l.lock_key;
+
+-- $1 owner, {keys}: the keys from $2 on. Locking reads, as `find_grant` of lock.sql has them.
+-- name: find_grants
+SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.owner = $1
+ORDER BY l.lock_key LOCK IN SHARE MODE;
+
+-- The same. The lock rows alone, in order, as `prove` of lock.sql.
+-- name: prove_all
+SELECT lock_key, fence FROM {prefix}lock FORCE INDEX (PRIMARY)
+WHERE lock_key IN ({keys}) AND owner = $1
+ORDER BY lock_key LOCK IN SHARE MODE;
+
+-- The same; {size}: how many.
+-- An owner id belongs to one acquisition alone, so it stands for the fences too. Where one of the
+-- holds is not ours any more nothing is freed here, so that nothing waits behind the next holder's
+-- proof; what is still ours is reported, and released one by one.
+-- name: release_all
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key IN ({keys}) AND l.owner = $1;
+UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
+WHERE l.lock_key IN ({keys}) AND @leasehold_go = {size} AND l.owner = $1 AND l.last_ticket = 0;
+SELECT ROW_COUNT(), l.lock_key FROM (SELECT 1 AS one) o
+LEFT JOIN {prefix}lock l ON l.lock_key IN ({keys}) AND l.owner = $1;

@@ -1,0 +1,71 @@
+-- Sessions on MySQL and MariaDB.
+
+-- NOW is the start of the statement; SYSDATE must have moved on after the sleep. There is no
+-- variable to ask: `--sysdate-is-now` is an option of the server alone.
+-- name: clock
+SELECT SLEEP(0.01), TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) >= 5000;
+
+-- SHOW passes over names a server does not know, where SELECT @@name would fail.
+-- name: settings
+SHOW VARIABLES WHERE Variable_name IN (
+    'binlog_format', 'innodb_flush_log_at_trx_commit', 'innodb_read_only', 'log_bin', 'read_only',
+    'super_read_only', 'sync_binlog', 'wsrep_on');
+
+-- $1 id, $2 node_info, $3 ttl. By primary key, committing by itself.
+-- name: insert
+INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
+VALUES ($1, $2, {now}, {now}, {now} + $3, 0);
+
+-- The same values, for a start whose first answer was lost. A first attempt that arrives after its
+-- session has ended revives nothing.
+-- name: restart
+UPDATE {prefix}session
+SET heartbeat_at = {now}, expires_at = {now} + $3
+WHERE id = $1 AND expires_at > {now};
+
+-- A server is another one after each start: the last two parts of UUID() are the machine's address
+-- and 14 bits that are drawn at each start of the server (Uptime is of a second's grain, and moves
+-- with the clock). Where the draw is the same again, one in 16,384, a direct connection has been
+-- replaced all the same, which is asked about too; another server differs in the rest. Its 14 bits
+-- are drawn anew when its clock steps back: then a session looks once more than it must.
+-- word: incarnation
+CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BINARY)
+
+-- $1 id, $2 ttl, $3 notices, $4 incarnation.
+-- Takes X on its own row, by primary key, and only then reads the clock: one that waited over its
+-- expiry changes nothing. No other statement locks a live session's row, but for the moment in
+-- which force_release() adds a notice.
+-- name: heartbeat
+UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
+WHERE id = $1 AND expires_at > {now} AND notices = $3
+  AND ($4 = '' OR {incarnation} = $4);
+
+-- $1 id.
+-- name: news
+SELECT notices, {incarnation} FROM {prefix}session WHERE id = $1 AND expires_at > {now};
+
+-- $1 id.
+-- name: end
+UPDATE {prefix}session SET expires_at = {now} WHERE id = $1 AND expires_at > {now};
+
+-- $1 id. One packet, each statement by itself. What is counted is read plainly, since a DELETE
+-- would lock all that it reads, and wait for proofs. Nothing can come after it: no request of this
+-- session is under way, and a waiter that could be handed a key is counted as a waiter. {keys},
+-- {owned}, {queued}: of what the session had last. By primary keys, each of which a scan would be
+-- preferred to while its table is small; reads: 3 rows for each, and 2.
+-- name: remove
+SELECT (SELECT COUNT(*) FROM {prefix}lock l FORCE INDEX (PRIMARY)
+        WHERE l.session_id = $1 AND l.lock_key IN ({keys}))
+     + (SELECT COUNT(*) FROM {prefix}holder h FORCE INDEX (PRIMARY)
+        WHERE h.session_id = $1 AND ({owned}))
+     + (SELECT COUNT(*) FROM {prefix}waiter w FORCE INDEX (PRIMARY)
+        WHERE w.session_id = $1 AND ({queued}))
+INTO @leasehold_kept;
+DELETE FROM {prefix}session WHERE id = $1 AND expires_at > {now} AND @leasehold_kept = 0;
+UPDATE {prefix}session SET expires_at = {now} WHERE id = $1 AND expires_at > {now};
+
+-- There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
+-- name: list
+SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
+       expires_at - {now}
+FROM {prefix}session ORDER BY started_at, id;

@@ -1,0 +1,143 @@
+-- What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql.
+--
+-- What changes a queue is a transaction that begins and ends inside one packet: a client that is
+-- paused or cut off between two round trips would keep the lock row locked, whatever its TTL. It
+-- locks the lock row first, by primary key. At READ COMMITTED each statement after that has a
+-- snapshot of its own, so it sees every waiter: nobody queues without that lock. Only those who
+-- leave do without, by primary key of their own row. Decisions are handed on in user variables;
+-- each is assigned by a SELECT … INTO that always answers with one row, so that none is left of an
+-- earlier packet, and where one says no the statements that follow lock nothing.
+-- Rows of the queue can be made inside a transaction, unlike lock rows: two of one key cannot be
+-- made at once, and tickets are never used again, so no insert meets what is left of another row.
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null.
+--
+-- 1. The lock, or nothing: a proof may keep the row for long.
+-- 2. Under it, what decides.
+-- 3. The mark, the row, and the answer.
+-- name: enqueue
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
+WHERE l.lock_key = $1 FOR UPDATE SKIP LOCKED;
+SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
+       l.kind, {takeable}
+INTO @leasehold_live, @leasehold_kind, @leasehold_takeable
+FROM (SELECT 1 AS one) o
+LEFT JOIN {prefix}lock l ON l.lock_key = $1
+LEFT JOIN {prefix}session s ON s.id = l.session_id;
+SELECT COALESCE(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1, 0)
+INTO @leasehold_go;
+UPDATE {prefix}lock l SET l.last_ticket = LAST_INSERT_ID(GREATEST(l.last_ticket + 1, {now}))
+WHERE l.lock_key = $1 AND @leasehold_go = 1;
+INSERT INTO {prefix}waiter
+    (lock_key, ticket, owner, session_id, node_info, hold_at_most, lock_delay, metadata, queued_at)
+SELECT $1, LAST_INSERT_ID(), $2, $3, $4, $5, $6, $7, {now} FROM DUAL WHERE @leasehold_go = 1;
+COMMIT;
+SELECT IF(@leasehold_go = 1, LAST_INSERT_ID(), NULL), @leasehold_live, @leasehold_kind,
+       @leasehold_takeable;
+
+-- $1 key, $2 owner, $3 token. The pre-check keeps a hand-over that comes too late from waiting
+-- behind the next holder's proof; see `release` of lock.sql. The lock waits for proofs of the same
+-- hold.
+-- name: hand_over
+SELECT COUNT(*) INTO @leasehold_own FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND @leasehold_own = 1 AND l.owner = $2 AND l.fence = $3 FOR UPDATE;
+{pass_on};
+
+-- $1 key. Waits for nobody. Then: whether it is free or past its term; if not, whose death to
+-- prove; and the proof, for which see {proved_dead} in words.sql.
+-- name: serve
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.kind = 1 FOR UPDATE SKIP LOCKED;
+SELECT COALESCE(l.owner IS NULL OR l.expires_at + l.lock_delay <= {now}, 0),
+       IF(s.expires_at + l.lock_delay <= {now}, s.id, NULL), l.lock_delay
+INTO @leasehold_free, @leasehold_dead, @leasehold_delay
+FROM (SELECT 1 AS one) o
+LEFT JOIN {prefix}lock l ON l.lock_key = $1 AND @leasehold_locked = 1
+LEFT JOIN {prefix}session s ON s.id = l.session_id;
+SELECT @leasehold_locked * GREATEST(@leasehold_free, COUNT(*)) INTO @leasehold_go
+FROM {prefix}session d
+WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share_skip_locked};
+{pass_on};
+
+-- With the lock row locked, where @leasehold_go is 1:
+-- 1. The first waiter that is live, and whether there are others behind it.
+-- 2. The grant. The multi-table form locks the waiter's row as well, and finds nothing where it has
+--    left since: then nothing changes, and the packet has to be sent again.
+-- 3. Nobody live waits: free.
+-- 4. The waiter goes, and the dead before it; all, where nobody live is among them.
+-- Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT, so that no
+-- statistics can begin them at the sessions.
+-- word: pass_on
+SELECT w.ticket, w.owner, w.session_id, w.hold_at_most,
+       EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = $1 AND b.ticket > w.ticket)
+INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_more
+FROM (SELECT 1 AS one) o
+LEFT JOIN (
+    SELECT q.ticket, q.owner, q.session_id, q.hold_at_most
+    FROM {prefix}waiter q FORCE INDEX (PRIMARY)
+    STRAIGHT_JOIN {prefix}session s ON s.id = q.session_id
+    WHERE q.lock_key = $1 AND s.expires_at > {now} AND @leasehold_go = 1
+    ORDER BY q.ticket LIMIT 1) w ON TRUE;
+UPDATE {prefix}lock l JOIN {prefix}waiter w
+    ON w.lock_key = l.lock_key AND w.ticket = @leasehold_ticket
+SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = w.owner,
+    l.session_id = IF(w.hold_at_most IS NULL, w.session_id, NULL), l.node_info = w.node_info,
+    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + w.hold_at_most,
+    l.lock_delay = w.lock_delay, l.metadata = w.metadata, l.revocations = 0,
+    l.last_ticket = IF(@leasehold_more, l.last_ticket, 0)
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND @leasehold_ticket IS NOT NULL;
+SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_token;
+UPDATE {prefix}lock l SET {free}, l.last_ticket = 0
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND @leasehold_ticket IS NULL;
+SELECT CASE WHEN @leasehold_token > 0 THEN @leasehold_ticket
+            WHEN @leasehold_ticket IS NULL THEN 1 << 62 ELSE 0 END
+INTO @leasehold_last;
+DELETE FROM {prefix}waiter
+WHERE lock_key = $1 AND @leasehold_go = 1 AND @leasehold_last > 0 AND ticket <= @leasehold_last;
+COMMIT;
+SELECT @leasehold_go,
+       CAST(IF(@leasehold_token > 0 OR @leasehold_ticket IS NULL, @leasehold_token, NULL)
+            AS SIGNED),
+       @leasehold_owner, @leasehold_session, @leasehold_term
+
+-- $1 key, $2 ticket, $3 owner.
+-- name: leave
+DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
+
+-- $1 key, $2 owner. Found first: a delete by anything but the primary key would lock what it passes
+-- by. Reads: 2 rows, and `leave`. Index: waiter_owner.
+-- name: find_waiter
+SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
+
+-- A list of waiters: key, owner, ticket. Plain reads of one snapshot; one derived row for each
+-- waiter asked about, then primary keys. Reads: 4 rows for each.
+-- name: look
+SELECT asked.number, l.owner = asked.owner, l.fence, l.expires_at - {now}, w.ticket IS NOT NULL,
+       {takeable}
+FROM ({asked}) asked
+JOIN {prefix}lock l ON l.lock_key = asked.lock_key
+LEFT JOIN {prefix}session s ON s.id = l.session_id
+LEFT JOIN {prefix}waiter w
+    ON w.lock_key = asked.lock_key AND w.ticket = asked.amount AND w.owner = asked.owner;
+
+-- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
+-- none where its row has become a grant meanwhile, which makes its own session the holder. Indexes:
+-- waiter_session, and the primary keys. Reads: 12 rows, and 4 for each call in which one of these
+-- sessions waits.
+-- name: circle
+WITH RECURSIVE blocker (session_id) AS (
+    SELECT s.id FROM {prefix}lock l STRAIGHT_JOIN {prefix}session s ON s.id = l.session_id
+    STRAIGHT_JOIN {prefix}waiter own ON own.lock_key = l.lock_key AND own.ticket = $3
+    WHERE l.lock_key = $1 AND s.expires_at > {now}
+    UNION
+    SELECT s.id FROM blocker b
+    STRAIGHT_JOIN {prefix}waiter w ON w.session_id = b.session_id
+    STRAIGHT_JOIN {prefix}lock l ON l.lock_key = w.lock_key
+    STRAIGHT_JOIN {prefix}session s ON s.id = l.session_id
+    WHERE s.expires_at > {now})
+SELECT 1 FROM blocker WHERE session_id = $2;

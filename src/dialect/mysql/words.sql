@@ -1,0 +1,68 @@
+-- MySQL and MariaDB: words of their statements. What differs between the two stands here and
+-- nowhere else, but for which settings the servers have.
+
+-- Microseconds since 1970 in UTC, our connections being at time_zone '+00:00'. SYSDATE is read
+-- anew at each use, also after a wait for a row; NOW would be the start of the statement, and a
+-- heartbeat that waited over its own expiry would revive itself.
+-- word: now
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))
+
+-- Of lock row l and the session row s joined to it, if there. Missing counts as alive.
+-- word: unexpired
+(l.expires_at IS NULL OR l.expires_at > {now})
+ AND (s.expires_at IS NULL OR s.expires_at > {now})
+
+-- How a share lock that does not wait is asked for. Each refuses the other's spelling with 1064.
+-- word: share_skip_locked on mysql
+FOR SHARE SKIP LOCKED
+
+-- word: share_skip_locked on mariadb
+LOCK IN SHARE MODE SKIP LOCKED
+
+-- What tells servers apart; MariaDB has no @@server_uuid.
+-- word: server_uuid on mysql
+@@server_uuid
+
+-- word: server_uuid on mariadb
+@@server_id
+
+-- The session of lock row l is there and expired, for the row's lock_delay, on positive proof. The
+-- locking read is what makes it proof: a plain one does not see a renewal that is being committed.
+-- It steps around a locked row instead of waiting, which refuses. The plain test first, so that no
+-- live session is locked.
+-- word: proved_dead
+(EXISTS (
+    SELECT 1 FROM {prefix}session d
+    WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now})
+ AND EXISTS (
+    SELECT 1 FROM {prefix}session d
+    WHERE d.id = l.session_id AND d.expires_at + l.lock_delay <= {now} {share_skip_locked}))
+
+-- The assignments that free lock row l; its fence and the name of its last holder stay.
+-- word: free
+l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,
+    l.changed_at = {now}
+
+-- What describes a hold, in the order of hold_in() in hold_rows.cpp: of lock row l and the session
+-- row s joined to it, if there. A session whose row is gone counts as alive, with no time known to
+-- remain.
+-- word: hold
+l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, l.owner, l.session_id, l.node_info,
+       l.reentrant_count, {now} - l.changed_at,
+       COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0), l.metadata
+
+-- Of the same rows, on a plain read: may be wrong either way.
+-- word: takeable
+COALESCE(l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 0)
+
+-- $1 key: a free row for a key never seen, ahead of the statements of a grant in one packet. The
+-- locking read of the mark comes before the insert: a reaper folding a row of this key holds the
+-- mark FOR UPDATE, so this waits for it and reads the fence it left. It commits by itself: rows
+-- inserted within a longer transaction deadlock by the thousand. 1062, somebody was faster, ends
+-- the packet. Where a removed row of the key has not been purged yet, two inserters can still
+-- deadlock over what is left of it: rare, and one of them gets the row.
+-- word: insert_key
+INSERT INTO {prefix}lock
+    (lock_key, fence, owner, session_id, node_info, reentrant_count, changed_at, expires_at)
+SELECT $1, f.fence, NULL, NULL, '', 0, {now}, NULL FROM {prefix}fence_mark f
+WHERE f.id = 1 LOCK IN SHARE MODE

@@ -1,0 +1,332 @@
+-- Keys that several can hold, on PostgreSQL. The rules these statements follow: lock.sql.
+--
+-- A grant reads the gate and the holders in one snapshot and then counts on the gate's fence, on
+-- condition that the gate is still as it was read: any grant since has moved it on, and the whole
+-- statement is asked again with a new snapshot. So no transaction is left open between two round
+-- trips, in which a paused process would keep everybody out.
+-- Order of locks: session rows and rows of the dead (both SKIP LOCKED), then the other holder rows,
+-- then the gate. What waits for a holder row has no gate. A query of WITH goes only as far as it is
+-- asked, materialised or not: EXISTS takes its first row and leaves the others for after the gate.
+-- So what must be locked before is counted.
+-- What each statement reads stands beside it, whatever the statistics say of the key that has most
+-- holders: see {all} in words.sql, and waiter.sql. Twice over a list means that one row of
+-- it is expected, so that each is looked up.
+
+-- Of holder h, with the end of its session as `until`; a session that is missing counts as alive.
+-- word: live
+coalesce(h.until > clock_timestamp(), true)
+
+-- What describes a hold, in the order of holder_in() in hold_rows.cpp: then come the kind of its
+-- key, its mode and its permits. `until` is the end of its session.
+-- word: holder
+h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
+(extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint,
+(extract(epoch FROM h.until - clock_timestamp()) * 1000000)::bigint, NULL::text
+
+-- Rows of holders in the order of the primary key, each with the end of its session as `until`; a
+-- session that is missing counts as alive. Reads: 2 rows for each holder.
+-- word: holders_until
+(SELECT u.*, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id) AS until
+   FROM {prefix}holder u WHERE u.lock_key = $1 ORDER BY u.owner {all}) AS h
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
+-- way to, $10 token of the hold in place or null.
+--
+-- me:       as in lock.sql: the snapshot, against the time the statement came in.
+-- present,
+-- others:   the snapshot. Who looks dead here is not counted in `verdict`, which may only refuse.
+-- verdict:  a holder_status. 1 is a question so far.
+-- dead:     the proof, and only where it is needed: nothing is locked where the answer is no. A
+--           heartbeat or a proof in flight is skipped, and who has it counts as alive in
+--           `left_over`. The holder row comes first, so that nothing is written to the session row
+--           of one whose proof is open: the two are locked in the order of their clauses.
+-- own:      locked before the gate, because force_release has the rows first; waits for proofs of
+--           the caller's own. Nothing where there is no row yet. Asked for by `may` in any case.
+-- taken:    counts on what `gate` was. A newer version has another fence, kind or count: no row.
+--           Who queues changes none of these, so tickets are asked of the newest version.
+-- mark,
+-- made:     as in lock.sql.
+-- Indexes: the primary keys. Reads: 10 rows, 2 for each other holder, and 4 for each that is dead.
+-- name: try_acquire
+WITH me AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
+), gate AS MATERIALIZED (
+    SELECT l.fence, l.kind, l.capacity, l.arrived,
+           l.owner IS NOT NULL OR l.arrived > 0 OR (l.kind <> $5 AND l.last_ticket <> 0) AS is_taken
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1
+), present AS MATERIALIZED (
+    SELECT h.lock_key, h.owner, h.session_id, h.node_info, h.mode, h.permits, h.fence, h.granted_at,
+           (SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id) AS until
+      FROM {prefix}holder h
+     WHERE h.lock_key = $1 AND h.owner <> $2
+     ORDER BY h.owner {all}
+), others AS MATERIALIZED (
+    SELECT p.*, coalesce(p.until <= clock_timestamp(), false) AS looks_dead FROM present p
+), alive AS MATERIALIZED (
+    SELECT coalesce(sum(permits), 0)::bigint AS permits, coalesce(bit_or(mode), 0) AS modes,
+           coalesce(bool_or(fence > 0), false) AS has_holders
+      FROM others
+     WHERE NOT looks_dead
+), verdict AS MATERIALIZED (
+    SELECT CASE
+               WHEN NOT EXISTS (SELECT FROM me) THEN 3
+               WHEN (g.is_taken OR a.has_holders) AND g.kind <> $5 THEN 4
+               WHEN (g.is_taken OR a.has_holders) AND g.capacity <> $8 THEN 5
+               WHEN $10::bigint IS NOT NULL AND NOT EXISTS (
+                   SELECT FROM {prefix}holder
+                    WHERE lock_key = $1 AND owner = $2 AND fence = $10) THEN 6
+               WHEN a.permits + coalesce(g.arrived, 0) + $7::bigint > $8::bigint
+                   OR (a.modes::int & $9::int) <> 0 THEN 2
+               ELSE 1
+           END AS status
+      FROM alive a LEFT JOIN gate g ON true
+), dead AS MATERIALIZED (
+    SELECT proved.owner
+      FROM others o
+     CROSS JOIN LATERAL (
+        SELECT h.owner
+          FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+         WHERE h.lock_key = $1 AND h.owner = o.owner AND s.expires_at <= clock_timestamp()
+           FOR UPDATE OF h SKIP LOCKED
+           FOR SHARE OF s SKIP LOCKED) AS proved
+     WHERE o.looks_dead AND (SELECT status FROM verdict) = 1
+), own AS MATERIALIZED (
+    SELECT h.fence
+      FROM {prefix}holder h
+     WHERE h.lock_key = $1 AND h.owner = $2 AND (SELECT status FROM verdict) = 1
+       FOR UPDATE OF h
+), left_over AS MATERIALIZED (
+    SELECT coalesce(sum(permits), 0)::bigint AS permits, coalesce(bit_or(mode), 0) AS modes,
+           coalesce(bool_or(fence > 0), false) AS has_holders
+      FROM others
+     WHERE owner NOT IN (SELECT owner FROM dead)
+), may AS MATERIALIZED (
+    SELECT o.permits, o.has_holders
+      FROM left_over o CROSS JOIN (SELECT max(fence) AS fence FROM own) AS mine
+     WHERE (SELECT status FROM verdict) = 1
+       AND (o.modes::int & $9::int) = 0
+       AND ($10::bigint IS NULL OR mine.fence = $10)
+), taken AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, kind = $5, capacity = $8, node_info = $4,
+           changed_at = clock_timestamp()
+      FROM gate, may
+     WHERE l.lock_key = $1
+       AND l.fence = gate.fence AND l.kind = gate.kind AND l.arrived = gate.arrived
+       AND l.owner IS NULL
+       AND may.permits + l.arrived + $7::bigint <= $8::bigint
+       AND (l.kind = $5 OR l.last_ticket = 0)
+       AND (NOT may.has_holders OR (gate.kind = $5 AND gate.capacity = $8))
+    RETURNING l.fence, {durable}
+), mark AS MATERIALIZED (
+    SELECT m.fence
+      FROM {prefix}fence_mark m, may
+     WHERE m.id = 1 AND NOT EXISTS (SELECT FROM gate) AND may.permits + $7::bigint <= $8::bigint
+       FOR SHARE OF m
+), made AS (
+    INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at, kind,
+                              capacity)
+    SELECT $1, mark.fence + 1, $4, 0, clock_timestamp(), $5, $8
+      FROM mark
+    ON CONFLICT (lock_key) DO NOTHING
+    RETURNING fence, {durable}
+), counted AS MATERIALIZED (
+    SELECT fence FROM taken UNION ALL SELECT fence FROM made
+), granted AS (
+    INSERT INTO {prefix}holder AS h (lock_key, owner, session_id, mode, permits, fence, node_info,
+                                     granted_at)
+    SELECT $1, $2, $3, $6, $7, counted.fence, $4, clock_timestamp()
+      FROM counted
+    ON CONFLICT (lock_key, owner) DO UPDATE
+       SET mode = excluded.mode, permits = excluded.permits, fence = excluded.fence,
+           granted_at = excluded.granted_at
+    RETURNING h.fence
+), buried AS (
+    DELETE FROM {prefix}holder AS h
+     USING (SELECT owner FROM (SELECT owner FROM dead {all}) AS d {all}) AS d
+     WHERE h.lock_key = $1 AND h.owner = d.owner AND EXISTS (SELECT FROM counted)
+)
+SELECT (SELECT fence FROM granted), verdict.status, gate.kind, gate.capacity,
+       gate.fence, gate.arrived, {holder}, gate.kind, h.mode, h.permits
+  FROM verdict
+  LEFT JOIN gate ON true
+  LEFT JOIN LATERAL (
+      SELECT * FROM others o WHERE NOT o.looks_dead AND o.fence > 0 ORDER BY o.fence LIMIT 1
+  ) AS h ON true;
+
+-- Plain reads about a list; each row is found by primary key, in a LATERAL query, which cannot
+-- become a join that reads a table.
+--
+-- Asked for: key, owner; the third value is of no use. Reads: 1 row for each.
+-- name: look
+SELECT asked.number, h.mode, h.fence
+  FROM ({asked}) AS asked (number, lock_key, owner, amount)
+ CROSS JOIN LATERAL (
+    SELECT k.mode, k.fence FROM {prefix}holder k
+     WHERE k.lock_key = asked.lock_key AND k.owner = asked.owner
+     LIMIT 1) AS h;
+
+-- $1 key, $2 owner. A plain read. Reads: 1 row.
+-- name: find_grant
+SELECT fence FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence > 0;
+
+-- $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. Why the commit is asynchronous:
+-- `release` of lock.sql; who was granted something since counts on another row, but has
+-- flushed what came before it. Not so a place at a barrier: who gave one up must not find itself
+-- passed after a crash.
+-- name: release
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING CASE
+    WHEN (SELECT kind FROM {prefix}lock WHERE lock_key = $1) IS DISTINCT FROM {barrier}
+        THEN {asynchronous}
+    ELSE {durable} END;
+
+-- $1 key, $2 owner.
+-- name: release_owner
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2;
+
+-- $1 key, $2 owner, $3 token; in the caller's transaction. See `prove` of lock.sql: FOR
+-- SHARE keeps out whoever would remove the row, which each who takes its place must do.
+-- name: prove
+SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE;
+
+-- Asked for: key, owner, token. Reads: 2 rows for each.
+-- name: are_held
+SELECT asked.number
+  FROM ({asked}) AS asked (number, lock_key, owner, fence)
+ CROSS JOIN LATERAL (
+    SELECT (SELECT s.expires_at FROM {prefix}session s WHERE s.id = k.session_id) AS until
+      FROM {prefix}holder k
+     WHERE k.lock_key = asked.lock_key AND k.owner = asked.owner AND k.fence = asked.fence
+     LIMIT 1) AS h
+ WHERE coalesce(h.until > clock_timestamp(), true);
+
+-- $1 key, $2 owner, $3 session, $4 node_info. Asynchronous: a wish that a crash forgets only keeps
+-- its owner from being preferred.
+-- name: announce
+INSERT INTO {prefix}holder AS h (lock_key, owner, session_id, mode, permits, fence, node_info,
+                                 granted_at)
+SELECT $1, $2, s.id, {waiting}, 0, 0, $4, clock_timestamp()
+  FROM {prefix}session s
+ WHERE s.id = $3 AND s.expires_at > statement_timestamp()
+ON CONFLICT (lock_key, owner) DO UPDATE SET mode = h.mode | {waiting}
+RETURNING {asynchronous};
+
+-- $1 key, $2 owner. Two different rows at most, so the two cannot disturb each other.
+-- name: withdraw
+WITH wish AS (
+    DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = 0
+)
+UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner = $2 AND fence > 0;
+
+-- $1 key, $2 owner, $3 token, $4 mode, $5 permits. Durable: others count on it.
+-- name: reduce
+UPDATE {prefix}holder SET mode = $4, permits = $5
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING 1, {durable};
+
+-- $1 key, $2 owner, $3 token. The holder row first, then the gate. Both or neither: an arrival has
+-- the place of its participant.
+-- name: arrive
+WITH gone AS (
+    DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 RETURNING 1
+)
+UPDATE {prefix}lock
+   SET arrived = arrived + 1, changed_at = clock_timestamp()
+ WHERE lock_key = $1 AND EXISTS (SELECT FROM gone)
+RETURNING arrived, {durable};
+
+-- $1 key. Reads: 1 row, and the holders.
+-- name: tally
+SELECT l.kind, l.capacity, l.arrived,
+       (l.owner IS NOT NULL)::int
+           + (SELECT count(*) FROM {holders_until} WHERE h.fence > 0 AND {live})
+  FROM {prefix}lock l WHERE l.lock_key = $1;
+
+-- $1 key. Counts on the gate as `try_acquire` does: of several who find the phase complete one
+-- moves it on, and the others no longer find it so. `complete` is the snapshot, and may only
+-- refuse, so that nothing is locked then. Who gives up does not touch the gate: what decides is
+-- the places that are still there when they are locked, in the order of `force_release`.
+-- Reads: 4 rows, and 5 for each holder.
+-- name: pass
+WITH gate AS MATERIALIZED (
+    SELECT fence, capacity FROM {prefix}lock WHERE lock_key = $1
+), complete AS MATERIALIZED (
+    SELECT sum(h.permits) = (SELECT capacity FROM gate) AS is_so
+      FROM {holders_until}
+     WHERE {live}
+), here AS MATERIALIZED (
+    SELECT h.owner, h.permits
+      FROM {prefix}holder h
+     WHERE h.lock_key = $1 AND h.permits > 0 AND (SELECT is_so FROM complete)
+       AND coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id)
+                    > clock_timestamp(), true)
+     ORDER BY h.owner {all}
+       FOR UPDATE OF h
+), next AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, changed_at = clock_timestamp()
+      FROM gate
+     WHERE l.lock_key = $1 AND l.fence = gate.fence AND gate.capacity > 0
+       AND gate.capacity = (SELECT sum(permits) FROM here)
+    RETURNING l.fence, {durable}
+)
+UPDATE {prefix}holder AS h
+   SET mode = {passed}, permits = 0, fence = next.fence
+  FROM (SELECT owner FROM (SELECT owner FROM here {all}) AS p {all}) AS p, next
+ WHERE h.lock_key = $1 AND h.owner = p.owner
+RETURNING 1;
+
+-- $1 key. A range of the primary key. Reads: 1 row, and the holders.
+-- name: holders
+SELECT {holder},
+       coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = $1), 1), h.mode, h.permits
+  FROM {holders_until}
+ WHERE h.fence > 0 AND {live}
+ ORDER BY h.fence, h.owner;
+
+-- $1 and $2 what all that may be listed are greater than, $3 the first key after all that have the
+-- prefix, $4 limit. Reads: 3 rows for each hold listed, 2 for each row passed over.
+-- name: list
+SELECT {holder},
+       coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1), h.mode,
+       h.permits
+  FROM (SELECT u.*, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id) AS until
+          FROM {prefix}holder u
+         WHERE u.lock_key >= $1 AND u.lock_key < $3 AND (u.lock_key, u.owner) > ($1, $2)
+           AND u.fence > 0
+         ORDER BY u.lock_key, u.owner {all}) AS h
+ WHERE {live} ORDER BY h.lock_key, h.owner LIMIT $4;
+
+-- $1 key. The holder rows first, in one order, waiting for proofs; then the gate. What is granted
+-- between this snapshot and the gate's turn stays: it is younger than the wish to free the key.
+-- Reads: 2 rows, and 5 for each holder.
+-- name: force_release
+WITH locked AS MATERIALIZED (
+    SELECT h.lock_key, h.fence, h.owner, h.session_id, h.node_info, h.mode, h.permits, h.granted_at
+      FROM {prefix}holder h
+     WHERE h.lock_key = $1
+     ORDER BY h.owner {all}
+       FOR UPDATE OF h
+), freed AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, arrived = 0, changed_at = clock_timestamp()
+      FROM (SELECT count(*) AS number FROM locked) AS holders
+     WHERE l.lock_key = $1 AND l.owner IS NULL AND (l.arrived > 0 OR holders.number > 0)
+    RETURNING l.kind, {durable}
+), told AS (
+    UPDATE {prefix}session AS s
+       SET notices = s.notices + 1
+     WHERE s.id = ANY (ARRAY(SELECT session_id FROM locked)) AND EXISTS (SELECT FROM freed)
+), removed AS (
+    DELETE FROM {prefix}holder AS h
+     USING (SELECT owner FROM (SELECT owner FROM locked {all}) AS l {all}) AS l
+     WHERE h.lock_key = $1 AND h.owner = l.owner AND EXISTS (SELECT FROM freed)
+)
+SELECT {holder}, coalesce((SELECT kind FROM freed), 1), h.mode, h.permits
+  FROM (SELECT locked.*,
+               (SELECT s.expires_at FROM {prefix}session s WHERE s.id = locked.session_id) AS until
+          FROM locked) AS h
+ WHERE h.fence > 0 AND {live}
+ ORDER BY h.fence, h.owner;

@@ -1,0 +1,24 @@
+-- Which tables of leasehold stand in a database, whatever they are called.
+--
+-- Answers with schema, prefix, and whether it is ours; a table of records counts where the tables
+-- of the first migration stand beside it. Read only, the catalogue's own snapshot; it sees what
+-- this user may see.
+
+-- $1 our prefix, $2 our schema: empty where the search path decides.
+-- name: find
+SELECT n.nspname::text, left(c.relname::text, -length('migration')),
+       (left(c.relname::text, -length('migration')) = lower($1::text)
+        AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid)
+                 ELSE n.nspname::text = $2::text END)::int
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'p') AND c.relname::text LIKE '%migration'
+   AND n.nspname::text NOT LIKE 'pg\_temp\_%'
+   AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+   AND 4 = (SELECT count(*) FROM pg_catalog.pg_attribute a
+             WHERE a.attrelid = c.oid AND NOT a.attisdropped
+               AND a.attname::text IN ('version', 'name', 'checksum', 'finished'))
+   AND 2 = (SELECT count(*) FROM pg_catalog.pg_class o
+             WHERE o.relnamespace = c.relnamespace AND o.relkind IN ('r', 'p')
+               AND o.relname::text IN (left(c.relname::text, -length('migration')) || 'lock',
+                                       left(c.relname::text, -length('migration')) || 'session'))
+ ORDER BY 1, 2;

@@ -1,0 +1,264 @@
+-- Locks on PostgreSQL.
+--
+-- Three rules hold these statements together.
+-- 1. One statement reads one snapshot. Where a row changed after it, PostgreSQL evaluates the WHERE
+--    of that row again on its newest version, but every *other* table is still read in the old
+--    snapshot. Only a locking read sees, and keeps, the newest version: deaths are proved by one.
+-- 2. An UPDATE that waited behind a mere lock (no newer version) does not evaluate its WHERE again.
+--    Where the clock matters after a wait, the row is locked first and the clock is read then.
+-- 3. What may not wait says SKIP LOCKED; nothing waits for a lock row while it holds a session row.
+--    So no two of these statements can wait for each other in a circle.
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
+-- metadata or null.
+--
+-- me:     the snapshot, against the time the statement came in. Both are taken at the same moment,
+--         so a renewal that commits while this statement waits cannot make a live session look
+--         dead, as it would against a clock read after the wait. A session that dies during the
+--         wait is granted a lock that anybody may take from it at once: harmless.
+-- seen:   the snapshot, for the refused: who holds the key.
+-- dead:   the proof of rule 1, session row and lock row at once. A heartbeat in flight holds its
+--         row, and a proof in flight the lock row: both are skipped, and the try is refused without
+--         waiting. A missing session row joins nothing: alive.
+-- passed: the same for fixed terms, which have no session row.
+-- taken:  evaluates `dead` and `passed` only for a row that has an owner. Waits only for somebody
+--         who is taking or reaping the same free row at this moment, then looks at its new version.
+--         The fence is counted on the version that is changed.
+-- mark:   locks only a row that passes its whole WHERE, so a refused try writes nothing. Locked in
+--         share mode before the insert: the reaper, which locks the mark before it deletes, either
+--         has raised it already, and we read the newest version, or waits until we are done.
+--         Without it a key that lived and was reaped since our snapshot would start again below.
+-- made:   a key that is in no snapshot. Somebody else's insert of it meanwhile: nothing is made.
+-- Indexes: the three primary keys.
+-- name: try_acquire
+WITH me AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
+), seen AS MATERIALIZED (
+    SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
+           {held_for} AS held_for, {remaining} AS remaining, l.metadata, l.kind
+      FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+     WHERE l.lock_key = $1
+), dead AS MATERIALIZED (
+    SELECT s.id
+      FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
+     WHERE l.lock_key = $1
+       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       FOR SHARE OF s SKIP LOCKED
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), passed AS MATERIALIZED (
+    SELECT l.fence
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1
+       AND l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), taken AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, owner = $2,
+           session_id = CASE WHEN $5::bigint IS NULL THEN $3::bytea END,
+           node_info = $4, reentrant_count = 1, changed_at = clock_timestamp(),
+           expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond',
+           lock_delay = $6::bigint, metadata = $7::text, revocations = 0
+     WHERE l.lock_key = $1 AND l.kind = 1
+       AND EXISTS (SELECT FROM me)
+       AND (l.owner IS NULL
+            OR l.session_id IN (SELECT id FROM dead)
+            OR (l.expires_at IS NOT NULL AND l.fence IN (SELECT fence FROM passed)))
+    RETURNING l.fence, {durable}
+), mark AS MATERIALIZED (
+    SELECT m.fence
+      FROM {prefix}fence_mark m
+     WHERE m.id = 1 AND EXISTS (SELECT FROM me) AND NOT EXISTS (SELECT FROM seen)
+       FOR SHARE
+), made AS (
+    INSERT INTO {prefix}lock (lock_key, fence, owner, session_id, node_info, reentrant_count,
+                              changed_at, expires_at, lock_delay, metadata)
+    SELECT $1, mark.fence + 1, $2, CASE WHEN $5::bigint IS NULL THEN $3::bytea END, $4, 1,
+           clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 microsecond',
+           $6::bigint, $7::text
+      FROM mark
+    ON CONFLICT (lock_key) DO NOTHING
+    RETURNING fence, {durable}
+)
+SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
+       (SELECT count(*) FROM me),
+       seen.kind, seen.lock_key, seen.fence,
+       seen.owner IS NOT NULL AND coalesce(seen.remaining > 0, true), seen.owner, seen.session_id,
+       seen.node_info, seen.reentrant_count, seen.held_for, seen.remaining, seen.metadata
+  FROM (SELECT 1) AS always LEFT JOIN seen ON true;
+
+-- $1 key, $2 owner. A plain read; live or not is not asked.
+-- name: find_grant
+SELECT fence FROM {prefix}lock WHERE lock_key = $1 AND owner = $2;
+
+-- $1 key, $2 owner, $3 token.
+--
+-- Rule 2: waits for a proof of the same hold, then asks the clock whether a fixed term has passed.
+-- The session is the caller's own; why the time the statement came in: `me` of `try_acquire`.
+-- Durable: a level that was lost in a crash would free the key one release too early.
+-- name: reenter
+WITH locked AS MATERIALIZED (
+    SELECT l.lock_key, l.fence
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       AND (l.expires_at > clock_timestamp()
+            OR (l.session_id IS NOT NULL AND NOT EXISTS (
+                SELECT FROM {prefix}session s
+                 WHERE s.id = l.session_id AND s.expires_at <= statement_timestamp())))
+       FOR NO KEY UPDATE OF l
+), reached AS MATERIALIZED (
+    SELECT lock_key, fence, clock_timestamp() AS instant FROM locked
+)
+UPDATE {prefix}lock AS l
+   SET reentrant_count = l.reentrant_count + 1
+  FROM reached
+ WHERE l.lock_key = reached.lock_key AND l.owner = $2 AND l.fence = reached.fence
+   AND (l.expires_at IS NULL OR l.expires_at > reached.instant)
+RETURNING l.reentrant_count, {durable};
+
+-- $1 key, $2 owner, $3 token. Waits for proofs of the same hold; whatever it waited for, the levels
+-- are counted, and the mark tested, on the version that is changed. The commit is asynchronous:
+-- losing it leaves the key held until the session ends, and whoever took it since has flushed ours.
+-- name: release
+UPDATE {prefix}lock
+   SET reentrant_count = reentrant_count - 1,
+       owner = CASE WHEN reentrant_count > 1 THEN owner END,
+       session_id = CASE WHEN reentrant_count > 1 THEN session_id END,
+       expires_at = CASE WHEN reentrant_count > 1 THEN expires_at END,
+       changed_at = CASE WHEN reentrant_count > 1 THEN changed_at ELSE clock_timestamp() END
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3 AND (last_ticket = 0 OR reentrant_count > 1)
+RETURNING reentrant_count, {asynchronous};
+
+-- $1 key, $2 owner. As release, for all levels; commits as the database is set to, because the
+-- caller reports what it did as settled.
+-- name: release_owner
+UPDATE {prefix}lock
+   SET reentrant_count = 0, owner = NULL, session_id = NULL, expires_at = NULL,
+       changed_at = clock_timestamp()
+ WHERE lock_key = $1 AND owner = $2
+RETURNING fence;
+
+-- $1 key, $2 owner, $3 token; in the caller's transaction.
+--
+-- The weakest lock that keeps takers out: FOR KEY SHARE does not conflict with their UPDATE. It
+-- never touches the session row, so the heartbeat goes on, and holders' proofs share it.
+-- READ COMMITTED: a change in flight is waited for, then the newest version is tested: no error.
+-- REPEATABLE READ and SERIALIZABLE: the transaction's snapshot decides. A grant younger than that
+-- snapshot is not in it: answered with "not held", rightly, since what the transaction has read may
+-- be older than the grant. A row that changed after the snapshot is 40001, which ends the
+-- transaction: it goes through as the driver made it (transient), because a mere reenter causes it
+-- too, and the same work in a new transaction gets the answer.
+-- name: prove
+SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE;
+
+-- A list of holds: key, owner, token. Plain reads of one snapshot, by the clock: nothing waits.
+-- Indexes: primary keys. Reads: 2 rows for each hold; by LATERAL, since a join may be planned as a
+-- scan of the whole table.
+-- name: standings
+SELECT asked.number, l.revocations > 0
+  FROM ({asked}) AS asked (number, lock_key, owner, fence)
+ CROSS JOIN LATERAL (
+    SELECT k.revocations, k.expires_at,
+           (SELECT s.expires_at FROM {prefix}session s WHERE s.id = k.session_id) AS session_until
+      FROM {prefix}lock k
+     WHERE k.lock_key = asked.lock_key AND k.owner = asked.owner AND k.fence = asked.fence
+     LIMIT 1) AS l
+ WHERE coalesce(l.expires_at > clock_timestamp(), true)
+   AND coalesce(l.session_until > clock_timestamp(), true);
+
+-- The live ones in the queue of lock row l; looked for only where somebody may wait. Reads: 2 rows
+-- for each waiter of that key.
+-- word: waiters
+CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
+    SELECT count(*)
+      FROM (SELECT (SELECT ws.expires_at FROM {prefix}session ws
+                     WHERE ws.id = w.session_id) AS until
+              FROM {prefix}waiter w WHERE w.lock_key = l.lock_key ORDER BY w.ticket {all}) AS queue
+     WHERE queue.until > clock_timestamp()) END
+
+-- $1 key. One snapshot, by the clock. A missing session row counts as alive. Reads: 2 rows, and the
+-- queue.
+-- name: describe
+SELECT l.lock_key, l.fence, {is_live}, l.owner, l.session_id, l.node_info, l.reentrant_count,
+       {held_for}, {remaining}, l.metadata,
+       {waiters}
+  FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+ WHERE l.lock_key = $1;
+
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. The
+-- same columns. bytea compares byte by byte, so a prefix is a range of lock_pkey, which also gives
+-- the order. Reads: 2 rows for each hold listed, 1 for each key passed over, and the queues.
+-- name: list
+SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
+       {held_for}, {remaining}, l.metadata,
+       {waiters}
+  FROM {prefix}lock l
+  LEFT JOIN LATERAL (
+    SELECT u.id, u.expires_at FROM {prefix}session u WHERE u.id = l.session_id LIMIT 1) AS s ON true
+ WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {is_live}
+ ORDER BY l.lock_key
+ LIMIT $3;
+
+-- $1 key. The same columns, of the hold as it was.
+--
+-- locked: waits for proofs, holding nothing. From then on the row cannot change.
+-- dead:   evaluated after that wait; only proof makes it dead, so a renewal during the wait cannot
+--         be overlooked. A heartbeat in flight is skipped: alive.
+-- freed:  joined by key alone: the old snapshot's owner would hide a hold that is newer than it.
+-- told:   waits for a heartbeat in flight at most, which waits for nobody.
+-- Durable: whoever forced a key free relies on it.
+-- name: force_release
+WITH locked AS MATERIALIZED (
+    SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
+           l.changed_at, l.expires_at, l.lock_delay, l.metadata, l.last_ticket
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner IS NOT NULL
+       FOR NO KEY UPDATE OF l
+), dead AS MATERIALIZED (
+    SELECT s.id
+      FROM locked JOIN {prefix}session s ON s.id = locked.session_id
+     WHERE s.expires_at + locked.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       FOR SHARE OF s SKIP LOCKED
+), freed AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, owner = NULL, session_id = NULL, expires_at = NULL,
+           reentrant_count = 0, changed_at = clock_timestamp()
+      FROM locked
+     WHERE l.lock_key = locked.lock_key
+       AND (locked.expires_at IS NULL
+            OR locked.expires_at + locked.lock_delay * interval '1 microsecond'
+               > clock_timestamp())
+       AND NOT EXISTS (SELECT FROM dead)
+    RETURNING l.lock_key, {durable}
+), told AS (
+    UPDATE {prefix}session AS s
+       SET notices = s.notices + 1
+      FROM locked, freed
+     WHERE s.id = locked.session_id
+)
+SELECT l.lock_key, l.fence,
+       coalesce(coalesce(l.expires_at, s.expires_at) > clock_timestamp(), true), l.owner,
+       l.session_id, l.node_info, l.reentrant_count, {held_for}, {remaining}, l.metadata, {waiters}
+  FROM locked l CROSS JOIN freed LEFT JOIN {prefix}session s ON s.id = l.session_id;
+
+-- $1 key, $2 kind. Counts on what `seen` was, as a grant of holder.sql does; why owner and
+-- tickets are asked of the newest version: `taken` there. Reads: 4 rows, and those of holders that
+-- say nothing any more.
+-- name: change_kind
+WITH seen AS MATERIALIZED (
+    SELECT l.fence, l.kind,
+           l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0 AND NOT EXISTS (
+               SELECT FROM (SELECT h.mode, h.fence FROM {prefix}holder h
+                              WHERE h.lock_key = $1 ORDER BY h.owner {all}) AS h
+                WHERE h.mode <> 0 OR h.fence > 0) AS is_idle
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1
+), changed AS (
+    UPDATE {prefix}lock AS l
+       SET kind = $2::smallint
+      FROM seen
+     WHERE l.lock_key = $1 AND seen.is_idle AND seen.kind <> $2::smallint
+       AND l.fence = seen.fence AND l.kind = seen.kind
+       AND l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 0
+    RETURNING 1
+)
+SELECT seen.kind, seen.is_idle, (SELECT count(*) FROM changed) FROM seen;

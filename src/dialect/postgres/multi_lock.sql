@@ -1,0 +1,135 @@
+-- Several keys at once on PostgreSQL. The rules of lock.sql, and one more:
+-- 4. Lock rows that may be waited for are locked in the order of their keys, by a locking read of
+--    its own whose sort is below the lock. Whoever holds some of them waits only for greater ones,
+--    so that no two of these can wait for each other in a circle.
+--
+-- Rows of keys never seen are made first, free, by a statement of its own: what was inserted in a
+-- statement cannot be undone by it when another key turns out to be busy.
+
+-- {keys}: a list of rows (number, key); {list}: the keys alone; {size}: how many. $1 owner,
+-- $2 session, $3 node_info, $4 term in microseconds or null, the keys from $5 on.
+--
+-- me, dead, passed: as in `try_acquire` of lock.sql.
+-- seen:   the snapshot: which keys are known, of which kind, and who holds them.
+-- go:     one row where every key is known, a mutex, and free or held by somebody who looks dead;
+--         nothing below locks or writes without it. The proofs come later.
+-- free:   locks the free ones in order. Waits only for somebody who is taking or reaping the same
+--         free row at this moment, and then tests the newest version.
+-- dead, passed: only once `free` has all that looked free, so that nothing is waited for while a
+--         session row is held; what is locked is skipped.
+-- taken:  all or nothing: the rows are locked by now, so that none can change any more. The fence
+--         is counted on the version that is changed.
+-- name: try_acquire_all
+WITH asked (number, lock_key) AS MATERIALIZED (
+    VALUES {keys}
+), me AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $2 AND expires_at > statement_timestamp()
+), seen AS MATERIALIZED (
+    SELECT asked.number, l.lock_key, l.fence, l.owner, l.session_id, l.node_info,
+           l.reentrant_count, l.kind,
+           {held_for} AS held_for, {remaining} AS remaining,
+           l.owner IS NULL AS is_free,
+           coalesce(coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond'
+                        <= clock_timestamp(), false) AS looks_dead
+      FROM asked
+      LEFT JOIN {prefix}lock l ON l.lock_key = asked.lock_key
+      LEFT JOIN {prefix}session s ON s.id = l.session_id
+), go AS MATERIALIZED (
+    SELECT 1 FROM me
+     WHERE NOT EXISTS (SELECT FROM seen
+                        WHERE lock_key IS NULL OR kind <> 1 OR NOT (is_free OR looks_dead))
+), free AS MATERIALIZED (
+    SELECT l.lock_key
+      FROM {prefix}lock l
+     WHERE l.lock_key IN ({list}) AND l.owner IS NULL AND l.kind = 1 AND EXISTS (SELECT FROM go)
+     ORDER BY l.lock_key
+       FOR NO KEY UPDATE OF l
+), enough AS MATERIALIZED (
+    SELECT 1 FROM go
+     WHERE (SELECT count(*) FROM free) = (SELECT count(*) FROM seen WHERE is_free)
+), dead AS MATERIALIZED (
+    SELECT l.lock_key, l.fence
+      FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
+     WHERE l.lock_key IN ({list})
+       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       AND EXISTS (SELECT FROM enough)
+       FOR SHARE OF s SKIP LOCKED
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), passed AS MATERIALIZED (
+    SELECT l.lock_key, l.fence
+      FROM {prefix}lock l
+     WHERE l.lock_key IN ({list})
+       AND l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       AND EXISTS (SELECT FROM enough)
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), taken AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, owner = $1,
+           session_id = CASE WHEN $4::bigint IS NULL THEN $2::bytea END,
+           node_info = $3, reentrant_count = 1, changed_at = clock_timestamp(),
+           expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond',
+           lock_delay = 0, revocations = 0, metadata = NULL
+     WHERE l.lock_key IN ({list}) AND l.kind = 1
+       AND (SELECT count(*) FROM enough) = 1
+       AND (SELECT count(*) FROM free) + (SELECT count(*) FROM dead)
+               + (SELECT count(*) FROM passed) = {size}
+    RETURNING l.lock_key, l.fence, {durable}
+)
+SELECT taken.fence, (SELECT count(*) FROM me), seen.kind, seen.looks_dead,
+       seen.lock_key, seen.fence, coalesce(seen.remaining > 0, true), seen.owner, seen.session_id,
+       seen.node_info, seen.reentrant_count, seen.held_for, seen.remaining, NULL::text
+  FROM seen LEFT JOIN taken ON taken.lock_key = seen.lock_key
+ ORDER BY seen.number;
+
+-- {keys}: the keys from $1 on. Free rows for those never seen, in order, above the mark; see `mark`
+-- and `made` of `try_acquire` in lock.sql. Where another makes the same row at this moment
+-- its commit is waited for, and nothing is made.
+-- name: add_keys
+WITH asked (number, lock_key) AS MATERIALIZED (
+    VALUES {keys}
+), mark AS MATERIALIZED (
+    SELECT m.fence FROM {prefix}fence_mark m WHERE m.id = 1 FOR SHARE
+)
+INSERT INTO {prefix}lock (lock_key, fence, owner, session_id, node_info, reentrant_count,
+                          changed_at, expires_at)
+SELECT asked.lock_key, mark.fence + 1, NULL, NULL, '', 0, clock_timestamp(), NULL
+  FROM asked CROSS JOIN mark
+ WHERE NOT EXISTS (SELECT FROM {prefix}lock l WHERE l.lock_key = asked.lock_key)
+ ORDER BY asked.lock_key
+ON CONFLICT (lock_key) DO NOTHING;
+
+-- {keys}: the keys from $2 on; $1 owner. Plain reads.
+-- name: find_grants
+SELECT l.fence
+  FROM (VALUES {keys}) AS asked (number, lock_key)
+  JOIN {prefix}lock l ON l.lock_key = asked.lock_key AND l.owner = $1
+ ORDER BY asked.number;
+
+-- {keys}: key and token from $2 on; $1 owner. The locks of `prove` in lock.sql.
+-- name: prove_all
+SELECT l.fence
+  FROM {prefix}lock l
+ WHERE l.owner = $1 AND (l.lock_key, l.fence) IN (VALUES {keys})
+ ORDER BY l.lock_key
+   FOR SHARE OF l;
+
+-- The same list. Waits for proofs in the order of the keys; whatever it waited for, owner, fence
+-- and queue are tested on the version that is changed. Asynchronous, as `release` of lock.sql.
+-- name: release_all
+WITH ours AS MATERIALIZED (
+    SELECT l.lock_key, l.fence
+      FROM {prefix}lock l
+     WHERE l.owner = $1 AND (l.lock_key, l.fence) IN (VALUES {keys})
+     ORDER BY l.lock_key
+       FOR NO KEY UPDATE OF l
+), freed AS (
+    UPDATE {prefix}lock AS l
+       SET reentrant_count = 0, owner = NULL, session_id = NULL, expires_at = NULL,
+           changed_at = clock_timestamp()
+      FROM ours
+     WHERE l.lock_key = ours.lock_key AND l.owner = $1 AND l.fence = ours.fence
+       AND l.last_ticket = 0
+    RETURNING l.lock_key, {asynchronous}
+)
+SELECT ours.lock_key, ours.fence, freed.lock_key IS NOT NULL
+  FROM ours LEFT JOIN freed ON freed.lock_key = ours.lock_key;

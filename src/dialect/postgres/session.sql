@@ -1,0 +1,107 @@
+-- Sessions on PostgreSQL. The rules these statements follow: lock.sql.
+
+-- synchronous_commit is not asked for: each statement that needs a durable commit sees to it.
+-- transaction_isolation is that of this very statement, so it shows what the driver really does.
+-- name: environment
+SELECT pg_is_in_recovery(),
+       current_setting('transaction_read_only'),
+       current_setting('transaction_isolation'),
+       current_setting('fsync'),
+       current_setting('full_page_writes');
+
+-- $1 id, $2 node_info, $3 ttl. A repeated start waits for the first one, if that is still under
+-- way, and then finds its row; the clock is read again after the wait. A first one that comes after
+-- its session has ended revives nothing.
+-- name: start
+INSERT INTO {prefix}session AS s (id, node_info, started_at, heartbeat_at, expires_at, notices)
+VALUES ($1, $2, clock_timestamp(), clock_timestamp(),
+        clock_timestamp() + $3::bigint * interval '1 microsecond', 0)
+ON CONFLICT (id) DO UPDATE
+   SET heartbeat_at = clock_timestamp(),
+       expires_at = clock_timestamp() + $3::bigint * interval '1 microsecond'
+ WHERE s.expires_at > clock_timestamp()
+RETURNING {durable};
+
+-- A server is another one after each start. Its timeline adds nothing: who is promoted to another
+-- one was started at another time, and its functions are not everywhere for everybody to call.
+-- word: incarnation
+to_hex((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)
+
+-- $1 id, $2 ttl, $3 notices, $4 incarnation.
+--
+-- mine:    waits for whoever has the row (a taker who proves it dead, a forced release), then
+--          tests its newest version; without a match nothing is locked or written.
+-- reached: reads the clock after that wait. An UPDATE alone would not: behind a mere lock it goes
+--          on with what it found and computed before the wait (rule 2), and revive the dead.
+-- Indexes: session_pkey. A HOT update, since no index has the changed columns.
+-- name: heartbeat
+WITH mine AS MATERIALIZED (
+    SELECT s.id
+      FROM {prefix}session s
+     WHERE s.id = $1 AND s.notices = $3 AND s.expires_at > clock_timestamp()
+       AND $4::text IN ('', {incarnation})
+       FOR NO KEY UPDATE OF s
+), reached AS MATERIALIZED (
+    SELECT id, clock_timestamp() AS instant FROM mine
+)
+UPDATE {prefix}session AS s
+   SET heartbeat_at = reached.instant,
+       expires_at = reached.instant + $2::bigint * interval '1 microsecond'
+  FROM reached
+ WHERE s.id = reached.id AND s.notices = $3 AND s.expires_at > reached.instant
+RETURNING s.notices, {durable};
+
+-- $1 id. Sent only when the heartbeat changed nothing.
+-- name: news
+SELECT notices, {incarnation}
+  FROM {prefix}session WHERE id = $1 AND expires_at > clock_timestamp();
+
+-- $1 id. A session that expired by itself keeps its instant, for whoever reads the list.
+-- name: end
+UPDATE {prefix}session SET expires_at = clock_timestamp()
+ WHERE id = $1 AND expires_at > clock_timestamp();
+
+-- $1 id, $2 keys, $3 owners, $4 tickets: the same number of each.
+--
+-- kept:    one snapshot. What a release that this server has forgotten left behind is in it, and
+--          nothing comes after it: no request of this session is under way, and a waiter that could
+--          be handed a key is found as a waiter.
+-- removed: the row of one that is live; the other one is for the reaper, which frees what it held
+--          first. Each of the two waits for who has the row (a taker, a forced release).
+-- Indexes: session_pkey, and the primary keys of the others, once per entry: each is asked for in a
+-- LATERAL query, which cannot become a join that reads a table. Reads: 3 rows for each, and 2.
+-- name: remove
+WITH last_had AS MATERIALIZED (
+    SELECT a.lock_key, a.owner, a.ticket
+      FROM unnest($2::bytea[], $3::bytea[], $4::bigint[]) AS a (lock_key, owner, ticket)
+), kept AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM last_had a CROSS JOIN LATERAL (
+                       SELECT l.session_id FROM {prefix}lock l
+                        WHERE l.lock_key = a.lock_key LIMIT 1) AS one
+                    WHERE one.session_id = $1)
+        OR EXISTS (SELECT FROM last_had a CROSS JOIN LATERAL (
+                       SELECT h.session_id FROM {prefix}holder h
+                        WHERE h.lock_key = a.lock_key AND h.owner = a.owner LIMIT 1) AS one
+                    WHERE one.session_id = $1)
+        OR EXISTS (SELECT FROM last_had a CROSS JOIN LATERAL (
+                       SELECT w.session_id FROM {prefix}waiter w
+                        WHERE w.lock_key = a.lock_key AND w.ticket = a.ticket LIMIT 1) AS one
+                    WHERE one.session_id = $1) AS is_so
+), removed AS (
+    DELETE FROM {prefix}session AS s
+     USING kept
+     WHERE s.id = $1 AND s.expires_at > clock_timestamp() AND NOT kept.is_so
+)
+UPDATE {prefix}session AS s
+   SET expires_at = clock_timestamp()
+  FROM kept
+ WHERE s.id = $1 AND s.expires_at > clock_timestamp() AND kept.is_so;
+
+-- One snapshot. There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
+-- name: list
+SELECT id, node_info, expires_at > clock_timestamp(),
+       (extract(epoch FROM clock_timestamp() - started_at) * 1000000)::bigint,
+       (extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000000)::bigint,
+       (extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint
+  FROM {prefix}session
+ ORDER BY started_at, id;

@@ -1,0 +1,219 @@
+-- The queue of a key on PostgreSQL. The rules these statements follow: lock.sql.
+--
+-- How a statement that hands over knows the whole queue although it may have waited for the lock
+-- row after its snapshot was taken: each enqueue() raises the mark in the row it locks, and no mark
+-- is given twice, so where the locked row has the mark of the snapshot's row nobody has queued in
+-- between. Otherwise it changes nothing and is sent again. That some have left since does not
+-- matter: their rows are gone or locked, and skipped.
+--
+-- What each statement reads stands beside it. One plan serves keys with ten thousand waiters and
+-- with two, so there must be no other: correlated subqueries and LATERAL ask by
+-- primary key whatever the statistics, and for {all} see words.sql.
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null.
+--
+-- me:     as in `try_acquire`.
+-- locked: a proof may keep the row for long, so it is skipped rather than waited for.
+-- marked: the newest version, which is locked. Asynchronous, like all of it: a waiter lost in a
+--         crash is found missing.
+-- Whether the key looks takeable is asked of the locked version: who freed it before saw no mark.
+-- name: enqueue
+WITH me AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
+), seen AS MATERIALIZED (
+    SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = $1
+), locked AS MATERIALIZED (
+    SELECT l.lock_key, l.owner, l.session_id, l.expires_at, l.lock_delay
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.kind = 1 AND EXISTS (SELECT FROM me)
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), marked AS (
+    UPDATE {prefix}lock AS l
+       SET last_ticket = greatest(l.last_ticket + 1,
+                                  (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+      FROM locked
+     WHERE l.lock_key = locked.lock_key
+    RETURNING l.last_ticket, {asynchronous}
+), queued AS (
+    INSERT INTO {prefix}waiter (lock_key, ticket, owner, session_id, node_info, hold_at_most,
+                                lock_delay, metadata, queued_at)
+    SELECT $1, marked.last_ticket, $2, $3, $4, $5::bigint, $6::bigint, $7, clock_timestamp()
+      FROM marked
+    RETURNING ticket
+)
+SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM seen),
+       (SELECT coalesce(locked.owner IS NULL
+                   OR coalesce(locked.expires_at, s.expires_at)
+                      + locked.lock_delay * interval '1 microsecond' <= clock_timestamp(), false)
+          FROM locked LEFT JOIN {prefix}session s ON s.id = locked.session_id);
+
+-- The two ways to lock the row; {pass_on} goes on from there. seen: the mark in the snapshot.
+-- $1 key, $2 owner, $3 token. Waits for proofs of the same hold.
+-- name: hand_over
+WITH seen AS MATERIALIZED (
+    SELECT l.last_ticket FROM {prefix}lock l WHERE l.lock_key = $1
+), locked AS MATERIALIZED (
+    SELECT l.lock_key, l.last_ticket
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       FOR NO KEY UPDATE OF l
+){pass_on};
+
+-- $1 key. dead: the proof of `try_acquire`. Waits for nobody.
+-- name: serve
+WITH seen AS MATERIALIZED (
+    SELECT l.last_ticket FROM {prefix}lock l WHERE l.lock_key = $1
+), dead AS MATERIALIZED (
+    SELECT l.lock_key, l.last_ticket
+      FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
+     WHERE l.lock_key = $1 AND l.kind = 1
+       AND s.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp()
+       FOR SHARE OF s SKIP LOCKED
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), open AS MATERIALIZED (
+    SELECT l.lock_key, l.last_ticket
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.kind = 1
+       AND (l.owner IS NULL
+            OR l.expires_at + l.lock_delay * interval '1 microsecond' <= clock_timestamp())
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+), locked AS MATERIALIZED (
+    SELECT lock_key, last_ticket FROM dead
+    UNION ALL SELECT lock_key, last_ticket FROM open
+){pass_on};
+
+-- sure:    see the head of this file.
+-- next:    the first waiter alive in the snapshot, by the time it was taken at (see `me`), and not
+--          just leaving. One that dies during the wait gets a key anybody may take from it.
+-- before:  those that it passes over; where there is no next one, all.
+-- late:    those of them whose session is proved dead; who only looks dead is passed over.
+-- gone:    those of them whose session is not there any more: one snapshot that has the waiter
+--          and not its session is proof, because the session was there first.
+-- removed: rows that are locked, or for ever dead.
+-- given:   one update, whether there is a next or not; the fence is counted on the locked version.
+--          Durable, since it is a grant.
+-- The mark goes where no other row is left in the snapshot.
+-- Indexes: the primary keys. Reads: 12 rows, and 6 for each waiter that is passed over.
+-- word: pass_on
+, sure AS MATERIALIZED (
+    SELECT locked.lock_key FROM locked JOIN seen ON seen.last_ticket = locked.last_ticket
+), next AS MATERIALIZED (
+    SELECT w.ticket, w.owner, w.session_id, w.node_info, w.hold_at_most, w.lock_delay, w.metadata
+      FROM {prefix}waiter w
+     WHERE w.lock_key = $1 AND EXISTS (SELECT FROM sure)
+       AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id)
+           > statement_timestamp()
+     ORDER BY w.ticket
+     LIMIT 1
+       FOR UPDATE OF w SKIP LOCKED
+), before AS MATERIALIZED (
+    SELECT w.ticket, w.session_id
+      FROM {prefix}waiter w
+     WHERE w.lock_key = $1 AND EXISTS (SELECT FROM sure)
+       AND w.ticket < (SELECT coalesce(min(ticket), 1::bigint << 62) FROM next)
+     ORDER BY w.ticket {all}
+), late AS MATERIALIZED (
+    SELECT b.ticket
+      FROM before b
+     CROSS JOIN LATERAL (
+        SELECT FROM {prefix}session s
+         WHERE s.id = b.session_id AND s.expires_at <= clock_timestamp()
+           FOR SHARE OF s SKIP LOCKED) AS dead
+), gone AS MATERIALIZED (
+    SELECT b.ticket
+      FROM before b
+     WHERE (SELECT s.id FROM {prefix}session s WHERE s.id = b.session_id) IS NULL
+), removed AS (
+    DELETE FROM {prefix}waiter AS w
+     WHERE w.lock_key = $1
+       AND w.ticket = ANY (ARRAY(SELECT ticket FROM next UNION ALL SELECT ticket FROM late
+                                 UNION ALL SELECT ticket FROM gone))
+    RETURNING w.ticket
+), given AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + (SELECT count(*) FROM next),
+           owner = next.owner,
+           session_id = CASE WHEN next.hold_at_most IS NULL THEN next.session_id END,
+           node_info = coalesce(next.node_info, l.node_info),
+           reentrant_count = (SELECT count(*) FROM next),
+           changed_at = clock_timestamp(),
+           expires_at = clock_timestamp() + next.hold_at_most * interval '1 microsecond',
+           lock_delay = coalesce(next.lock_delay, 0),
+           metadata = next.metadata,
+           revocations = 0,
+           last_ticket = CASE
+               WHEN EXISTS (SELECT FROM before WHERE ticket NOT IN (SELECT ticket FROM removed))
+                    OR (SELECT w.ticket FROM {prefix}waiter w
+                         WHERE w.lock_key = $1 AND w.ticket > next.ticket
+                         ORDER BY w.ticket LIMIT 1) IS NOT NULL
+               THEN l.last_ticket ELSE 0 END
+      FROM sure LEFT JOIN next ON true
+     WHERE l.lock_key = $1
+    RETURNING l.fence, CASE WHEN l.owner IS NULL THEN {asynchronous}
+        ELSE {durable} END
+)
+SELECT (SELECT count(*) FROM locked), (SELECT fence FROM given),
+       next.owner, next.session_id, next.hold_at_most
+  FROM (SELECT 1) AS always LEFT JOIN next ON true
+
+-- $1 key, $2 ticket, $3 owner. Waits at most for a hand-over that is under way. Durable: one that
+-- came back in a crash would be granted the key for as long as its session lives.
+-- name: leave
+DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
+
+-- $1 key, $2 owner. Reads: 1 row. Index: waiter_owner.
+-- name: withdraw
+DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
+
+-- A list of waiters: key, owner, ticket. Plain reads of one snapshot, by the clock. Indexes:
+-- primary keys. Reads: 3 rows for each waiter.
+-- name: look
+SELECT asked.number, l.owner = asked.owner, l.fence,
+       (extract(epoch FROM l.expires_at - clock_timestamp()) * 1000000)::bigint,
+       l.is_waiting,
+       coalesce(l.owner IS NULL
+           OR coalesce(l.expires_at, l.session_until) + l.lock_delay * interval '1 microsecond'
+              <= clock_timestamp(), false)
+  FROM ({asked}) AS asked (number, lock_key, owner, ticket)
+ CROSS JOIN LATERAL (
+    SELECT k.owner, k.fence, k.expires_at, k.lock_delay,
+           (SELECT s.expires_at FROM {prefix}session s WHERE s.id = k.session_id) AS session_until,
+           (SELECT w.owner FROM {prefix}waiter w
+             WHERE w.lock_key = asked.lock_key AND w.ticket = asked.ticket)
+               IS NOT DISTINCT FROM asked.owner AS is_waiting
+      FROM {prefix}lock k
+     WHERE k.lock_key = asked.lock_key
+     LIMIT 1) AS l;
+
+-- $1 key, $2 session, $3 ticket. Sessions that this waiter waits for, directly and through others;
+-- none where its row has become a grant meanwhile, which makes its own session the holder.
+-- Indexes: waiter_session, and the primary keys. Reads: 4 rows, and 3 for each call in which one of
+-- these sessions waits.
+-- name: circle
+WITH RECURSIVE blocker (session_id) AS (
+    SELECT s.id
+      FROM {prefix}lock l
+      JOIN {prefix}session s ON s.id = l.session_id AND s.expires_at > clock_timestamp()
+     WHERE l.lock_key = $1
+       AND (SELECT own.ticket FROM {prefix}waiter own
+             WHERE own.lock_key = $1 AND own.ticket = $3) IS NOT NULL
+    UNION
+    SELECT behind.session_id
+      FROM blocker b
+     CROSS JOIN LATERAL (
+        SELECT (SELECT s.id
+                  FROM {prefix}lock l
+                  JOIN {prefix}session s ON s.id = l.session_id AND s.expires_at > clock_timestamp()
+                 WHERE l.lock_key = w.lock_key) AS session_id
+          FROM {prefix}waiter w
+         WHERE w.session_id = b.session_id
+         ORDER BY w.session_id {all}) AS behind
+     WHERE behind.session_id IS NOT NULL
+)
+SELECT 1 FROM blocker WHERE session_id = $2;
+
+-- $1 channel, $2 owner as text. A transaction of its own that waits for no flush: all that notify
+-- commit one after the other, and would do so across their flushes.
+-- name: ring
+WITH asynchronously AS MATERIALIZED (SELECT {asynchronous})
+SELECT pg_notify($1, $2) FROM asynchronously;

@@ -1,0 +1,36 @@
+-- PostgreSQL: words of its statements.
+
+-- A column of RETURNING by which this commit waits for the disk and for what
+-- synchronous_standby_names asks for, whatever synchronous_commit says. Each of the values below
+-- `on` answers before a synchronous standby has flushed the commit; without such a standby `on` is
+-- `local`. remote_apply waits for more and stays.
+-- word: durable
+CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
+     THEN set_config('synchronous_commit', 'on', true) END
+
+-- A column of RETURNING by which this commit waits for neither. set_config in a RETURNING list is
+-- evaluated for changed rows only, so that a refused statement does not pay for it; it lasts until
+-- the end of the statement's own transaction.
+-- word: asynchronous
+set_config('synchronous_commit', 'off', true)
+
+-- All rows. A limit that the planner cannot know is taken for a tenth of them: so it walks the
+-- index that has the order asked for, and looks the few up that another table is joined with.
+-- Without one it reads and sorts the whole table where statistics say that most of it belongs to
+-- one key, and does so for every key.
+-- word: all
+LIMIT (SELECT 1::bigint << 62)
+
+-- Of lock row l, and the session row s joined to it, if there: what describes its hold; see
+-- hold_rows.hpp.
+-- word: held_for
+(extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint
+
+-- word: remaining
+(extract(epoch FROM coalesce(l.expires_at, s.expires_at) - clock_timestamp()) * 1000000)::bigint
+
+-- Held by an owner not proved dead. A missing session row counts as alive.
+-- word: is_live
+l.owner IS NOT NULL
+    AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
+    AND (s.id IS NULL OR s.expires_at > clock_timestamp())

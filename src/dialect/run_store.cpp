@@ -1,0 +1,100 @@
+#include "dialect/run_store.hpp"
+
+#include <algorithm>
+
+#include "dialect/sql_text.hpp"
+
+namespace leasehold {
+namespace {
+
+constexpr int started = 1;
+constexpr int succeeded = 2;
+constexpr int failed = 3;
+
+// A clock that was set back must not make a duration negative.
+std::chrono::microseconds duration_of(const row& from, std::size_t column) {
+    return std::chrono::microseconds{std::max(std::int64_t{0}, from.integer(column))};
+}
+
+std::int64_t microseconds_since_1970(schedule::instant when) {
+    return when.time_since_epoch().count();
+}
+schedule::instant instant_of(std::int64_t microseconds_since_1970) {
+    return schedule::instant{std::chrono::microseconds{microseconds_since_1970}};
+}
+
+// The twelve columns that describe a run: name, tick, token, owner, node_info, microseconds since
+// the start, from start to end, until it opens again, state, exit_status, message, and whether its
+// owner still holds the lock.
+run_info run_info_of(const row& from, std::size_t first) {
+    run_info info;
+    info.name = from.bytes(first);
+    info.tick = instant_of(from.integer(first + 1));
+    info.token = {from.integer(first + 2)};
+    info.owner = identity::from_bytes(from.bytes(first + 3));
+    info.node_info = from.bytes(first + 4);
+    info.started_ago = duration_of(from, first + 5);
+    if (!from.is_null(first + 6)) info.took = duration_of(from, first + 6);
+    info.closed_for = duration_of(from, first + 7);
+    const auto state = from.integer(first + 8);
+    if (!from.is_null(first + 9)) info.exit_status = from.integer(first + 9);
+    info.message = from.bytes(first + 10);
+    if (state == started) {
+        const bool is_held = from.integer(first + 11) != 0;
+        info.state = is_held ? run_state::running : run_state::abandoned;
+    } else {
+        info.state = state == succeeded ? run_state::succeeded : run_state::failed;
+    }
+    return info;
+}
+
+}  // namespace
+
+run_look sql_run_store::look(connection& on, const key& name) {
+    const row found = read(on, "look", {value_of(name)}).rows.at(0);
+    run_look seen{instant_of(found.integer(0)), std::nullopt};
+    if (!found.is_null(1)) seen.last = run_info_of(found, 1);
+    return seen;
+}
+
+bool sql_run_store::claim(connection& on, const run_claim& wanted) {
+    return write(on, "claim", values_of_claim(wanted)).rows.at(0).integer(0) > 0;
+}
+
+bool sql_run_store::finish(connection& on, const run_finish& what) {
+    const auto& exit_status = what.result.exit_status;
+    const parameters values{
+        value_of(what.name),
+        what.token.number,
+        value_of(what.owner),
+        what.result.has_succeeded ? succeeded : failed,
+        exit_status ? value{*exit_status} : value{},
+        what.result.message};
+    return inside(on, "finish", values).affected_rows == 1;
+}
+
+std::vector<run_info> sql_run_store::list(
+    connection& on, std::string_view prefix, std::string_view after, int limit
+) {
+    const parameters range{blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, limit};
+    std::vector<run_info> runs;
+    for (const row& each : read(on, "list", range).rows) runs.push_back(run_info_of(each, 0));
+    return runs;
+}
+
+bool sql_run_store::forget(connection& on, const key& name) {
+    return write(on, "forget", {value_of(name)}).affected_rows == 1;
+}
+
+parameters sql_run_store::values_of_claim(const run_claim& wanted) {
+    return {
+        value_of(wanted.name),
+        wanted.token.number,
+        value_of(wanted.owner),
+        wanted.node_info,
+        microseconds_since_1970(wanted.tick),
+        value_of(wanted.hold_at_least),
+        wanted.may_repeat ? 1 : 0};
+}
+
+}  // namespace leasehold

@@ -1,0 +1,49 @@
+#include "dialect/session_store.hpp"
+
+namespace leasehold {
+
+heartbeat_result sql_session_store::heartbeat(
+    connection& on, const session_id& id, std::chrono::microseconds ttl, const session_news& known
+) {
+    const parameters values{value_of(id), value_of(ttl), known.notices, known.incarnation};
+    if (write(on, "heartbeat", values).affected_rows > 0) return {heartbeat_status::renewed};
+    auto news = news_of(on, id);
+    if (!news) return {heartbeat_status::ended};
+    return {heartbeat_status::noticed, std::move(*news)};
+}
+
+void sql_session_store::end(
+    connection& on, const session_id& id, const std::optional<std::vector<waiting>>& remove_unless
+) {
+    if (remove_unless) return remove(on, id, *remove_unless);
+    write(on, "end", {value_of(id)});
+}
+
+std::vector<session_info> sql_session_store::list(connection& on) {
+    const result found = read(on, "list");
+    std::vector<session_info> sessions;
+    sessions.reserve(found.rows.size());
+    for (const row& each : found.rows) {
+        sessions.push_back({
+            .id = identity::from_bytes(each.bytes(0)),
+            .node_info = each.bytes(1),
+            .is_live = each.integer(2) != 0,
+            .started_ago = std::chrono::microseconds{each.integer(3)},
+            .heartbeat_ago = std::chrono::microseconds{each.integer(4)},
+            .remaining = std::chrono::microseconds{each.integer(5)},
+        });
+    }
+    return sessions;
+}
+
+parameters sql_session_store::values_of_start(const session_start& session) {
+    return {value_of(session.id), session.node_info, value_of(session.ttl)};
+}
+
+std::optional<session_news> sql_session_store::news_of(connection& on, const session_id& id) const {
+    const result found = read(on, "news", {value_of(id)});
+    if (found.rows.empty()) return std::nullopt;
+    return session_news{found.rows[0].integer(0), found.rows[0].bytes(1)};
+}
+
+}  // namespace leasehold

@@ -1,0 +1,40 @@
+#pragma once
+// Sessions, as far as the engines keep them alike.
+#include "dialect/sql_store.hpp"
+#include "store/session_store.hpp"
+
+namespace leasehold {
+
+class sql_session_store : public session_store, protected sql_store {
+public:
+    bool start(connection& on, const session_start& session) override {
+        return write(on, "start", values_of_start(session)).affected_rows > 0;
+    }
+    heartbeat_result heartbeat(
+        connection& on,
+        const session_id& id,
+        std::chrono::microseconds ttl,
+        const session_news& known
+    ) override;
+    void end(
+        connection& on,
+        const session_id& id,
+        const std::optional<std::vector<waiting>>& remove_unless
+    ) override;
+    std::vector<session_info> list(connection& on) override;
+
+protected:
+    explicit sql_session_store(std::shared_ptr<const sql_dialect> how)
+        : sql_store(std::move(how), "session") {}
+
+    // id, node_info, ttl
+    static parameters values_of_start(const session_start& session);
+    // What the row of a live session has; nothing where it is not live.
+    std::optional<session_news> news_of(connection& on, const session_id& id) const;
+    // The second half of end().
+    virtual void remove(
+        connection& on, const session_id& id, const std::vector<waiting>& unless
+    ) = 0;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,95 @@
+#pragma once
+// What the stores of all dialects stand on: their statements, and how an engine carries them out.
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dialect/statements.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "store/lock_store.hpp"
+
+namespace leasehold {
+
+// Threads: stateless after construction; safe.
+class sql_dialect {
+public:
+    sql_dialect(engine which, const table_names& names);
+    sql_dialect(const sql_dialect&) = delete;
+    sql_dialect& operator=(const sql_dialect&) = delete;
+    virtual ~sql_dialect() = default;
+
+    engine which() const noexcept { return which_; }
+    const table_names& names() const noexcept { return names_; }
+    // Of <file>.sql, read once.
+    const statements& of(std::string_view file) const;
+
+    // What changes nothing.
+    virtual result read(connection& on, const statement& what, const parameters& values) const = 0;
+    // What is to commit by itself; on SQLite only where one statement has changed something or
+    // returned a row.
+    virtual result write(connection& on, const statement& what, const parameters& values) const = 0;
+    // What is part of the caller's transaction.
+    virtual result inside(connection& on, const statement& what, const parameters& values)
+        const = 0;
+    // Before a read that takes rows of another boot for what they say: on SQLite they are freed.
+    virtual void enter(connection&) const {}
+
+private:
+    const engine which_;
+    const table_names names_;
+    std::map<std::string, statements, std::less<>> files_;
+};
+
+class sql_store {
+protected:
+    sql_store(std::shared_ptr<const sql_dialect> how, std::string_view file)
+        : how_(std::move(how)), texts_(how_->of(file)) {}
+
+    result read(connection& on, std::string_view name, const parameters& values = {}) const {
+        return how_->read(on, texts_[name], values);
+    }
+    result write(connection& on, std::string_view name, const parameters& values = {}) const {
+        return how_->write(on, texts_[name], values);
+    }
+    result inside(connection& on, std::string_view name, const parameters& values = {}) const {
+        return how_->inside(on, texts_[name], values);
+    }
+    template <class Values, class Use>
+    void ask(
+        connection& on, std::string_view name, std::size_t count, Values&& values_of, Use&& use
+    ) const {
+        const auto send = [&](const statement& what, const parameters& values) {
+            return how_->read(on, what, values);
+        };
+        texts_.list(name).ask(count, values_of, send, use);
+    }
+
+    const std::shared_ptr<const sql_dialect> how_;
+    const statements& texts_;
+};
+
+// Values as statements take them.
+inline value value_of(const key& name) {
+    return blob{name.name()};
+}
+inline value value_of(const identity& id) {
+    return blob{id.bytes()};
+}
+// Durations travel as whole microseconds. Centuries are cut, because the sum with a clock would
+// leave the range of a time and fail.
+value value_of(std::chrono::microseconds duration);
+value value_of(const std::optional<std::chrono::microseconds>& duration);
+value text_or_null(const std::string& text);
+
+// key, owner, token
+parameters values_of(const hold& held);
+// key, owner, session, node_info, term or null, delay, metadata or null
+parameters values_of(const acquire_request& wanted);
+parameters joined(parameters first, const parameters& more);
+
+}  // namespace leasehold

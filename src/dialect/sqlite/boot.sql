@@ -1,0 +1,23 @@
+-- SQLite: the first write after a reboot. Times of another boot mean nothing on this clock, and
+-- nobody of that boot is alive.
+
+-- name: read
+SELECT boot_id FROM {prefix}fence_mark WHERE id = 1;
+
+-- name: free_locks
+UPDATE {prefix}lock SET {free}, last_ticket = 0;
+
+-- name: end_queues
+DELETE FROM {prefix}waiter;
+
+-- name: remove_holders
+DELETE FROM {prefix}holder;
+
+-- name: end_sessions
+DELETE FROM {prefix}session;
+
+-- name: begin_upkeep
+UPDATE {prefix}upkeep SET turned_at = 0, place = x'', sweeps_to = 0, swept_to = 0;
+
+-- name: enter
+UPDATE {prefix}fence_mark SET boot_id = {boot} WHERE id = 1;

@@ -1,0 +1,172 @@
+-- SQLite: keys that several can hold. The gate is locked with everything else.
+
+-- Not proved dead: a session row that is missing counts as alive.
+-- word: live
+NOT EXISTS (
+    SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
+
+-- What describes a hold, in the order of holder_in() in hold_rows.cpp.
+-- word: holder
+h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted_at,
+coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id), {now}) - {now},
+NULL, coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1), h.mode,
+h.permits
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
+-- way to, $10 token of the hold in place or null: of these five; $11 of `grant`: the new token.
+--
+-- The statuses of holder_status, tested in the order of holder_store.hpp. Indexes: the primary
+-- keys.
+-- name: verdict
+WITH others AS (
+    SELECT h.mode, h.permits, h.fence FROM {prefix}holder h
+     WHERE h.lock_key = $1 AND h.owner <> $2 AND {live}
+), gate AS (
+    SELECT l.kind, l.capacity, l.arrived,
+           l.owner IS NOT NULL OR l.arrived > 0 OR (l.kind <> $5 AND l.last_ticket <> 0)
+               OR EXISTS (SELECT 1 FROM others WHERE fence > 0) AS is_in_use
+      FROM {prefix}lock l WHERE l.lock_key = $1
+)
+SELECT CASE
+           WHEN NOT EXISTS (
+               SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now}) THEN 3
+           WHEN gate.is_in_use AND gate.kind <> $5 THEN 4
+           WHEN gate.is_in_use AND gate.capacity <> $8 THEN 5
+           WHEN $10 IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM {prefix}holder
+                WHERE lock_key = $1 AND owner = $2 AND fence = $10) THEN 6
+           WHEN (SELECT coalesce(sum(permits), 0) FROM others) + coalesce(gate.arrived, 0) + $7 > $8
+               OR EXISTS (SELECT 1 FROM others WHERE mode & $9 <> 0) THEN 2
+           ELSE 1
+       END, gate.kind, gate.capacity
+  FROM (SELECT 1) LEFT JOIN gate;
+
+-- name: bury
+DELETE FROM {prefix}holder AS h WHERE h.lock_key = $1 AND NOT {live};
+
+-- name: take
+UPDATE {prefix}lock
+   SET fence = fence + 1, kind = $5, capacity = $8, node_info = $4, changed_at = {now}
+ WHERE lock_key = $1
+RETURNING fence;
+
+-- A key never seen starts above every fence that was ever removed.
+-- name: make
+INSERT INTO {prefix}lock (lock_key, fence, node_info, reentrant_count, changed_at, kind, capacity)
+SELECT $1, mark.fence + 1, $4, 0, {now}, $5, $8 FROM {prefix}fence_mark mark WHERE id = 1
+RETURNING fence;
+
+-- name: grant
+INSERT INTO {prefix}holder
+    (lock_key, owner, session_id, mode, permits, fence, node_info, granted_at)
+VALUES ($1, $2, $3, $6, $7, $11, $4, {now})
+ON CONFLICT (lock_key, owner)
+DO UPDATE SET mode = $6, permits = $7, fence = $11, granted_at = {now};
+
+-- A list: key, owner; the third value is of no use.
+-- name: look
+WITH asked (number, lock_key, owner, amount) AS ({asked})
+SELECT asked.number, h.mode, h.fence
+  FROM asked CROSS JOIN {prefix}holder h ON h.lock_key = asked.lock_key AND h.owner = asked.owner;
+
+-- $1 key, $2 owner.
+-- name: find_grant
+SELECT fence FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence > 0;
+
+-- $1 key, $2 owner, $3 token.
+-- name: release
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+
+-- $1 key, $2 owner.
+-- name: release_owner
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2;
+
+-- $1 key, $2 owner, $3 token. Why a plain read proves it: `prove` of lock.sql.
+-- name: prove
+SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+
+-- A list of holds: key, owner, token.
+-- name: are_held
+WITH asked (number, lock_key, owner, fence) AS ({asked})
+SELECT asked.number
+  FROM asked CROSS JOIN {prefix}holder h ON h.lock_key = asked.lock_key AND h.owner = asked.owner
+ WHERE h.fence = asked.fence AND {live};
+
+-- $1 key, $2 owner, $3 session, $4 node_info.
+-- name: announce
+INSERT INTO {prefix}holder
+    (lock_key, owner, session_id, mode, permits, fence, node_info, granted_at)
+SELECT $1, $2, $3, {waiting}, 0, 0, $4, {now}
+  FROM {prefix}session WHERE id = $3 AND expires_at > {now}
+ON CONFLICT (lock_key, owner) DO UPDATE SET mode = mode | {waiting};
+
+-- $1 key, $2 owner.
+-- name: withdraw
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = 0;
+UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner = $2 AND fence > 0;
+
+-- $1 key, $2 owner, $3 token, $4 mode, $5 permits.
+-- name: reduce
+UPDATE {prefix}holder SET mode = $4, permits = $5
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING 1;
+
+-- $1 key, $2 owner, $3 token.
+-- name: arrive
+DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+UPDATE {prefix}lock SET arrived = arrived + 1, changed_at = {now}
+ WHERE lock_key = $1 AND changes() = 1
+RETURNING arrived;
+
+-- $1 key.
+-- name: tally
+SELECT l.kind, l.capacity, l.arrived,
+       (l.owner IS NOT NULL) + (
+           SELECT count(*) FROM {prefix}holder h
+            WHERE h.lock_key = l.lock_key AND h.fence > 0 AND {live} AND {of_this_boot})
+  FROM {prefix}lock l WHERE l.lock_key = $1;
+
+-- Of the lock row of key $1: those who have not passed use its capacity up.
+-- word: is_complete
+lock_key = $1 AND capacity > 0
+    AND capacity = (SELECT sum(h.permits) FROM {prefix}holder h WHERE h.lock_key = $1 AND {live})
+
+-- The look, the next phase, and those who pass; $2 the fence of that phase.
+-- name: looks_complete
+SELECT 1 FROM {prefix}lock WHERE {is_complete};
+
+-- name: next_phase
+UPDATE {prefix}lock SET fence = fence + 1, changed_at = {now} WHERE {is_complete} RETURNING fence;
+
+-- name: pass
+UPDATE {prefix}holder AS h SET mode = {passed}, permits = 0, fence = $2
+ WHERE h.lock_key = $1 AND h.permits > 0 AND {live};
+
+-- $1 key.
+-- name: holders
+SELECT {holder} FROM {prefix}holder h
+ WHERE h.lock_key = $1 AND h.fence > 0 AND {live} AND {of_this_boot} ORDER BY h.fence, h.owner;
+
+-- $1 and $2 what all that may be listed are greater than, $3 the first key after all that have the
+-- prefix, $4 limit: see `list` of lock.sql.
+-- name: list
+SELECT {holder} FROM {prefix}holder h
+ WHERE (h.lock_key, h.owner) > ($1, $2) AND h.lock_key < $3 AND h.fence > 0
+   AND {live} AND {of_this_boot}
+ ORDER BY h.lock_key, h.owner LIMIT $4;
+
+-- $1 key: of these four.
+-- name: is_used
+SELECT 1 FROM {prefix}lock l
+ WHERE l.lock_key = $1 AND l.owner IS NULL
+   AND (l.arrived > 0 OR EXISTS (SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key));
+
+-- name: force_gate
+UPDATE {prefix}lock SET fence = fence + 1, arrived = 0, changed_at = {now} WHERE lock_key = $1;
+
+-- name: notify_sessions
+UPDATE {prefix}session SET notices = notices + 1
+ WHERE id IN (SELECT session_id FROM {prefix}holder WHERE lock_key = $1);
+
+-- name: remove_all
+DELETE FROM {prefix}holder WHERE lock_key = $1;

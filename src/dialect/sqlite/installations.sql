@@ -1,0 +1,19 @@
+-- Which tables of leasehold stand in a database, whatever they are called.
+--
+-- Answers with schema, prefix, and whether it is ours; a table of records counts where the tables
+-- of the first migration stand beside it. Read only, the catalogue's own snapshot; it sees what
+-- this user may see.
+
+-- $1 our prefix. Names are compared as SQLite does, whatever their case.
+-- name: find
+SELECT '', substr(t.name, 1, length(t.name) - length('migration')),
+       t.name = $1 || 'migration' COLLATE NOCASE
+  FROM sqlite_master t
+ WHERE t.type = 'table' AND t.name LIKE '%migration'
+   AND 4 = (SELECT count(*) FROM pragma_table_info(t.name) c
+             WHERE c.name IN ('version', 'name', 'checksum', 'finished'))
+   AND 2 = (SELECT count(*) FROM sqlite_master o
+             WHERE o.type = 'table' AND lower(o.name) IN
+                   (lower(substr(t.name, 1, length(t.name) - length('migration')) || 'lock'),
+                    lower(substr(t.name, 1, length(t.name) - length('migration')) || 'session')))
+ ORDER BY 2;

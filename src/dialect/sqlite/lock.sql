@@ -1,0 +1,97 @@
+-- SQLite: locks.
+
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
+-- metadata or null: of this, of `take` and of `make`.
+-- name: session_is_live
+SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
+
+-- name: take
+UPDATE {prefix}lock AS l
+   SET fence = fence + 1, owner = $2, session_id = CASE WHEN $5 IS NULL THEN $3 END,
+       node_info = $4, reentrant_count = 1, changed_at = {now},
+       expires_at = {now} + $5, lock_delay = $6, metadata = $7, revocations = 0
+ WHERE l.lock_key = $1 AND l.kind = 1 AND NOT {closed}
+RETURNING fence;
+
+-- A key never seen starts above every fence that was ever removed. The write lock excludes the
+-- reaper, which raises the mark.
+-- name: make
+INSERT INTO {prefix}lock (lock_key, fence, owner, session_id, node_info, reentrant_count,
+                          changed_at, expires_at, lock_delay, metadata)
+SELECT $1, mark.fence + 1, $2, CASE WHEN $5 IS NULL THEN $3 END, $4, 1, {now}, {now} + $5, $6, $7
+  FROM {prefix}fence_mark mark WHERE id = 1
+ON CONFLICT (lock_key) DO NOTHING
+RETURNING fence;
+
+-- $1 key, $2 owner.
+-- name: find_grant
+SELECT fence FROM {prefix}lock WHERE lock_key = $1 AND owner = $2;
+
+-- $1 key, $2 owner, $3 token: of these three and of `prove`.
+-- name: reenter
+UPDATE {prefix}lock AS l SET reentrant_count = reentrant_count + 1
+ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND {live_hold}
+RETURNING reentrant_count;
+
+-- Every right-hand side sees the row as it was.
+-- name: release
+UPDATE {prefix}lock
+   SET owner = CASE WHEN reentrant_count > 1 THEN owner END,
+       session_id = CASE WHEN reentrant_count > 1 THEN session_id END,
+       expires_at = CASE WHEN reentrant_count > 1 THEN expires_at END,
+       changed_at = CASE WHEN reentrant_count > 1 THEN changed_at ELSE {now} END,
+       reentrant_count = reentrant_count - 1
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3 AND (last_ticket = 0 OR reentrant_count > 1)
+RETURNING reentrant_count;
+
+-- name: release_owner
+UPDATE {prefix}lock SET {free} WHERE lock_key = $1 AND owner = $2;
+
+-- Inside the caller's transaction. If it has written already it has the write lock, and nobody can
+-- take over; if it writes later, SQLite refuses that write when anything was committed after this
+-- read (SQLITE_BUSY_SNAPSHOT; in rollback-journal mode the shared lock blocks the other commit).
+-- name: prove
+SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+
+-- A list of holds: key, owner, token.
+-- name: standings
+WITH asked (number, lock_key, owner, fence) AS ({asked})
+SELECT asked.number, l.revocations > 0
+  FROM asked CROSS JOIN {prefix}lock l ON l.lock_key = asked.lock_key
+ WHERE l.owner = asked.owner AND l.fence = asked.fence AND {live_hold};
+
+-- The live ones in the queue of lock row l; looked for only where somebody may wait.
+-- word: waiters
+CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
+    SELECT count(*) FROM {prefix}waiter w
+     WHERE w.lock_key = l.lock_key
+       AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}) END
+
+-- $1 key. Last: what the row is used as, and whether it keeps others out.
+-- name: describe
+SELECT {hold}, {waiters}, l.kind, {closed} FROM {prefix}lock l WHERE l.lock_key = $1;
+
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit: a
+-- range of the primary key, with one bound at each end, since of two SQLite takes either.
+-- name: list
+SELECT * FROM (
+    SELECT {hold}, {waiters} FROM {prefix}lock l
+     WHERE l.lock_key >= $1 AND l.lock_key < $2 ORDER BY l.lock_key) WHERE is_held LIMIT $3;
+
+-- $1 key: of these four, $2 kind.
+-- name: force
+UPDATE {prefix}lock SET fence = fence + 1, {free} WHERE lock_key = $1;
+
+-- name: kind
+SELECT kind FROM {prefix}lock WHERE lock_key = $1;
+
+-- Holders: none of a kind that a lock row's owner and mark do not show.
+-- name: change_kind
+UPDATE {prefix}lock SET kind = $2
+ WHERE lock_key = $1 AND owner IS NULL AND last_ticket = 0
+   AND arrived = 0 AND NOT EXISTS (
+       SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND (mode <> 0 OR fence > 0));
+
+-- $1 session.
+-- name: notify_session
+UPDATE {prefix}session SET notices = notices + 1 WHERE id = $1;

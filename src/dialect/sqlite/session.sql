@@ -1,0 +1,46 @@
+-- SQLite: sessions.
+
+-- $1 id, $2 node_info, $3 ttl. Asked again after a lost answer: the row is there, and its life
+-- starts now. A first attempt that arrives after its session has ended revives nothing.
+-- name: start
+INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
+VALUES ($1, $2, {now}, {now}, {now} + $3, 0)
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = {now}, expires_at = {now} + $3
+ WHERE expires_at > {now};
+
+-- $1 id, $2 ttl, $3 notices, $4 incarnation. Never revives: the row must not have expired by a
+-- clock read after any wait for the write lock.
+-- name: heartbeat
+UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
+ WHERE id = $1 AND expires_at > {now} AND notices = $3
+   AND $4 IN ('', (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version));
+
+-- $1 id. There is no server that could start. Who puts other contents into the file that is open,
+-- as the backup interface does, moves the number of its schema on; a migration does so too, which
+-- costs a look. A session dies with its boot.
+-- name: news
+SELECT notices, (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version)
+  FROM {prefix}session WHERE id = $1 AND expires_at > {now};
+
+-- $1 id.
+-- name: end
+UPDATE {prefix}session SET expires_at = {now} WHERE id = $1 AND expires_at > {now};
+
+-- One of these rows names the session: $1 id, $2 key, $3 owner, $4 ticket. Reads: 3 rows.
+-- name: refers
+SELECT 1 FROM {prefix}lock WHERE lock_key = $2 AND session_id = $1
+UNION ALL SELECT 1 FROM {prefix}holder WHERE lock_key = $2 AND owner = $3 AND session_id = $1
+UNION ALL SELECT 1 FROM {prefix}waiter WHERE lock_key = $2 AND ticket = $4 AND session_id = $1
+LIMIT 1;
+
+-- $1 id.
+-- name: remove
+DELETE FROM {prefix}session WHERE id = $1 AND expires_at > {now};
+
+-- There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
+-- name: list
+SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
+       expires_at - {now}
+  FROM {prefix}session
+ WHERE {of_this_boot}
+ ORDER BY started_at, id;

@@ -1,0 +1,152 @@
+#pragma once
+// The statements of a dialect, as they stand in src/dialect/<engine>/<store>.sql.
+//
+// A file is made of blocks, each behind a line that names it and ended by the next comment that
+// begins a line:
+//
+//     -- name: release      a statement, or several that are sent together, with $1, $2 … for the
+//     DELETE …;             parameters, the same on every engine
+//     -- word: live         what other blocks of the file, or of every file where it stands in
+//     s.expires_at > {now}  words.sql, have for {live}. `-- word: x on mariadb`: of that one alone
+//
+// {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp
+// {waiting}, {passed}, {barrier}: the numbers of holder_bits and lock_kind
+// {asked}   → the rows of a list that is asked about: number, and three values of each
+// Other braces are filled in by who sends the statement; each file says so.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/database.hpp"
+
+namespace leasehold {
+
+// As the driver of its engine takes it: with places, and which parameter stands at each.
+class statement {
+public:
+    enum class form {
+        single = 1,
+        script = 2,
+        packet = 3,       // whose last statement reports what the others did
+        transaction = 4,  // with a START TRANSACTION and a COMMIT of its own
+    };
+    // What SQLite is told by a parameter and servers know: {now}, {wall}, {boot}.
+    static constexpr int now = -1, wall = -2, boot = -3;
+
+    statement() = default;
+    statement(std::string_view source, engine which);
+
+    const std::string& text() const noexcept { return text_; }
+    form what() const noexcept { return form_; }
+
+    // The values in the order of the places. `outside(which)` has the three above.
+    template <class Outside>
+    parameters placed(const parameters& values, Outside&& outside) const {
+        parameters all;
+        all.reserve(places_.size());
+        for (const int each : places_) {
+            if (each >= 0) {
+                all.push_back(values.at(static_cast<std::size_t>(each)));
+            } else {
+                all.push_back(outside(each));
+            }
+        }
+        return all;
+    }
+    parameters placed(const parameters& values) const {
+        return placed(values, [](int) { return value{}; });
+    }
+    // That placed(values) is `values` itself, when there are so many.
+    bool takes_as_given(std::size_t values) const noexcept {
+        return is_in_order_ && places_.size() == values;
+    }
+
+private:
+    std::string text_;
+    std::vector<int> places_;
+    form form_ = form::single;
+    bool is_in_order_ = true;
+};
+
+// A plain read about a list of any length: each row of the answer begins with the number of the one
+// it is about.
+//
+// Threads: asking is safe on distinct connections.
+class list_statement {
+public:
+    list_statement(std::string source, engine which);
+
+    // `values_of(at)`: the three parameters of one of `count`; `send(statement, values)`;
+    // `use(at, row)` takes an answer.
+    template <class Values, class Send, class Use>
+    void ask(std::size_t count, Values&& values_of, Send&& send, Use&& use) const {
+        for (std::size_t first = 0; first < count;) {
+            std::size_t at = 0;
+            while (at + 1 < sizes.size() && sizes[at] < count - first) ++at;
+            const std::size_t asked = std::min(count - first, sizes[at]);
+            const std::size_t size = is_any_size_ ? asked : sizes[at];
+            parameters values;
+            values.reserve(size * columns);
+            for (std::size_t number = 0; number < size; ++number) {
+                // The last one fills up the text.
+                parameters one = values_of(first + std::min(number, asked - 1));
+                for (value& each : one) values.push_back(std::move(each));
+            }
+            const result found =
+                is_any_size_ ? send(of_size(size), values) : send(texts_[at], values);
+            for (const row& each : found.rows) {
+                const auto number = static_cast<std::size_t>(each.integer(0));
+                use(first + std::min(number, asked - 1), each);
+            }
+            first += asked;
+        }
+    }
+
+private:
+    static constexpr std::size_t columns = 3;
+    // Few different texts, because each is prepared once per connection. MySQL and MariaDB prepare
+    // none.
+    static constexpr std::array<std::size_t, 5> sizes{1, 4, 16, 64, 256};
+
+    statement of_size(std::size_t size) const;
+
+    std::string source_;
+    engine which_;
+    bool is_any_size_;
+    std::array<statement, sizes.size()> texts_;
+};
+
+// Those of one file, with their words and the tables' names filled in.
+class statements {
+public:
+    // Throws std::logic_error where the engine has no such file.
+    statements(engine which, std::string_view file, const table_names& names);
+
+    // Throws std::logic_error where there is none of that name. 15 ns.
+    const statement& operator[](std::string_view name) const;
+    const list_statement& list(std::string_view name) const;
+    // Nothing where this engine does without.
+    const statement* find(std::string_view name) const;
+    // With its parameters as the file has them.
+    const std::string& source(std::string_view name) const;
+    std::vector<std::string> names() const;
+
+private:
+    struct hashed {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view name) const noexcept {
+            return std::hash<std::string_view>{}(name);
+        }
+    };
+    std::unordered_map<std::string, statement, hashed, std::equal_to<>> statements_;
+    std::map<std::string, list_statement, std::less<>> lists_;
+    std::map<std::string, std::string, std::less<>> sources_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,117 @@
+#include "dialect/waiter_store.hpp"
+
+namespace leasehold {
+namespace {
+
+// Number, whether it holds the key, token, what is left of a fixed term, whether it waits, whether
+// the key could be taken.
+look_result look_in(const row& seen) {
+    look_result answer;
+    if (!seen.is_null(1) && seen.integer(1) != 0) {
+        answer.status = look_status::granted;
+        answer.token = {seen.integer(2)};
+        if (!seen.is_null(3)) answer.term_left = std::chrono::microseconds{seen.integer(3)};
+    } else if (seen.integer(4) != 0) {
+        answer.status = look_status::waiting;
+        answer.looks_takeable = seen.integer(5) != 0;
+    }
+    return answer;
+}
+
+}  // namespace
+
+// The ticket or null, whether the session is live, what the row is used as, whether the key could
+// be taken.
+enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& wanted) {
+    const row found = write(on, "enqueue", values_of(wanted)).rows.at(0);
+    enqueue_result answer;
+    if (!found.is_null(2)) answer.kind = static_cast<lock_kind>(found.integer(2));
+    if (!found.is_null(0)) {
+        answer.status = enqueue_status::waiting;
+        answer.ticket = found.integer(0);
+        answer.looks_takeable = found.integer(3) != 0;
+    } else if (found.integer(1) == 0) {
+        answer.status = enqueue_status::session_ended;
+    } else if (answer.kind != lock_kind::mutex) {
+        answer.status = enqueue_status::wrong_kind;
+    }
+    return answer;
+}
+
+hand_over_result sql_waiter_store::hand_over(connection& on, const hold& held) {
+    return pass_on(on, "hand_over", values_of(held), held.key);
+}
+
+hand_over_result sql_waiter_store::serve(connection& on, const key& name) {
+    return pass_on(on, "serve", {value_of(name)}, name);
+}
+
+bool sql_waiter_store::leave(connection& on, const waiting& who) {
+    const parameters which{value_of(who.key), who.ticket, value_of(who.owner)};
+    return write(on, "leave", which).affected_rows > 0;
+}
+
+bool sql_waiter_store::withdraw(connection& on, const key& name, const owner_id& owner) {
+    const parameters which{value_of(name), value_of(owner)};
+    const statement* const find = texts_.find("find_waiter");
+    const statement* const at_once = find ? nullptr : texts_.find("withdraw");
+    if (at_once) return how_->write(on, *at_once, which).affected_rows > 0;
+    bool is_gone = false;
+    for (const row& each : how_->read(on, *find, which).rows) {
+        is_gone = leave(on, {name, owner, each.integer(0)});
+    }
+    return is_gone;
+}
+
+std::vector<look_result> sql_waiter_store::look(connection& on, const std::vector<waiting>& who) {
+    std::vector<look_result> answers(who.size());
+    const auto values_of_one = [&](std::size_t at) {
+        return parameters{value_of(who[at].key), value_of(who[at].owner), who[at].ticket};
+    };
+    ask(on, "look", who.size(), values_of_one, [&](std::size_t at, const row& seen) {
+        answers.at(at) = look_in(seen);
+    });
+    return answers;
+}
+
+bool sql_waiter_store::closes_a_circle(connection& on, const waiting& who, const session_id& own) {
+    return !read(on, "circle", {value_of(who.key), value_of(own), who.ticket}).rows.empty();
+}
+
+void sql_waiter_store::ring(connection& on, const owner_id& whom) {
+    if (const statement* ring = texts_.find("ring")) {
+        how_->write(on, *ring, {channel_, whom.text()});
+    }
+}
+
+// Whether the row was locked, the token or null where nothing was changed, and who has got the key.
+hand_over_result sql_waiter_store::pass_on(
+    connection& on, std::string_view statement, const parameters& values, const key& name
+) {
+    // Where nothing was changed somebody has queued or left meanwhile, which is looked for anew: on
+    // MySQL and MariaDB the packet has let go of the lock row, and there is one waiter less.
+    while (true) {
+        const row found = write(on, statement, values).rows.at(0);
+        if (found.integer(0) == 0) return {};
+        if (found.is_null(1)) continue;
+        if (found.is_null(2)) return {hand_over_status::freed, std::nullopt};
+        return handed_over(name, found, 2, {found.integer(1)});
+    }
+}
+
+hand_over_result sql_waiter_store::handed_over(
+    const key& name, const row& from, std::size_t first, fencing_token token
+) {
+    successor next{
+        name,
+        identity::from_bytes(from.bytes(first)),
+        identity::from_bytes(from.bytes(first + 1)),
+        token,
+        std::nullopt};
+    if (!from.is_null(first + 2)) {
+        next.hold_at_most = std::chrono::microseconds{from.integer(first + 2)};
+    }
+    return {hand_over_status::handed_over, std::move(next)};
+}
+
+}  // namespace leasehold

@@ -1,0 +1,38 @@
+#pragma once
+// The queue of a key, as far as the engines keep it alike.
+#include "dialect/sql_store.hpp"
+#include "store/waiter_store.hpp"
+
+namespace leasehold {
+
+class sql_waiter_store : public waiter_store, protected sql_store {
+public:
+    // `channel`: of the bells, where there are any.
+    sql_waiter_store(std::shared_ptr<const sql_dialect> how, std::string channel)
+        : sql_store(std::move(how), "waiter"), channel_(std::move(channel)) {}
+
+    enqueue_result enqueue(connection& on, const acquire_request& wanted) override;
+    hand_over_result hand_over(connection& on, const hold& held) override;
+    hand_over_result serve(connection& on, const key& name) override;
+    bool leave(connection& on, const waiting& who) override;
+    bool withdraw(connection& on, const key& name, const owner_id& owner) override;
+    std::vector<look_result> look(connection& on, const std::vector<waiting>& who) override;
+    bool closes_a_circle(connection& on, const waiting& who, const session_id& own) override;
+    void ring(connection& on, const owner_id& whom) override;
+    std::string channel() const override { return channel_; }
+
+protected:
+    // Owner, session and term or null: from `first` on.
+    static hand_over_result handed_over(
+        const key& name, const row& from, std::size_t first, fencing_token token
+    );
+
+private:
+    hand_over_result pass_on(
+        connection& on, std::string_view statement, const parameters& values, const key& name
+    );
+
+    const std::string channel_;
+};
+
+}  // namespace leasehold
