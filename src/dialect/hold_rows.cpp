@@ -7,7 +7,7 @@
 namespace leasehold {
 namespace {
 
-constexpr std::size_t columns = 10;
+constexpr std::size_t hold_columns = 10;
 
 // Clocks are read more than once in a statement. Of a session whose row is gone nothing is known.
 std::chrono::microseconds not_negative(const row& from, std::size_t column) {
@@ -35,15 +35,15 @@ lock_info hold_in(const row& from, std::size_t first) {
 
 lock_info described_in(const row& from) {
     lock_info info = hold_in(from, 0);
-    info.waiters = from.integer(columns);
+    info.waiters = from.integer(hold_columns);
     return info;
 }
 
 lock_info holder_in(const row& from, std::size_t first) {
     lock_info info = hold_in(from, first);
-    info.kind = static_cast<lock_kind>(from.integer(first + columns));
-    info.mode = hold_mode_of(from.integer(first + columns + 1));
-    info.permits = from.integer(first + columns + 2);
+    info.kind = static_cast<lock_kind>(from.integer(first + hold_columns));
+    info.mode = hold_mode_of(from.integer(first + hold_columns + 1));
+    info.permits = from.integer(first + hold_columns + 2);
     info.holders = 1;
     return info;
 }

@@ -26,7 +26,7 @@ WITH asked (number, lock_key) AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $2 AND expires_at > statement_timestamp()
 ), seen AS MATERIALIZED (
     SELECT asked.number, l.lock_key, l.fence, l.owner, l.session_id, l.node_info,
-           l.reentrant_count, l.kind,
+           l.reentrant_count, l.metadata, l.kind,
            {held_for} AS held_for, {remaining} AS remaining,
            l.owner IS NULL AS is_free,
            coalesce(coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond'
@@ -77,7 +77,8 @@ WITH asked (number, lock_key) AS MATERIALIZED (
 )
 SELECT taken.fence, (SELECT count(*) FROM me), seen.kind, seen.looks_dead,
        seen.lock_key, seen.fence, coalesce(seen.remaining > 0, true), seen.owner, seen.session_id,
-       seen.node_info, seen.reentrant_count, seen.held_for, seen.remaining, NULL::text
+       seen.node_info, seen.reentrant_count, seen.held_for, seen.remaining,
+       seen.metadata
   FROM seen LEFT JOIN taken ON taken.lock_key = seen.lock_key
  ORDER BY seen.number;
 

@@ -85,12 +85,14 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2;
 -- name: prove
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- A list of holds: key, owner, token.
+-- A list of holds: key, owner, token. Why it is no join: `standings` of lock.sql.
 -- name: are_held
 WITH asked (number, lock_key, owner, fence) AS ({asked})
 SELECT asked.number
-  FROM asked CROSS JOIN {prefix}holder h ON h.lock_key = asked.lock_key AND h.owner = asked.owner
- WHERE h.fence = asked.fence AND {live};
+  FROM asked
+ WHERE EXISTS (SELECT 1 FROM {prefix}holder h
+                WHERE h.lock_key = asked.lock_key AND h.owner = asked.owner
+                  AND h.fence = asked.fence AND {live});
 
 -- $1 key, $2 owner, $3 session, $4 node_info.
 -- name: announce

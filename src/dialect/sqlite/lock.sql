@@ -53,12 +53,16 @@ UPDATE {prefix}lock SET {free} WHERE lock_key = $1 AND owner = $2;
 -- name: prove
 SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- A list of holds: key, owner, token.
+-- A list of holds: key, owner, token. Not a join: before one SQLite may read the whole other table
+-- for a Bloom filter. The limit keeps the subquery from being asked twice.
 -- name: standings
 WITH asked (number, lock_key, owner, fence) AS ({asked})
-SELECT asked.number, l.revocations > 0
-  FROM asked CROSS JOIN {prefix}lock l ON l.lock_key = asked.lock_key
- WHERE l.owner = asked.owner AND l.fence = asked.fence AND {live_hold};
+SELECT * FROM (
+    SELECT asked.number, (
+               SELECT l.revocations > 0 FROM {prefix}lock l
+                WHERE l.lock_key = asked.lock_key AND l.owner = asked.owner
+                  AND l.fence = asked.fence AND {live_hold}) AS is_asked
+      FROM asked LIMIT -1) WHERE is_asked IS NOT NULL;
 
 -- The live ones in the queue of lock row l; looked for only where somebody may wait.
 -- word: waiters
