@@ -84,10 +84,10 @@ std::size_t end_of_dollar_quoted(std::string_view sql, std::size_t at) {
     throw error(errc::invalid_argument, why);
 }
 
-std::size_t number_of(std::string_view digits) {
+std::size_t number_of(std::string_view written) {
     std::size_t number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, failure] = std::from_chars(digits.data(), end, number);
+    const char* const end = written.data() + written.size();
+    const auto [stop, failure] = std::from_chars(written.data(), end, number);
     if (failure != std::errc{} || stop != end || number < 1 || number > number_max) {
         refuse("a parameter's number in a statement is 1 to " + std::to_string(number_max));
     }
