@@ -13,9 +13,10 @@
 // {waiting}, {passed}, {barrier}: the numbers of holder_bits and lock_kind
 // {asked}   → the rows of a list that is asked about: number, and three values of each
 // Other braces are filled in by who sends the statement; each file says so.
+#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

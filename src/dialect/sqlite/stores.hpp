@@ -64,15 +64,17 @@ public:
     explicit write_transaction(connection& on)
         : on_(on), is_open_(on.state() == connection_state::idle) {
         if (is_open_) on_.begin();
-        now_ = boot_clock::now_microseconds();
     }
     ~write_transaction() {
         if (is_open_) on_.rollback();
     }
     write_transaction(const write_transaction&) = delete;
     write_transaction& operator=(const write_transaction&) = delete;
-    // The clock, read once the write lock was taken.
-    std::int64_t now() const noexcept { return now_; }
+    // The clock, read once, and after the write lock was taken.
+    std::int64_t now() const {
+        if (now_ == 0) now_ = boot_clock::now_microseconds();
+        return now_;
+    }
     void commit() {
         if (is_open_) on_.commit();
         is_open_ = false;
@@ -81,7 +83,7 @@ public:
 private:
     connection& on_;
     bool is_open_;
-    std::int64_t now_ = 0;
+    mutable std::int64_t now_ = 0;  // not read yet
 };
 
 using shared_dialect = std::shared_ptr<const dialect>;
