@@ -8,15 +8,12 @@
 #include "leasehold/error.hpp"
 
 namespace leasehold::sqlite {
-namespace {
 
 std::string folder_of(const std::string& path) {
     const auto slash = path.rfind('/');
     if (slash == std::string::npos) return ".";
     return slash == 0 ? "/" : path.substr(0, slash);
 }
-
-}  // namespace
 
 std::string path_of(std::string_view url) {
     constexpr std::string_view scheme = "sqlite:";

@@ -12,4 +12,6 @@ std::string path_of(std::string_view url);
 // what is in the way of opening it, or of making it.
 void require_file(const std::string& path, bool may_create);
 
+std::string folder_of(const std::string& path);
+
 }  // namespace leasehold::sqlite

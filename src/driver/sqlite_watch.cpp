@@ -8,18 +8,13 @@
 #include <chrono>
 #include <string_view>
 
+#include "driver/sqlite_file.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::sqlite {
 namespace {
 
 using std::chrono::milliseconds;
-
-std::string folder_of(const std::string& path) {
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 std::string name_of_file(const std::string& path) {
     const auto slash = path.rfind('/');

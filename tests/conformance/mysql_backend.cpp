@@ -26,7 +26,7 @@ database open_at(const std::string& url, const std::string& prefix) {
 // A user who may change rows but make no tables.
 forbidden_place user_without_ddl(const std::string& url) {
     const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
-        const database own = mysql::open(url);
+        const database own = mysql::open(url, patient());
         const std::string name = prefix + "weak";
         const std::string account = "'" + name + "'@'%'";
         run_alone(
@@ -60,7 +60,7 @@ forbidden_place read_only_sessions(const std::string& url) {
 forbidden_place read_only_schema(const std::string& url) {
     const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
         const std::string name = prefix + "readonly";
-        const database own = mysql::open(url);
+        const database own = mysql::open(url, patient());
         run_alone(own, {"CREATE DATABASE " + name, "ALTER DATABASE " + name + " READ ONLY = 1"});
         const auto found = [&] {
             const database there = open_at(with_database(url, name), prefix);

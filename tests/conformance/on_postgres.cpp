@@ -22,7 +22,7 @@ database open_at(const std::string& url, const std::string& prefix) {
 forbidden_place closed_schema(const std::string& url, const sql_words& words) {
     const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
         const std::string schema = prefix + "closed";
-        const database own = postgres::open(url);
+        const database own = postgres::open(url, patient());
         run_alone(
             own,
             {"CREATE SCHEMA " + schema,
@@ -45,7 +45,7 @@ forbidden_place closed_schema(const std::string& url, const sql_words& words) {
 forbidden_place read_only_database(const std::string& url, const sql_words& words) {
     const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
         const std::string name = prefix + "readonly";
-        const database own = postgres::open(url);
+        const database own = postgres::open(url, patient());
         run_alone(
             own,
             {"CREATE DATABASE " + name,

@@ -34,6 +34,9 @@ forbidden_place::outcome try_there(
     const std::string& prefix
 );
 
+// For what prepares a test: a whole database is made while others keep the disk busy.
+database_settings patient();
+
 // Statements that cannot be in a transaction, each on its own.
 void run_alone(const database& db, std::initializer_list<std::string> statements);
 
