@@ -3,10 +3,10 @@
 //
 // SQLite has no queue: whoever asks first after a commit has the lock, and that is mostly the one
 // who has just given it up. Its own busy time-out sleeps in steps up to 100 ms. Short random naps
-// let others through, and who has waited for long, or has little time left, as a heartbeat has,
-// asks more often than those who have just come: eight writers that write without a pause kept one
-// who asked every 5 ms out for up to 4.9 s, one time in seven for 1.1 s or more; one who asks so was
-// refused 0 of 1,069 times.
+// let others through, and a writer that has waited for long, or has little time left, as a
+// heartbeat has, asks more often than those that have just come. Eight writers without a pause kept
+// a writer that asked every 5 ms out for up to 4.9 s, and one time in seven for 1.1 s or more; a
+// writer that asks as here was refused 0 of 1,069 times.
 #include <algorithm>
 #include <chrono>
 
