@@ -28,7 +28,7 @@ struct bounds {
 class either_stop {
 public:
     explicit either_stop(const bounds& of)
-        : by_cancel_(of.cancel, pass_on{&source_}), by_end_(of.over, pass_on{&source_}) {}
+        : by_cancel_(of.cancel, forward_stop{&source_}), by_end_(of.over, forward_stop{&source_}) {}
     either_stop(const either_stop&) = delete;
     either_stop& operator=(const either_stop&) = delete;
     ~either_stop() = default;
@@ -36,14 +36,14 @@ public:
     std::stop_token token() const noexcept { return source_.get_token(); }
 
 private:
-    struct pass_on {
+    struct forward_stop {
         std::stop_source* to;
         void operator()() const noexcept { to->request_stop(); }
     };
 
     std::stop_source source_;
-    std::stop_callback<pass_on> by_cancel_;
-    std::stop_callback<pass_on> by_end_;
+    std::stop_callback<forward_stop> by_cancel_;
+    std::stop_callback<forward_stop> by_end_;
 };
 
 }  // namespace leasehold

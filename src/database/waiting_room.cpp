@@ -26,41 +26,41 @@ waiting_room::waiting_room(database::implementation& of) : of_(of) {}
 
 waiting_room::~waiting_room() = default;
 
-std::shared_ptr<waiting_room::seat> waiting_room::reserve(
+std::shared_ptr<waiting_room::waiter> waiting_room::expect(
     const key& name, const owner_id& owner, polling looks
 ) {
-    auto made = std::make_shared<seat>(waiting{name, owner, 0}, looks);
+    auto made = std::make_shared<waiter>(waiter_id{name, owner, 0}, looks);
     const std::lock_guard guard{mutex_};
-    seats_.emplace(owner, made);
+    waiters_.emplace(owner, made);
     if (!thread_.joinable()) {
         thread_ = std::jthread{[this](std::stop_token stop) { tend(stop); }};
     }
     return made;
 }
 
-void waiting_room::take(seat& which, std::int64_t ticket) {
+void waiting_room::enter(waiter& which, std::int64_t ticket) {
     {
         const std::lock_guard guard{mutex_};
         which.who_.ticket = ticket;
-        which.is_seated_ = true;
+        which.is_queued_ = true;
         const auto first_look = which.was_rung_ ? milliseconds{0}
                                 : is_listening_ ? which.looks_.most
                                                 : which.looks_.least;
         const auto due = local_clock::now() + first_look;
-        next_look_ = seated_ == 0 ? due : std::min(next_look_, due);
+        next_look_ = queued_ == 0 ? due : std::min(next_look_, due);
         dull_looks_ = 0;
-        ++seated_;
+        ++queued_;
     }
     changed_.notify_all();
 }
 
-void waiting_room::vacate(const seat& which) noexcept {
+void waiting_room::leave(const waiter& which) noexcept {
     const std::lock_guard guard{mutex_};
-    if (seats_.erase(which.who_.owner) > 0 && which.is_seated_) --seated_;
+    if (waiters_.erase(which.who_.owner) > 0 && which.is_queued_) --queued_;
 }
 
 std::optional<waiting_room::news> waiting_room::wait(
-    seat& which,
+    waiter& which,
     local_clock::time_point until,
     const std::stop_token& cancel,
     const std::stop_token& lost
@@ -79,9 +79,9 @@ std::optional<waiting_room::news> waiting_room::wait(
 
 bool waiting_room::tell(const owner_id& whom, const news& what) {
     const std::lock_guard guard{mutex_};
-    const auto found = seats_.find(whom);
-    if (found == seats_.end()) return false;
-    seat& which = *found->second;
+    const auto found = waiters_.find(whom);
+    if (found == waiters_.end()) return false;
+    waiter& which = *found->second;
     if (!which.news_) which.news_ = what;
     which.changed_.notify_all();
     return true;
@@ -129,14 +129,14 @@ void waiting_room::tend(std::stop_token stop) {
 // Until something fails.
 void waiting_room::attend(std::stop_token stop) {
     while (!stop.stop_requested()) {
-        const seats due = seats_due(stop);
+        const waiters due = waiters_due(stop);
         if (!due.empty()) look_after(due, stop);
     }
 }
 
 // Closes the connection where nobody comes for a while. False when it is time to stop.
 bool waiting_room::wait_for_guests(std::unique_lock<std::mutex>& guard, std::stop_token stop) {
-    const auto somebody_sits = [&] { return seated_ > 0; };
+    const auto somebody_sits = [&] { return queued_ > 0; };
     const auto end = local_clock::now() + linger;
     if (own_connection_ && !wait_until(guard, changed_, stop, end, somebody_sits)) {
         guard.unlock();
@@ -148,7 +148,7 @@ bool waiting_room::wait_for_guests(std::unique_lock<std::mutex>& guard, std::sto
     return wait_until(guard, changed_, stop, no_end, somebody_sits);
 }
 
-waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
+waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     std::unique_lock guard{mutex_};
     if (!wait_for_guests(guard, stop)) return {};
     if (!own_connection_) {
@@ -160,7 +160,7 @@ waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
     auto left = std::chrono::ceil<milliseconds>(next_look_ - local_clock::now());
     if (left > milliseconds{0} && is_listening_) {
         guard.unlock();
-        seats rung = rung_for(*own_connection_, std::min(left, listening_slice));
+        waiters rung = rung_for(*own_connection_, std::min(left, listening_slice));
         if (!rung.empty()) return rung;
         guard.lock();
     } else if (left > milliseconds{0}) {
@@ -168,9 +168,9 @@ waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
         wait_until(guard, changed_, stop, planned, [&] { return next_look_ < planned; });
     }
     if (local_clock::now() < next_look_) return {};
-    seats due;
-    for (const auto& [owner, each] : seats_) {
-        if (each->is_seated_ && !each->news_) due.push_back(each);
+    waiters due;
+    for (const auto& [owner, each] : waiters_) {
+        if (each->is_queued_ && !each->news_) due.push_back(each);
     }
     plan_next_look(false);
     return due;
@@ -178,16 +178,16 @@ waiting_room::seats waiting_room::seats_due(std::stop_token stop) {
 
 // Those a bell was rung for, and where it does not say for whom, all. Takes everything that has
 // come: what is not read stays in the server's queue.
-waiting_room::seats waiting_room::rung_for(connection& on, milliseconds patience) {
-    seats rung;
+waiting_room::waiters waiting_room::rung_for(connection& on, milliseconds patience) {
+    waiters rung;
     for (auto heard = on.wait_for_notification(patience); heard;
          heard = on.wait_for_notification(milliseconds{0})) {
         const std::lock_guard guard{mutex_};
-        for (const auto& [owner, each] : seats_) {
+        for (const auto& [owner, each] : waiters_) {
             if (each->news_ || (!heard->payload.empty() && heard->payload != owner.text())) {
                 continue;
             }
-            if (!each->is_seated_) {
+            if (!each->is_queued_) {
                 each->was_rung_ = true;
             } else if (std::find(rung.begin(), rung.end(), each) == rung.end()) {
                 rung.push_back(each);
@@ -224,10 +224,10 @@ bool waiting_room::listens(connection& on) {
     }
 }
 
-void waiting_room::look_after(const seats& due, const std::stop_token& stop) {
+void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
     connection& on = own_connection(stop);
     store& stores = of_.store_for(on);
-    std::vector<waiting> who;
+    std::vector<waiter_id> who;
     {
         const std::lock_guard guard{mutex_};
         for (const auto& each : due) who.push_back(each->who_);
@@ -263,8 +263,8 @@ void waiting_room::serve(connection& on, store& stores, const key& name) {
 
 void waiting_room::tell_failure(const std::exception_ptr& failure) {
     const std::lock_guard guard{mutex_};
-    for (const auto& [owner, each] : seats_) {
-        if (!each->is_seated_ || each->news_) continue;
+    for (const auto& [owner, each] : waiters_) {
+        if (!each->is_queued_ || each->news_) continue;
         each->failure_ = failure;
         each->changed_.notify_all();
     }
@@ -273,9 +273,9 @@ void waiting_room::tell_failure(const std::exception_ptr& failure) {
 // Often while there is something going on, or no bell to be heard; then ever more rarely. With
 // mutex_ held.
 void waiting_room::plan_next_look(bool is_lively) {
-    if (seats_.empty()) return;
-    polling looks = seats_.begin()->second->looks_;
-    for (const auto& [owner, each] : seats_) {
+    if (waiters_.empty()) return;
+    polling looks = waiters_.begin()->second->looks_;
+    for (const auto& [owner, each] : waiters_) {
         looks.least = std::min(looks.least, each->looks_.least);
         looks.most = std::min(looks.most, each->looks_.most);
     }

@@ -1,12 +1,12 @@
 #pragma once
-// Where the waiting calls of one database handle sit: one thread asks the database for all of them.
+// Where the waiters of one database handle are: one thread asks the database for all of them.
 //
-// | a seat is | by                   | becomes                                              |
-// |-----------|----------------------|------------------------------------------------------|
-// | reserved  | reserve()            | seated; or granted, by a hand-over faster than its answer |
-// | seated    | take()               | granted or gone, when somebody here finds out        |
-// | granted   | announce(), a look   | –                                                    |
-// | gone      | a look               | –: its row was removed; queue again                  |
+// | a waiter is | by                 | becomes                                                   |
+// |-------------|--------------------|-----------------------------------------------------------|
+// | expected    | expect()           | queued; or granted, by a hand-over faster than its answer |
+// | queued      | enter()            | granted or gone, when somebody here finds out             |
+// | granted     | announce(), a look | –                                                         |
+// | gone        | a look             | –: its row was removed; queue again                       |
 //
 // Who finds out: a release in this process, at once (announce); a bell of the database, after one
 // look; a bounded, jittered look in any case, which also serves keys whose holders died. One look
@@ -45,7 +45,7 @@ public:
         std::optional<local_clock::time_point> term_end;
     };
 
-    class seat;
+    class waiter;
 
     explicit waiting_room(database::implementation& of);
     ~waiting_room();
@@ -53,14 +53,14 @@ public:
     waiting_room& operator=(const waiting_room&) = delete;
 
     // Before the request to queue is sent.
-    std::shared_ptr<seat> reserve(const key& name, const owner_id& owner, polling looks);
-    void take(seat& which, std::int64_t ticket);
-    void vacate(const seat& which) noexcept;
+    std::shared_ptr<waiter> expect(const key& name, const owner_id& owner, polling looks);
+    void enter(waiter& which, std::int64_t ticket);
+    void leave(const waiter& which) noexcept;
 
     // Nothing where `until` came, or one of the two was requested, first. Throws what makes looking
     // hopeless; outages are waited out.
     std::optional<news> wait(
-        seat& which,
+        waiter& which,
         local_clock::time_point until,
         const std::stop_token& cancel,
         const std::stop_token& lost
@@ -81,18 +81,18 @@ public:
     }
     int seated() {
         const std::lock_guard guard{mutex_};
-        return seated_;
+        return queued_;
     }
 
 private:
-    using seats = std::vector<std::shared_ptr<seat>>;
+    using waiters = std::vector<std::shared_ptr<waiter>>;
 
     void tend(std::stop_token stop);
     void attend(std::stop_token stop);
     bool wait_for_guests(std::unique_lock<std::mutex>& guard, std::stop_token stop);
-    seats seats_due(std::stop_token stop);
-    seats rung_for(connection& on, std::chrono::milliseconds patience);
-    void look_after(const seats& due, const std::stop_token& stop);
+    waiters waiters_due(std::stop_token stop);
+    waiters rung_for(connection& on, std::chrono::milliseconds patience);
+    void look_after(const waiters& due, const std::stop_token& stop);
     void serve(connection& on, store& stores, const key& name);
     bool tell(const owner_id& whom, const news& what);
     void tell_failure(const std::exception_ptr& failure);
@@ -106,8 +106,8 @@ private:
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::map<owner_id, std::shared_ptr<seat>> seats_;
-    int seated_ = 0;
+    std::map<owner_id, std::shared_ptr<waiter>> waiters_;
+    int queued_ = 0;
     int dull_looks_ = 0;  // in a row
     local_clock::time_point next_look_{};
 
@@ -118,16 +118,16 @@ private:
     std::jthread thread_;  // last: it uses all of the above
 };
 
-class waiting_room::seat {
+class waiting_room::waiter {
 public:
-    seat(waiting who, polling looks) : who_(std::move(who)), looks_(looks) {}
-    const waiting& who() const noexcept { return who_; }
+    waiter(waiter_id who, polling looks) : who_(std::move(who)), looks_(looks) {}
+    const waiter_id& who() const noexcept { return who_; }
 
 private:
     friend class waiting_room;
-    waiting who_;  // its ticket, and all below, guarded by the room
+    waiter_id who_;  // its ticket, and all below, guarded by the room
     const polling looks_;
-    bool is_seated_ = false;
+    bool is_queued_ = false;
     bool was_rung_ = false;  // before it was seated
     std::optional<news> news_;
     std::exception_ptr failure_;

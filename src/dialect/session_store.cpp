@@ -13,7 +13,7 @@ heartbeat_result sql_session_store::heartbeat(
 }
 
 void sql_session_store::end(
-    connection& on, const session_id& id, const std::optional<std::vector<waiting>>& remove_unless
+    connection& on, const session_id& id, const std::optional<std::vector<waiter_id>>& remove_unless
 ) {
     if (remove_unless) return remove(on, id, *remove_unless);
     write(on, "end", {value_of(id)});

@@ -19,7 +19,7 @@ public:
     void end(
         connection& on,
         const session_id& id,
-        const std::optional<std::vector<waiting>>& remove_unless
+        const std::optional<std::vector<waiter_id>>& remove_unless
     ) override;
     std::vector<session_info> list(connection& on) override;
 
@@ -33,7 +33,7 @@ protected:
     std::optional<session_news> news_of(connection& on, const session_id& id) const;
     // The second half of end().
     virtual void remove(
-        connection& on, const session_id& id, const std::vector<waiting>& unless
+        connection& on, const session_id& id, const std::vector<waiter_id>& unless
     ) = 0;
 };
 

@@ -39,14 +39,14 @@ enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& 
 }
 
 hand_over_result sql_waiter_store::hand_over(connection& on, const hold& held) {
-    return pass_on(on, "hand_over", values_of(held), held.key);
+    return serve_next(on, "hand_over", values_of(held), held.key);
 }
 
 hand_over_result sql_waiter_store::serve(connection& on, const key& name) {
-    return pass_on(on, "serve", {value_of(name)}, name);
+    return serve_next(on, "serve", {value_of(name)}, name);
 }
 
-bool sql_waiter_store::leave(connection& on, const waiting& who) {
+bool sql_waiter_store::leave(connection& on, const waiter_id& who) {
     const parameters which{value_of(who.key), who.ticket, value_of(who.owner)};
     return write(on, "leave", which).affected_rows > 0;
 }
@@ -63,7 +63,7 @@ bool sql_waiter_store::withdraw(connection& on, const key& name, const owner_id&
     return is_gone;
 }
 
-std::vector<look_result> sql_waiter_store::look(connection& on, const std::vector<waiting>& who) {
+std::vector<look_result> sql_waiter_store::look(connection& on, const std::vector<waiter_id>& who) {
     std::vector<look_result> answers(who.size());
     const auto values_of_one = [&](std::size_t at) {
         return parameters{value_of(who[at].key), value_of(who[at].owner), who[at].ticket};
@@ -74,7 +74,9 @@ std::vector<look_result> sql_waiter_store::look(connection& on, const std::vecto
     return answers;
 }
 
-bool sql_waiter_store::closes_a_circle(connection& on, const waiting& who, const session_id& own) {
+bool sql_waiter_store::closes_a_circle(
+    connection& on, const waiter_id& who, const session_id& own
+) {
     return !read(on, "circle", {value_of(who.key), value_of(own), who.ticket}).rows.empty();
 }
 
@@ -85,7 +87,7 @@ void sql_waiter_store::ring(connection& on, const owner_id& whom) {
 }
 
 // Whether the row was locked, the token or null where nothing was changed, and who has got the key.
-hand_over_result sql_waiter_store::pass_on(
+hand_over_result sql_waiter_store::serve_next(
     connection& on, std::string_view statement, const parameters& values, const key& name
 ) {
     // Where nothing was changed somebody has queued or left meanwhile, which is looked for anew: on

@@ -14,10 +14,10 @@ public:
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override;
     hand_over_result hand_over(connection& on, const hold& held) override;
     hand_over_result serve(connection& on, const key& name) override;
-    bool leave(connection& on, const waiting& who) override;
+    bool leave(connection& on, const waiter_id& who) override;
     bool withdraw(connection& on, const key& name, const owner_id& owner) override;
-    std::vector<look_result> look(connection& on, const std::vector<waiting>& who) override;
-    bool closes_a_circle(connection& on, const waiting& who, const session_id& own) override;
+    std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) override;
+    bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) override;
     void ring(connection& on, const owner_id& whom) override;
     std::string channel() const override { return channel_; }
 
@@ -28,7 +28,7 @@ protected:
     );
 
 private:
-    hand_over_result pass_on(
+    hand_over_result serve_next(
         connection& on, std::string_view statement, const parameters& values, const key& name
     );
 

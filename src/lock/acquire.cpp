@@ -28,7 +28,7 @@ std::shared_ptr<grant> accept(
     if (term_end) *term_end -= margin_of(within, *request.hold_at_most);
     auto granted = std::make_shared<grant>(hold{request.key, request.owner, token}, term_end);
     within.watch(granted, notices_when_sent);
-    within.inner().tell({event_kind::granted, request.key.name(), token.number, ""});
+    within.database().tell({event_kind::granted, request.key.name(), token.number, ""});
     return granted;
 }
 
@@ -69,7 +69,7 @@ public:
 
     try_outcome outcome(const bounds& of_call) {
         if (carry_through(of_call)) return {std::move(granted_), std::nullopt};
-        within().inner().tell({event_kind::refused, what_.key.name(), 0, ""});
+        within().database().tell({event_kind::refused, what_.key.name(), 0, ""});
         return {nullptr, std::move(answer_.holder)};
     }
 
@@ -78,7 +78,7 @@ private:
 
     attempt_event send(const bounds& of_call) override {
         answer_ = send_ ? send_(*request_)
-                        : within().inner().use(of_call, [&](connection& on, store& stores) {
+                        : within().database().use(of_call, [&](connection& on, store& stores) {
                               return ask_for(on, stores, *request_);
                           });
         switch (answer_.status) {
@@ -96,7 +96,7 @@ private:
     }
 
     bool find(const bounds& of_call) override {
-        token_ = within().inner().use(of_call, [&](connection& on, store& stores) {
+        token_ = within().database().use(of_call, [&](connection& on, store& stores) {
             return stores.locks->find_grant(on, request_->key, request_->owner);
         });
         return token_.has_value();

@@ -35,7 +35,7 @@ private:
     // Arrives if it has not, and looks whether the phase is complete.
     std::optional<fencing_token> proceed() {
         session_.require_live();
-        const auto phase = session_.inner().use(of_call_, [&](connection& on, store& stores) {
+        const auto phase = session_.database().use(of_call_, [&](connection& on, store& stores) {
             return proceed_on(on, *stores.holders);
         });
         if (is_session_over_) session_.found_ended();
@@ -55,7 +55,7 @@ private:
                 facts
             );
         }
-        return session_.inner().use(session_.parting(), [&](connection& on, store& stores) {
+        return session_.database().use(session_.parting(), [&](connection& on, store& stores) {
             return leave_on(on, *stores.holders);
         });
     }

@@ -85,7 +85,7 @@ void seeker::prepare() {
 }
 
 attempt_event seeker::send(const bounds& of_call) {
-    answer_ = session_->inner().use(of_call, [&](connection& on, store& stores) {
+    answer_ = session_->database().use(of_call, [&](connection& on, store& stores) {
         return stores.holders->try_acquire(on, request_for(*session_, wish_, owner_));
     });
     switch (answer_.status) {
@@ -105,7 +105,7 @@ attempt_event seeker::send(const bounds& of_call) {
 }
 
 bool seeker::find(const bounds& of_call) {
-    const auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
+    const auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
         return stores.holders->find_grant(on, wish_.name, owner_);
     });
     // Its row is there either way: with the token it had, it was not made more of.
@@ -129,7 +129,7 @@ void seeker::accept() {
     granted_ = std::make_shared<grant>(hold{wish_.name, owner_, token, wish_.kind}, std::nullopt);
     granted_->mode() = wish_.mode;
     session_->watch(granted_, notices());
-    session_->inner().tell({event_kind::granted, wish_.name.name(), token.number, ""});
+    session_->database().tell({event_kind::granted, wish_.name.name(), token.number, ""});
 }
 
 acquisition seeker::try_once() {
@@ -137,7 +137,7 @@ acquisition seeker::try_once() {
         return acquisition{
             lease{std::make_shared<lease::implementation>(session_, std::move(granted_))}};
     }
-    session_->inner().tell({event_kind::refused, wish_.name.name(), 0, ""});
+    session_->database().tell({event_kind::refused, wish_.name.name(), 0, ""});
     return acquisition{std::move(answer_.holder), wish_.name};
 }
 
@@ -170,7 +170,7 @@ void seeker::announce() {
     notices_when_announced_.reset();
     const auto notices = session_->notices();
     try {
-        session_->inner().use(of_call_, [&](connection& on, store& stores) {
+        session_->database().use(of_call_, [&](connection& on, store& stores) {
             stores.holders->announce(on, request_for(*session_, wish_, *announced_));
         });
         notices_when_announced_ = notices;
@@ -191,7 +191,7 @@ void seeker::withdraw() noexcept {
     if (!session_->may_part()) return settle_later();
     const bounds until = session_->parting();
     const auto take_back = [&](int) {
-        session_->inner().use(until, [&](connection& on, store& stores) {
+        session_->database().use(until, [&](connection& on, store& stores) {
             stores.holders->withdraw(on, wish_.name, owner);
         });
     };
@@ -203,7 +203,8 @@ void seeker::withdraw() noexcept {
             session_->gave_up(wish_.name, owner, wish_.kind);
         }
     } catch (const error& failure) {
-        session_->inner().tell({event_kind::release_failed, wish_.name.name(), 0, failure.what()});
+        session_->database().tell({event_kind::release_failed, wish_.name.name(), 0, failure.what()}
+        );
         settle_later();
     } catch (const std::exception&) {
         return;

@@ -43,17 +43,17 @@ void holding::lose(grant& which, loss_reason why) {
     session_->forget(which);
     session_->gave_up(what.key, what.owner, what.kind);
     if (!which.lose(why)) return;
-    session_->inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(why)});
+    session_->database().tell({event_kind::lost, what.key.name(), what.token.number, name_of(why)});
 }
 
 void holding::require_part(connection& inside) const {
     require_transaction(inside, "verify_in");
-    require_engine(inside, session_->inner().which(), "verify_in");
+    require_engine(inside, session_->database().which(), "verify_in");
 }
 
 void holding::refuse(const std::string& label, loss_reason why) const {
     const hold& what = first_->what();
-    session_->inner().tell(
+    session_->database().tell(
         {event_kind::stale_token_refused, what.key.name(), what.token.number, name_of(why)}
     );
     throw error(
@@ -79,7 +79,7 @@ release_outcome holding::release_all(
     const auto send_once = [&](int attempt) {
         // One that failed may have released some of several, whatever it failed of.
         const bool is_in_doubt = all.size() > 1 ? attempt > 1 : is_unknown;
-        return session_->inner().use(of_call, [&](connection& on, store& stores) {
+        return session_->database().use(of_call, [&](connection& on, store& stores) {
             const auto outcome = send(on, stores);
             const bool is_open = outcome == release_outcome::not_held && is_in_doubt;
             return is_open ? after_doubt(on, stores, all) : outcome;
@@ -89,7 +89,7 @@ release_outcome holding::release_all(
         const auto outcome = repeat(send_once, may_go_on);
         for (const hold& each : all) session_->gave_up(each.key, each.owner, each.kind);
         for (const hold& each : all) {
-            session_->inner().tell({kind_of(outcome), each.key.name(), each.token.number, ""});
+            session_->database().tell({kind_of(outcome), each.key.name(), each.token.number, ""});
         }
         return outcome;
     } catch (const error&) {
@@ -105,7 +105,7 @@ void holding::release_quietly() noexcept {
     try {
         give_back(true);
     } catch (const std::exception& failure) {
-        session_->inner().tell(
+        session_->database().tell(
             {event_kind::release_failed, what.key.name(), what.token.number, failure.what()}
         );
     }

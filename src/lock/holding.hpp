@@ -42,7 +42,7 @@ protected:
     using releaser = std::function<release_outcome(connection&, store&)>;
 
     // Whoever is told may destroy the lease.
-    struct pass_on {
+    struct forward_stop {
         std::stop_source* to;
         void operator()() const {
             std::stop_source source = *to;

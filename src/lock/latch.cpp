@@ -45,7 +45,7 @@ public:
         if (inner->reason() != loss_reason::none) refuse_lost();
         const session::implementation::under_way sending{*session_};
         const bounds of_call = session_->one_request();
-        const auto arrived = session_->inner().use(of_call, [&](connection& on, store& stores) {
+        const auto arrived = session_->database().use(of_call, [&](connection& on, store& stores) {
             return stores.holders->arrive(on, inner->what());
         });
         if (!arrived) {
@@ -58,7 +58,7 @@ public:
 
     // The session need not be live.
     latch_tally tally(const bounds& of_call = {}) {
-        const auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
+        const auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
             return stores.holders->tally(on, key());
         });
         if (!found || (found->arrived == 0 && found->present == 0)) return {};

@@ -78,7 +78,7 @@ public:
             if (lease_.why_lost() != loss_reason::none) break;
             try {
                 const bool is_said =
-                    session_->inner().use(of_call, [&](connection& on, store& stores) {
+                    session_->database().use(of_call, [&](connection& on, store& stores) {
                         return stores.custody->set_words(on, lease_.inner()->what(), said);
                     });
                 if (is_said) return;

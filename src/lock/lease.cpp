@@ -2,7 +2,7 @@
 
 #include "leasehold/error.hpp"
 #include "lock/not_granted.hpp"
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
 
@@ -30,11 +30,11 @@ lease::implementation::implementation(
     std::shared_ptr<session::implementation> within, std::shared_ptr<grant> granted
 )
     : holding(std::move(within), std::move(granted)),
-      chain_(first_->lost(), pass_on{&given_back_}) {}
+      chain_(first_->lost(), forward_stop{&given_back_}) {}
 
 bool lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
-    const bool held = session_->inner().use([&](connection& on, store& stores) -> bool {
+    const bool held = session_->database().use([&](connection& on, store& stores) -> bool {
         if (what().kind != lock_kind::mutex) {
             return stores.holders->which_are_held(on, {what()}).at(0);
         }
@@ -51,7 +51,7 @@ void lease::implementation::verify_in(connection& inside) {
     };
     if (reason() != loss_reason::none) refuse(label(), reason());
     const auto prove = [&](auto& holds) { return holds.prove(inside, what()); };
-    if (with_store_of(session_->inner().store_for(inside), what().kind, prove)) return;
+    if (with_store_of(session_->database().store_for(inside), what().kind, prove)) return;
     lose(*first_, loss_reason::taken_over);
     refuse(label(), loss_reason::taken_over);
 }
@@ -97,7 +97,7 @@ release_outcome lease::implementation::give_back_lost() {
     if (has_term() && first_->reason() == loss_reason::expired) {
         session_->give_back_later(what().key, what().owner, what().kind);
     }
-    session_->inner().tell(
+    session_->database().tell(
         {event_kind::stale_token_refused, what().key.name(), what().token.number, ""}
     );
     return release_outcome::not_held;
@@ -107,8 +107,8 @@ release_outcome lease::implementation::give_back_lost() {
 // not harmless; the last level then frees whatever count the row has.
 release_outcome lease::implementation::release_level(const bounds& of_call) {
     try {
-        return session_->inner().use(of_call, [&](connection& on, store& stores) {
-            return release_hold(session_->inner(), on, stores, what());
+        return session_->database().use(of_call, [&](connection& on, store& stores) {
+            return release_hold(session_->database(), on, stores, what());
         });
     } catch (const error& failure) {
         first_->depth().is_uncertain = true;
@@ -120,7 +120,7 @@ release_outcome lease::implementation::release_level(const bounds& of_call) {
 release_outcome lease::implementation::release_last(const bounds& of_call) {
     const watched_to_its_end ending{*session_, *first_};
     first_->lose(loss_reason::released);
-    auto& database = session_->inner();
+    auto& database = session_->database();
     if (of_call.is_parting && !session_->may_part()) {
         session_->give_back_later(what().key, what().owner, what().kind);
         database.tell(

@@ -40,7 +40,7 @@ private:
     release_outcome release_last(const bounds& of_call);
 
     // Every level is told when the grant is lost, and this one alone when it is released.
-    std::stop_callback<pass_on> chain_;
+    std::stop_callback<forward_stop> chain_;
 };
 
 }  // namespace leasehold

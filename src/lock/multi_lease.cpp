@@ -5,7 +5,7 @@
 
 #include "leasehold/error.hpp"
 #include "lock/not_granted.hpp"
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 #include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
 
@@ -29,19 +29,19 @@ multi_lease::implementation::implementation(
         tokens_.push_back(each->what().token);
         chains_.push_back(std::unique_ptr<chain>(new chain{
             std::stop_callback<pass_loss_on>{each->lost(), pass_loss_on{this, each.get()}},
-            std::stop_callback<pass_on>{each->revoke_requested(), pass_on{&revoke_}}}));
+            std::stop_callback<forward_stop>{each->revoke_requested(), forward_stop{&revoke_}}}));
     }
 }
 
 void multi_lease::implementation::pass_loss_on::operator()() const {
     auto expected = loss_reason::none;
     to->reason_.compare_exchange_strong(expected, of->reason());
-    pass_on{&to->given_back_}();
+    forward_stop{&to->given_back_}();
 }
 
 bool multi_lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
-    const auto found = session_->inner().use([&](connection& on, store& stores) {
+    const auto found = session_->database().use([&](connection& on, store& stores) {
         return stores.locks->standings(on, holds());
     });
     for (std::size_t at = 0; at < grants_.size(); ++at) {
@@ -53,7 +53,7 @@ bool multi_lease::implementation::verify() {
 void multi_lease::implementation::verify_in(connection& inside) {
     require_part(inside);
     if (reason() != loss_reason::none) refuse(label_of(keys_), reason());
-    store& stores = session_->inner().store_for(inside);
+    store& stores = session_->database().store_for(inside);
     if (stores.multi_locks->prove_all(inside, holds())) return;
     find_the_lost(stores, inside);
     refuse(label_of(keys_), reason());
@@ -83,7 +83,7 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     }
     const auto held = holds();
     return release_all(bounds_of_release(is_parting), held, [&](connection& on, store& stores) {
-        const bool were_ours = release_holds(session_->inner(), on, stores, held);
+        const bool were_ours = release_holds(session_->database(), on, stores, held);
         return were_ours ? release_outcome::released : release_outcome::not_held;
     });
 }

@@ -43,7 +43,7 @@ private:
     };
     struct chain {
         std::stop_callback<pass_loss_on> loss;
-        std::stop_callback<pass_on> request;
+        std::stop_callback<forward_stop> request;
     };
 
     loss_reason loss() const noexcept override { return reason_; }

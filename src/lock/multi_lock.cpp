@@ -42,7 +42,7 @@ public:
     multi_acquisition outcome(const bounds& of_call) {
         if (carry_through(of_call)) return multi_acquisition{std::move(granted_).value()};
         const std::string first = answer_.holder ? answer_.holder->key : keys_.front().name();
-        session_->inner().tell({event_kind::refused, first, 0, ""});
+        session_->database().tell({event_kind::refused, first, 0, ""});
         return multi_acquisition{std::move(answer_.holder), keys_};
     }
 
@@ -52,7 +52,7 @@ private:
     attempt_event send(const bounds& of_call) override {
         const acquire_all_request request{
             keys_, owner_, session_->id(), session_->node_info(), hold_at_most_};
-        answer_ = session_->inner().use(of_call, [&](connection& on, store& stores) {
+        answer_ = session_->database().use(of_call, [&](connection& on, store& stores) {
             auto said = stores.multi_locks->try_acquire_all(on, request);
             if (said.status == acquire_all_status::wrong_kind) {
                 become_mutex(on, stores, said.misused.value(), said.kind);
@@ -73,7 +73,7 @@ private:
     }
 
     bool find(const bounds& of_call) override {
-        auto found = session_->inner().use(of_call, [&](connection& on, store& stores) {
+        auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
             return stores.multi_locks->find_grants(on, keys_, owner_);
         });
         if (!found) return false;
@@ -100,7 +100,7 @@ private:
         granted_.emplace(std::make_shared<multi_lease::implementation>(session_, keys_, grants));
         for (const auto& each : grants) {
             session_->watch(each, notices());
-            session_->inner().tell(
+            session_->database().tell(
                 {event_kind::granted, each->what().key.name(), each->what().token.number, ""}
             );
         }

@@ -78,10 +78,10 @@ public:
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         const auto try_now = [&] { return try_within(of_call); };
         const auto queue_up = [&](const acquisition& refused) -> std::optional<acquisition> {
-            stay waited = wait_in_queue(*session_, wanted(), plan_until(limit));
-            if (waited.end == stay_end::granted) return keep(std::move(waited.granted));
+            queue_outcome waited = wait_in_queue(*session_, wanted(), plan_until(limit));
+            if (waited.end == queue_end::granted) return keep(std::move(waited.granted));
             if (!limit.is_over()) return std::nullopt;
-            if (waited.end == stay_end::left_queue) return busy_now(refused.holder());
+            if (waited.end == queue_end::left_queue) return busy_now(refused.holder());
             return acquisition{refused.holder(), key_};
         };
         acquisition nothing{std::nullopt, key_};
@@ -122,9 +122,10 @@ private:
     acquisition busy_now(const std::optional<lock_info>& before) const {
         std::optional<lock_info> holder;
         try {
-            holder = session_->inner().use(session_->parting(), [&](connection& on, store& stores) {
-                return stores.locks->describe(on, key_);
-            });
+            holder =
+                session_->database().use(session_->parting(), [&](connection& on, store& stores) {
+                    return stores.locks->describe(on, key_);
+                });
         } catch (const error& failure) {
             if (!failure.is_transient()) throw;
             return acquisition{before, key_};
@@ -142,7 +143,7 @@ private:
         if (held->depth().count == 0) return nullptr;
         std::optional<std::int64_t> count;
         try {
-            count = session_->inner().use(of_call, [&](connection& on, store& stores) {
+            count = session_->database().use(of_call, [&](connection& on, store& stores) {
                 return stores.locks->reenter(on, held->what());
             });
         } catch (const error&) {
@@ -161,7 +162,8 @@ private:
     void tell_lost(grant& gone) const {
         if (!gone.lose(loss_reason::taken_over)) return;
         const hold& what = gone.what();
-        session_->inner().tell({event_kind::lost, what.key.name(), what.token.number, "taken_over"}
+        session_->database().tell(
+            {event_kind::lost, what.key.name(), what.token.number, "taken_over"}
         );
     }
 

@@ -10,7 +10,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "lock/lease.hpp"
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 #include "store/lock_store.hpp"
 #include "store/pending_store.hpp"
 
@@ -25,7 +25,7 @@ void require_part(const session::implementation& within, connection& inside) {
     constexpr std::string_view what = "try_acquire_in";
     within.require_live();
     require_transaction(inside, what);
-    require_engine(inside, within.inner().which(), what);
+    require_engine(inside, within.database().which(), what);
 }
 
 }  // namespace
@@ -51,9 +51,9 @@ pending_lease::implementation::~implementation() {
 pending_lease::implementation::fate pending_lease::implementation::ask(const bounds& of_call
 ) const {
     const hold& held = granted();
-    return session_->inner().use(of_call, [&](connection& on, store& stores) {
+    return session_->database().use(of_call, [&](connection& on, store& stores) {
         if (stores.locks->find_grant(on, held.key, moved_)) return fate::committed;
-        const auto undone = release_owner(session_->inner(), on, stores, held.key, held.owner);
+        const auto undone = release_owner(session_->database(), on, stores, held.key, held.owner);
         if (undone == release_outcome::released) return fate::undone;
         const bool is_there = stores.locks->find_grant(on, held.key, moved_).has_value();
         return is_there ? fate::committed : fate::lost;
@@ -65,7 +65,7 @@ std::optional<lease> pending_lease::implementation::confirm() {
     const auto notices = session_->notices();
     const hold& held = granted();
     fate found{};
-    const auto patience_end = local_clock::now() + session_->inner().settings().acquire_timeout;
+    const auto patience_end = local_clock::now() + session_->database().settings().acquire_timeout;
     const bounds of_call{patience_end, {}, {}};  // a fixed term outlives its session
     constexpr int attempts_max = 3;
     for (int attempt = 1;; ++attempt) {
@@ -85,7 +85,7 @@ std::optional<lease> pending_lease::implementation::confirm() {
     is_settled_ = true;
     session_->gave_up(held.key, held.owner);
     const auto tell = [&](event_kind kind, const char* why) {
-        session_->inner().tell({kind, held.key.name(), held.token.number, why});
+        session_->database().tell({kind, held.key.name(), held.token.number, why});
     };
     if (found == fate::undone) tell(event_kind::released, "its transaction was rolled back");
     if (found == fate::lost) tell(event_kind::lost, name_of(loss_reason::taken_over));
@@ -109,7 +109,7 @@ std::optional<pending_lease> try_once_in(
     // Until the pending lease takes over: an end() in between must find what was granted.
     const session::implementation::under_way sending{*within};
     require_part(*within, inside);
-    auto& database = within->inner();
+    auto& database = within->database();
     store& of_caller = database.store_for(inside);
     const pending_entry entered = of_caller.pending->enter(inside);
     if (entered == pending_entry::busy) {

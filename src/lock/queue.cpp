@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "leasehold/error.hpp"
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {
@@ -14,52 +14,52 @@ using std::chrono::milliseconds;
 // How often a waiting call sees whether another thread of its mutex has the key meanwhile.
 constexpr milliseconds nap_max{250};
 
-// A seat that is given up whatever happens.
-class place {
+// A waiter in the room, which leaves it whatever happens.
+class entry {
 public:
-    place(waiting_room& room, const acquire_request& wanted, polling looks)
-        : room_(room), seat_(room.reserve(wanted.key, wanted.owner, looks)) {}
-    ~place() { room_.vacate(*seat_); }
-    place(const place&) = delete;
-    place& operator=(const place&) = delete;
-    waiting_room::seat& seat() const noexcept { return *seat_; }
+    entry(waiting_room& room, const acquire_request& wanted, polling looks)
+        : room_(room), waiter_(room.expect(wanted.key, wanted.owner, looks)) {}
+    ~entry() { room_.leave(*waiter_); }
+    entry(const entry&) = delete;
+    entry& operator=(const entry&) = delete;
+    waiting_room::waiter& waiter() const noexcept { return *waiter_; }
 
 private:
     waiting_room& room_;
-    std::shared_ptr<waiting_room::seat> seat_;
+    std::shared_ptr<waiting_room::waiter> waiter_;
 };
 
 // One waiter, from its request to queue to its end.
-class guest {
+class queued_call {
 public:
-    guest(session::implementation& within, const wish& what, const waiting_plan& how)
+    queued_call(session::implementation& within, const wish& what, const waiting_plan& how)
         : within_(within),
           how_(how),
           request_(request_for(within, what)),
           of_call_(within.call_until(how.limit.deadline, how.limit.cancel)),
           notices_(within.notices()),
-          place_(within.inner().room(), request_, how.looks) {}
-    // Whichever way it went, the place in the queue is not there any more.
-    ~guest() {
+          entry_(within.database().room(), request_, how.looks) {}
+    // Whichever way it went, the row in the queue is not there any more.
+    ~queued_call() {
         if (ticket_ == 0) return;
         within_.gave_up(request_.key, request_.owner, lock_kind::mutex, ticket_);
-        // A place that came back may have been handed the key before anybody looked.
+        // A row that came back may have been handed the key before anybody looked.
         if (has_left_) within_.gave_up(request_.key, request_.owner);
     }
-    guest(const guest&) = delete;
-    guest& operator=(const guest&) = delete;
+    queued_call(const queued_call&) = delete;
+    queued_call& operator=(const queued_call&) = delete;
 
-    stay wait();
+    queue_outcome wait();
 
 private:
     // The answer, or nothing where it cannot queue now.
     std::optional<enqueue_result> enqueue();
     std::shared_ptr<grant> serve_at_once();
     void refuse_circle();
-    stay leave();
+    queue_outcome leave();
     void leave_quietly() noexcept;
     void settle_later() { within_.settle_later(request_.key, request_.owner); }
-    waiting who() const { return {request_.key, request_.owner, ticket_}; }
+    waiter_id who() const { return {request_.key, request_.owner, ticket_}; }
     std::shared_ptr<grant> accept_as(
         fencing_token token, std::optional<local_clock::time_point> term_end
     ) {
@@ -69,7 +69,7 @@ private:
     template <class Use>
     auto ask(const bounds& until, Use&& with) {
         try {
-            return within_.inner().use(until, with);
+            return within_.database().use(until, with);
         } catch (const error&) {
             settle_later();
             throw;
@@ -81,12 +81,12 @@ private:
     const acquire_request request_;
     const bounds of_call_;
     const std::int64_t notices_;  // before anything was sent
-    place place_;
+    entry entry_;
     std::int64_t ticket_ = 0;
     bool has_left_ = false;  // and will not be granted the key, unless the database forgets it
 };
 
-std::optional<enqueue_result> guest::enqueue() {
+std::optional<enqueue_result> queued_call::enqueue() {
     const auto answer = ask(of_call_, [&](connection& on, store& stores) {
         return stores.waiters->enqueue(on, request_);
     });
@@ -94,7 +94,7 @@ std::optional<enqueue_result> guest::enqueue() {
         case enqueue_status::session_ended:
             within_.found_ended();
         case enqueue_status::wrong_kind:
-            within_.inner().use(of_call_, [&](connection& on, store& stores) {
+            within_.database().use(of_call_, [&](connection& on, store& stores) {
                 become_mutex(on, stores, request_.key, answer.kind);
             });
             return std::nullopt;
@@ -107,13 +107,13 @@ std::optional<enqueue_result> guest::enqueue() {
     return answer;
 }
 
-// Whoever freed the key before we queued saw no mark, so it is for us to serve the queue.
-std::shared_ptr<grant> guest::serve_at_once() {
+// A release before we queued saw no ticket, so it is for us to serve the queue.
+std::shared_ptr<grant> queued_call::serve_at_once() {
     const auto sent = local_clock::now();
     const auto passed = ask(of_call_, [&](connection& on, store& stores) {
         auto answer = stores.waiters->serve(on, request_.key);
         if (answer.next && answer.next->owner != request_.owner) {
-            within_.inner().room().announce(on, stores, *answer.next, sent);
+            within_.database().room().announce(on, stores, *answer.next, sent);
         }
         return answer;
     });
@@ -123,7 +123,7 @@ std::shared_ptr<grant> guest::serve_at_once() {
     return accept_as(passed.next->token, term_end);
 }
 
-void guest::refuse_circle() {
+void queued_call::refuse_circle() {
     const bool is_circle = ask(of_call_, [&](connection& on, store& stores) {
         return stores.waiters->closes_a_circle(on, who(), request_.session);
     });
@@ -137,12 +137,12 @@ void guest::refuse_circle() {
     );
 }
 
-void guest::leave_quietly() noexcept {
+void queued_call::leave_quietly() noexcept {
     if (!within_.may_part()) return settle_later();
     try {
-        within_.inner().use(within_.parting(), [&](connection& on, store& stores) {
+        within_.database().use(within_.parting(), [&](connection& on, store& stores) {
             if (stores.waiters->leave(on, who())) return;
-            release_owner(within_.inner(), on, stores, request_.key, request_.owner);
+            release_owner(within_.database(), on, stores, request_.key, request_.owner);
         });
         has_left_ = true;
     } catch (const std::exception&) {
@@ -151,7 +151,7 @@ void guest::leave_quietly() noexcept {
 }
 
 // Where the row is not there any more the key was handed over, and it may as well be had.
-stay guest::leave() {
+queue_outcome queued_call::leave() {
     if (!within_.may_part()) {
         settle_later();
         error_facts facts;
@@ -168,26 +168,26 @@ stay guest::leave() {
     const bool has_left =
         ask(until, [&](connection& on, store& stores) { return stores.waiters->leave(on, who()); });
     has_left_ = has_left;
-    if (has_left) return {stay_end::left_queue, nullptr};
+    if (has_left) return {queue_end::left_queue, nullptr};
     const auto sent = local_clock::now();
     const auto found = ask(until, [&](connection& on, store& stores) {
         return stores.waiters->look(on, {who()}).at(0);
     });
-    if (found.status != look_status::granted) return {stay_end::left_queue, nullptr};
+    if (found.status != look_status::granted) return {queue_end::left_queue, nullptr};
     std::optional<local_clock::time_point> term_end;
     if (found.term_left) term_end = sent + *found.term_left;
-    return {stay_end::granted, accept_as(found.token, term_end)};
+    return {queue_end::granted, accept_as(found.token, term_end)};
 }
 
-stay guest::wait() {
+queue_outcome queued_call::wait() {
     const auto queued = enqueue();
-    if (!queued) return {stay_end::ask_again, nullptr};
+    if (!queued) return {queue_end::ask_again, nullptr};
     if (queued->looks_takeable) {
-        if (auto served = serve_at_once()) return {stay_end::granted, std::move(served)};
+        if (auto served = serve_at_once()) return {queue_end::granted, std::move(served)};
     }
     if (how_.detects_deadlock) refuse_circle();
-    auto& room = within_.inner().room();
-    room.take(place_.seat(), ticket_);
+    auto& room = within_.database().room();
+    room.enter(entry_.waiter(), ticket_);
     const auto over = within_.over();
     std::optional<waiting_room::news> heard;
     const auto is_over = [&] {
@@ -197,7 +197,7 @@ stay guest::wait() {
         do {
             const auto nap_end = local_clock::now() + nap_max;
             heard = room.wait(
-                place_.seat(), std::min(how_.limit.deadline, nap_end), how_.limit.cancel, over
+                entry_.waiter(), std::min(how_.limit.deadline, nap_end), how_.limit.cancel, over
             );
         } while (!heard && !is_over());
     } catch (...) {
@@ -209,16 +209,18 @@ stay guest::wait() {
         within_.refuse_lost();
     }
     if (!heard) return leave();
-    if (heard->status != look_status::granted) return {stay_end::ask_again, nullptr};
-    return {stay_end::granted, accept_as(heard->token, heard->term_end)};
+    if (heard->status != look_status::granted) return {queue_end::ask_again, nullptr};
+    return {queue_end::granted, accept_as(heard->token, heard->term_end)};
 }
 
 }  // namespace
 
-stay wait_in_queue(session::implementation& within, const wish& what, const waiting_plan& how) {
+queue_outcome wait_in_queue(
+    session::implementation& within, const wish& what, const waiting_plan& how
+) {
     const session::implementation::under_way sending{within};
     within.require_live();
-    return guest{within, what, how}.wait();
+    return queued_call{within, what, how}.wait();
 }
 
 }  // namespace leasehold

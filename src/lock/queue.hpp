@@ -1,5 +1,5 @@
 #pragma once
-// One stay in the queue of a key, with every way it can end settled or said.
+// One call in the queue of a key, with every way it can end settled or said.
 //
 // | ends because                | the row     | the outcome                                     |
 // |-----------------------------|-------------|-------------------------------------------------|
@@ -26,13 +26,15 @@ struct waiting_plan {
     std::function<bool()> look_up;
 };
 
-enum class stay_end { granted = 1, ask_again = 2, left_queue = 3 };
+enum class queue_end { granted = 1, ask_again = 2, left_queue = 3 };
 
-struct stay {
-    stay_end end = stay_end::ask_again;
+struct queue_outcome {
+    queue_end end = queue_end::ask_again;
     std::shared_ptr<grant> granted;
 };
 
-stay wait_in_queue(session::implementation& within, const wish& what, const waiting_plan& how);
+queue_outcome wait_in_queue(
+    session::implementation& within, const wish& what, const waiting_plan& how
+);
 
 }  // namespace leasehold

@@ -62,7 +62,7 @@ public:
         const session::implementation::under_way sending{*session_};
         const bounds of_call = session_->one_request();
         const auto reduce = [&](int) {
-            return session_->inner().use(of_call, [&](connection& on, store& stores) {
+            return session_->database().use(of_call, [&](connection& on, store& stores) {
                 return stores.holders->reduce(on, held->what(), hold_mode::shared, 1);
             });
         };

@@ -138,7 +138,7 @@ public:
         try {
             lease_.release();
         } catch (const error& failure) {
-            inner().tell(
+            database().tell(
                 {event_kind::release_failed,
                  lease_.key().name(),
                  lease_.token().number,
@@ -151,7 +151,7 @@ public:
     void finish_in(connection& inside, const run_result& result) {
         is_told_ = true;
         lease_.verify_in(transaction_ref{inside});
-        const store& stores = inner().store_for(inside);
+        const store& stores = database().store_for(inside);
         if (stores.runs->finish(inside, request(result))) return;
         throw error(
             errc::lease_lost,
@@ -161,7 +161,7 @@ public:
     }
 
 private:
-    database::implementation& inner() const noexcept { return session_->inner(); }
+    leasehold::database::implementation& database() const noexcept { return session_->database(); }
 
     // By our own clock: whoever freed it by force before that has the word.
     bool is_over_its_limit() const noexcept {
@@ -182,11 +182,11 @@ private:
             result.message = "it took longer than hold_at_most, " + std::to_string(limit.count()) +
                              " ms, and was not finished";
             const run_finish what = request(result);
-            inner().use(session_->parting(), [&](connection& on, store& stores) {
+            database().use(session_->parting(), [&](connection& on, store& stores) {
                 return stores.runs->finish(on, what);
             });
         } catch (const std::exception& failure) {
-            inner().tell(
+            database().tell(
                 {event_kind::release_failed,
                  lease_.key().name(),
                  lease_.token().number,
@@ -205,9 +205,9 @@ private:
     // It names owner and token, so asking again is harmless.
     finish_outcome record(const run_finish& what) {
         bool was_in_doubt = false;
-        const bounds of_call = bounds_of(session_->database());
+        const bounds of_call = bounds_of(session_->handle());
         const auto send = [&](int) {
-            return inner().use(of_call, [&](connection& on, store& stores) {
+            return database().use(of_call, [&](connection& on, store& stores) {
                 return stores.runs->finish(on, what);
             });
         };
@@ -280,7 +280,7 @@ public:
 
 private:
     run_look look(std::stop_token cancel = {}) const {
-        const database& db = session_->database();
+        const database& db = session_->handle();
         return look_at(db, name_, bounds_of(db, std::move(cancel)));
     }
 
@@ -327,7 +327,7 @@ private:
     }
 
     run_start refused(run_outlook found) const {
-        session_->inner().tell({event_kind::refused, name_.name(), 0, name_of(found.refusal)});
+        session_->database().tell({event_kind::refused, name_.name(), 0, name_of(found.refusal)});
         return run_start{std::move(found), name_};
     }
 
@@ -340,7 +340,7 @@ private:
             tick,
             settings_.hold_at_least,
             settings_.repeat_abandoned};
-        const database& db = session_->database();
+        const database& db = session_->handle();
         return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
             return stores.runs->claim(on, wanted);
         });

@@ -77,7 +77,7 @@ void session::implementation::look_for_what_came_back() {
         }
     } catch (const std::exception& failure) {
         own_connection_.reset();
-        inner().tell({event_kind::warning, "", 0, failure.what()});
+        database().tell({event_kind::warning, "", 0, failure.what()});
     }
     // The rest, or what failed, after the next heartbeat.
 }
@@ -85,9 +85,9 @@ void session::implementation::look_for_what_came_back() {
 std::optional<std::vector<given_up>> session::implementation::those_that_came_back(
     connection& on, const std::vector<given_up>& what, local_clock::time_point until
 ) {
-    store& stores = inner().store_for(on);
+    store& stores = database().store_for(on);
     std::vector<given_up> back;
-    std::vector<waiting> asked;
+    std::vector<waiter_id> asked;
     std::vector<holder_place> places;
     for (const given_up& each : what) {
         if (each.kind == lock_kind::mutex) {
@@ -133,7 +133,7 @@ void session::implementation::give_up_again(const std::vector<given_up>& back) {
         was_ever_in_doubt_ = was_ever_in_doubt_ || !names.empty();
     }
     for (const std::string& each : names) {
-        inner().tell(
+        database().tell(
             {event_kind::warning, each, 0, "the database had forgotten a release; it is repeated"}
         );
     }
@@ -141,9 +141,9 @@ void session::implementation::give_up_again(const std::vector<given_up>& back) {
 
 // What an end() has to look for; nothing where it is more than one statement can ask about. Of a
 // mutex's lock row the key is enough.
-std::optional<std::vector<waiting>> session::implementation::last_had() const {
+std::optional<std::vector<waiter_id>> session::implementation::last_had() const {
     const std::lock_guard guard{mutex_};
-    std::vector<waiting> last;
+    std::vector<waiter_id> last;
     std::set<std::string> keys;
     for (const given_up& each : given_up_.all()) {
         const bool is_lock_row = each.kind == lock_kind::mutex && each.ticket == 0;

@@ -7,8 +7,8 @@
 #include "core/jitter.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/reaper.hpp"
-#include "session/pass_on.hpp"
 #include "session/reaper.hpp"
+#include "session/release.hpp"
 #include "session/session.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"
@@ -103,10 +103,10 @@ session::implementation::nap session::implementation::heartbeat_step() {
 connection& session::implementation::own_connection(milliseconds patience) {
     if (own_connection_ && own_connection_->state() != connection_state::idle) {
         own_connection_.reset();
-        inner().connections().note_broken();
+        database().connections().note_broken();
     }
     if (!own_connection_) {
-        own_connection_ = inner().connections().connect_apart(patience, ending_.get_token());
+        own_connection_ = database().connections().connect_apart(patience, ending_.get_token());
         if (std::exchange(has_had_one_, true)) {
             // What happened to the server meanwhile, or which one this is, nobody says.
             must_look_from_start_ = true;
@@ -114,7 +114,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
             must_ask_ = true;
         }
     }
-    const auto limit = std::min(patience, inner().settings().statement_timeout);
+    const auto limit = std::min(patience, database().settings().statement_timeout);
     own_connection_->set_statement_timeout(std::max(limit, milliseconds{50}));
     return *own_connection_;
 }
@@ -125,9 +125,9 @@ bool session::implementation::beat() {
     news told;
     try {
         connection& on = own_connection(time_for_a_heartbeat(settings_, deadline()));
-        store& stores = inner().store_for(on);
+        store& stores = database().store_for(on);
         auto answer = stores.sessions->heartbeat(on, id_, settings_.ttl, news_answered());
-        inner().connections().note_answer();
+        database().connections().note_answer();
         if (answer.status == heartbeat_status::noticed) {
             {
                 // Before asking: a grant that is watched while the question is under way sets it
@@ -158,7 +158,7 @@ bool session::implementation::beat() {
             if (must_ask_) machine_->hurry(answered);
         }
         if (answered - sent > settings_.heartbeat_every) {
-            inner().tell(
+            database().tell(
                 {event_kind::late_heartbeat, "", 0, "a heartbeat took longer than its interval"}
             );
         }
@@ -170,7 +170,7 @@ bool session::implementation::beat() {
             must_ask_ = true;  // the question may have been the one that failed
         }
         if (!ending_.stop_requested()) {
-            inner().tell({event_kind::late_heartbeat, "", 0, failure.what()});
+            database().tell({event_kind::late_heartbeat, "", 0, failure.what()});
         }
     }
     note_answers(true);  // an end() that waits for a callback below has no outage before it
@@ -199,10 +199,10 @@ void session::implementation::note_failure(const std::exception& what) {
     const auto* const said = dynamic_cast<const error*>(&what);
     const bool gave_up = said != nullptr && said->code() == errc::timed_out;
     if (gave_up && own_connection_ && own_connection_->state() == connection_state::lost) {
-        inner().connections().note_silence();
+        database().connections().note_silence();
     }
     own_connection_.reset();
-    inner().connections().note_broken();
+    database().connections().note_broken();
 }
 
 // What has been looked into; where there is something to ask, any answer is news.
@@ -245,13 +245,13 @@ void session::implementation::tell_requests(const std::vector<std::shared_ptr<gr
     for (const auto& each : asked) {
         if (!each->ask_back()) continue;
         const hold& what = each->what();
-        inner().tell({event_kind::revoke_requested, what.key.name(), what.token.number, ""});
+        database().tell({event_kind::revoke_requested, what.key.name(), what.token.number, ""});
     }
 }
 
 void session::implementation::settle(connection& on, store& stores, const doubt& what) {
-    release_owner(inner(), on, stores, what.name, what.owner, what.kind);
-    if (what.then) release_owner(inner(), on, stores, what.name, *what.then, what.kind);
+    release_owner(database(), on, stores, what.name, what.owner, what.kind);
+    if (what.then) release_owner(database(), on, stores, what.name, *what.then, what.kind);
 }
 
 void session::implementation::settle_doubts() {
@@ -271,7 +271,7 @@ void session::implementation::settle_doubts() {
             // An end() that waits for this takes what is left of them itself.
             if (local_clock::now() >= now + patience || ending_.stop_requested()) break;
             connection& on = own_connection(patience);
-            settle(on, inner().store_for(on), each);
+            settle(on, database().store_for(on), each);
             ++asked;
         }
     } catch (const std::exception&) {
@@ -305,17 +305,19 @@ void session::implementation::clean_up_after_the_dead() {
         reap_settings limits;
         limits.time_max = settings_.heartbeat_every / 2;
         connection& on = own_connection(limits.time_max);
-        const auto done =
-            take_turns_at_reaping(inner(), on, inner().store_for(on), limits, settings_.reap_every);
+        const auto done = take_turns_at_reaping(
+            database(), on, database().store_for(on), limits, settings_.reap_every
+        );
         const auto total = done.sessions_removed + done.locks_freed + done.locks_removed;
-        if (total > 0) inner().tell({event_kind::reaped, "", total, "rows of the dead"});
+        if (total > 0) database().tell({event_kind::reaped, "", total, "rows of the dead"});
         if (done.rows_left == 0) return;
-        inner().tell(
+        database().tell(
             {event_kind::warning, "", done.rows_left, "rows of the dead are locked by somebody"}
         );
     } catch (const std::exception& failure) {
         own_connection_.reset();
-        inner().tell({event_kind::warning, "", 0, std::string("clean-up failed: ") + failure.what()}
+        database().tell(
+            {event_kind::warning, "", 0, std::string("clean-up failed: ") + failure.what()}
         );
     }
 }

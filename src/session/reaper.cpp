@@ -11,7 +11,7 @@
 #include "database/database.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 #include "store/lock_store.hpp"
 #include "store/upkeep_store.hpp"
 
@@ -172,7 +172,8 @@ clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_findin
     }
 }
 
-// Where nobody waits, the mark goes. What somebody has locked is left, and keeps no others back.
+// Where nobody waits, the lock row's ticket goes. What somebody has locked is left, and keeps no
+// others back.
 clean_up::clearing clean_up::clear(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {

@@ -7,7 +7,7 @@
 #include "core/program_name.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 #include "store/session_store.hpp"
 
 namespace leasehold {
@@ -45,7 +45,7 @@ const char* name_of(loss_reason reason) noexcept {
 }
 
 session::implementation::implementation(leasehold::database within, session_settings settings)
-    : database_(std::move(within)),
+    : handle_(std::move(within)),
       settings_(completed(std::move(settings))),
       id_(session_id::random()),
       node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
@@ -77,12 +77,12 @@ session::implementation::~implementation() {
 // where the row of the first attempt has expired meanwhile, with another id.
 void session::implementation::start() {
     constexpr int attempts_max = 3;
-    const bounds of_call{local_clock::now() + inner().settings().acquire_timeout, {}, {}};
+    const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
     for (int attempt = 1;; ++attempt) {
         const auto sent = local_clock::now();
         try {
             const session_start row{id_, node_info_, settings_.ttl};
-            const bool is_live = inner().use(of_call, [&](connection& on, store& stores) {
+            const bool is_live = database().use(of_call, [&](connection& on, store& stores) {
                 return stores.sessions->start(on, row);
             });
             if (!is_live) {
@@ -149,23 +149,23 @@ bounds session::implementation::call_until(
 }
 
 bounds session::implementation::one_request() const {
-    return {local_clock::now() + inner().settings().acquire_timeout, {}, over()};
+    return {local_clock::now() + database().settings().acquire_timeout, {}, over()};
 }
 
 bounds session::implementation::parting() const {
-    const milliseconds whole = inner().settings().statement_timeout;
-    const bool is_well = inner().connections().last_word() == server_word::answer;
+    const milliseconds whole = database().settings().statement_timeout;
+    const bool is_well = database().connections().last_word() == server_word::answer;
     return {
         local_clock::now() + (is_well ? whole : std::min(whole, moment_to_connect)), {}, {}, true};
 }
 
 bool session::implementation::may_part() const noexcept {
-    const server_word last = inner().connections().last_word();
+    const server_word last = database().connections().last_word();
     return last == server_word::answer || last == server_word::silence;
 }
 
 bool session::implementation::may_part_again(const bounds& of_call) const noexcept {
-    const auto half = inner().settings().statement_timeout / 2;
+    const auto half = database().settings().statement_timeout / 2;
     return may_part() && local_clock::now() < of_call.deadline - half;
 }
 
@@ -231,14 +231,15 @@ void session::implementation::give_back_later(
 
 void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
     doubt_of({name, owner, local_clock::now() + doubt_duration, kind});
-    inner().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
+    database().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
 }
 
 void session::implementation::settle_pending(
     const key& name, const owner_id& granted, const owner_id& moved
 ) {
     doubt_of({name, granted, local_clock::now(), lock_kind::mutex, moved});
-    inner().tell({event_kind::outcome_unknown, name.name(), 0, "a pending lease was not confirmed"}
+    database().tell(
+        {event_kind::outcome_unknown, name.name(), 0, "a pending lease was not confirmed"}
     );
 }
 
@@ -279,15 +280,15 @@ void session::implementation::count_under_way(int change) {
 // --------------------------------------------------------------------------------------- ending
 
 bool session::implementation::end_in_database(
-    const std::optional<std::vector<waiting>>& remove_unless
+    const std::optional<std::vector<waiter_id>>& remove_unless
 ) noexcept {
     try {
-        inner().use_unchecked(parting(), [&](connection& on, store& stores) {
+        database().use_unchecked(parting(), [&](connection& on, store& stores) {
             stores.sessions->end(on, id_, remove_unless);
         });
         return true;
     } catch (const std::exception& failure) {
-        inner().tell({event_kind::release_failed, "", 0, failure.what()});
+        database().tell({event_kind::release_failed, "", 0, failure.what()});
         return false;
     }
 }
@@ -297,7 +298,7 @@ bool session::implementation::end_in_database(
 bool session::implementation::may_say_goodbye(bool has_failed, local_clock::time_point until)
     const noexcept {
     if (has_failed && local_clock::now() >= until) return false;
-    const bool refuses = inner().connections().last_word() == server_word::refusal;
+    const bool refuses = database().connections().last_word() == server_word::refusal;
     return may_part() || (refuses && !has_failed);
 }
 
@@ -310,13 +311,13 @@ bool session::implementation::release_all(
         const hold& what = each.first->what();
         if (!may_say_goodbye(!all_free, until)) return false;
         try {
-            inner().use_unchecked(parting(), [&](connection& on, store& stores) {
-                release_owner(inner(), on, stores, what.key, what.owner, what.kind);
+            database().use_unchecked(parting(), [&](connection& on, store& stores) {
+                release_owner(database(), on, stores, what.key, what.owner, what.kind);
             });
             gave_up(what.key, what.owner, what.kind);
         } catch (const std::exception& failure) {
             all_free = false;
-            inner().tell({event_kind::release_failed, what.key.name(), 0, failure.what()});
+            database().tell({event_kind::release_failed, what.key.name(), 0, failure.what()});
         }
     }
     return all_free;
@@ -336,12 +337,12 @@ void session::implementation::release_doubts_apart(
     for (const doubt& each : doubts) {
         if (!may_say_goodbye(has_failed, until)) return;
         try {
-            inner().use_unchecked(parting(), [&](connection& on, store& stores) {
+            database().use_unchecked(parting(), [&](connection& on, store& stores) {
                 settle(on, stores, each);
             });
         } catch (const std::exception& failure) {
             has_failed = true;
-            inner().tell({event_kind::release_failed, each.name.name(), 0, failure.what()});
+            database().tell({event_kind::release_failed, each.name.name(), 0, failure.what()});
         }
     }
 }
@@ -399,21 +400,22 @@ void session::implementation::end() noexcept {
     const auto began = local_clock::now();
     const auto until = parting().deadline;
     const bool has_answered = stop_heartbeat(until);
-    const bool has_waited = local_clock::now() - began >= inner().settings().statement_timeout / 2;
-    const bool is_silent = inner().connections().last_word() == server_word::silence;
-    if (!has_answered || (has_waited && is_silent)) inner().connections().note_ignored(began);
+    const bool has_waited =
+        local_clock::now() - began >= database().settings().statement_timeout / 2;
+    const bool is_silent = database().connections().last_word() == server_word::silence;
+    if (!has_answered || (has_waited && is_silent)) database().connections().note_ignored(began);
     // A missing row would count as alive for what could not be released.
     const bool all_free = was_live && release_all(held, until);
     bool has_failed = was_live && !all_free;
     // Frees all the rest at once, where it is only that keys are locked by somebody's transaction.
-    const bool answers = inner().connections().last_word() == server_word::answer;
+    const bool answers = database().connections().last_word() == server_word::answer;
     if (may_expire && (answers || may_say_goodbye(has_failed, until))) {
         has_failed =
             !end_in_database(may_remove && all_free ? last_had() : std::nullopt) || has_failed;
     }
     release_doubts_apart(has_failed, until);
     if (was_live && (has_failed || !may_part())) {
-        inner().tell(
+        database().tell(
             {event_kind::release_failed,
              "",
              0,
@@ -463,7 +465,7 @@ const session_settings& session::settings() const noexcept {
     return inner_->settings();
 }
 const database& session::database() const noexcept {
-    return inner_->database();
+    return inner_->handle();
 }
 
 }  // namespace leasehold

@@ -41,8 +41,8 @@ public:
     const session_id& id() const noexcept { return id_; }
     const std::string& node_info() const noexcept { return node_info_; }
     const session_settings& settings() const noexcept { return settings_; }
-    const leasehold::database& database() const noexcept { return database_; }
-    leasehold::database::implementation& inner() const noexcept { return *database_.inner(); }
+    const leasehold::database& handle() const noexcept { return handle_; }
+    leasehold::database::implementation& database() const noexcept { return *handle_.inner(); }
 
     bool is_live() const;
     loss_reason reason() const;
@@ -171,10 +171,10 @@ private:
         connection& on, const std::vector<given_up>& what, local_clock::time_point until
     );
     void give_up_again(const std::vector<given_up>& back);
-    std::optional<std::vector<waiting>> last_had() const;
+    std::optional<std::vector<waiter_id>> last_had() const;
     void doubt_of(doubt what);
     // Whether it did.
-    bool end_in_database(const std::optional<std::vector<waiting>>& remove_unless) noexcept;
+    bool end_in_database(const std::optional<std::vector<waiter_id>>& remove_unless) noexcept;
     bool may_say_goodbye(bool has_failed, local_clock::time_point until) const noexcept;
     bool release_all(const std::vector<lost_grant>& held, local_clock::time_point until) noexcept;
     void release_doubts_apart(bool has_failed, local_clock::time_point until) noexcept;
@@ -191,7 +191,7 @@ private:
     void count_under_way(int change);
     std::vector<std::shared_ptr<grant>> watched() const;
 
-    const leasehold::database database_;
+    const leasehold::database handle_;
     const session_settings settings_;
     session_id id_;  // as start() has left it
     const std::string node_info_;

@@ -41,12 +41,13 @@ void session::implementation::tell(
 ) {
     if (session_is_lost) over_.request_stop();
     if (session_is_lost && lost_.request_stop()) {
-        inner().tell({event_kind::lost, "", 0, std::string("session lost: ") + name_of(why)});
+        database().tell({event_kind::lost, "", 0, std::string("session lost: ") + name_of(why)});
     }
     for (const auto& [each, reason] : lost) {
         if (each->lose(reason)) {
             const hold& what = each->what();
-            inner().tell({event_kind::lost, what.key.name(), what.token.number, name_of(reason)});
+            database().tell({event_kind::lost, what.key.name(), what.token.number, name_of(reason)}
+            );
         }
     }
 }

@@ -96,11 +96,11 @@ public:
     virtual std::optional<std::int64_t> reenter(connection& on, const hold& held) = 0;
 
     // One level less, or free. Never touches anybody else's hold. MAY commit asynchronously.
-    // Keeps the fence. Answers not_held, too, where the last level would go and the row has the
-    // mark that somebody waits: waiter_store::hand_over() then ends it.
+    // Keeps the fence. Answers not_held, too, where the last level would go and the row has a
+    // ticket, so that somebody may wait: waiter_store::hand_over() then ends it.
     virtual release_outcome release(connection& on, const hold& held) = 0;
 
-    // Frees whatever `owner` holds of this key, whatever the token, level and mark: settles an
+    // Frees whatever `owner` holds of this key, whatever the token, level and ticket: settles an
     // acquire whose answer was lost. Whoever waits is served by waiter_store::serve().
     virtual release_outcome release_owner(
         connection& on, const key& name, const owner_id& owner
@@ -122,10 +122,10 @@ public:
 
     // Frees a live hold, or one whose lock_delay keeps the key closed, adds one to the fence, and
     // adds one to the notices of its session's row, so that its next heartbeat finds out. Waits for
-    // proofs. Nothing where there was neither. Leaves the mark, as release_owner() does.
+    // proofs. Nothing where there was neither. Leaves the ticket, as release_owner() does.
     virtual std::optional<lock_info> force_release(connection& on, const key& name) = 0;
 
-    // Makes a row that nobody uses (no owner, no mark, no holders) one of another kind. False where
+    // Makes a row that nobody uses (no owner, ticket or holders) one of another kind. False where
     // it is used; true, too, where it is of that kind already, or not there. A short transaction.
     virtual bool change_kind(connection& on, const key& name, lock_kind to) = 0;
 };

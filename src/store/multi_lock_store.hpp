@@ -68,7 +68,7 @@ public:
     virtual bool prove_all(connection& inside, const std::vector<hold>& held) = 0;
 
     // Frees those whose keys nobody waits for, in one statement on servers; see release_holds of
-    // session/pass_on.hpp for the others. Never touches anybody else's hold. MAY commit
+    // session/release.hpp for the others. Never touches anybody else's hold. MAY commit
     // asynchronously. Keeps the fences. All of one owner.
     virtual release_all_result release_all(connection& on, const std::vector<hold>& held) = 0;
 };

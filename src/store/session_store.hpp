@@ -68,7 +68,7 @@ public:
     virtual void end(
         connection& on,
         const session_id& id,
-        const std::optional<std::vector<waiting>>& remove_unless
+        const std::optional<std::vector<waiter_id>>& remove_unless
     ) = 0;
 
     virtual std::vector<session_info> list(connection& on) = 0;

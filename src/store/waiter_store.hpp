@@ -1,15 +1,15 @@
 #pragma once
 // What any database must be able to do about the queue of a key. The general MUSTs: lock_store.hpp.
 //
-// Words: a *waiter* is a row of the queue; it carries all that a grant needs. The *mark* is
-// last_ticket of the lock row: not 0 wherever somebody may be waiting, and set in the transaction
-// that queues, under the lock row's lock. So whoever frees the key sees it, however late:
+// Words: a *waiter* is a row of the queue; it carries all that a grant needs. The lock row's
+// *ticket* is its last_ticket: not 0 wherever somebody may be waiting, and set in the transaction
+// that queues, under the lock row's lock. So a release sees it, however late:
 //
-// | the mark | lock_store::release()          | hand_over(), serve()                             |
-// |----------|--------------------------------|--------------------------------------------------|
-// | 0        | frees the key                  | frees the key                                    |
-// | not 0    | refuses: hand_over() is needed | first live waiter gets it, the dead before it go; |
-// |          |                                | where none is left the key is free, the mark 0    |
+// | ticket | lock_store::release()          | hand_over(), serve()                              |
+// |--------|--------------------------------|---------------------------------------------------|
+// | 0      | frees the key                  | frees the key                                     |
+// | not 0  | refuses: hand_over() is needed | first live waiter gets it, the dead before it go; |
+// |        |                                | where none is left the key is free, the ticket 0  |
 //
 // Tickets only grow within a queue, and are never used again: a new queue starts at the clock, in
 // microseconds, where that is greater. A key is *takeable* when it has no owner, or an owner that
@@ -35,7 +35,7 @@
 
 namespace leasehold {
 
-struct waiting {
+struct waiter_id {
     leasehold::key key;
     owner_id owner;
     std::int64_t ticket = 0;
@@ -88,9 +88,9 @@ class waiter_store {
 public:
     virtual ~waiter_store() = default;
 
-    // Puts a waiter at the end of the queue and sets the mark. Grants nothing. MUST NOT wait for
-    // the lock row: a proof may hold it for long (not_now). MAY commit asynchronously: what a crash
-    // loses is found missing by look().
+    // Puts a waiter at the end of the queue, and its ticket into the lock row. Grants nothing. MUST
+    // NOT wait for the lock row: a proof may hold it for long (not_now). MAY commit asynchronously:
+    // what a crash loses is found missing by look().
     virtual enqueue_result enqueue(connection& on, const acquire_request& wanted) = 0;
 
     // The last level of this hold ends, and the first live waiter is granted the key: under its
@@ -102,19 +102,19 @@ public:
     virtual hand_over_result serve(connection& on, const key& name) = 0;
 
     // Removes the waiter; false where it is not there any more: granted, or removed as dead. MUST
-    // NOT wait for the lock row. The mark may stay.
-    virtual bool leave(connection& on, const waiting& who) = 0;
+    // NOT wait for the lock row. The lock row's ticket may stay.
+    virtual bool leave(connection& on, const waiter_id& who) = 0;
     // The same where the ticket is not known, because the answer was lost.
     virtual bool withdraw(connection& on, const key& name, const owner_id& owner) = 0;
 
     // What has become of them: one plain read of one snapshot for up to 256 of them. Same order.
-    virtual std::vector<look_result> look(connection& on, const std::vector<waiting>& who) = 0;
+    virtual std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) = 0;
 
     // Whether this waiter waits for a key whose holder waits, … for a key of its own session. MUST
     // say no where it waits no more: a key that was handed over to it is its own session's. Plain
     // reads of one snapshot, sessions that are dead left out. Asked after enqueue() has committed,
     // so that of those who close a circle together the last one sees it.
-    virtual bool closes_a_circle(connection& on, const waiting& who, const session_id& own) = 0;
+    virtual bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) = 0;
 
     // Rings for a waiter of another process, whose room listens to channel(); only where the engine
     // has such bells. A hint: MUST NOT make anybody wait for a log flush.

@@ -7,7 +7,7 @@
 #include "core/utf8.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 #include "store/custody_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/lock_store.hpp"

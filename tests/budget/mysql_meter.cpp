@@ -8,6 +8,7 @@
 #include "database/database.hpp"
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/migrate.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 
@@ -15,7 +16,7 @@ namespace leasehold::testing {
 namespace {
 
 database_settings one_connection() {
-    database_settings settings;
+    database_settings settings = patient();
     settings.connections_max = 1;
     return settings;
 }
@@ -80,7 +81,7 @@ public:
         ask(watch_, "CREATE DATABASE " + name_);
         ask(watch_, "CREATE USER '" + name_ + "'@'%' IDENTIFIED BY 'budget'");
         ask(watch_, "GRANT ALL ON " + name_ + ".* TO '" + name_ + "'@'%'");
-        migrate(mysql::open(with_database(server_, name_)));
+        migrate(mysql::open(with_database(server_, name_), patient()));
     }
     ~state() {
         ask(watch_, "DROP USER '" + name_ + "'@'%'");

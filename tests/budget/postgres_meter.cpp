@@ -5,6 +5,7 @@
 #include "database/database.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/migrate.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 
@@ -12,7 +13,7 @@ namespace leasehold::testing {
 namespace {
 
 database_settings one_connection() {
-    database_settings settings;
+    database_settings settings = patient();
     settings.connections_max = 1;
     return settings;
 }
@@ -54,7 +55,7 @@ public:
         }
         ask(watch_, "SELECT pg_stat_statements_reset()");  // room for ours: 5000 texts at most
         ask(watch_, "CREATE DATABASE " + name_);
-        migrate(postgres::open(with_database(server_, name_)));
+        migrate(postgres::open(with_database(server_, name_), patient()));
     }
     ~state() { ask(watch_, "DROP DATABASE " + name_ + " WITH (FORCE)"); }
     state(const state&) = delete;
@@ -120,7 +121,8 @@ std::optional<std::int64_t> meter::logged() const {
 }
 
 void meter::settle() const {
-    const database inside = postgres::open(with_database(state_->server_, state_->name_));
+    const database inside =
+        postgres::open(with_database(state_->server_, state_->name_), patient());
     ask(inside, "VACUUM");
 }
 

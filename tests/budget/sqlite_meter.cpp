@@ -14,6 +14,7 @@
 #include "leasehold/migrate.hpp"
 #include "leasehold/mutex.hpp"
 #include "support/folder.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -97,7 +98,9 @@ public:
     state(const state&) = delete;
     state& operator=(const state&) = delete;
 
-    database open() const { return sqlite::open("sqlite:" + folder_.path() + "/leasehold.db"); }
+    database open() const {
+        return sqlite::open("sqlite:" + folder_.path() + "/leasehold.db", patient());
+    }
 
     std::int64_t transactions() const {
         const log found = read_log();

@@ -12,6 +12,7 @@
 #include "fault/child.hpp"
 #include "fault/where.hpp"
 #include "support/eventually.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -28,10 +29,7 @@ protected:
     void SetUp() override {
         // The first has leasehold's own transactions.
         way_.emplace(open_way(way_names().at(0)));
-        database_settings patient;
-        patient.statement_timeout = 30s;  // on SQLite it has its turn among all that write
-        patient.acquire_timeout = 30s;
-        look_.emplace(way_->open(patient));
+        look_.emplace(way_->open(patient()));  // on SQLite it has its turn among all that write
         engine_ = way_->db.server().engine;
         const char* const wanted = std::getenv("LEASEHOLD_DRAIN_ROWS");
         rows_ = wanted ? std::stoll(wanted) : 4000;

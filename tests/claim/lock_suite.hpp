@@ -6,6 +6,7 @@
 #include "leasehold/key.hpp"
 #include "leasehold/migrate.hpp"
 #include "support/calm.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing {
 
@@ -26,7 +27,7 @@ protected:
         claim_suite::TearDown();
     }
 
-    database_settings settings_;
+    database_settings settings_ = patient();
     std::optional<database> locks_;
     std::optional<session> one_, two_;
     const key name_{"k"};

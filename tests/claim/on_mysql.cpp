@@ -11,6 +11,7 @@
 
 #include "claim/way.hpp"
 #include "leasehold/driver/mysql.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -79,7 +80,7 @@ std::vector<std::string> way_names() {
 
 way open_way(const std::string& name) {
     const std::string url = require_url(backend());
-    const database db = mysql::open(url);
+    const database db = mysql::open(url, patient());
     const auto open = [url](database_settings settings) {
         return mysql::open(url, std::move(settings));
     };

@@ -6,6 +6,7 @@
 
 #include "claim/way.hpp"
 #include "leasehold/driver/postgres.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -46,7 +47,7 @@ std::vector<std::string> way_names() {
 
 way open_way(const std::string& name) {
     const std::string url = require_url("postgres");
-    const database db = postgres::open(url);
+    const database db = postgres::open(url, patient());
     const auto open = [url](database_settings settings) {
         return postgres::open(url, std::move(settings));
     };

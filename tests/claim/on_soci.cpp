@@ -18,6 +18,7 @@
 #include "leasehold/migrate.hpp"
 #include "leasehold/row_claim.hpp"
 #include "support/folder.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -80,7 +81,7 @@ way lending(
     const opener& open, engine which, const soci::backend_factory& backend, const std::string& words
 ) {
     return {
-        open({}),
+        open(patient()),
         [=, &backend](begun how) -> std::unique_ptr<lent> {
             if (how == begun::by_the_client) {
                 return std::make_unique<lent_transaction>(backend, words, which);
@@ -108,7 +109,7 @@ way open_way(const std::string& name) {
         static const folder place;
         const std::string file = place.path() + "/claim.db";
         const std::string url = "sqlite:" + file;
-        migrate(sqlite::open(url));  // makes the file
+        migrate(sqlite::open(url, patient()));  // makes the file
         return lending(at(sqlite::open, url), engine::sqlite, soci::sqlite3, file);
     }
     if (name == "postgres_soci") {

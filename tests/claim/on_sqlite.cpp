@@ -8,6 +8,7 @@
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/migrate.hpp"
 #include "support/folder.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -47,7 +48,7 @@ std::vector<std::string> way_names() {
 way open_way(const std::string& name) {
     static const folder place;  // for the whole run
     static const std::string file = place.path() + "/claim.db";
-    const database db = sqlite::open("sqlite:" + file);
+    const database db = sqlite::open("sqlite:" + file, patient());
     migrate(db);  // makes the file
     const auto open = [](database_settings settings) {
         return sqlite::open("sqlite:" + file, std::move(settings));

@@ -106,7 +106,7 @@ hold history_side::hold_of(const history_step& what) const {
     return {names_.key(what.key), names_.owner(what.owner), {token + what.token_skew}, what.kind};
 }
 
-waiting history_side::waiter_of(const history_step& what) const {
+waiter_id history_side::waiter_of(const history_step& what) const {
     const auto found = tickets_.find({what.key, what.owner});
     const std::int64_t ticket = found == tickets_.end() ? 1 : found->second;
     return {names_.key(what.key), names_.owner(what.owner), ticket};

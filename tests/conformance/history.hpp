@@ -117,7 +117,7 @@ private:
 
     void tell(history_event::kind what, const history_step& by, std::int64_t token = 0);
     hold hold_of(const history_step& what) const;
-    waiting waiter_of(const history_step& what) const;
+    waiter_id waiter_of(const history_step& what) const;
     acquire_request mutex_request(const history_step& what) const;
     holder_request place_request(const history_step& what) const;
     void note_grant(const history_step& by, std::int64_t token);

@@ -157,7 +157,7 @@ struct history_operations {
     }
     CARRY_OUT(leave) { return text_of(stores.waiters->leave(on, side.waiter_of(what))); }
     CARRY_OUT(withdraw_waiter) {
-        const waiting who = side.waiter_of(what);
+        const waiter_id who = side.waiter_of(what);
         return text_of(stores.waiters->withdraw(on, who.key, who.owner));
     }
     CARRY_OUT(hand_over) {
@@ -167,7 +167,7 @@ struct history_operations {
         return side.text_of(stores.waiters->serve(on, side.names_.key(what.key)), what);
     }
     CARRY_OUT(look) {
-        std::vector<waiting> all{side.waiter_of(what)};
+        std::vector<waiter_id> all{side.waiter_of(what)};
         for (const auto& [at, ticket] : side.tickets_) {
             all.push_back({side.names_.key(at.first), side.names_.owner(at.second), ticket});
         }
@@ -326,7 +326,7 @@ struct history_operations {
         return "renewed";
     }
     CARRY_OUT(end) {
-        std::optional<std::vector<waiting>> removes_row;
+        std::optional<std::vector<waiter_id>> removes_row;
         if (what.removes_row) removes_row.emplace();
         stores.sessions->end(on, side.names_.session(what.session), removes_row);
         side.tell(event::ended, what);

@@ -105,7 +105,7 @@ public:
     void end(
         connection& on,
         const session_id& id,
-        const std::optional<std::vector<waiting>>& remove_unless
+        const std::optional<std::vector<waiter_id>>& remove_unless
     ) override {
         below_->end(on, id, remove_unless);
     }

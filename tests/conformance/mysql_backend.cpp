@@ -2,6 +2,7 @@
 
 #include "database/database.hpp"
 #include "leasehold/driver/mysql.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

@@ -1,6 +1,7 @@
 // The suite on PostgreSQL, at LEASEHOLD_TEST_POSTGRES_URL.
 #include "conformance/sql_backend.hpp"
 #include "leasehold/driver/postgres.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 

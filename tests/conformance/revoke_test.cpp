@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "conformance/suite.hpp"
-#include "leasehold/handover.hpp"
+#include "leasehold/detach.hpp"
 #include "leasehold/multi_lock.hpp"
 
 namespace leasehold::testing {

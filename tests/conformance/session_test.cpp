@@ -4,7 +4,7 @@
 
 #include "conformance/suite.hpp"
 #include "leasehold/barrier.hpp"
-#include "leasehold/handover.hpp"
+#include "leasehold/detach.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/lockable.hpp"
 #include "leasehold/multi_lock.hpp"
@@ -235,7 +235,7 @@ TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_ref
         const acquire_request wanted{
             key{fresh("k")}, owner_id::random(), one.id(), "forgotten", std::nullopt};
         auto theirs = mutex{other, fresh("theirs")}.try_acquire();
-        waiting last{wanted.key, wanted.owner, 0};
+        waiter_id last{wanted.key, wanted.owner, 0};
         if (refers == lock) {
             with([&](auto& on, auto& stores) { return stores.locks->try_acquire(on, wanted); });
         } else if (refers == holder) {
@@ -260,7 +260,7 @@ TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_ref
                           }).ticket;
             ASSERT_NE(last.ticket, 0);
         }
-        const std::vector<waiting> all{{key{fresh("free")}, owner_id::random(), 0}, last};
+        const std::vector<waiter_id> all{{key{fresh("free")}, owner_id::random(), 0}, last};
         with([&](auto& on, auto& stores) {
             stores.sessions->end(on, one.id(), all);
             return 0;

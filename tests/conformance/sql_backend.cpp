@@ -169,12 +169,6 @@ forbidden_place::outcome try_there(
     return found;
 }
 
-database_settings patient() {
-    database_settings settings;
-    settings.statement_timeout = std::chrono::seconds{60};
-    return settings;
-}
-
 void run_alone(const database& db, std::initializer_list<std::string> statements) {
     db.inner()->use_unchecked([&](connection& on, store&) {
         for (const std::string& each : statements) on.execute(each);

@@ -1,6 +1,7 @@
 #pragma once
 // The parts of a backend that only differ in a few words of SQL.
 #include "conformance/backend.hpp"
+#include "support/patient.hpp"
 
 namespace leasehold::testing {
 
@@ -33,9 +34,6 @@ forbidden_place::outcome try_there(
     const sql_words& words,
     const std::string& prefix
 );
-
-// For what prepares a test: a whole database is made while others keep the disk busy.
-database_settings patient();
 
 // Statements that cannot be in a transaction, each on its own.
 void run_alone(const database& db, std::initializer_list<std::string> statements);

@@ -211,7 +211,7 @@ TEST_F(upkeep_suite, a_session_stays_while_anything_of_it_is_left_and_the_report
 TEST_F(upkeep_suite, rows_of_dead_waiters_are_removed_and_those_of_the_living_are_not) {
     session one{first_, calm("one")}, dead{second_, calm("dead")}, other{second_, calm("other")};
     auto held = mutex{one, fresh("k")}.try_acquire();
-    std::vector<waiting> queue;
+    std::vector<waiter_id> queue;
     second_.inner()->use([&](connection& on, store& stores) {
         for (const session* each : {&dead, &other}) {
             const acquire_request wanted{held->key(), owner_id::random(), each->id(), "n", {}};

@@ -1,5 +1,6 @@
 #include "cost/filled.hpp"
 #include "leasehold/semaphore.hpp"
+#include "support/patient.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -159,7 +160,7 @@ void fill(connection& on, const volume& size, const wording& words) {
 }
 
 database_settings patient_settings() {
-    database_settings settings;
+    database_settings settings = patient();
     settings.connections_max = 1;
     settings.statement_timeout = std::chrono::minutes{10};
     return settings;

@@ -155,7 +155,7 @@ TEST_P(lock_cost, sessions) {
         const auto beat = stores.sessions->heartbeat(on, begun.id, begun.ttl, wrong);
         EXPECT_EQ(beat.status, heartbeat_status::noticed);
     });
-    std::vector<waiting> had;
+    std::vector<waiter_id> had;
     for (int each = 0; each < 256; ++each) {
         const hold one = next_hold();
         had.push_back({one.key, one.owner, each});

@@ -76,7 +76,7 @@ TEST_P(queue_cost, whoever_does_not_know_its_ticket_is_found_by_its_owner) {
 }
 
 TEST_P(queue_cost, looking_costs_some_rows_for_each_who_asks) {
-    std::vector<waiting> all;
+    std::vector<waiter_id> all;
     for (std::int64_t each = 0; each < 256; ++each) {
         const std::int64_t number = size().waiters - each;
         all.push_back({queued, numbered(number + 1'000'000), number});
@@ -92,7 +92,7 @@ TEST_P(queue_cost, looking_costs_some_rows_for_each_who_asks) {
 
 TEST_P(queue_cost, the_look_for_circles_follows_those_who_wait) {
     const std::int64_t last = size().waiters;
-    const waiting who{queued, numbered(last + 1'000'000), last};
+    const waiter_id who{queued, numbered(last + 1'000'000), last};
     expect_reads(
         "closes_a_circle",
         {4 + 3 * 20, 12 + 4 * 20, 200 + 60 * 20},

@@ -9,8 +9,8 @@
 
 #include "database/database.hpp"
 #include "fault/hostile_place.hpp"
+#include "leasehold/detach.hpp"
 #include "leasehold/driver/postgres.hpp"
-#include "leasehold/handover.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/lease.hpp"

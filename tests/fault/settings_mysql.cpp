@@ -8,6 +8,7 @@
 #include "fault/hostile_place.hpp"
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/error.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 
@@ -155,7 +156,7 @@ public:
     mysql_place()
         : url_(require_url(backend())),
           user_(fresh_prefix() + "user"),
-          own_(mysql::open(url_)),
+          own_(mysql::open(url_, patient())),
           on_(own_.begin()) {
         const std::string account = "'" + user_ + "'@'%'";
         on_.execute("CREATE USER " + account + " IDENTIFIED BY 'plain'");

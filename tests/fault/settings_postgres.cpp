@@ -6,6 +6,7 @@
 #include "fault/hostile_place.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/error.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 
@@ -21,7 +22,7 @@ public:
     postgres_place()
         : url_(require_url("postgres")),
           name_(fresh_prefix() + "hostile"),
-          own_(postgres::open(url_)) {
+          own_(postgres::open(url_, patient())) {
         run("CREATE DATABASE " + name_);
     }
     ~postgres_place() override {

@@ -305,7 +305,7 @@ private:
 // ------------------------------------------------------------------------------------ sessions
 
 // One of the rows that session_store::end() looks for.
-bool names(const memory_tables& tables, const waiting& what, const session_id& id) {
+bool names(const memory_tables& tables, const waiter_id& what, const session_id& id) {
     const std::string& name = what.key.name();
     const auto lock = tables.locks.find(name);
     const auto holder = tables.holders.find({name, std::string{what.owner.bytes()}});
@@ -363,11 +363,11 @@ public:
     void end(
         connection& on,
         const session_id& id,
-        const std::optional<std::vector<waiting>>& remove_unless
+        const std::optional<std::vector<waiter_id>>& remove_unless
     ) override {
         const auto attempt = [id, remove_unless](memory_tables& tables, const connection&) {
             if (!is_live_session(tables, id)) return std::optional{true};
-            const auto refers = [&](const waiting& each) { return names(tables, each, id); };
+            const auto refers = [&](const waiter_id& each) { return names(tables, each, id); };
             if (remove_unless &&
                 std::none_of(remove_unless->begin(), remove_unless->end(), refers)) {
                 tables.sessions.erase(id);

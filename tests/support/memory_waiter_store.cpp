@@ -106,7 +106,7 @@ public:
         return server_->ask<hand_over_result>(on, "serve", attempt);
     }
 
-    bool leave(connection& on, const waiting& who) override {
+    bool leave(connection& on, const waiter_id& who) override {
         const auto attempt = [who](memory_tables& tables, const connection&) {
             const auto found = tables.waiters.find({who.key.name(), who.ticket});
             const bool is_there = found != tables.waiters.end() && found->second.owner == who.owner;
@@ -130,10 +130,10 @@ public:
         return server_->ask<bool>(on, "withdraw", attempt);
     }
 
-    std::vector<look_result> look(connection& on, const std::vector<waiting>& who) override {
+    std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) override {
         const auto attempt = [who](memory_tables& tables, const connection&) {
             std::vector<look_result> answers;
-            for (const waiting& each : who) {
+            for (const waiter_id& each : who) {
                 look_result found;
                 const lock_row* const row = find_row(tables, each.key);
                 const auto queued = tables.waiters.find({each.key.name(), each.ticket});
@@ -152,7 +152,7 @@ public:
         return server_->ask<std::vector<look_result>>(on, "look", attempt);
     }
 
-    bool closes_a_circle(connection& on, const waiting& who, const session_id& own) override {
+    bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) override {
         const auto attempt = [who, own](memory_tables& tables, const connection&) {
             std::set<session_id> blocked;
             std::vector<std::string> keys;

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "leasehold/handover.hpp"
+#include "leasehold/detach.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
 

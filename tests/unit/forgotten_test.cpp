@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "leasehold/handover.hpp"
+#include "leasehold/detach.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "leasehold/driver/mysql.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 #include "upkeep/place.hpp"
@@ -45,16 +46,16 @@ void add(std::vector<std::string>& lines, const std::vector<std::string>& more) 
 }  // namespace
 
 place::place() : name_(fresh_prefix() + "place") {
-    run_in(mysql::open(server()), {"CREATE DATABASE " + name_});
+    run_in(mysql::open(server(), patient()), {"CREATE DATABASE " + name_});
     url_ = with_database(server(), name_);
 }
 
 place::~place() {
-    run_in(mysql::open(server()), {"DROP DATABASE " + name_});
+    run_in(mysql::open(server(), patient()), {"DROP DATABASE " + name_});
 }
 
 database place::open_url(const std::string& url) {
-    return mysql::open(url);
+    return mysql::open(url, patient());
 }
 
 void place::load(const std::string& script) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "leasehold/driver/postgres.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
 #include "upkeep/place.hpp"
@@ -47,16 +48,16 @@ constexpr const char* shape_queries[] = {
 }  // namespace
 
 place::place() : name_(fresh_prefix() + "place") {
-    run_in(postgres::open(server()), {"CREATE SCHEMA " + name_});
+    run_in(postgres::open(server(), patient()), {"CREATE SCHEMA " + name_});
     url_ = with_option(server(), "options=-csearch_path%3D" + name_);
 }
 
 place::~place() {
-    run_in(postgres::open(server()), {"DROP SCHEMA " + name_ + " CASCADE"});
+    run_in(postgres::open(server(), patient()), {"DROP SCHEMA " + name_ + " CASCADE"});
 }
 
 database place::open_url(const std::string& url) {
-    return postgres::open(url);
+    return postgres::open(url, patient());
 }
 
 void place::load(const std::string& script) const {

@@ -4,6 +4,7 @@
 
 #include "leasehold/driver/sqlite.hpp"
 #include "support/folder.hpp"
+#include "support/patient.hpp"
 #include "upkeep/place.hpp"
 
 namespace leasehold::testing {
@@ -41,7 +42,7 @@ place::~place() {
 }
 
 database place::open_url(const std::string& url) {
-    return sqlite::open(url);
+    return sqlite::open(url, patient());
 }
 
 void place::load(const std::string& script) const {

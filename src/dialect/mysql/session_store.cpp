@@ -81,7 +81,8 @@ public:
     ) override;
 
 private:
-    void remove(connection& on, const session_id& id, const std::vector<waiting>& unless) override;
+    void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
+        override;
 };
 
 std::string mysql_session_store::environment_problem(connection& on) {
@@ -130,7 +131,7 @@ heartbeat_result mysql_session_store::heartbeat(
 }
 
 void mysql_session_store::remove(
-    connection& on, const session_id& id, const std::vector<waiting>& unless
+    connection& on, const session_id& id, const std::vector<waiter_id>& unless
 ) {
     parameters values{value_of(id)};
     const auto place = [&](value each) {
@@ -138,7 +139,7 @@ void mysql_session_store::remove(
         return "$" + std::to_string(values.size());
     };
     std::string keys = "NULL", owned = "FALSE", queued = "FALSE";
-    for (const waiting& each : unless) {
+    for (const waiter_id& each : unless) {
         const std::string key = place(value_of(each.key));
         keys += ", " + key;
         owned += " OR (h.lock_key = " + key + " AND h.owner = " + place(value_of(each.owner)) + ")";

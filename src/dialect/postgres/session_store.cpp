@@ -8,9 +8,9 @@ namespace {
 
 // The text of an array of bytea, or of numbers.
 template <class Element>
-std::string array_of(const std::vector<waiting>& from, Element&& element) {
+std::string array_of(const std::vector<waiter_id>& from, Element&& element) {
     std::string text = "{";
-    for (const waiting& each : from) {
+    for (const waiter_id& each : from) {
         if (text.size() > 1) text += ',';
         text += element(each);
     }
@@ -63,10 +63,11 @@ public:
     }
 
 private:
-    void remove(connection& on, const session_id& id, const std::vector<waiting>& unless) override {
-        const auto key_of = [](const waiting& each) { return hexadecimal(each.key.name()); };
-        const auto owner_of = [](const waiting& each) { return hexadecimal(each.owner.bytes()); };
-        const auto ticket_of = [](const waiting& each) { return std::to_string(each.ticket); };
+    void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
+        override {
+        const auto key_of = [](const waiter_id& each) { return hexadecimal(each.key.name()); };
+        const auto owner_of = [](const waiter_id& each) { return hexadecimal(each.owner.bytes()); };
+        const auto ticket_of = [](const waiter_id& each) { return std::to_string(each.ticket); };
         write(
             on,
             "remove",

@@ -32,10 +32,11 @@ public:
     }
 
 private:
-    void remove(connection& on, const session_id& id, const std::vector<waiting>& unless) override {
+    void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
+        override {
         writing write{*sqlite_, texts_, on};
         write.begin();
-        const bool is_kept = std::any_of(unless.begin(), unless.end(), [&](const waiting& each) {
+        const bool is_kept = std::any_of(unless.begin(), unless.end(), [&](const waiter_id& each) {
             const parameters values{
                 value_of(id), value_of(each.key), value_of(each.owner), each.ticket};
             return !write("refers", values).rows.empty();

@@ -44,7 +44,7 @@ public:
         if (write("find_hold", which).rows.empty()) return {};
         write.begin();
         if (write("find_hold", which).rows.empty()) return {};
-        return pass_on(write, held.key);
+        return serve_next(write, held.key);
     }
 
     hand_over_result serve(connection& on, const key& name) override {
@@ -57,11 +57,11 @@ public:
         if (!is_takeable()) return {};
         write.begin();
         if (!is_takeable()) return {};
-        return pass_on(write, name);
+        return serve_next(write, name);
     }
 
 private:
-    static hand_over_result pass_on(writing& write, const key& name) {
+    static hand_over_result serve_next(writing& write, const key& name) {
         parameters which{value_of(name)};
         const auto first = write("first_live", which);
         if (first.rows.empty()) {

@@ -4,7 +4,7 @@
 
 #include "conformance/suite.hpp"
 #include "leasehold/barrier.hpp"
-#include "leasehold/handover.hpp"
+#include "leasehold/detach.hpp"
 #include "leasehold/semaphore.hpp"
 #include "store/custody_store.hpp"
 #include "support/thread.hpp"
@@ -12,9 +12,9 @@
 namespace leasehold::testing {
 namespace {
 
-using handover_suite = suite;
+using detach_suite = suite;
 
-TEST_F(handover_suite, a_detached_hold_is_adopted_with_its_owner_and_token) {
+TEST_F(detach_suite, a_detached_hold_is_adopted_with_its_owner_and_token) {
     session one{first_, calm("one")}, two{second_, calm("two")}, other{second_, calm("other")};
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
@@ -45,7 +45,7 @@ TEST_F(handover_suite, a_detached_hold_is_adopted_with_its_owner_and_token) {
     EXPECT_TRUE((mutex{other, name}.try_acquire()));
 }
 
-TEST_F(handover_suite, what_is_detached_ends_with_its_old_session) {
+TEST_F(detach_suite, what_is_detached_ends_with_its_old_session) {
     session other{second_, calm("other")};
     const key name = fresh("k");
     session one{first_, calm("one")};
@@ -56,7 +56,7 @@ TEST_F(handover_suite, what_is_detached_ends_with_its_old_session) {
     EXPECT_TRUE((mutex{other, name}.try_acquire()));
 }
 
-TEST_F(handover_suite, a_term_outlives_the_process_and_ends_by_itself) {
+TEST_F(detach_suite, a_term_outlives_the_process_and_ends_by_itself) {
     session other{second_, calm("other")};
     const key early = fresh("early"), late = fresh("late");
     std::optional<detached_lease> first_parcel, second_parcel;
@@ -78,7 +78,7 @@ TEST_F(handover_suite, a_term_outlives_the_process_and_ends_by_itself) {
     EXPECT_TRUE((mutex{other, late}.try_acquire()));
 }
 
-TEST_F(handover_suite, of_two_adopters_the_second_gets_nothing) {
+TEST_F(detach_suite, of_two_adopters_the_second_gets_nothing) {
     session one{first_, calm("one")}, two{second_, calm("two")}, three{second_, calm("three")};
     const key name = fresh("k");
     auto held = mutex{one, name}.try_acquire();
@@ -94,7 +94,7 @@ TEST_F(handover_suite, of_two_adopters_the_second_gets_nothing) {
 
 // Taken back into the session it lives with, the value would stay good for others, who could then
 // take the hold from under the new lease.
-TEST_F(handover_suite, what_was_given_away_is_taken_back_by_another_session_only) {
+TEST_F(detach_suite, what_was_given_away_is_taken_back_by_another_session_only) {
     session one{first_, calm("one")}, again{first_, calm("again")}, two{second_, calm("two")};
     const key name = fresh("k");
     const detached_lease parcel = detach(*mutex{one, name}.try_acquire());
@@ -107,7 +107,7 @@ TEST_F(handover_suite, what_was_given_away_is_taken_back_by_another_session_only
     EXPECT_TRUE(back->verify());
 }
 
-TEST_F(handover_suite, an_adoption_whose_answer_was_lost_is_repeated) {
+TEST_F(detach_suite, an_adoption_whose_answer_was_lost_is_repeated) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     auto held = mutex{one, fresh("k")}.try_acquire();
     const detached_lease parcel = detach(*std::move(held));
@@ -120,7 +120,7 @@ TEST_F(handover_suite, an_adoption_whose_answer_was_lost_is_repeated) {
     EXPECT_TRUE(mine->verify());
 }
 
-TEST_F(handover_suite, racing_adopters_are_served_once) {
+TEST_F(detach_suite, racing_adopters_are_served_once) {
     constexpr int adopters = 4, rounds = 8;
     session one{first_, calm("one")};
     for (int round = 0; round < rounds; ++round) {
@@ -147,7 +147,7 @@ TEST_F(handover_suite, racing_adopters_are_served_once) {
     }
 }
 
-TEST_F(handover_suite, what_has_gone_is_not_adopted) {
+TEST_F(detach_suite, what_has_gone_is_not_adopted) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key forced = fresh("forced"), dead = fresh("dead");
     auto a = mutex{one, forced}.try_acquire();
@@ -167,7 +167,7 @@ TEST_F(handover_suite, what_has_gone_is_not_adopted) {
     EXPECT_EQ(ended->code(), errc::session_lost);
 }
 
-TEST_F(handover_suite, there_must_be_something_whole_to_detach) {
+TEST_F(detach_suite, there_must_be_something_whole_to_detach) {
     session one{first_, calm("one")};
     mutex closing{one, fresh("k"), {.recursive = true}};
     auto outer = closing.try_acquire();
@@ -187,7 +187,7 @@ TEST_F(handover_suite, there_must_be_something_whole_to_detach) {
     );
 }
 
-TEST_F(handover_suite, a_call_that_is_refused_leaves_the_lease_as_it_was) {
+TEST_F(detach_suite, a_call_that_is_refused_leaves_the_lease_as_it_was) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     mutex closing{one, fresh("k"), {.recursive = true}};
     auto outer = closing.try_acquire();
@@ -217,7 +217,7 @@ TEST_F(handover_suite, a_call_that_is_refused_leaves_the_lease_as_it_was) {
     EXPECT_TRUE(adopt(two, parcel)) << "the spent lease gave nothing back";
 }
 
-TEST_F(handover_suite, texts_that_are_none_are_refused) {
+TEST_F(detach_suite, texts_that_are_none_are_refused) {
     const detached_lease parcel{"a b\tc \xc3\xa4", owner_id::random(), {7}, session_id::random()};
     EXPECT_EQ(detached_lease::from_text(parcel.text()), parcel);
     const detached_lease with_term{"k", owner_id::random(), {7}, std::nullopt};

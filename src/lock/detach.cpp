@@ -1,4 +1,4 @@
-#include "leasehold/handover.hpp"
+#include "leasehold/detach.hpp"
 
 #include <charconv>
 #include <utility>
@@ -17,9 +17,7 @@ constexpr std::string_view first_word = "leasehold1";
 constexpr std::string_view no_session = "-";
 
 [[noreturn]] void refuse_text() {
-    throw error(
-        errc::invalid_argument, "this is not the text of a detached lease; see handover.hpp"
-    );
+    throw error(errc::invalid_argument, "this is not the text of a detached lease; see detach.hpp");
 }
 
 std::string_view next_word(std::string_view& text) {
@@ -68,7 +66,7 @@ void require_from_elsewhere(const session::implementation& within, const detache
 }
 
 adopt_status ask_to_adopt(session::implementation& within, const adoption& wanted) {
-    return within.inner().use([&](connection& on, store& stores) {
+    return within.database().use([&](connection& on, store& stores) {
         return stores.custody->adopt(on, wanted);
     });
 }
@@ -134,7 +132,7 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
     const hold what = inside.what();
     inside.supersede();  // nobody here may believe in it any more when the term has been given
     try {
-        const bool is_given = inside.within().inner().use([&](connection& on, store& stores) {
+        const bool is_given = inside.within().database().use([&](connection& on, store& stores) {
             return stores.custody->give_term(on, what, term);
         });
         if (is_given) return {what.key, what.owner, what.token, std::nullopt};
@@ -171,7 +169,8 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
             constexpr std::int64_t not_known = -1;
             if (!within.watch_alone(granted, not_known)) return std::nullopt;
             if (!is_there_still(within, wanted, *granted)) return std::nullopt;
-            within.inner().tell({event_kind::granted, what.key.name(), what.token.number, "adopted"}
+            within.database().tell(
+                {event_kind::granted, what.key.name(), what.token.number, "adopted"}
             );
             return lease{std::make_shared<lease::implementation>(into.inner(), std::move(granted))};
         } catch (const error& failure) {

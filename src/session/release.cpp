@@ -1,4 +1,4 @@
-#include "session/pass_on.hpp"
+#include "session/release.hpp"
 
 #include <exception>
 
