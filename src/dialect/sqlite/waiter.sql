@@ -8,7 +8,7 @@ SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
 -- name: find_key
 SELECT l.kind, {takeable} FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- name: mark
+-- name: draw_ticket
 UPDATE {prefix}lock SET last_ticket = max(last_ticket + 1, {now}) WHERE lock_key = $1
 RETURNING last_ticket;
 

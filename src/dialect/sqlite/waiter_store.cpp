@@ -28,7 +28,7 @@ public:
             answer.status = enqueue_status::wrong_kind;
             return answer;
         }
-        answer.ticket = write("mark", values).rows.at(0).integer(0);
+        answer.ticket = write("draw_ticket", values).rows.at(0).integer(0);
         values.emplace_back(answer.ticket);
         write("queue", values);
         write.commit();
