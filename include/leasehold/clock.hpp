@@ -56,7 +56,8 @@ auto wait_by(
         const auto now = local_clock::now();
         const auto left = patience_until(deadline);
         auto got = wait(left < local::max() - now ? now + left : local::max());
-        if (got || cancel.stop_requested() || Clock::now() >= deadline) return got;
+        const bool is_over = patience_until(deadline) <= std::chrono::nanoseconds{0};
+        if (got || cancel.stop_requested() || is_over) return got;
     }
 }
 

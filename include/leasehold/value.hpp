@@ -38,6 +38,7 @@ public:
     value() = default;
     value(std::nullptr_t) {}
     value(int number) : held_(std::int64_t{number}) {}
+    value(std::int64_t number) : held_(number) {}
     // Throws invalid_argument for an unsigned number beyond std::int64_t: send its digits as text.
     template <whole_number Number>
     value(Number number) : held_(to_int64(number)) {}

@@ -97,7 +97,8 @@ error reworded(const error& cause, const std::string& message, bool outcome_unkn
          .native_code = cause.native_code(),
          .server_message = cause.server_message(),
          .outcome_unknown = outcome_unknown,
-         .is_passing = cause.is_transient()}
+         .is_passing = cause.is_transient()},
+        cause.where()
     );
 }
 

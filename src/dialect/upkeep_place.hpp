@@ -50,6 +50,11 @@ inline upkeep_look upkeep_look_of(upkeep_task task, const result& seen, int rows
         const bool is_last = &each == &seen.rows.back();
         const bool is_full = static_cast<int>(seen.rows.size()) >= rows;
         const bool is_found = !each.is_null(2) && each.integer(2) != 0;
+        if (!each.is_null(4)) {
+            auto& oldest = is_found ? answer.oldest : answer.oldest_passed_over;
+            const std::chrono::microseconds end{each.integer(4)};
+            oldest = std::min(oldest.value_or(end), end);
+        }
         if (!is_found && !(is_last && is_full)) continue;
         std::string place = each.bytes(0);
         if (task == upkeep_task::dead_holders) place += each.bytes(1);
@@ -57,9 +62,6 @@ inline upkeep_look upkeep_look_of(upkeep_task task, const result& seen, int rows
         if (is_last && is_full) answer.place = place;
         if (!is_found) continue;
         answer.found.push_back({std::move(place), each.integer(3) != 0});
-        if (each.is_null(4)) continue;
-        const std::chrono::microseconds end{each.integer(4)};
-        answer.oldest = answer.oldest ? std::min(*answer.oldest, end) : end;
     }
     return answer;
 }

@@ -30,7 +30,8 @@ bool sql_upkeep_store::advance(
     connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves
 ) {
     constexpr auto never = std::chrono::microseconds::max();
-    const value oldest = value_of(leaves ? look.oldest.value_or(never) : never);
+    const auto left = look.oldest_passed_over.value_or(never);
+    const value oldest = value_of(leaves ? std::min(left, look.oldest.value_or(never)) : left);
     const parameters values{static_cast<int>(from.task), from.turn, blob{look.place}, oldest};
     return write(on, "advance", values).affected_rows > 0;
 }

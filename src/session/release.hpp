@@ -1,5 +1,5 @@
 #pragma once
-// Ways to end a hold that leave nobody waiter_id who could have the key: every release goes through
+// Ways to end a hold that leave nobody waiting who could have the key: every release goes through
 // one of these.
 #include "database/database.hpp"
 

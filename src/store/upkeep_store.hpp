@@ -50,8 +50,9 @@ struct upkeep_finding {
 struct upkeep_look {
     std::vector<upkeep_finding> found;
     std::string place;  // where the next look begins; empty: this one has reached the end
-    // The earliest end among the sessions of what was found, by the database's clock.
-    std::optional<std::chrono::microseconds> oldest;
+    // The earliest end among the sessions of what was found, by the database's clock; and among
+    // those of all else: a key that is closed for its lock_delay is not found, and is there still.
+    std::optional<std::chrono::microseconds> oldest{}, oldest_passed_over{};
 };
 
 class upkeep_store {

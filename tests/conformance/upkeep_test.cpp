@@ -46,6 +46,27 @@ TEST_F(upkeep_suite, the_reaper_frees_what_the_dead_held_and_removes_their_rows_
     EXPECT_EQ(a->release(), release_outcome::not_held);
 }
 
+// What closes a key for its lock_delay is there, although there is nothing to clear yet.
+TEST_F(upkeep_suite, a_session_is_not_old_while_it_keeps_a_key_closed) {
+    session dead{first_, calm("dead")}, alive{second_, calm("alive")};
+    const key name = fresh("k");
+    second_.inner()->use([&](connection& on, store& stores) {
+        acquire_request wanted{name, owner_id::random(), dead.id(), "", std::nullopt};
+        wanted.lock_delay = 20h;
+        EXPECT_EQ(stores.locks->try_acquire(on, wanted).status, acquire_status::granted);
+        current().age_session(dead.id(), 6h);
+        for (const auto task :
+             {upkeep_task::dead_locks,
+              upkeep_task::dead_holders,
+              upkeep_task::dead_waiters,
+              upkeep_task::old_sessions,
+              upkeep_task::dead_locks}) {
+            sweep(on, stores, task, 3h);
+        }
+    });
+    EXPECT_FALSE((mutex{alive, name}.try_acquire())) << "it is closed for 15 hours more";
+}
+
 TEST_F(upkeep_suite, the_reaper_frees_a_fixed_term_that_passed_and_no_other) {
     session one{first_, calm("one")};
     const key over = fresh("over"), running = fresh("running");

@@ -208,7 +208,8 @@ public:
 
     bool advance(connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves)
         override {
-        const instant oldest = leaves && look.oldest ? *look.oldest : instant::max();
+        instant oldest = look.oldest_passed_over.value_or(instant::max());
+        if (leaves) oldest = std::min(oldest, look.oldest.value_or(oldest));
         const auto attempt =
             [from, place = look.place, oldest](memory_tables& tables, const connection&) {
                 upkeep_row& row = tables.upkeep.at(from.task);
@@ -234,10 +235,11 @@ public:
             const auto seen = rows_behind(tables, task, place, rows, retention);
             if (static_cast<int>(seen.size()) == rows) answer.place = seen.back().place;
             for (const seen_row& each : seen) {
-                if (!each.is_found) continue;
-                answer.found.push_back({each.place, each.is_queued});
-                if (each.end)
-                    answer.oldest = std::min(answer.oldest.value_or(*each.end), *each.end);
+                if (each.end) {
+                    auto& oldest = each.is_found ? answer.oldest : answer.oldest_passed_over;
+                    oldest = std::min(oldest.value_or(*each.end), *each.end);
+                }
+                if (each.is_found) answer.found.push_back({each.place, each.is_queued});
             }
             return std::optional{answer};
         };

@@ -84,6 +84,19 @@ TEST_F(any_clock_test, who_is_cancelled_waits_for_no_clock) {
     EXPECT_EQ(waits, 3);
 }
 
+TEST_F(any_clock_test, a_time_longer_ago_than_can_be_counted_asks_once) {
+    using far = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
+    int asked = 0;
+    auto other = mutex{two_, name_}.try_acquire();
+    ASSERT_TRUE(other);
+    const auto got = wait_by(far::min(), {}, [&](local_clock::time_point) {
+        ++asked;
+        return mutex{one_, name_}.try_acquire();
+    });
+    EXPECT_FALSE(got);
+    EXPECT_EQ(asked, 1);
+}
+
 TEST_F(any_clock_test, times_beyond_what_can_be_counted_are_for_ever) {
     using far = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
     const auto got = wait_by(far::max(), {}, [&](local_clock::time_point by) {

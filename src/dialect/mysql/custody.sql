@@ -14,7 +14,8 @@ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_go = 1;
 
 -- $1 key.
 -- name: look
-SELECT {hold} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+SELECT l.lock_key, l.fence, 1, {rest_of_hold}
+FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND {unexpired};
 
 -- $1 key. A transaction inside one packet, as `force_release` of lock.sql: the hold is the answer.
@@ -24,7 +25,7 @@ SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1
 SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND {unexpired};
-SELECT {hold}
+SELECT l.lock_key, l.fence, 1, {rest_of_hold}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND @leasehold_go = 1;
 UPDATE {prefix}lock l SET l.revocations = l.revocations + 1

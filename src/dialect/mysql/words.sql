@@ -45,11 +45,13 @@ l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,
 
 -- What describes a hold, in the order of hold_in() in hold_rows.cpp: of lock row l and the session
 -- row s joined to it, if there. A session whose row is gone counts as alive, with no time known to
--- remain.
--- word: hold
-l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, l.owner, l.session_id, l.node_info,
-       l.reentrant_count, {now} - l.changed_at,
+-- remain. Where it was found to be held before, that is said for the third column, since the clock
+-- goes on between two looks at it.
+-- word: rest_of_hold
+l.owner, l.session_id, l.node_info, l.reentrant_count, {now} - l.changed_at,
        COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0), l.metadata
+-- word: hold
+l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, {rest_of_hold}
 
 -- Of the same rows, on a plain read: may be wrong either way.
 -- word: takeable

@@ -35,8 +35,8 @@ UPDATE {prefix}upkeep AS u
  WHERE u.task = free.task AND u.turn = $2
 RETURNING {asynchronous};
 
--- $1 task, $2 turn, $3 the place, $4 the oldest end of what is left, or null. An empty place ends
--- the pass: least() passes over a null.
+-- $1 task, $2 turn, $3 the place, $4 the oldest end of what is left, or one far in the future. An
+-- empty place ends the pass.
 -- name: advance
 UPDATE {prefix}upkeep AS u
    SET place = $3, unfinished = greatest(u.unfinished - 1, 0),

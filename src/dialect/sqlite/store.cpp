@@ -58,9 +58,12 @@ void boot_check::enter_inside(connection& transaction) {
 result dialect::run(
     connection& on, const statement& what, const parameters& values, std::int64_t now
 ) const {
+    std::optional<std::int64_t> wall;  // one reading for all of a statement
     const auto outside = [&](int which) -> value {
         if (which == statement::boot) return boot_->boot_id();
-        return which == statement::wall ? wall_clock_microseconds() : now;
+        if (which != statement::wall) return now;
+        if (!wall) wall = wall_clock_microseconds();
+        return *wall;
     };
     if (what.what() != statement::form::single) {
         return on.execute_script(what.text(), what.placed(values, outside));
