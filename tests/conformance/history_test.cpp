@@ -174,12 +174,12 @@ TEST(history_suite, random_histories_with_random_deaths_agree_with_the_model) {
 }
 
 // That the comparison and the ledger can fail; on the model alone, since they know no engine.
-struct fault {
+struct planted_fault {
     const char* name;
     std::function<void(store&)> plant;
 };
 
-class history_fault_suite : public ::testing::TestWithParam<fault> {
+class history_fault_suite : public ::testing::TestWithParam<planted_fault> {
 protected:
     // Mostly found within a hundred; some seeds take several.
     static constexpr int histories_max = 2000;
@@ -202,7 +202,7 @@ TEST_P(history_fault_suite, is_found_by_the_promises_where_both_sides_have_it) {
     std::cout << found;
 }
 
-const fault faults[] = {
+const planted_fault faults[] = {
     {"no_lock_delay",
      [](store& in) { in.locks = std::make_unique<forgetting_lock_delay>(std::move(in.locks)); }},
     {"a_token_twice",

@@ -18,7 +18,7 @@ const sql_words words{
     "FROM information_schema.table_constraints) found "
     "WHERE place = DATABASE() AND LOCATE(?, name) = 1"};
 
-database open_at(const std::string& url, const std::string& prefix) {
+database open_prefixed(const std::string& url, const std::string& prefix) {
     database_settings settings;
     settings.names.prefix = prefix;
     return mysql::open(url, settings);
@@ -35,8 +35,9 @@ forbidden_place user_without_ddl(const std::string& url) {
             {"CREATE USER " + account + " IDENTIFIED BY 'weak'",
              "GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold.* TO " + account}
         );
-        const auto found =
-            try_there(open_at(with_user(url, name, "weak"), prefix), attempt, own, words, prefix);
+        const auto found = try_there(
+            open_prefixed(with_user(url, name, "weak"), prefix), attempt, own, words, prefix
+        );
         run_alone(own, {"DROP USER " + account});
         return found;
     };
@@ -46,7 +47,7 @@ forbidden_place user_without_ddl(const std::string& url) {
 // Sessions that take no writes: on a server that others use, read_only cannot be set.
 forbidden_place read_only_sessions(const std::string& url) {
     const auto run = [=](const std::string& prefix, const forbidden_place::attempt& attempt) {
-        const database own = open_at(url, prefix);
+        const database own = open_prefixed(url, prefix);
         const auto connect = [own](std::chrono::milliseconds patience) {
             auto made = own.inner()->connections().connect_apart(patience);
             made->execute("SET SESSION TRANSACTION READ ONLY");
@@ -64,7 +65,7 @@ forbidden_place read_only_schema(const std::string& url) {
         const database own = mysql::open(url, patient());
         run_alone(own, {"CREATE DATABASE " + name, "ALTER DATABASE " + name + " READ ONLY = 1"});
         const auto found = [&] {
-            const database there = open_at(with_database(url, name), prefix);
+            const database there = open_prefixed(with_database(url, name), prefix);
             return try_there(there, attempt, there, words, prefix);
         }();
         run_alone(own, {"ALTER DATABASE " + name + " READ ONLY = 0", "DROP DATABASE " + name});

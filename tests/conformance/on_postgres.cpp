@@ -13,7 +13,7 @@ constexpr const char* names_sql =
     "SELECT relname::text FROM pg_class WHERE starts_with(relname::text, $1) "
     "UNION SELECT conname::text FROM pg_constraint WHERE starts_with(conname::text, $1)";
 
-database open_at(const std::string& url, const std::string& prefix) {
+database open_prefixed(const std::string& url, const std::string& prefix) {
     database_settings settings;
     settings.names.prefix = prefix;
     return postgres::open(url, settings);
@@ -31,7 +31,7 @@ forbidden_place closed_schema(const std::string& url, const sql_words& words) {
              "REVOKE CREATE ON SCHEMA " + schema + " FROM CURRENT_USER"}
         );
         const auto found = try_there(
-            open_at(with_option(url, "options=-csearch_path%3D" + schema), prefix),
+            open_prefixed(with_option(url, "options=-csearch_path%3D" + schema), prefix),
             attempt,
             own,
             words,
@@ -53,7 +53,7 @@ forbidden_place read_only_database(const std::string& url, const sql_words& word
              "ALTER DATABASE " + name + " SET default_transaction_read_only = on"}
         );
         const auto found = [&] {
-            const database there = open_at(with_database(url, name), prefix);
+            const database there = open_prefixed(with_database(url, name), prefix);
             return try_there(there, attempt, there, words, prefix);
         }();
         run_alone(own, {"DROP DATABASE " + name});

@@ -22,7 +22,7 @@ constexpr const char* names_sql =
 
 const sql_words words{"MICROS", "?1", "INTEGER", names_sql};
 
-database open_at(const std::string& file, const std::string& prefix) {
+database open_prefixed(const std::string& file, const std::string& prefix) {
     database_settings settings;
     settings.names.prefix = prefix;
     return sqlite::open("sqlite:" + file, settings);
@@ -65,8 +65,8 @@ forbidden_place::outcome try_as_another_user(
     const std::string& file, const std::string& prefix, const forbidden_place::attempt& attempt
 ) {
     forbidden_place::outcome found;
-    found.thrown = thrown_by_another_user([&] { attempt(open_at(file, prefix)); });
-    if (fs::exists(file)) found.left = names_in(open_at(file, prefix), words, prefix);
+    found.thrown = thrown_by_another_user([&] { attempt(open_prefixed(file, prefix)); });
+    if (fs::exists(file)) found.left = names_in(open_prefixed(file, prefix), words, prefix);
     return found;
 }
 
@@ -88,7 +88,7 @@ forbidden_place read_only_file() {
     const auto run = [](const std::string& prefix, const forbidden_place::attempt& attempt) {
         const std::string folder = fresh_folder();
         const std::string file = folder + "/leasehold.db";
-        migrate(open_at(file, fresh_prefix()));
+        migrate(open_prefixed(file, fresh_prefix()));
         fs::permissions(file, fs::perms{0444});
         fs::permissions(folder, fs::perms{0777});
         const auto found = try_as_another_user(file, prefix, attempt);

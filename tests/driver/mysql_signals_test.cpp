@@ -35,7 +35,7 @@ private:
 
 // In a process of its own: the client library does it when it is first used.
 TEST_F(mysql_signals, connecting_leaves_sigpipe_as_the_process_had_it) {
-    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    ::testing::FLAGS_gtest_death_test_style = "threadsafe";
     const auto stays = [&](sighandler_t wanted) {
         std::signal(SIGPIPE, wanted);
         open()->execute("SELECT 1");
@@ -43,8 +43,8 @@ TEST_F(mysql_signals, connecting_leaves_sigpipe_as_the_process_had_it) {
         sigaction(SIGPIPE, nullptr, &found);
         std::_Exit(found.sa_handler == wanted && !is_blocked() ? 0 : 1);
     };
-    EXPECT_EXIT(stays(SIG_DFL), testing::ExitedWithCode(0), "");
-    EXPECT_EXIT(stays(SIG_IGN), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(stays(SIG_DFL), ::testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(stays(SIG_IGN), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(mysql_signals, a_connection_that_the_server_closed_raises_none) {

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 using namespace std::string_literals;
 
 // Fails where the backend is required and no server was given, and skips where it is not.
-class mysql_test : public testing::Test {
+class mysql_test : public ::testing::Test {
 protected:
     void SetUp() override;
     void TearDown() override;

@@ -6,9 +6,6 @@
 namespace leasehold::testing_postgres {
 namespace {
 
-// What a busy machine may add to a limit; without the limit these calls would never return.
-constexpr milliseconds margin = 5000ms;
-
 constexpr const char* password = "geheim-7Fq";
 
 void expect_discreet(const error& failure) {

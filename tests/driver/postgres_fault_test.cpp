@@ -9,9 +9,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// What a busy machine may add to a limit; without the limit these calls would never return.
-constexpr milliseconds margin = 5000ms;
-
 class postgres_fault_test : public postgres_test {
 protected:
     void terminate(std::int64_t backend) {

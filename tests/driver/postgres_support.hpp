@@ -20,10 +20,13 @@ namespace leasehold::testing_postgres {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
+// What a busy machine may add to a limit; without the limit these calls would never return.
+inline constexpr milliseconds margin = 5000ms;
+
 // Where no server was given: a failure if one is required, else a skip. Returns an empty URL then.
 bool is_required();
 
-class postgres_test : public testing::Test {
+class postgres_test : public ::testing::Test {
 protected:
     void SetUp() override;
     std::unique_ptr<connection> open(milliseconds limit = 10s) const;

@@ -45,7 +45,7 @@ holder_row* find_row(memory_tables& tables, const key& name, const owner_id& own
     return found == tables.holders.end() ? nullptr : &found->second;
 }
 
-holder_row* find_hold(memory_tables& tables, const hold& held) {
+holder_row* find_holder(memory_tables& tables, const hold& held) {
     holder_row* const row = find_row(tables, held.key, held.owner);
     return row && row->fence == held.token.number ? row : nullptr;
 }
@@ -198,7 +198,7 @@ public:
 
     release_outcome release(connection& on, const hold& held) override {
         return remove(
-            on, [held](memory_tables& tables) { return find_hold(tables, held); }, held
+            on, [held](memory_tables& tables) { return find_holder(tables, held); }, held
         );
     }
 
@@ -213,7 +213,7 @@ public:
     bool prove(connection& inside, const hold& held) override {
         const bool holds_it = inside.state() == connection_state::in_transaction;
         const auto attempt = [held, holds_it](memory_tables& tables, const connection& from) {
-            holder_row* const row = find_hold(tables, held);
+            holder_row* const row = find_holder(tables, held);
             if (row && holds_it) row->provers.insert(&from);
             return std::optional{row != nullptr};
         };
@@ -224,7 +224,7 @@ public:
         const auto attempt = [held](memory_tables& tables, const connection&) {
             std::vector<bool> answers;
             for (const hold& each : held) {
-                const holder_row* const row = find_hold(tables, each);
+                const holder_row* const row = find_holder(tables, each);
                 answers.push_back(row && is_live(tables, *row));
             }
             return std::optional{answers};
@@ -262,7 +262,7 @@ public:
     bool reduce(connection& on, const hold& held, hold_mode mode, std::int64_t permits) override {
         using answer = std::optional<bool>;
         const auto attempt = [=](memory_tables& tables, const connection& from) -> answer {
-            holder_row* const row = find_hold(tables, held);
+            holder_row* const row = find_holder(tables, held);
             if (!row) return false;
             if (is_proved_by_another(*row, from)) return std::nullopt;
             row->bits = static_cast<int>(mode);
@@ -277,7 +277,7 @@ public:
         using count = std::optional<std::int64_t>;
         using answer = std::optional<count>;
         const auto attempt = [held](memory_tables& tables, const connection& from) -> answer {
-            const holder_row* const row = find_hold(tables, held);
+            const holder_row* const row = find_holder(tables, held);
             if (!row) return count{};
             if (is_proved_by_another(*row, from)) return std::nullopt;
             tables.holders.erase(place_of(held.key.name(), held.owner));

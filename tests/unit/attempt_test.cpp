@@ -39,14 +39,14 @@ constexpr attempt_event events[] = {
     upshot::not_found,
     upshot::unanswered};
 
-struct transition {
+struct attempt_transition {
     attempt_state now;
     attempt_event what;
     attempt_step then;
     attempt_step at_the_last;
 };
 
-const transition table[] = {
+const attempt_transition table[] = {
     {stage::sending, upshot::granted, {stage::granted}, {stage::granted}},
     {stage::sending, upshot::refused, {stage::refused}, {stage::refused}},
     {stage::sending, upshot::cleared, {stage::sending}, {stage::refused}},
@@ -59,7 +59,7 @@ const transition table[] = {
 };
 
 TEST(attempt_test, becomes_what_the_table_says) {
-    for (const transition& each : table) {
+    for (const attempt_transition& each : table) {
         SCOPED_TRACE(static_cast<int>(each.now));
         SCOPED_TRACE(static_cast<int>(each.what));
         EXPECT_EQ(after(each.now, each.what, false), each.then);

@@ -21,7 +21,7 @@ void PrintTo(const expectation& each, std::ostream* out) {
     *out << each.native_code << " is " << name_of(each.code);
 }
 
-class mysql_error_number : public testing::TestWithParam<expectation> {};
+class mysql_error_number : public ::testing::TestWithParam<expectation> {};
 
 TEST_P(mysql_error_number, has_its_meaning) {
     const auto [native_code, code] = GetParam();
@@ -31,7 +31,7 @@ TEST_P(mysql_error_number, has_its_meaning) {
 INSTANTIATE_TEST_SUITE_P(
     transient,
     mysql_error_number,
-    testing::Values(
+    ::testing::Values(
         expectation{1205, errc::transient},  // lock wait
         expectation{1213, errc::transient},  // deadlock
         expectation{1020, errc::transient},  // snapshot conflict of MariaDB
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     connections,
     mysql_error_number,
-    testing::Values(
+    ::testing::Values(
         expectation{1040, errc::connection_failed},
         expectation{1045, errc::connection_failed},
         expectation{1049, errc::connection_failed},
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     statements,
     mysql_error_number,
-    testing::Values(
+    ::testing::Values(
         expectation{1022, errc::constraint},
         expectation{1048, errc::constraint},
         expectation{1062, errc::constraint},
@@ -134,7 +134,7 @@ void PrintTo(const attempt& each, std::ostream* out) {
     *out << each.native_code << ' ' << each.words << (each.may_pass ? " may pass" : " stays");
 }
 
-class mysql_connect_error : public testing::TestWithParam<attempt> {};
+class mysql_connect_error : public ::testing::TestWithParam<attempt> {};
 
 TEST_P(mysql_connect_error, may_pass_or_stays) {
     const auto& [native_code, words, may_pass] = GetParam();
@@ -150,7 +150,7 @@ std::vector<attempt> all_of(std::initializer_list<int> numbers, bool may_pass) {
 INSTANTIATE_TEST_SUITE_P(
     server_starts_stops_or_is_full,
     mysql_connect_error,
-    testing::ValuesIn(all_of(
+    ::testing::ValuesIn(all_of(
         {1040, 1041, 1042, 1043, 1047, 1053, 1077, 1078, 1079, 1080, 1135, 1152, 1156,
          1158, 1159, 1160, 1161, 1184, 1203, 1226, 1927, 3032, 3168, 3169, 4031, 9001},
         true
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     network_or_proxy_cut_the_line,
     mysql_connect_error,
-    testing::ValuesIn(all_of(
+    ::testing::ValuesIn(all_of(
         {2000,
          2001,
          2002,
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     needs_a_person,
     mysql_connect_error,
-    testing::ValuesIn(all_of(
+    ::testing::ValuesIn(all_of(
         {1044, 1045, 1049, 1129, 1130, 1153, 1227, 1251, 1524, 1698, 1820, 1862, 3118,   3159,
          4151, 2007, 2009, 2019, 2020, 2047, 2049, 2054, 2058, 2059, 2060, 2061, 2062,   2063,
          2064, 2065, 2066, 2067, 2070, 5001, 5004, 5010, 5012, 5024, 0,    -1,   1000000},
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     by_their_words,
     mysql_connect_error,
-    testing::Values(
+    ::testing::Values(
         attempt{2005, "Unknown server host 'db' (-2)", false},
         attempt{2005, "Unknown server host 'db' (-3)", true},  // EAI_AGAIN
         attempt{2026, "TLS/SSL error: The TLS connection was non-properly terminated.", true},

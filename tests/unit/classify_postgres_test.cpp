@@ -20,7 +20,7 @@ void PrintTo(const classified& each, std::ostream* out) {
 
 namespace {
 
-class classify_postgres_test : public testing::TestWithParam<classified> {};
+class classify_postgres_test : public ::testing::TestWithParam<classified> {};
 
 TEST_P(classify_postgres_test, a_state_has_its_meaning) {
     EXPECT_STREQ(name_of(classify_postgres(GetParam().sqlstate)), name_of(GetParam().code));
@@ -29,7 +29,7 @@ TEST_P(classify_postgres_test, a_state_has_its_meaning) {
 INSTANTIATE_TEST_SUITE_P(
     states,
     classify_postgres_test,
-    testing::Values(
+    ::testing::Values(
         // libpq itself failed
         classified{"", errc::connection_lost},
         // connections

@@ -18,7 +18,7 @@ void PrintTo(const classified& each, std::ostream* out) {
     *out << each.extended_code << " is " << name_of(each.code);
 }
 
-class classify_sqlite_test : public testing::TestWithParam<classified> {};
+class classify_sqlite_test : public ::testing::TestWithParam<classified> {};
 
 TEST_P(classify_sqlite_test, a_code_has_its_meaning) {
     EXPECT_STREQ(name_of(classify_sqlite(GetParam().extended_code)), name_of(GetParam().code));
@@ -27,7 +27,7 @@ TEST_P(classify_sqlite_test, a_code_has_its_meaning) {
 INSTANTIATE_TEST_SUITE_P(
     codes,
     classify_sqlite_test,
-    testing::Values(
+    ::testing::Values(
         // another writer was first
         classified{5, errc::transient},           // SQLITE_BUSY
         classified{5 | 1 << 8, errc::transient},  // SQLITE_BUSY_RECOVERY

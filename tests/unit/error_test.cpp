@@ -47,7 +47,7 @@ constexpr conclusions all[] = {
     {errc::would_deadlock, "would_deadlock", false, false, true},
 };
 
-class error_code : public testing::TestWithParam<conclusions> {};
+class error_code : public ::testing::TestWithParam<conclusions> {};
 
 TEST_P(error_code, allows_these_conclusions_and_no_other) {
     const error failure{GetParam().code, "it failed"};
@@ -59,7 +59,7 @@ TEST_P(error_code, allows_these_conclusions_and_no_other) {
     EXPECT_FALSE(failure.outcome_is_unknown()) << "only where the driver says so";
 }
 
-INSTANTIATE_TEST_SUITE_P(error, error_code, testing::ValuesIn(all));
+INSTANTIATE_TEST_SUITE_P(error, error_code, ::testing::ValuesIn(all));
 
 TEST(error_test, every_code_has_a_name_of_its_own) {
     std::set<std::string> names;

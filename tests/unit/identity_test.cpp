@@ -32,7 +32,7 @@ TEST(identity_test, the_text_is_lower_case_hexadecimal_of_the_bytes_in_order) {
     EXPECT_EQ(made.text(), "00017f80ffabcdef3031323334353637");
 }
 
-class bad_text : public testing::TestWithParam<std::string> {};
+class bad_text : public ::testing::TestWithParam<std::string> {};
 TEST_P(bad_text, is_refused) {
     try {
         identity::from_text(GetParam());
@@ -44,7 +44,7 @@ TEST_P(bad_text, is_refused) {
 INSTANTIATE_TEST_SUITE_P(
     identity,
     bad_text,
-    testing::Values(
+    ::testing::Values(
         ""s,
         "0"s,
         std::string(31, '0'),
@@ -113,7 +113,7 @@ TEST(identity_test, tokens_and_identities_are_printed_for_people) {
     out << fencing_token{42} << ' ' << owner;
     EXPECT_EQ(out.str(), "42 " + owner.text());
     EXPECT_EQ(to_string(fencing_token{-7}), "-7");
-    EXPECT_EQ(testing::PrintToString(fencing_token{42}), "42");
+    EXPECT_EQ(::testing::PrintToString(fencing_token{42}), "42");
 }
 
 }  // namespace

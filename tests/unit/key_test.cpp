@@ -89,7 +89,7 @@ TEST(key_test, a_key_is_printed_as_its_name) {
     std::ostringstream out;
     out << key{"invoices/closing"} << ' ' << key{"a b"};
     EXPECT_EQ(out.str(), "invoices/closing a b");
-    EXPECT_EQ(testing::PrintToString(key{"invoices/closing"}), "invoices/closing");
+    EXPECT_EQ(::testing::PrintToString(key{"invoices/closing"}), "invoices/closing");
 }
 
 }  // namespace

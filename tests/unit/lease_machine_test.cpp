@@ -75,7 +75,7 @@ const transition transitions[] = {
     {"in_a_hurry", [](auto& m) { m.hurry(at(1s)); }, loss_reason::none, 10s},
 };
 
-class from_live : public testing::TestWithParam<transition> {};
+class from_live : public ::testing::TestWithParam<transition> {};
 
 TEST_P(from_live, becomes_what_the_table_says) {
     lease_machine machine = started();
@@ -106,7 +106,7 @@ TEST_P(from_live, changes_nothing_once_lost) {
 INSTANTIATE_TEST_SUITE_P(
     lease_machine,
     from_live,
-    testing::ValuesIn(transitions),
+    ::testing::ValuesIn(transitions),
     [](const auto& each) { return each.param.name; }
 );
 
@@ -205,7 +205,7 @@ struct refusal {
     const char* named;
 };
 
-class bad_settings : public testing::TestWithParam<refusal> {};
+class bad_settings : public ::testing::TestWithParam<refusal> {};
 
 TEST_P(bad_settings, are_refused_by_name) {
     session_settings settings;
@@ -225,7 +225,7 @@ TEST_P(bad_settings, are_refused_by_name) {
 INSTANTIATE_TEST_SUITE_P(
     lease_machine,
     bad_settings,
-    testing::Values(
+    ::testing::Values(
         refusal{0ms, 0ms, 0ms, 0ms, "ttl"},
         refusal{-1ms, 0ms, 0ms, 0ms, "ttl"},
         refusal{999ms, 0ms, 0ms, 0ms, "ttl"},

@@ -96,7 +96,7 @@ void PrintTo(const refused_url& each, std::ostream* out) {
     *out << each.url;
 }
 
-class refused_mysql_url : public testing::TestWithParam<refused_url> {};
+class refused_mysql_url : public ::testing::TestWithParam<refused_url> {};
 
 TEST_P(refused_mysql_url, says_why_and_repeats_no_password) {
     const std::string words = refusal_of(GetParam().url);
@@ -108,7 +108,7 @@ TEST_P(refused_mysql_url, says_why_and_repeats_no_password) {
 INSTANTIATE_TEST_SUITE_P(
     urls,
     refused_mysql_url,
-    testing::Values(
+    ::testing::Values(
         refused_url{"", "does not begin with mysql://"},
         refused_url{"postgresql://a:s3cr@h/d", "does not begin with mysql://"},
         refused_url{"mysql:a:s3cr@h/d", "does not begin with mysql://"},

@@ -12,7 +12,7 @@
 namespace leasehold {
 namespace {
 
-constexpr engine all[] = {engine::postgres, engine::mysql, engine::mariadb, engine::sqlite};
+constexpr engine engines[] = {engine::postgres, engine::mysql, engine::mariadb, engine::sqlite};
 
 // The text with {n} in each place.
 std::string marked(std::string_view sql, engine which) {
@@ -36,7 +36,7 @@ void expect_refused(std::string_view sql) {
 }
 
 TEST(numbered_parameters, numbers_are_places_on_every_engine) {
-    for (const engine each : all) {
+    for (const engine each : engines) {
         EXPECT_EQ(marked("$1", each), "{1}");
         EXPECT_EQ(marked("a=$2 AND b IN($1,$2)", each), "a={2} AND b IN({1},{2})");
         EXPECT_EQ(marked("VALUES ($1, $12)", each), "VALUES ({1}, {12})");
@@ -62,7 +62,7 @@ TEST(numbered_parameters, what_the_statement_has_for_itself_is_left_alone) {
         "a$1b",    "_$1",        "$1a",       "$1_",         "\xc3\xbc$1",
         "'\n$1'",  "$",          "$ 1",       "1$1",         "'$.a[0]'",
     };
-    for (const engine which : all) {
+    for (const engine which : engines) {
         for (const std::string& each : everywhere) {
             const std::string sql = each + " $1 " + each;
             EXPECT_EQ(marked(sql, which), each + " {1} " + each) << name_of(which);
@@ -109,7 +109,7 @@ TEST(numbered_parameters, each_engine_has_quotes_of_its_own) {
 }
 
 TEST(numbered_parameters, what_is_not_closed_reaches_to_the_end) {
-    for (const engine which : all) {
+    for (const engine which : engines) {
         for (const std::string_view each : {"'$1", "\"$1", "/* $1", "-- $1", "'", "--"}) {
             EXPECT_EQ(marked(each, which), each) << name_of(which);
         }

@@ -81,7 +81,7 @@ TEST(list_statement_test, whatever_the_number_each_is_asked_about_once) {
     }
 }
 
-class every_engine : public testing::TestWithParam<engine> {};
+class every_engine : public ::testing::TestWithParam<engine> {};
 
 // What is left in braces is filled in by who sends the statement.
 TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
@@ -144,7 +144,7 @@ TEST_P(every_engine, a_name_that_is_not_there_is_an_error) {
 INSTANTIATE_TEST_SUITE_P(
     statements,
     every_engine,
-    testing::Values(engine::postgres, engine::mysql, engine::mariadb, engine::sqlite)
+    ::testing::Values(engine::postgres, engine::mysql, engine::mariadb, engine::sqlite)
 );
 
 TEST(statements_test, a_word_can_be_of_one_engine) {

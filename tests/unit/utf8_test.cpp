@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::string_literals;
 
-class well_formed : public testing::TestWithParam<std::string> {};
+class well_formed : public ::testing::TestWithParam<std::string> {};
 TEST_P(well_formed, is_utf8) {
     EXPECT_TRUE(is_utf8(GetParam()));
     EXPECT_TRUE(is_utf8("a" + GetParam() + "z"));
@@ -16,7 +16,7 @@ TEST_P(well_formed, is_utf8) {
 INSTANTIATE_TEST_SUITE_P(
     utf8,
     well_formed,
-    testing::Values(
+    ::testing::Values(
         ""s,
         "\0"s,
         "\x7f"s,  // one byte
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
     )
 );
 
-class ill_formed : public testing::TestWithParam<std::string> {};
+class ill_formed : public ::testing::TestWithParam<std::string> {};
 TEST_P(ill_formed, is_not_utf8) {
     EXPECT_FALSE(is_utf8(GetParam()));
     EXPECT_FALSE(is_utf8("a" + GetParam()));
@@ -47,7 +47,7 @@ TEST_P(ill_formed, is_not_utf8) {
 INSTANTIATE_TEST_SUITE_P(
     utf8,
     ill_formed,
-    testing::Values(
+    ::testing::Values(
         "\x80"s,
         "\xbf"s,  // continuations without a start
         "\xc3"s,
