@@ -8,15 +8,11 @@
 #include <climits>
 #include <ostream>
 
+#include "core/hexadecimal.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
-namespace {
-
-constexpr std::string_view digits = "0123456789abcdef";
-
-}  // namespace
 
 identity identity::random() {
     identity made;
@@ -44,6 +40,7 @@ identity identity::from_bytes(std::string_view bytes) {
 }
 
 identity identity::from_text(std::string_view hexadecimal) {
+    constexpr std::string_view digits = "0123456789abcdef";
     std::string bytes;
     for (std::size_t at = 0; at + 1 < hexadecimal.size(); at += 2) {
         const auto high = digits.find(hexadecimal[at]);
@@ -58,13 +55,7 @@ identity identity::from_text(std::string_view hexadecimal) {
 }
 
 std::string identity::text() const {
-    std::string shown;
-    for (const char each : bytes_) {
-        const auto number = static_cast<unsigned char>(each);
-        shown += digits[number / 16];
-        shown += digits[number % 16];
-    }
-    return shown;
+    return in_hexadecimal(bytes());
 }
 
 std::ostream& operator<<(std::ostream& out, const identity& id) {

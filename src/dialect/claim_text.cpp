@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/hexadecimal.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
 
@@ -58,14 +59,8 @@ std::string literal(const value& each, const claim_words& words) {
         return quoted_identifier(*text, '\'');
     }
     if (const auto* bytes = std::get_if<blob>(&each.held())) {
-        constexpr std::string_view digits = "0123456789abcdef";
-        std::string written{words.bytes_begin};
-        for (const char one : bytes->bytes) {
-            const auto number = static_cast<unsigned char>(one);
-            written += digits[number >> 4U];
-            written += digits[number & 0xfU];
-        }
-        return written.append(words.bytes_end);
+        return std::string{words.bytes_begin} + in_hexadecimal(bytes->bytes) +
+               std::string{words.bytes_end};
     }
     if (const auto* real = std::get_if<double>(&each.held())) {
         std::array<char, 32> written{};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/hexadecimal.hpp"
 #include "core/numbered_parameters.hpp"
 #include "leasehold/error.hpp"
 
@@ -26,16 +27,8 @@ bool is_comment(std::string_view sql, std::size_t at) {
     return sql.substr(at, 3) != "/*!" && sql.substr(at, 4) != "/*M!";
 }
 
-std::string in_hexadecimal(std::string_view bytes) {
-    constexpr std::string_view digits{"0123456789abcdef"};
-    std::string text = "x'";
-    text.reserve(bytes.size() * 2 + 3);
-    for (const char each : bytes) {
-        const auto number = static_cast<unsigned char>(each);
-        text += digits[number >> 4U];
-        text += digits[number & 15U];
-    }
-    return text += '\'';
+std::string bytes_literal(std::string_view bytes) {
+    return "x'" + in_hexadecimal(bytes) + '\'';
 }
 
 struct literal_maker {
@@ -56,9 +49,9 @@ struct literal_maker {
     // literal (4, against 2 of the function), so a column's collation decides, and bytes that are
     // no UTF-8 are refused (error 1300). Tried on both servers.
     std::string operator()(const std::string& text) const {
-        return "_utf8mb4 " + in_hexadecimal(text);
+        return "_utf8mb4 " + bytes_literal(text);
     }
-    std::string operator()(const blob& binary) const { return in_hexadecimal(binary.bytes); }
+    std::string operator()(const blob& binary) const { return bytes_literal(binary.bytes); }
 };
 
 [[noreturn]] void wrong_count(std::size_t values) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "driver/mysql_errors.hpp"
-#include "driver/mysql_settings.hpp"
+#include "driver/mysql_lent.hpp"
 #include "driver/mysql_text.hpp"
 #include "leasehold/error.hpp"
 
@@ -86,18 +86,20 @@ std::vector<row> rows_of(MYSQL_RES* from) {
     return rows;
 }
 
-class client_connection final : public connection {
-public:
-    explicit client_connection(MYSQL* lent) : lent_(lent) {
-        const char* const said = mysql_get_server_info(lent_);  // of the greeting; sends nothing
-        server_.version_text = said == nullptr ? "" : said;
-        const bool is_mariadb = server_.version_text.find("MariaDB") != std::string::npos;
-        server_.engine = is_mariadb ? engine::mariadb : engine::mysql;
-        server_.version = static_cast<int>(mysql_get_server_version(lent_));
-        place_ = std::string{is_mariadb ? "MariaDB" : "MySQL"} + " on a borrowed SOCI session";
-    }
+server_info server_of(MYSQL* lent) {
+    const char* const said = mysql_get_server_info(lent);  // of the greeting; sends nothing
+    server_info found;
+    found.version_text = said == nullptr ? "" : said;
+    const bool is_mariadb = found.version_text.find("MariaDB") != std::string::npos;
+    found.engine = is_mariadb ? engine::mariadb : engine::mysql;
+    found.version = static_cast<int>(mysql_get_server_version(lent));
+    return found;
+}
 
-    const server_info& server() const noexcept override { return server_; }
+class lent_by_soci final : public lent_connection {
+public:
+    explicit lent_by_soci(MYSQL* lent)
+        : lent_connection(server_of(lent), "on a borrowed SOCI session", "SOCI"), lent_(lent) {}
 
     // By the status that came with the server's last answer. With autocommit off, whatever is sent
     // next is inside a transaction.
@@ -109,47 +111,9 @@ public:
                                              : connection_state::idle;
     }
 
-    result execute(std::string_view sql, const parameters& values) override {
-        require_unbent();
-        return run(with_literals(sql, values));
-    }
-
-    // One after the other: the caller may have connected without CLIENT_MULTI_STATEMENTS.
-    result execute_script(std::string_view sql, const parameters& values) override {
-        require_unbent();
-        const std::string text = with_literals(sql, values);
-        result found;
-        bool is_first = true;
-        for (const std::string_view each : split(text)) {
-            bool has_rows = false;
-            result said = run(std::string{each}, &has_rows);
-            if (has_rows) found.rows = std::move(said.rows);
-            if (std::exchange(is_first, false)) found.affected_rows = said.affected_rows;
-        }
-        return found;
-    }
-
-    void begin() override { refuse("begun"); }
-    void commit() override { refuse("committed"); }
-    // Cannot throw; what was lent is the caller's to roll back.
-    void rollback() noexcept override {}
-    // The caller's settings stay: how long a call may last is decided by them.
-    void set_statement_timeout(std::chrono::milliseconds) override {}
-
 private:
-    [[noreturn]] void refuse(const char* what) const {
-        throw error{
-            errc::unsupported, place_ + ": it is " + what + " only by its owner, through SOCI"};
-    }
-
-    void require_unbent() {
-        if (is_unbent_) return;
-        mysql::require_unbent(place_, run(std::string{lent_question}).rows.at(0));
-        is_unbent_ = true;
-    }
-
-    result run(const std::string& text, bool* has_rows = nullptr) {
-        if (is_lost_) throw error{errc::connection_lost, place_ + ": it is lost"};
+    result run(const std::string& text, bool* has_rows) override {
+        if (is_lost_) throw error{errc::connection_lost, place() + ": it is lost"};
         const bool is_at_stake =
             state() == connection_state::idle || step_of(text) == transaction_step::commits;
         if (mysql_real_query(lent_, text.data(), text.size()) != 0) fail(is_at_stake);
@@ -181,13 +145,10 @@ private:
         const failure what{
             static_cast<int>(mysql_errno(lent_)), mysql_sqlstate(lent_), mysql_error(lent_)};
         is_lost_ = breaks_connection(what.code);
-        throw statement_error(place_, what, is_at_stake);
+        throw statement_error(place(), what, is_at_stake);
     }
 
     MYSQL* const lent_;
-    server_info server_;
-    std::string place_;
-    bool is_unbent_ = false;
     bool is_lost_ = false;
 };
 
@@ -198,7 +159,7 @@ std::unique_ptr<connection> adapt(MYSQL* lent) {
         throw error{
             errc::connection_lost, "the SOCI session to borrow is not connected; open it first"};
     }
-    return std::make_unique<client_connection>(lent);
+    return std::make_unique<lent_by_soci>(lent);
 }
 
 }  // namespace leasehold::mysql

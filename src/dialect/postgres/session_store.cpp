@@ -1,6 +1,7 @@
 // What is PostgreSQL's own about sessions. The statements: session.sql.
 #include "dialect/session_store.hpp"
 
+#include "core/hexadecimal.hpp"
 #include "dialect/postgres/stores.hpp"
 
 namespace leasehold::postgres_dialect {
@@ -17,15 +18,9 @@ std::string array_of(const std::vector<waiter_id>& from, Element&& element) {
     return text + "}";
 }
 
-std::string hexadecimal(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text = "\"\\\\x";  // a quoted element, in which the backslash is escaped
-    for (const char each : bytes) {
-        const auto byte = static_cast<unsigned char>(each);
-        text += digits[byte / 16];
-        text += digits[byte % 16];
-    }
-    return text + '"';
+// A quoted element of an array, in which the backslash is escaped.
+std::string bytes_element(std::string_view bytes) {
+    return "\"\\\\x" + in_hexadecimal(bytes) + '"';
 }
 
 class postgres_session_store final : public sql_session_store {
@@ -65,8 +60,10 @@ public:
 private:
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
         override {
-        const auto key_of = [](const waiter_id& each) { return hexadecimal(each.key.name()); };
-        const auto owner_of = [](const waiter_id& each) { return hexadecimal(each.owner.bytes()); };
+        const auto key_of = [](const waiter_id& each) { return bytes_element(each.key.name()); };
+        const auto owner_of = [](const waiter_id& each) {
+            return bytes_element(each.owner.bytes());
+        };
         const auto ticket_of = [](const waiter_id& each) { return std::to_string(each.ticket); };
         write(
             on,
