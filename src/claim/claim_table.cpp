@@ -131,7 +131,7 @@ std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
 
 std::shared_ptr<const known_table> claim_table::look_again(connection& inside) {
     auto found = look(inside);
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     known_ = found;
     return found;
 }
@@ -152,7 +152,7 @@ std::shared_ptr<const known_table> claim_table::known_on(
     connection& inside, std::string_view what
 ) {
     require_transaction(inside, what);
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     if (known_ && known_->engine != inside.server().engine) {
         throw error(
             errc::wrong_transaction,

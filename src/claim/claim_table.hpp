@@ -5,12 +5,12 @@
 // Threads: safe.
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "claim/mapping_check.hpp"
+#include "core/thread_mutex.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "store/store.hpp"
@@ -114,8 +114,8 @@ private:
     std::shared_ptr<const known_table> look(connection& inside) const;
 
     const std::function<table_need(engine)> need_on_;
-    std::mutex mutex_;
-    std::shared_ptr<const known_table> known_;
+    thread_mutex mutex_;
+    std::shared_ptr<const known_table> known_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
 // Throws invalid_argument where a claim cannot be of so many rows.

@@ -35,9 +35,9 @@ bool wait_until(
 }
 
 void pause_for(std::chrono::nanoseconds length) {
-    std::mutex mutex;
+    thread_mutex mutex;
     std::condition_variable_any nothing;
-    std::unique_lock guard{mutex};
+    thread_guard guard{mutex};
     wait_until(guard, nothing, {}, local_clock::now() + length, [] { return false; });
 }
 

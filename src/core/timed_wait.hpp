@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stop_token>
 
+#include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
 
 namespace leasehold {
@@ -22,6 +23,16 @@ bool wait_until(
     local_clock::time_point deadline,
     const std::function<bool()>& holds
 );
+
+inline bool wait_until(
+    thread_guard<std::mutex>& guard,
+    std::condition_variable_any& changed,
+    const std::stop_token& stop,
+    local_clock::time_point deadline,
+    const std::function<bool()>& holds
+) {
+    return wait_until(guard.native(), changed, stop, deadline, holds);
+}
 
 // Does nothing for so long.
 void pause_for(std::chrono::nanoseconds length);

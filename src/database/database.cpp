@@ -87,7 +87,7 @@ std::vector<installation> database::implementation::installations(connection& on
 }
 
 store& database::implementation::store_for(connection& on) {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     const engine found = on.server().engine;
     if (!has_store_) {
         store_ = make_store(found, settings_.names);

@@ -8,9 +8,9 @@
 // Threads: safe.
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "core/thread_mutex.hpp"
 #include "database/pool.hpp"
 #include "database/waiting_room.hpp"
 #include "leasehold/database.hpp"
@@ -91,7 +91,7 @@ public:
 
     // Of the server last seen; memory where there was none yet.
     engine which() const {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         return engine_;
     }
     pool& connections() noexcept { return pool_; }
@@ -124,10 +124,10 @@ private:
     const database_settings settings_;
     const connector create_;
     pool pool_;
-    mutable std::mutex mutex_;
-    bool has_store_ = false;
-    engine engine_ = engine::memory;
-    store store_;
+    mutable thread_mutex mutex_;
+    bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;
+    store store_ LEASEHOLD_GUARDED_BY(mutex_);  // made once, and lent after that
     std::atomic<bool> schema_checked_ = false;
     waiting_room room_{*this};  // last: its thread uses all of the above
 };

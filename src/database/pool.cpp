@@ -41,7 +41,7 @@ std::unique_ptr<connection> pool::take(const bounds& of_call) {
 
 std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         ++lent_;
     }
     return take_counted(
@@ -51,7 +51,7 @@ std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
 
 void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadline) {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         if (lent_ < settings_.connections_max) {
             ++lent_;
             return;
@@ -59,10 +59,11 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
     }
     const either_stop stop{of_call};
     const auto asked = local_clock::now();
-    std::unique_lock guard{mutex_};
-    const bool is_free = wait_until(guard, changed_, stop.token(), deadline, [&] {
+    thread_guard guard{mutex_};
+    const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
         return lent_ < settings_.connections_max;
-    });
+    };
+    const bool is_free = wait_until(guard, changed_, stop.token(), deadline, has_place);
     if (is_free) {
         ++lent_;
         return;
@@ -102,7 +103,7 @@ std::unique_ptr<connection> pool::take_idle(
     while (true) {
         idle_connection found;
         {
-            const std::lock_guard guard{mutex_};
+            const thread_guard guard{mutex_};
             if (idle_.empty()) return nullptr;
             found = std::move(idle_.back());
             idle_.pop_back();
@@ -124,7 +125,7 @@ std::unique_ptr<connection> pool::take_idle(
         // All others have slept for longer. Asking each of them, which may take the whole statement
         // time-out each time where packets vanish, would be in vain.
         std::vector<idle_connection> gone;
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         gone.swap(idle_);
         return nullptr;
     }
@@ -148,7 +149,7 @@ std::unique_ptr<connection> pool::connect_within(
         } catch (const error& failure) {
             require_wanted(stop.token());  // or it says nothing about the server
             note_failure(began, patience);
-            const std::lock_guard guard{mutex_};
+            const thread_guard guard{mutex_};
             const bool may_pass = failure.is_transient() && connected_once_;
             if (!may_pass || of_call.is_parting || next_attempt_ >= deadline) throw;
         }
@@ -174,9 +175,11 @@ std::unique_ptr<connection> pool::connect_apart(
 }
 
 void pool::wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop) {
-    std::unique_lock guard{mutex_};
+    thread_guard guard{mutex_};
     const auto wake = std::min(next_attempt_, deadline);
-    wait_until(guard, changed_, stop, wake, [&] { return failures_in_a_row_ == 0; });
+    wait_until(guard, changed_, stop, wake, [&]() LEASEHOLD_REQUIRES(mutex_) {
+        return failures_in_a_row_ == 0;
+    });
 }
 
 void pool::note_silence() noexcept {
@@ -192,13 +195,13 @@ void pool::note_ignored(local_clock::time_point began) noexcept {
 
 void pool::forget_idle() noexcept {
     std::vector<idle_connection> gone;
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     has_lost_one_ = true;
     gone.swap(idle_);
 }
 
 void pool::note_broken() noexcept {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     has_lost_one_ = true;
 }
 
@@ -215,7 +218,7 @@ void pool::note_failure(local_clock::time_point began, milliseconds patience) {
             if (last_word_.compare_exchange_weak(before, now)) break;
         }
     }
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     ++failures_in_a_row_;
     const auto pause = backed_off(failures_in_a_row_, milliseconds{50}, milliseconds{2000});
     next_attempt_ = local_clock::now() + pause;
@@ -226,7 +229,7 @@ void pool::note_success() {
     for (auto before : {server_word::refusal, server_word::mute}) {
         last_word_.compare_exchange_strong(before, server_word::silence);
     }
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     const bool had_failed = std::exchange(failures_in_a_row_, 0) > 0;
     const bool had_lost = std::exchange(has_lost_one_, false);
     const bool is_recovery = (had_failed || had_lost) && connected_once_;
@@ -243,7 +246,7 @@ void pool::give_back(std::unique_ptr<connection> lent) noexcept {
     const bool is_fit = lent && lent->state() == connection_state::idle;
     if (is_fit) note_answer();
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         if (lent && !is_fit) has_lost_one_ = true;
         const bool is_beyond_bound = lent_-- > settings_.connections_max;
         if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});

@@ -15,10 +15,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <vector>
 
+#include "core/thread_mutex.hpp"
 #include "database/bounds.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
@@ -98,14 +98,15 @@ private:
     std::atomic<local_clock::time_point> answered_at_{local_clock::time_point{}};
     std::atomic<local_clock::time_point> connected_at_{local_clock::time_point{}};
 
-    std::mutex mutex_;
+    thread_mutex mutex_;
     std::condition_variable_any changed_;
-    std::vector<idle_connection> idle_;  // most recently used last
-    int lent_ = 0;                       // taken or being opened
-    int failures_in_a_row_ = 0;
-    bool connected_once_ = false;
-    bool has_lost_one_ = false;  // since a connection was last opened
-    local_clock::time_point next_attempt_{};
+    std::vector<idle_connection> idle_ LEASEHOLD_GUARDED_BY(mutex_);  // most recently used last
+    int lent_ LEASEHOLD_GUARDED_BY(mutex_) = 0;                       // taken or being opened
+    int failures_in_a_row_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    bool connected_once_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    // Since a connection was last opened.
+    bool has_lost_one_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    local_clock::time_point next_attempt_ LEASEHOLD_GUARDED_BY(mutex_){};
 };
 
 }  // namespace leasehold

@@ -30,7 +30,7 @@ std::shared_ptr<waiting_room::waiter> waiting_room::expect(
     const key& name, const owner_id& owner, polling looks
 ) {
     auto made = std::make_shared<waiter>(waiter_id{name, owner, 0}, looks);
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     waiters_.emplace(owner, made);
     if (!thread_.joinable()) {
         thread_ = std::jthread{[this](std::stop_token stop) { tend(stop); }};
@@ -40,12 +40,13 @@ std::shared_ptr<waiting_room::waiter> waiting_room::expect(
 
 void waiting_room::enter(waiter& which, std::int64_t ticket) {
     {
-        const std::lock_guard guard{mutex_};
-        which.who_.ticket = ticket;
-        which.is_queued_ = true;
-        const auto first_look = which.was_rung_ ? milliseconds{0}
-                                : is_listening_ ? which.looks_.most
-                                                : which.looks_.least;
+        const thread_guard guard{mutex_};
+        seat& its = seat_of(which);
+        its.who.ticket = ticket;
+        its.is_queued = true;
+        const auto first_look = its.was_rung    ? milliseconds{0}
+                                : is_listening_ ? its.looks.most
+                                                : its.looks.least;
         const auto due = local_clock::now() + first_look;
         next_look_ = queued_ == 0 ? due : std::min(next_look_, due);
         dull_looks_ = 0;
@@ -54,9 +55,10 @@ void waiting_room::enter(waiter& which, std::int64_t ticket) {
     changed_.notify_all();
 }
 
-void waiting_room::leave(const waiter& which) noexcept {
-    const std::lock_guard guard{mutex_};
-    if (waiters_.erase(which.who_.owner) > 0 && which.is_queued_) --queued_;
+void waiting_room::leave(waiter& which) noexcept {
+    const thread_guard guard{mutex_};
+    const seat& its = seat_of(which);
+    if (waiters_.erase(its.who.owner) > 0 && its.is_queued) --queued_;
 }
 
 std::optional<waiting_room::news> waiting_room::wait(
@@ -66,24 +68,25 @@ std::optional<waiting_room::news> waiting_room::wait(
     const std::stop_token& lost
 ) {
     const std::stop_callback on_loss{lost, [&] {
-                                         const std::lock_guard guard{mutex_};
-                                         which.changed_.notify_all();
+                                         const thread_guard guard{mutex_};
+                                         seat_of(which).changed.notify_all();
                                      }};
-    std::unique_lock guard{mutex_};
-    wait_until(guard, which.changed_, cancel, until, [&] {
-        return which.news_ || which.failure_ || lost.stop_requested();
+    thread_guard guard{mutex_};
+    seat& its = seat_of(which);
+    wait_until(guard, its.changed, cancel, until, [&] {
+        return its.heard || its.failure || lost.stop_requested();
     });
-    if (which.failure_) std::rethrow_exception(which.failure_);
-    return which.news_;
+    if (its.failure) std::rethrow_exception(its.failure);
+    return its.heard;
 }
 
 bool waiting_room::tell(const owner_id& whom, const news& what) {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     const auto found = waiters_.find(whom);
     if (found == waiters_.end()) return false;
-    waiter& which = *found->second;
-    if (!which.news_) which.news_ = what;
-    which.changed_.notify_all();
+    seat& its = seat_of(*found->second);
+    if (!its.heard) its.heard = what;
+    its.changed.notify_all();
     return true;
 }
 
@@ -120,7 +123,7 @@ void waiting_room::tend(std::stop_token stop) {
             own_connection_.reset();
             tell_failure(std::current_exception());
         }
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         if (!own_connection_) is_listening_ = false;
         plan_next_look(false);
     }
@@ -135,28 +138,28 @@ void waiting_room::attend(std::stop_token stop) {
 }
 
 // Closes the connection where nobody comes for a while. False when it is time to stop.
-bool waiting_room::wait_for_guests(std::unique_lock<std::mutex>& guard, std::stop_token stop) {
-    const auto somebody_sits = [&] { return queued_ > 0; };
-    const auto end = local_clock::now() + linger;
-    if (own_connection_ && !wait_until(guard, changed_, stop, end, somebody_sits)) {
-        guard.unlock();
+bool waiting_room::wait_for_guests(const std::stop_token& stop) {
+    const auto somebody_sits_by = [&](local_clock::time_point end) {
+        thread_guard guard{mutex_};
+        return wait_until(guard, changed_, stop, end, [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return queued_ > 0;
+        });
+    };
+    if (own_connection_ && !somebody_sits_by(local_clock::now() + linger)) {
         own_connection_.reset();
-        guard.lock();
+        const thread_guard guard{mutex_};
         is_listening_ = false;
     }
-    constexpr auto no_end = local_clock::time_point::max();
-    return wait_until(guard, changed_, stop, no_end, somebody_sits);
+    return somebody_sits_by(local_clock::time_point::max());
 }
 
 waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
-    std::unique_lock guard{mutex_};
-    if (!wait_for_guests(guard, stop)) return {};
-    if (!own_connection_) {
-        guard.unlock();
-        own_connection(stop);
-        guard.lock();
-        if (is_listening_) next_look_ = local_clock::now();  // a bell may have been rung before
-    }
+    if (!wait_for_guests(stop)) return {};
+    const bool is_new = !own_connection_;
+    if (is_new) own_connection(stop);
+    thread_guard guard{mutex_};
+    // A bell may have been rung before.
+    if (is_new && is_listening_) next_look_ = local_clock::now();
     auto left = std::chrono::ceil<milliseconds>(next_look_ - local_clock::now());
     if (left > milliseconds{0} && is_listening_) {
         guard.unlock();
@@ -165,12 +168,15 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
         guard.lock();
     } else if (left > milliseconds{0}) {
         const auto planned = next_look_;
-        wait_until(guard, changed_, stop, planned, [&] { return next_look_ < planned; });
+        wait_until(guard, changed_, stop, planned, [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return next_look_ < planned;
+        });
     }
     if (local_clock::now() < next_look_) return {};
     waiters due;
     for (const auto& [owner, each] : waiters_) {
-        if (each->is_queued_ && !each->news_) due.push_back(each);
+        const seat& its = seat_of(*each);
+        if (its.is_queued && !its.heard) due.push_back(each);
     }
     plan_next_look(false);
     return due;
@@ -182,13 +188,14 @@ waiting_room::waiters waiting_room::rung_for(connection& on, milliseconds patien
     waiters rung;
     for (auto heard = on.wait_for_notification(patience); heard;
          heard = on.wait_for_notification(milliseconds{0})) {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         for (const auto& [owner, each] : waiters_) {
-            if (each->news_ || (!heard->payload.empty() && heard->payload != owner.text())) {
+            seat& its = seat_of(*each);
+            if (its.heard || (!heard->payload.empty() && heard->payload != owner.text())) {
                 continue;
             }
-            if (!each->is_queued_) {
-                each->was_rung_ = true;
+            if (!its.is_queued) {
+                its.was_rung = true;
             } else if (std::find(rung.begin(), rung.end(), each) == rung.end()) {
                 rung.push_back(each);
             }
@@ -207,7 +214,7 @@ connection& waiting_room::own_connection(const std::stop_token& stop) {
     own_connection_->set_statement_timeout(of_.settings().statement_timeout);
     const bool can_listen = !hints_are_suppressed_ && own_connection_->can_notify();
     const bool is_listening = can_listen && listens(*own_connection_);
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     is_listening_ = is_listening;
     return *own_connection_;
 }
@@ -229,8 +236,8 @@ void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
     store& stores = of_.store_for(on);
     std::vector<waiter_id> who;
     {
-        const std::lock_guard guard{mutex_};
-        for (const auto& each : due) who.push_back(each->who_);
+        const thread_guard guard{mutex_};
+        for (const auto& each : due) who.push_back(seat_of(*each).who);
     }
     const auto sent = local_clock::now();
     const auto found = stores.waiters->look(on, who);
@@ -247,7 +254,7 @@ void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
         is_lively = true;
     }
     for (const auto& each : takeable) serve(on, stores, key{each});
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     if (is_lively || !takeable.empty()) plan_next_look(true);
 }
 
@@ -262,22 +269,23 @@ void waiting_room::serve(connection& on, store& stores, const key& name) {
 }
 
 void waiting_room::tell_failure(const std::exception_ptr& failure) {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     for (const auto& [owner, each] : waiters_) {
-        if (!each->is_queued_ || each->news_) continue;
-        each->failure_ = failure;
-        each->changed_.notify_all();
+        seat& its = seat_of(*each);
+        if (!its.is_queued || its.heard) continue;
+        its.failure = failure;
+        its.changed.notify_all();
     }
 }
 
-// Often while there is something going on, or no bell to be heard; then ever more rarely. With
-// mutex_ held.
+// Often while there is something going on, or no bell to be heard; then ever more rarely.
 void waiting_room::plan_next_look(bool is_lively) {
     if (waiters_.empty()) return;
-    polling looks = waiters_.begin()->second->looks_;
+    polling looks = seat_of(*waiters_.begin()->second).looks;
     for (const auto& [owner, each] : waiters_) {
-        looks.least = std::min(looks.least, each->looks_.least);
-        looks.most = std::min(looks.most, each->looks_.most);
+        const polling& its = seat_of(*each).looks;
+        looks.least = std::min(looks.least, its.least);
+        looks.most = std::min(looks.most, its.most);
     }
     dull_looks_ = is_lively ? 0 : std::min(dull_looks_ + 1, 30);
     const auto pause =

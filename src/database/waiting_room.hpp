@@ -20,7 +20,6 @@
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -28,6 +27,7 @@
 #include <vector>
 
 #include "core/jitter.hpp"
+#include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "store/store.hpp"
@@ -55,7 +55,7 @@ public:
     // Before the request to queue is sent.
     std::shared_ptr<waiter> expect(const key& name, const owner_id& owner, polling looks);
     void enter(waiter& which, std::int64_t ticket);
-    void leave(const waiter& which) noexcept;
+    void leave(waiter& which) noexcept;
 
     // Nothing where `until` came, or one of the two was requested, first. Throws what makes looking
     // hopeless; outages are waited out.
@@ -76,62 +76,67 @@ public:
     void suppress_hints() noexcept { hints_are_suppressed_ = true; }
     int rings() const noexcept { return rings_; }  // of the bell, or on engines without one
     bool is_listening() {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         return is_listening_;
     }
     int seated() {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         return queued_;
     }
 
 private:
     using waiters = std::vector<std::shared_ptr<waiter>>;
+    struct seat {
+        waiter_id who;
+        const polling looks;
+        bool is_queued = false;
+        bool was_rung = false;  // before it was queued
+        std::optional<news> heard{};
+        std::exception_ptr failure{};
+        std::condition_variable_any changed{};
+    };
 
+    seat& seat_of(waiter& which) LEASEHOLD_REQUIRES(mutex_);
     void tend(std::stop_token stop);
     void attend(std::stop_token stop);
-    bool wait_for_guests(std::unique_lock<std::mutex>& guard, std::stop_token stop);
+    bool wait_for_guests(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     waiters waiters_due(std::stop_token stop);
-    waiters rung_for(connection& on, std::chrono::milliseconds patience);
+    waiters rung_for(connection& on, std::chrono::milliseconds patience) LEASEHOLD_EXCLUDES(mutex_);
     void look_after(const waiters& due, const std::stop_token& stop);
     void serve(connection& on, store& stores, const key& name);
-    bool tell(const owner_id& whom, const news& what);
-    void tell_failure(const std::exception_ptr& failure);
-    void plan_next_look(bool is_lively);
-    connection& own_connection(const std::stop_token& stop);
+    bool tell(const owner_id& whom, const news& what) LEASEHOLD_EXCLUDES(mutex_);
+    void tell_failure(const std::exception_ptr& failure) LEASEHOLD_EXCLUDES(mutex_);
+    void plan_next_look(bool is_lively) LEASEHOLD_REQUIRES(mutex_);
+    connection& own_connection(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     bool listens(connection& on);
 
     database::implementation& of_;
     std::atomic<bool> hints_are_suppressed_ = false;
     std::atomic<int> rings_ = 0;
 
-    std::mutex mutex_;
+    thread_mutex mutex_;
     std::condition_variable_any changed_;
-    std::map<owner_id, std::shared_ptr<waiter>> waiters_;
-    int queued_ = 0;
-    int dull_looks_ = 0;  // in a row
-    local_clock::time_point next_look_{};
+    std::map<owner_id, std::shared_ptr<waiter>> waiters_ LEASEHOLD_GUARDED_BY(mutex_);
+    int queued_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    int dull_looks_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // in a row
+    local_clock::time_point next_look_ LEASEHOLD_GUARDED_BY(mutex_){};
+    bool is_listening_ LEASEHOLD_GUARDED_BY(mutex_) = false;
 
-    // Of the thread alone.
-    std::unique_ptr<connection> own_connection_;
-    bool is_listening_ = false;
-
-    std::jthread thread_;  // last: it uses all of the above
+    std::unique_ptr<connection> own_connection_;        // of the thread alone
+    std::jthread thread_ LEASEHOLD_GUARDED_BY(mutex_);  // last: it uses all of the above
 };
 
 class waiting_room::waiter {
 public:
-    waiter(waiter_id who, polling looks) : who_(std::move(who)), looks_(looks) {}
-    const waiter_id& who() const noexcept { return who_; }
+    waiter(waiter_id who, polling looks) : seat_{std::move(who), looks} {}
 
 private:
-    friend class waiting_room;
-    waiter_id who_;  // its ticket, and all below, guarded by the room
-    const polling looks_;
-    bool is_queued_ = false;
-    bool was_rung_ = false;  // before it was seated
-    std::optional<news> news_;
-    std::exception_ptr failure_;
-    std::condition_variable_any changed_;
+    friend seat& waiting_room::seat_of(waiter&);
+    seat seat_;  // nobody else's, since only the room's mutex guards it
 };
+
+inline waiting_room::seat& waiting_room::seat_of(waiter& which) {
+    return which.seat_;
+}
 
 }  // namespace leasehold

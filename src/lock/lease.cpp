@@ -72,7 +72,7 @@ release_outcome lease::implementation::give_back(bool is_parting) {
     bool is_last = false;
     release_outcome outcome{};
     {
-        const std::lock_guard guard{first_->depth().mutex};
+        const thread_guard guard{first_->depth().mutex};
         is_last = --first_->depth().count == 0;
         if (is_last) {
             outcome = release_last(of_call);
@@ -131,8 +131,9 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
         );
         return release_outcome::unknown;
     }
+    const bool is_count_certain = !first_->depth().is_uncertain;
     return release_all(of_call, {&what(), 1}, [&](connection& on, store& stores) {
-        if (!first_->depth().is_uncertain) return release_hold(database, on, stores, what());
+        if (is_count_certain) return release_hold(database, on, stores, what());
         return release_owner(database, on, stores, what().key, what().owner, what().kind);
     });
 }
@@ -145,7 +146,7 @@ void lease::implementation::supersede() noexcept {
 }
 
 int lease::implementation::levels() const {
-    const std::lock_guard guard{first_->depth().mutex};
+    const thread_guard guard{first_->depth().mutex};
     return first_->depth().count;
 }
 

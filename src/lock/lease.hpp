@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "core/thread_mutex.hpp"
 #include "leasehold/lease.hpp"
 #include "lock/holding.hpp"
 #include "session/grant.hpp"
@@ -36,8 +37,8 @@ public:
 private:
     loss_reason loss() const noexcept override { return first_->reason(); }
     release_outcome give_back_lost();
-    release_outcome release_level(const bounds& of_call);
-    release_outcome release_last(const bounds& of_call);
+    release_outcome release_level(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);
+    release_outcome release_last(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);
 
     // Every level is told when the grant is lost, and this one alone when it is released.
     std::stop_callback<forward_stop> chain_;

@@ -1,7 +1,6 @@
 #include "leasehold/mutex.hpp"
 
-#include <mutex>
-
+#include "core/thread_mutex.hpp"
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
@@ -49,7 +48,7 @@ public:
 
     acquisition try_within(const bounds& of_call) {
         if (!settings_.recursive) return wrap(try_once(*session_, wanted(), of_call));
-        std::unique_lock guard{recursion_mutex_};
+        thread_guard guard{recursion_mutex_};
         std::shared_ptr<grant> gone;
         if (auto deeper = reenter(of_call, gone)) return acquisition{make_lease(std::move(deeper))};
         if (gone) {
@@ -68,7 +67,7 @@ public:
         const auto enter_later = [of = std::weak_ptr{self}](const std::shared_ptr<grant>& held) {
             const auto alive = of.lock();
             if (!alive || !alive->settings_.recursive) return;
-            const std::lock_guard guard{alive->recursion_mutex_};
+            const thread_guard guard{alive->recursion_mutex_};
             alive->current_ = held;
         };
         return try_once_in(self->session_, self->wanted(), inside, enter_later);
@@ -104,14 +103,14 @@ private:
     }
 
     bool is_entered() {
-        const std::lock_guard guard{recursion_mutex_};
+        const thread_guard guard{recursion_mutex_};
         const auto held = current_.lock();
         return held && held->is_live();
     }
 
     acquisition keep(std::shared_ptr<grant> granted) {
         if (settings_.recursive) {
-            const std::lock_guard guard{recursion_mutex_};
+            const thread_guard guard{recursion_mutex_};
             current_ = granted;
         }
         return acquisition{make_lease(std::move(granted))};
@@ -136,10 +135,11 @@ private:
 
     // The current grant, one level deeper in its row; nothing where there is none to enter. In
     // `gone` the one that turned out to be lost.
-    std::shared_ptr<grant> reenter(const bounds& of_call, std::shared_ptr<grant>& gone) {
+    std::shared_ptr<grant> reenter(const bounds& of_call, std::shared_ptr<grant>& gone)
+        LEASEHOLD_REQUIRES(recursion_mutex_) {
         auto held = current_.lock();
         if (!held || !held->is_live()) return nullptr;
-        const std::lock_guard guard{held->depth().mutex};
+        const thread_guard guard{held->depth().mutex};
         if (held->depth().count == 0) return nullptr;
         std::optional<std::int64_t> count;
         try {
@@ -180,8 +180,8 @@ private:
     const mutex_settings settings_;
     // One of this object's recursive tries at a time. A lease that is lost meanwhile is told within
     // the try, and whoever is told may try again: the key is busy for him.
-    std::recursive_mutex recursion_mutex_;
-    std::weak_ptr<grant> current_;
+    recursive_thread_mutex recursion_mutex_;
+    std::weak_ptr<grant> current_ LEASEHOLD_GUARDED_BY(recursion_mutex_);
 };
 
 mutex::mutex(session& within, leasehold::key name, mutex_settings settings)

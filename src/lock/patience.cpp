@@ -1,8 +1,8 @@
 #include "lock/patience.hpp"
 
 #include <condition_variable>
-#include <mutex>
 
+#include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
 
 namespace leasehold {
@@ -18,13 +18,13 @@ polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseco
 }
 
 void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token lost) {
-    std::mutex mutex;
+    thread_mutex mutex;
     std::condition_variable_any changed;
     const std::stop_callback on_loss{lost, [&] {
-                                         const std::lock_guard guard{mutex};
+                                         const thread_guard guard{mutex};
                                          changed.notify_all();
                                      }};
-    std::unique_lock guard{mutex};
+    thread_guard guard{mutex};
     wait_until(guard, changed, cancel, wake, [&] { return lost.stop_requested(); });
 }
 

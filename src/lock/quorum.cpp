@@ -51,7 +51,7 @@ void quorum_member::join() {
 
 void quorum_member::post(task what) {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         tasks_.push_back(std::move(what));
     }
     changed_.notify_all();
@@ -59,7 +59,7 @@ void quorum_member::post(task what) {
 
 bool quorum_member::post_if_prompt(task what) {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         if (is_overdue_) return false;
         tasks_.push_back(std::move(what));
     }
@@ -68,12 +68,12 @@ bool quorum_member::post_if_prompt(task what) {
 }
 
 void quorum_member::give_up_on() {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     is_overdue_ = is_working_ || !tasks_.empty();
 }
 
 std::optional<session_id> quorum_member::last_session() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     return last_session_;
 }
 
@@ -81,7 +81,7 @@ session& quorum_member::open_session() {
     if (session_ && session_->is_live()) return *session_;
     session_.reset();
     session_.emplace(database_, timing_);
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     last_session_ = session_->id();
     return *session_;
 }
@@ -90,10 +90,12 @@ void quorum_member::work(const std::stop_token& stop) {
     while (true) {
         task next;
         {
-            std::unique_lock guard{mutex_};
+            thread_guard guard{mutex_};
             is_working_ = false;
             if (tasks_.empty()) is_overdue_ = false;
-            changed_.wait(guard, stop, [&] { return !tasks_.empty(); });
+            changed_.wait(guard, stop, [&]() LEASEHOLD_REQUIRES(mutex_) {
+                return !tasks_.empty();
+            });
             if (stop.stop_requested()) break;
             next = std::move(tasks_.front());
             tasks_.pop_front();
@@ -108,7 +110,7 @@ void quorum_member::work(const std::stop_token& stop) {
     // Releases what was granted there, at once: the tasks find nothing left to do.
     session_.reset();
     std::deque<task> given_up;
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     given_up.swap(tasks_);
 }
 
@@ -177,7 +179,7 @@ session& quorum::implementation::session_at(std::size_t at) {
             return each.id == *theirs;
         });
         if (!is_here) continue;
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         duplicate_ = "quorum servers " + std::to_string(std::min(at, other) + 1) + " and " +
                      std::to_string(std::max(at, other) + 1) +
                      " are the same database: name each once";
@@ -187,7 +189,7 @@ session& quorum::implementation::session_at(std::size_t at) {
 }
 
 void quorum::implementation::require_different() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     if (!duplicate_.empty()) throw error(errc::invalid_argument, duplicate_);
 }
 

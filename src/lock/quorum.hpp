@@ -7,12 +7,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/quorum_lock.hpp"
 
@@ -56,12 +56,13 @@ private:
     std::optional<session> session_;  // of the worker alone, and the next
     std::optional<session_id> compared_;
 
-    mutable std::mutex mutex_;
+    mutable thread_mutex mutex_;
     std::condition_variable_any changed_;
-    std::deque<task> tasks_;
-    bool is_working_ = false;
-    bool is_overdue_ = false;  // until it has nothing more to do
-    std::optional<session_id> last_session_;
+    std::deque<task> tasks_ LEASEHOLD_GUARDED_BY(mutex_);
+    bool is_working_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    // Until it has nothing more to do.
+    bool is_overdue_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    std::optional<session_id> last_session_ LEASEHOLD_GUARDED_BY(mutex_);
     std::jthread worker_;  // last: it uses the others
 };
 
@@ -87,8 +88,8 @@ private:
     void open_all();
 
     const quorum_settings settings_;
-    mutable std::mutex mutex_;
-    std::string duplicate_;                                // empty, or which two are the same
+    mutable thread_mutex mutex_;
+    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);   // empty, or which two are the same
     std::vector<std::unique_ptr<quorum_member>> members_;  // last: their workers use the others
 };
 
@@ -101,13 +102,13 @@ public:
 
     // Nobody waits any more.
     bool is_over() {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         return is_over_;
     }
 
     // False: it is over, and what was given is left where it was.
     bool answer(std::size_t at, Answer& given) {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         if (is_over_) return false;
         answers_[at].emplace(std::move(given));
         changed_.notify_all();
@@ -118,8 +119,8 @@ public:
     std::vector<std::optional<Answer>> wait(
         const std::vector<std::size_t>& asked, local_clock::time_point deadline
     ) {
-        std::unique_lock guard{mutex_};
-        const auto have_all_answered = [&] {
+        thread_guard guard{mutex_};
+        const auto have_all_answered = [&]() LEASEHOLD_REQUIRES(mutex_) {
             for (const std::size_t at : asked) {
                 if (!answers_[at]) return false;
             }
@@ -131,10 +132,10 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    thread_mutex mutex_;
     std::condition_variable_any changed_;
-    bool is_over_ = false;
-    std::vector<std::optional<Answer>> answers_;
+    bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    std::vector<std::optional<Answer>> answers_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
 }  // namespace leasehold

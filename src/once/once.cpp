@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
 
+#include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
 #include "database/database.hpp"
@@ -289,9 +289,9 @@ private:
         // How often it looks whether the session is alive.
         constexpr milliseconds nap_max{500};
         const auto until = local_clock::now() + duration;
-        std::mutex mutex;
+        thread_mutex mutex;
         std::condition_variable_any changed;
-        std::unique_lock guard{mutex};
+        thread_guard guard{mutex};
         while (!cancel.stop_requested()) {
             session_->require_live();
             const auto now = local_clock::now();

@@ -28,7 +28,7 @@ constexpr std::size_t per_step_max = 256;
 void session::implementation::gave_up(
     const key& name, const owner_id& owner, lock_kind kind, std::int64_t ticket
 ) {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     remember({name, owner, kind, ticket, local_clock::now()});
 }
 
@@ -49,7 +49,7 @@ void session::implementation::look_for_what_came_back() {
     const auto until = local_clock::now() + patience;
     if (std::exchange(must_look_from_start_, false)) {
         is_looking_ = true;
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         given_up_.look_from_start();
     }
     if (local_clock::now() >= next_look_) {
@@ -62,7 +62,7 @@ void session::implementation::look_for_what_came_back() {
             {
                 // Whose end is as durable as the renewal that came after it: a younger one can
                 // still be forgotten, and is looked for later.
-                const std::lock_guard guard{mutex_};
+                const thread_guard guard{mutex_};
                 next = given_up_.next(renewed_at_, per_step_max);
             }
             is_looking_ = !next.what.empty();
@@ -72,7 +72,7 @@ void session::implementation::look_for_what_came_back() {
             if (!back) return;
             give_up_again(*back);
             if (must_look_from_start_) return;  // that was on a new connection
-            const std::lock_guard guard{mutex_};
+            const thread_guard guard{mutex_};
             given_up_.looked_for(next);
         }
     } catch (const std::exception& failure) {
@@ -120,7 +120,7 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
 void session::implementation::give_up_again(const std::vector<given_up>& back) {
     std::vector<std::string> names;
     if (!back.empty()) {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         // One owner has several keys, of a multi_lock.
         std::set<std::pair<owner_id, std::string>> to_go;
         for (const doubt& each : doubts_) to_go.emplace(each.owner, each.name.name());
@@ -142,7 +142,7 @@ void session::implementation::give_up_again(const std::vector<given_up>& back) {
 // What an end() has to look for; nothing where it is more than one statement can ask about. Of a
 // mutex's lock row the key is enough.
 std::optional<std::vector<waiter_id>> session::implementation::last_had() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     std::vector<waiter_id> last;
     std::set<std::string> keys;
     for (const given_up& each : given_up_.all()) {

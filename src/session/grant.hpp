@@ -5,10 +5,10 @@
 // Threads: safe; the first loss wins.
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
+#include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/session.hpp"
 #include "store/lock_store.hpp"
@@ -48,9 +48,9 @@ public:
 
     // How many leases stand on it: the row's reentrant_count, unless an answer was lost.
     struct levels {
-        std::mutex mutex;
-        int count = 1;
-        bool is_uncertain = false;
+        thread_mutex mutex;
+        int count LEASEHOLD_GUARDED_BY(mutex) = 1;
+        bool is_uncertain LEASEHOLD_GUARDED_BY(mutex) = false;
     };
     levels& depth() noexcept { return depth_; }
 

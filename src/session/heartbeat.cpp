@@ -52,7 +52,7 @@ void session::implementation::keep_alive(std::stop_token stop) {
 
 // False where its owner has ended it, and waits for nobody any more.
 bool session::implementation::begin_step() {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     if (has_ended_) return false;
     is_in_step_ = true;
     has_its_answers_ = false;
@@ -60,13 +60,13 @@ bool session::implementation::begin_step() {
 }
 
 void session::implementation::note_answers(bool are_there) {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     has_its_answers_ = are_there;
 }
 
 void session::implementation::end_step() {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         is_in_step_ = false;
     }
     changed_.notify_all();
@@ -77,7 +77,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
     bool is_live = false;
     bool may_say_goodbye = false;
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         is_live = machine_->is_live();
         next = {is_live ? machine_->next_heartbeat() : local_clock::now() + nap_max, changes_};
         // Not before everybody was told: it lets others have the keys at once.
@@ -110,7 +110,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
         if (std::exchange(has_had_one_, true)) {
             // What happened to the server meanwhile, or which one this is, nobody says.
             must_look_from_start_ = true;
-            const std::lock_guard guard{mutex_};
+            const thread_guard guard{mutex_};
             must_ask_ = true;
         }
     }
@@ -132,7 +132,7 @@ bool session::implementation::beat() {
             {
                 // Before asking: a grant that is watched while the question is under way sets it
                 // again.
-                const std::lock_guard guard{mutex_};
+                const thread_guard guard{mutex_};
                 const bool is_other = known_.incarnation != answer.news.incarnation;
                 if (is_other || known_.notices != answer.news.notices) ++times_news_;
                 if (is_other) must_look_from_start_ = true;
@@ -145,7 +145,7 @@ bool session::implementation::beat() {
         }
         local_clock::time_point answered;
         {
-            const std::lock_guard guard{mutex_};
+            const thread_guard guard{mutex_};
             // Read with the lock: a deadline that somebody saw pass cannot move on any more.
             answered = local_clock::now();
             is_renewed = answer.status == heartbeat_status::renewed;
@@ -165,7 +165,7 @@ bool session::implementation::beat() {
     } catch (const std::exception& failure) {
         note_failure(failure);
         {
-            const std::lock_guard guard{mutex_};
+            const thread_guard guard{mutex_};
             machine_->failed(local_clock::now());
             must_ask_ = true;  // the question may have been the one that failed
         }
@@ -208,7 +208,7 @@ void session::implementation::note_failure(const std::exception& what) {
 // What has been looked into; where there is something to ask, any answer is news.
 session_news session::implementation::news_answered() const {
     constexpr std::int64_t none = -1;
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     return must_ask_ ? session_news{none} : known_;
 }
 
@@ -258,7 +258,7 @@ void session::implementation::settle_doubts() {
     const auto now = local_clock::now();
     std::vector<doubt> doubts;
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         if (doubts_.empty()) return;
         doubts = doubts_;
     }
@@ -278,7 +278,7 @@ void session::implementation::settle_doubts() {
         own_connection_.reset();
         has_failed = true;
     }
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     asked = std::min(asked, doubts_.size());  // an end() takes them all
     const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(asked);
     // Gone only when released at a time when nothing could be on its way any more.

@@ -94,6 +94,7 @@ void session::implementation::start() {
             if (of_call.have_passed()) throw;
             continue;
         }
+        const thread_guard guard{mutex_};
         machine_.emplace(settings_, sent, local_clock::now());
         if (machine_->is_live()) return;
         throw error(
@@ -104,17 +105,17 @@ void session::implementation::start() {
 }
 
 bool session::implementation::is_live() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     return machine_->is_live() && local_clock::now() < machine_->deadline();
 }
 
 loss_reason session::implementation::reason() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     return machine_->reason();
 }
 
 local_clock::time_point session::implementation::deadline() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     return machine_->deadline();
 }
 
@@ -133,7 +134,7 @@ void session::implementation::refuse_lost() const {
 
 void session::implementation::found_ended() {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         machine_->ended_by_server(local_clock::now());
     }
     wake_all();
@@ -170,7 +171,7 @@ bool session::implementation::may_part_again(const bounds& of_call) const noexce
 }
 
 std::int64_t session::implementation::notices() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     return times_news_;
 }
 
@@ -178,7 +179,7 @@ void session::implementation::watch(
     const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
 ) {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         grants_.emplace(what.get(), what);
         if (times_news_ != notices_when_sent) {
             must_ask_ = true;
@@ -196,7 +197,7 @@ bool session::implementation::watch_alone(
     const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
 ) {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         const owner_id& owner = what->what().owner;
         const bool is_to_go = std::any_of(doubts_.begin(), doubts_.end(), [&](const doubt& each) {
             return each.owner == owner || each.then == owner;
@@ -209,13 +210,13 @@ bool session::implementation::watch_alone(
 }
 
 void session::implementation::forget(const grant& what) {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     grants_.erase(&what);
 }
 
 void session::implementation::doubt_of(doubt what) {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         was_ever_in_doubt_ = true;
         doubts_.push_back(std::move(what));
         machine_->hurry(local_clock::now());
@@ -244,12 +245,12 @@ void session::implementation::settle_pending(
 }
 
 void session::implementation::keep_row() {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     was_ever_in_doubt_ = true;
 }
 
 std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     std::vector<std::shared_ptr<grant>> all;
     all.reserve(grants_.size());
     for (const auto& [address, each] : grants_) {
@@ -266,14 +267,14 @@ bool session::implementation::is_watched(const owner_id& owner) const {
 
 void session::implementation::wake_all() {
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         ++changes_;
     }
     changed_.notify_all();
 }
 
 void session::implementation::count_under_way(int change) {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     under_way_ += change;
 }
 
@@ -331,7 +332,7 @@ void session::implementation::release_doubts_apart(
 ) noexcept {
     std::vector<doubt> doubts;
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         doubts.swap(doubts_);
     }
     for (const doubt& each : doubts) {
@@ -357,8 +358,8 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
         return true;
     }
     {
-        std::unique_lock guard{mutex_};
-        const auto is_back = [&] { return !is_in_step_; };
+        thread_guard guard{mutex_};
+        const auto is_back = [&]() LEASEHOLD_REQUIRES(mutex_) { return !is_in_step_; };
         if (!wait_until(guard, changed_, {}, deadline, is_back)) return has_its_answers_;
     }
     heartbeat_thread_.join();
@@ -376,7 +377,7 @@ void session::implementation::end() noexcept {
     bool is_over = false;
     loss_reason why = loss_reason::none;
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         if (std::exchange(has_ended_, true)) return;
         machine_->tick(local_clock::now());
         // Where holders are being told of its loss just now, perhaps by who calls this, the row is

@@ -11,13 +11,13 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "core/thread_mutex.hpp"
 #include "database/database.hpp"
 #include "leasehold/session.hpp"
 #include "session/given_up_list.hpp"
@@ -153,18 +153,18 @@ private:
     void keep_watch(std::stop_token stop);
     nap heartbeat_step();
     nap watch_step();
-    bool is_over() const;           // and the watch has nothing to do any more
-    bool has_nothing_left() const;  // the same, with mutex_ held
-    bool beat();                    // true where it was renewed
+    bool is_over() const;  // and the watch has nothing to do any more
+    bool has_nothing_left() const LEASEHOLD_REQUIRES(mutex_);
+    bool beat();  // true where it was renewed
     session_news news_answered() const;
     void note_failure(const std::exception& what);
     news what_is_new(store& stores, connection& on);
-    void tell_news(const news& told);
-    void tell_requests(const std::vector<std::shared_ptr<grant>>& asked);
+    void tell_news(const news& told) LEASEHOLD_EXCLUDES(mutex_);
+    void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
     void settle_doubts();
     void settle(connection& on, store& stores, const doubt& what);
     void clean_up_after_the_dead();
-    void remember(given_up what);  // with mutex_ held
+    void remember(given_up what) LEASEHOLD_REQUIRES(mutex_);
     void look_for_what_came_back();
     // Those that are there; nothing where `until` has passed and some were not asked about.
     std::optional<std::vector<given_up>> those_that_came_back(
@@ -182,12 +182,14 @@ private:
     void end_step();
     void note_answers(bool are_there);
     bool stop_heartbeat(local_clock::time_point deadline) noexcept;
-    void tell_losses();
-    void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why);
+    // Unlocked: callbacks may do anything.
+    void tell_losses() LEASEHOLD_EXCLUDES(mutex_);
+    void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why)
+        LEASEHOLD_EXCLUDES(mutex_);
     connection& own_connection(std::chrono::milliseconds patience);
     void sleep(const nap& pause, std::stop_token stop);
-    bool is_watched(const owner_id& owner) const;  // with mutex_ held
-    void wake_all();
+    bool is_watched(const owner_id& owner) const LEASEHOLD_REQUIRES(mutex_);
+    void wake_all() LEASEHOLD_EXCLUDES(mutex_);
     void count_under_way(int change);
     std::vector<std::shared_ptr<grant>> watched() const;
 
@@ -199,28 +201,31 @@ private:
     std::stop_source over_;
     std::stop_source ending_;  // its owner ends it: the heartbeat need not connect any more
 
-    mutable std::mutex mutex_;
+    mutable thread_mutex mutex_;
     std::condition_variable_any changed_;
-    std::uint64_t changes_ = 0;  // of anything a sleeping thread might wait for
-    std::optional<lease_machine> machine_;
-    session_news known_;           // looked into
-    std::int64_t times_news_ = 0;  // how often it was something else
+    // Of anything a sleeping thread might wait for.
+    std::uint64_t changes_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    std::optional<lease_machine> machine_ LEASEHOLD_GUARDED_BY(mutex_);
+    // How often there was other news than before.
+    std::int64_t times_news_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     // Grants may have been lost since they were watched; at first nothing is known to compare with.
-    bool must_ask_ = true;
-    bool has_ended_ = false;
-    bool is_in_step_ = false;  // the heartbeat thread
+    bool must_ask_ LEASEHOLD_GUARDED_BY(mutex_) = true;
+    bool has_ended_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    bool is_in_step_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the heartbeat thread
     // And waits for nothing that the server owes it: for a callback, or for what is said of the
     // dead, which may take long.
-    bool has_its_answers_ = false;
-    int tellers_ = 0;    // threads that are telling holders of losses just now
-    int under_way_ = 0;  // see the class
-    std::unordered_map<const grant*, std::shared_ptr<grant>> grants_;
-    std::vector<doubt> doubts_;
-    bool was_ever_in_doubt_ = false;
-    given_up_list given_up_;                // of the last two ttl
-    local_clock::time_point renewed_at_{};  // when the last heartbeat that did so was sent
+    bool has_its_answers_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    // Threads that are telling holders of losses just now.
+    int tellers_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // see the class
+    std::unordered_map<const grant*, std::shared_ptr<grant>> grants_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::vector<doubt> doubts_ LEASEHOLD_GUARDED_BY(mutex_);
+    bool was_ever_in_doubt_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    given_up_list given_up_ LEASEHOLD_GUARDED_BY(mutex_);  // of the last two ttl
 
     // Of the heartbeat thread alone.
+    session_news known_;                    // looked into
+    local_clock::time_point renewed_at_{};  // when the last heartbeat that did so was sent
     std::unique_ptr<connection> own_connection_;
     bool has_had_one_ = false;           // and another one is in its place, or none
     bool must_look_from_start_ = false;  // the database may have forgotten something

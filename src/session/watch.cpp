@@ -7,14 +7,13 @@
 
 namespace leasehold {
 
-// Compares the clock with every deadline, and tells whoever lost. Never called with mutex_ held:
-// callbacks may do anything.
+// Compares the clock with every deadline, and tells whoever lost.
 void session::implementation::tell_losses() {
     std::vector<lost_grant> lost;
     bool session_is_lost = false;
     loss_reason why = loss_reason::none;
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         const auto now = local_clock::now();
         machine_->tick(now);
         why = machine_->reason();
@@ -30,7 +29,7 @@ void session::implementation::tell_losses() {
     }
     tell(lost, session_is_lost, why);
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         --tellers_;
     }
     wake_all();
@@ -55,11 +54,11 @@ void session::implementation::tell(
 session::implementation::nap session::implementation::watch_step() {
     nap next{local_clock::time_point::max(), 0};
     {
-        const std::lock_guard guard{mutex_};
+        const thread_guard guard{mutex_};
         next.changes = changes_;  // before looking: what changes from here on is looked at again
     }
     tell_losses();
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     if (machine_->is_live()) next.until = machine_->deadline();
     for (const auto& [address, each] : grants_) {
         if (each->term_end()) next.until = std::min(next.until, *each->term_end());
@@ -82,7 +81,7 @@ void session::implementation::keep_watch(std::stop_token stop) {
 }
 
 bool session::implementation::is_over() const {
-    const std::lock_guard guard{mutex_};
+    const thread_guard guard{mutex_};
     return has_nothing_left();
 }
 
@@ -93,8 +92,10 @@ bool session::implementation::has_nothing_left() const {
 
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {
     const auto until = std::min(pause.until, local_clock::now() + nap_max);
-    std::unique_lock guard{mutex_};
-    wait_until(guard, changed_, stop, until, [&] { return changes_ != pause.changes; });
+    thread_guard guard{mutex_};
+    wait_until(guard, changed_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
+        return changes_ != pause.changes;
+    });
 }
 
 }  // namespace leasehold
