@@ -87,7 +87,7 @@ private:
     );
     void wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop);
     void note_failure(local_clock::time_point began, std::chrono::milliseconds patience);
-    void note_success();
+    void note_success() LEASEHOLD_EXCLUDES(mutex_);  // tells the observer
     void forget_idle() noexcept;
 
     const connector connect_;

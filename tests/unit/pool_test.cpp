@@ -422,6 +422,34 @@ TEST_F(pool_test, a_server_that_comes_back_is_found_and_reported) {
     lends.give_back(std::move(next));
 }
 
+// What observers must not do they do at times: write to a full disk.
+TEST_F(pool_test, an_observer_that_takes_its_time_keeps_no_connection_from_others) {
+    struct slow final : observer {
+        void on_event(const event&) noexcept override {
+            is_told = true;
+            was_alone = !eventually([&] { return is_given_back.load(); });
+        }
+        std::atomic<bool> is_told = false;
+        std::atomic<bool> is_given_back = false;
+        std::atomic<bool> was_alone = true;
+    };
+    const auto events = std::make_shared<slow>();
+    auto watched = settings(2, 20s);
+    watched.observer = events;
+    pool lends{connect(), watched};
+    auto lent = lends.take();
+    lends.note_broken();
+    thread other{[&] {
+        EXPECT_TRUE(eventually([&] { return events->is_told.load(); }));
+        lends.give_back(std::move(lent));
+        events->is_given_back = true;
+    }};
+    auto next = lends.take();
+    EXPECT_TRUE(events->is_told);
+    EXPECT_FALSE(events->was_alone);
+    lends.give_back(std::move(next));
+}
+
 // One thread backs off, another waits for a connection to come back; the first must not swallow
 // the second's wake-up.
 TEST_F(pool_test, a_connection_that_comes_back_reaches_who_waits_for_one) {
