@@ -26,7 +26,7 @@ function(leasehold_embed_sql engine output)
 endfunction()
 
 # Turns src/dialect/<engine>/<name>.sql of these names into one include file of initialisers:
-#   {"lock", R"sql(…)sql"},
+#   {"hold", R"sql(…)sql"},
 function(leasehold_embed_statements engine output)
     set(text "")
     foreach(name IN LISTS ARGN)

@@ -1,5 +1,6 @@
 #pragma once
-// Records of run-once tasks, as far as the engines keep them alike.
+// Records of run-once tasks, and highest tokens of resources, as far as the engines keep them
+// alike.
 #include "dialect/sql_store.hpp"
 #include "store/run_store.hpp"
 
@@ -17,6 +18,8 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override;
     bool forget(connection& on, const key& name) override;
+    bool admit(connection& in, const key& resource, fencing_token token) override;
+    std::optional<fencing_token> highest(connection& on, const key& resource) override;
 
 protected:
     // name, token, owner, node_info, tick, hold_at_least, may_repeat

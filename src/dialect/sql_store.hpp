@@ -11,7 +11,7 @@
 #include "dialect/statements.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 

@@ -4,7 +4,7 @@
 
 #include "leasehold/error.hpp"
 #include "lock/attempt.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 acquire_request request_for(const session::implementation& within, const wish& what) {
@@ -33,7 +33,7 @@ std::shared_ptr<grant> accept(
 }
 
 void become_mutex(connection& on, store& stores, const key& name, lock_kind found) {
-    if (stores.locks->change_kind(on, name, lock_kind::mutex)) return;
+    if (stores.holds->change_kind(on, name, lock_kind::mutex)) return;
     throw error(
         errc::invalid_argument,
         "'" + name.name() + "' is in use as a " + name_of(found) + " and cannot be a " +
@@ -42,7 +42,7 @@ void become_mutex(connection& on, store& stores, const key& name, lock_kind foun
 }
 
 acquire_result ask_for(connection& on, store& stores, const acquire_request& request) {
-    acquire_result answer = stores.locks->try_acquire(on, request);
+    acquire_result answer = stores.holds->try_acquire(on, request);
     if (answer.status == acquire_status::wrong_kind) {
         become_mutex(on, stores, request.key, answer.kind);
     }
@@ -97,7 +97,7 @@ private:
 
     bool find(const bounds& of_call) override {
         token_ = within().database().use(of_call, [&](connection& on, store& stores) {
-            return stores.locks->find_grant(on, request_->key, request_->owner);
+            return stores.holds->find_grant(on, request_->key, request_->owner);
         });
         return token_.has_value();
     }

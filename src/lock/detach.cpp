@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/lease.hpp"
-#include "store/custody_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -67,7 +67,7 @@ void require_from_elsewhere(const session::implementation& within, const detache
 
 adopt_status ask_to_adopt(session::implementation& within, const adoption& wanted) {
     return within.database().use([&](connection& on, store& stores) {
-        return stores.custody->adopt(on, wanted);
+        return stores.holds->adopt(on, wanted);
     });
 }
 
@@ -133,7 +133,7 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
     inside.supersede();  // nobody here may believe in it any more when the term has been given
     try {
         const bool is_given = inside.within().database().use([&](connection& on, store& stores) {
-            return stores.custody->give_term(on, what, term);
+            return stores.holds->give_term(on, what, term);
         });
         if (is_given) return {what.key, what.owner, what.token, std::nullopt};
     } catch (const error&) {

@@ -5,7 +5,7 @@
 #include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
 #include "lock/patience.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -21,8 +21,8 @@ event_kind kind_of(release_outcome outcome) {
 release_outcome after_doubt(connection& on, store& stores, std::span<const hold> all) {
     const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {
         if (each.kind != lock_kind::mutex) return false;  // its row is gone
-        const auto now = stores.locks->describe(on, each.key);
-        return now && now->token == each.token;
+        const auto now = stores.holds->describe(on, each.key, false);
+        return now && now->info.token == each.token;
     });
     return are_untouched ? release_outcome::released : release_outcome::unknown;
 }

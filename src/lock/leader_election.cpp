@@ -8,7 +8,7 @@
 #include "leasehold/mutex.hpp"
 #include "lock/lease.hpp"
 #include "lock/patience.hpp"
-#include "store/custody_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -27,16 +27,16 @@ std::optional<leader_info> look(
     database::implementation& at, const key& name, const bounds& of_call = {}
 ) {
     const auto seen = at.use(of_call, [&](connection& on, store& stores) {
-        return stores.custody->look(on, name);
+        return stores.holds->describe(on, name, false);
     });
-    if (!seen || !seen->hold.owner) return std::nullopt;
+    if (!seen || !seen->info.is_held) return std::nullopt;
     return leader_info{
-        .term = seen->hold.token,
-        .owner = *seen->hold.owner,
-        .node_info = seen->hold.node_info,
+        .term = seen->info.token,
+        .owner = *seen->info.owner,
+        .node_info = seen->info.node_info,
         .words = seen->words,
-        .leading_for = seen->hold.held_for,
-        .remaining = seen->hold.remaining,
+        .leading_for = seen->info.held_for,
+        .remaining = seen->info.remaining,
     };
 }
 
@@ -79,7 +79,7 @@ public:
             try {
                 const bool is_said =
                     session_->database().use(of_call, [&](connection& on, store& stores) {
-                        return stores.custody->set_words(on, lease_.inner()->what(), said);
+                        return stores.holds->set_words(on, lease_.inner()->what(), said);
                     });
                 if (is_said) return;
                 if (!lease_.verify()) break;

@@ -3,8 +3,8 @@
 #include "leasehold/error.hpp"
 #include "lock/not_granted.hpp"
 #include "session/release.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -38,7 +38,7 @@ bool lease::implementation::verify() {
         if (what().kind != lock_kind::mutex) {
             return stores.holders->which_are_held(on, {what()}).at(0);
         }
-        return stores.locks->standings(on, {what()}).at(0) != standing::gone;
+        return stores.holds->standings(on, {what()}).at(0) != standing::gone;
     });
     if (!held) lose(*first_, loss_reason::taken_over);
     return held && held_locally();

@@ -6,7 +6,7 @@
 #include "leasehold/error.hpp"
 #include "lock/not_granted.hpp"
 #include "session/release.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/multi_lock_store.hpp"
 
 namespace leasehold {
@@ -42,7 +42,7 @@ void multi_lease::implementation::pass_loss_on::operator()() const {
 bool multi_lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
     const auto found = session_->database().use([&](connection& on, store& stores) {
-        return stores.locks->standings(on, holds());
+        return stores.holds->standings(on, holds());
     });
     for (std::size_t at = 0; at < grants_.size(); ++at) {
         if (found[at] == standing::gone) lose(*grants_[at], loss_reason::taken_over);
@@ -98,7 +98,7 @@ std::vector<hold> multi_lease::implementation::holds() const {
 // In the caller's transaction, so that the answer is of the same moment as the proof.
 void multi_lease::implementation::find_the_lost(store& stores, connection& inside) {
     for (const auto& each : grants_) {
-        if (!stores.locks->prove(inside, each->what())) lose(*each, loss_reason::taken_over);
+        if (!stores.holds->prove(inside, each->what())) lose(*each, loss_reason::taken_over);
     }
     // All are there now, but were not when all were asked for: an old snapshot.
     if (reason() == loss_reason::none) lose(*grants_.front(), loss_reason::taken_over);

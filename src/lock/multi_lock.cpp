@@ -74,7 +74,7 @@ private:
 
     bool find(const bounds& of_call) override {
         auto found = session_->database().use(of_call, [&](connection& on, store& stores) {
-            return stores.multi_locks->find_grants(on, keys_, owner_);
+            return stores.holds->find_grants(on, keys_, owner_);
         });
         if (!found) return false;
         answer_.tokens = *std::move(found);

@@ -8,7 +8,7 @@
 #include "lock/patience.hpp"
 #include "lock/pending_lease.hpp"
 #include "lock/queue.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -119,18 +119,17 @@ private:
     // Who has the key when the wait was in vain; it may have changed hands often meanwhile. Where
     // that cannot be asked, who had it.
     acquisition busy_now(const std::optional<lock_info>& before) const {
-        std::optional<lock_info> holder;
+        std::optional<described_hold> now;
         try {
-            holder =
-                session_->database().use(session_->parting(), [&](connection& on, store& stores) {
-                    return stores.locks->describe(on, key_);
-                });
+            now = session_->database().use(session_->parting(), [&](connection& on, store& stores) {
+                return stores.holds->describe(on, key_, true);
+            });
         } catch (const error& failure) {
             if (!failure.is_transient()) throw;
             return acquisition{before, key_};
         }
-        if (holder && !holder->is_held) holder.reset();
-        return acquisition{std::move(holder), key_};
+        if (!now || !now->info.is_held) return acquisition{std::nullopt, key_};
+        return acquisition{std::move(now->info), key_};
     }
 
     // The current grant, one level deeper in its row; nothing where there is none to enter. In
@@ -144,7 +143,7 @@ private:
         std::optional<std::int64_t> count;
         try {
             count = session_->database().use(of_call, [&](connection& on, store& stores) {
-                return stores.locks->reenter(on, held->what());
+                return stores.holds->reenter(on, held->what());
             });
         } catch (const error&) {
             held->depth().is_uncertain = true;

@@ -11,8 +11,7 @@
 #include "leasehold/error.hpp"
 #include "lock/lease.hpp"
 #include "session/release.hpp"
-#include "store/lock_store.hpp"
-#include "store/pending_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -52,10 +51,10 @@ pending_lease::implementation::fate pending_lease::implementation::ask(const bou
 ) const {
     const hold& held = granted();
     return session_->database().use(of_call, [&](connection& on, store& stores) {
-        if (stores.locks->find_grant(on, held.key, moved_)) return fate::committed;
+        if (stores.holds->find_grant(on, held.key, moved_)) return fate::committed;
         const auto undone = release_owner(session_->database(), on, stores, held.key, held.owner);
         if (undone == release_outcome::released) return fate::undone;
-        const bool is_there = stores.locks->find_grant(on, held.key, moved_).has_value();
+        const bool is_there = stores.holds->find_grant(on, held.key, moved_).has_value();
         return is_there ? fate::committed : fate::lost;
     });
 }
@@ -111,7 +110,7 @@ std::optional<pending_lease> try_once_in(
     require_part(*within, inside);
     auto& database = within->database();
     store& of_caller = database.store_for(inside);
-    const pending_entry entered = of_caller.pending->enter(inside);
+    const pending_entry entered = of_caller.holds->enter(inside);
     if (entered == pending_entry::busy) {
         database.tell({event_kind::refused, what.key.name(), 0, "another writer"});
         return std::nullopt;
@@ -133,11 +132,11 @@ std::optional<pending_lease> try_once_in(
     );
     const auto until = local_clock::now() + moves_last;
     for (int attempt = 1; attempt == 1 || local_clock::now() < until; ++attempt) {
-        if (of_caller.pending->move(inside, held, made->moved())) {
+        if (of_caller.holds->move(inside, held, made->moved())) {
             return pending_lease{std::move(made)};
         }
         const bool is_there = database.use_beside(of_call, [&](connection& on, store& stores) {
-            return stores.locks->find_grant(on, held.key, held.owner).has_value();
+            return stores.holds->find_grant(on, held.key, held.owner).has_value();
         });
         if (!is_there) return std::nullopt;  // freed by force
         pause_for(jittered(std::chrono::milliseconds{std::min(attempt * attempt, 100)}));

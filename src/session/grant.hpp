@@ -11,7 +11,7 @@
 #include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/session.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 

@@ -10,8 +10,8 @@
 #include "session/reaper.hpp"
 #include "session/release.hpp"
 #include "session/session.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/session_store.hpp"
 
 namespace leasehold {
@@ -224,7 +224,7 @@ session::implementation::news session::implementation::what_is_new(store& stores
     };
     std::vector<standing> found;
     if (middle != grants.begin()) {
-        found = stores.locks->standings(on, holds_of(grants.begin(), middle));
+        found = stores.holds->standings(on, holds_of(grants.begin(), middle));
     }
     if (middle != grants.end()) {
         for (const bool is_held :

@@ -12,7 +12,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "session/release.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/upkeep_store.hpp"
 
 namespace leasehold {

@@ -2,8 +2,8 @@
 
 #include <exception>
 
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/waiter_store.hpp"
 
@@ -13,7 +13,7 @@ release_outcome release_hold(
     database::implementation& within, connection& on, store& stores, const hold& held
 ) {
     if (held.kind != lock_kind::mutex) return stores.holders->release(on, held);
-    const auto outcome = stores.locks->release(on, held);
+    const auto outcome = stores.holds->release(on, held);
     if (outcome != release_outcome::not_held) return outcome;
     // Not ours, or somebody waits.
     const auto sent = local_clock::now();
@@ -34,7 +34,7 @@ release_outcome release_owner(
     if (kind != lock_kind::mutex) return stores.holders->release_owner(on, name, owner);
     // The waiter first: from here on it cannot become a holder.
     stores.waiters->withdraw(on, name, owner);
-    const auto outcome = stores.locks->release_owner(on, name, owner);
+    const auto outcome = stores.holds->release_owner(on, name, owner);
     if (outcome != release_outcome::not_held) serve_quietly(within, on, stores, name);
     return outcome;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // What any database must be able to do with keys that several can hold at once: shared mutexes,
-// semaphores, latches, barriers. The general MUSTs: lock_store.hpp.
+// semaphores, latches, barriers. The general MUSTs: hold_store.hpp.
 //
 // Words: the *gate* of such a key is its lock row, which has no owner; its fence counts the grants,
 // so that tokens are ordered across all holders. A *holder* is a row of its own, and lives with a
@@ -22,7 +22,7 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 
@@ -99,7 +99,7 @@ public:
     // Grants, if the permits of all *other* owners that are not proved dead, plus what has arrived,
     // leave room for those wanted, and none of these owners has a bit of `gives_way_to`. MUST
     // - decide and write under the gate, so that of two grants the second sees the first;
-    // - take a holder for dead only on positive proof, as lock_store::try_acquire, and remove what
+    // - take a holder for dead only on positive proof, as hold_store::try_acquire, and remove what
     //   it had of this key;
     // - add 1 to the gate's fence and give it as the token; a new gate as a new lock row;
     // - change the owner's own row where it has one already, and make it otherwise;
@@ -127,7 +127,7 @@ public:
         connection& on, const key& name, const owner_id& owner
     ) = 0;
 
-    // As lock_store::prove: a locking read of the holder's own row alone, which whoever takes its
+    // As hold_store::prove: a locking read of the holder's own row alone, which whoever takes its
     // place must remove first.
     virtual bool prove(connection& inside, const hold& held) = 0;
 

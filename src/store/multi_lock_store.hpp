@@ -1,6 +1,6 @@
 #pragma once
 // What any database must be able to do with several keys at once. The words and the general MUSTs:
-// lock_store.hpp. One owner id covers all keys of one acquisition.
+// hold_store.hpp. One owner id covers all keys of one acquisition.
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leasehold/connection.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 
@@ -43,13 +43,13 @@ class multi_lock_store {
 public:
     virtual ~multi_lock_store() = default;
 
-    // Grants all keys or none, under the MUSTs of lock_store::try_acquire for each of them. MUST
+    // Grants all keys or none, under the MUSTs of hold_store::try_acquire for each of them. MUST
     // - leave no key granted, and none waiting for it, when it refuses; a key that never had a row
     //   may get one, free;
     // - not deadlock with others that ask for overlapping keys: rows are waited for in the order of
     //   the keys, and only for those who are taking them at this moment;
     // - grant only rows that are a mutex's: wrong_kind otherwise.
-    // Where `owner` holds some of them already it does not grant anew; see find_grants().
+    // Where `owner` holds some of them already it does not grant anew; see hold_store::find_grants.
     // Cost: where all keys are known 1 round trip on PostgreSQL, 2 on MySQL and MariaDB, 1
     // transaction on SQLite; with keys never seen before 2 more on PostgreSQL, and 1 for each on
     // MySQL and MariaDB; refused: 1 and no write.
@@ -57,13 +57,7 @@ public:
         connection& on, const acquire_all_request& wanted
     ) = 0;
 
-    // The tokens under which `owner` holds these keys now, live or not; nothing where it does not
-    // hold them all. Same order.
-    virtual std::optional<std::vector<fencing_token>> find_grants(
-        connection& on, const std::vector<key>& keys, const owner_id& owner
-    ) = 0;
-
-    // The proof of lock_store::prove for all of them, in one statement, locking in the order of the
+    // The proof of hold_store::prove for all of them, in one statement, locking in the order of the
     // keys. All of one owner.
     virtual bool prove_all(connection& inside, const std::vector<hold>& held) = 0;
 

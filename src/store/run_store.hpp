@@ -1,6 +1,8 @@
 #pragma once
-// What any database must be able to do with the records of run-once tasks. The general MUSTs:
-// lock_store.hpp.
+// What any database must be able to do with records that carry tokens: the last run of each
+// run-once task, and the highest token that guarded data has seen. Both go by one rule, which needs
+// no lock row and no session: of two tokens the greater one counts, in whatever order they arrive.
+// The general MUSTs: hold_store.hpp.
 //
 // A record is only ever claimed by who holds the lock of the same name, and carries the token of
 // that hold. Tokens grow, so of two claims the greater token is the one that counts, in whatever
@@ -75,6 +77,17 @@ public:
 
     // Removes the record. False: there was none.
     virtual bool forget(connection& on, const key& name) = 0;
+
+    // ---- tokens of resources
+
+    // In the transaction open on `inside`, beside the caller's own writes: raises the highest token
+    // of the resource to this one and keeps other writers of it waiting until that transaction
+    // ends. False where it was higher already, by what is committed when this answers and not by a
+    // snapshot; it stays as it was.
+    virtual bool admit(connection& inside, const key& resource, fencing_token token) = 0;
+
+    // A plain read.
+    virtual std::optional<fencing_token> highest(connection& on, const key& resource) = 0;
 };
 
 }  // namespace leasehold

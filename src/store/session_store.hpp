@@ -1,5 +1,5 @@
 #pragma once
-// What any database must be able to do with sessions. The general MUSTs: lock_store.hpp.
+// What any database must be able to do with sessions. The general MUSTs: hold_store.hpp.
 #include <chrono>
 #include <cstdint>
 #include <optional>

@@ -1,12 +1,9 @@
 #include "store/store.hpp"
 
 #include "store/claim_store.hpp"
-#include "store/custody_store.hpp"
-#include "store/fence_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
-#include "store/pending_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"

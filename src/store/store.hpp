@@ -10,12 +10,9 @@
 namespace leasehold {
 
 class claim_store;
-class custody_store;
-class fence_store;
+class hold_store;
 class holder_store;
-class lock_store;
 class multi_lock_store;
-class pending_store;
 class run_store;
 class schema_store;
 class session_store;
@@ -29,24 +26,21 @@ struct store {
     store& operator=(store&&) noexcept;
     ~store();
 
-    std::unique_ptr<lock_store> locks;
+    std::unique_ptr<hold_store> holds;
     std::unique_ptr<session_store> sessions;
     std::unique_ptr<upkeep_store> upkeep;
     std::unique_ptr<schema_store> schema;
-    std::unique_ptr<custody_store> custody;
     std::unique_ptr<run_store> runs;
     std::unique_ptr<waiter_store> waiters;
     std::unique_ptr<holder_store> holders;
-    std::unique_ptr<pending_store> pending;
     std::unique_ptr<multi_lock_store> multi_locks;
-    std::unique_ptr<fence_store> fences;
     std::unique_ptr<claim_store> claims{};  // nothing on the model: it has no tables of users
 };
 
 // use(…) with the store that knows holds of this kind: they answer to the same names.
 template <class Use>
 auto with_store_of(const store& of, lock_kind kind, Use&& use) {
-    return kind == lock_kind::mutex ? use(*of.locks) : use(*of.holders);
+    return kind == lock_kind::mutex ? use(*of.holds) : use(*of.holders);
 }
 
 }  // namespace leasehold

@@ -1,5 +1,5 @@
 #pragma once
-// What any database must be able to do about the dead. The general MUSTs: lock_store.hpp.
+// What any database must be able to do about the dead. The general MUSTs: hold_store.hpp.
 //
 // No index finds them: one that did would be written by each heartbeat or grant. So they are looked
 // for in the order of the primary keys, some rows at a time, and the database remembers where:

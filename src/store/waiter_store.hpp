@@ -1,11 +1,11 @@
 #pragma once
-// What any database must be able to do about the queue of a key. The general MUSTs: lock_store.hpp.
+// What any database must be able to do about the queue of a key. The general MUSTs: hold_store.hpp.
 //
 // Words: a *waiter* is a row of the queue; it carries all that a grant needs. The lock row's
 // *ticket* is its last_ticket: not 0 wherever somebody may be waiting, and set in the transaction
 // that queues, under the lock row's lock. So a release sees it, however late:
 //
-// | ticket | lock_store::release()          | hand_over(), serve()                              |
+// | ticket | hold_store::release()          | hand_over(), serve()                              |
 // |--------|--------------------------------|---------------------------------------------------|
 // | 0      | frees the key                  | frees the key                                     |
 // | not 0  | refuses: hand_over() is needed | first live waiter gets it, the dead before it go; |
@@ -31,7 +31,7 @@
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold {
 

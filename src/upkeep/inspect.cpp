@@ -8,9 +8,8 @@
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "session/release.hpp"
-#include "store/custody_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/session_store.hpp"
 
 namespace leasehold {
@@ -33,7 +32,7 @@ std::vector<lock_info> mutexes(connection& on, store& stores, std::string_view p
     std::vector<lock_info> all;
     std::string after;
     while (true) {
-        auto page = stores.locks->list(on, prefix, after, page_size);
+        auto page = stores.holds->list(on, prefix, after, page_size);
         const bool is_last = page.size() < page_size;
         if (!page.empty()) after = page.back().key;
         std::move(page.begin(), page.end(), std::back_inserter(all));
@@ -73,7 +72,8 @@ void add_holders(
 
 std::optional<lock_info> describe(const database& db, const key& name) {
     return read(db, [&](connection& on, store& stores) {
-        auto found = stores.locks->describe(on, name);
+        std::optional<lock_info> found;
+        if (auto row = stores.holds->describe(on, name, true)) found = std::move(row->info);
         if (!found || found->is_held) {
             if (found) found->holders = 1;
             return found;
@@ -107,13 +107,13 @@ std::vector<session_info> list_sessions(const database& db) {
 
 std::optional<lock_info> request_revoke(const database& db, const key& name) {
     return db.inner()->use([&](connection& on, store& stores) {
-        return stores.custody->request_revoke(on, name);
+        return stores.holds->request_revoke(on, name);
     });
 }
 
 std::optional<lock_info> force_release(const database& db, const key& name) {
     auto freed = db.inner()->use([&](connection& on, store& stores) {
-        auto found = stores.locks->force_release(on, name);
+        auto found = stores.holds->force_release(on, name);
         if (found) {
             serve_quietly(*db.inner(), on, stores, name);
             found->holders = 1;

@@ -6,7 +6,7 @@
 #include "leasehold/barrier.hpp"
 #include "leasehold/detach.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/custody_store.hpp"
+#include "store/hold_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -113,7 +113,7 @@ TEST_F(detach_suite, an_adoption_whose_answer_was_lost_is_repeated) {
     const detached_lease parcel = detach(*std::move(held));
     const adoption sent{{parcel.key, parcel.owner, parcel.token}, parcel.session, two.id(), "two"};
     second_.inner()->use([&](connection& on, store& stores) {
-        EXPECT_EQ(stores.custody->adopt(on, sent), adopt_status::adopted);
+        EXPECT_EQ(stores.holds->adopt(on, sent), adopt_status::adopted);
     });
     auto mine = adopt(two, parcel);
     ASSERT_TRUE(mine);

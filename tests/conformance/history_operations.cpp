@@ -5,8 +5,8 @@
 #include "conformance/history.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/session_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
@@ -64,10 +64,10 @@ std::string text_of(release_outcome outcome) {
 
 // A friend of history_side: these are its members, but for the length of its header.
 struct history_operations {
-    // ------------------------------------------------------------------------------- lock_store
+    // ------------------------------------------------------------------------------- hold_store
 
     CARRY_OUT(try_acquire) {
-        const auto answer = stores.locks->try_acquire(on, side.mutex_request(what));
+        const auto answer = stores.holds->try_acquire(on, side.mutex_request(what));
         switch (answer.status) {
             case acquire_status::granted:
                 side.note_grant(what, answer.token.number);
@@ -83,17 +83,17 @@ struct history_operations {
     }
     CARRY_OUT(find_grant) {
         const hold held = side.hold_of(what);
-        return text_of(stores.locks->find_grant(on, held.key, held.owner));
+        return text_of(stores.holds->find_grant(on, held.key, held.owner));
     }
-    CARRY_OUT(reenter) { return text_of_number(stores.locks->reenter(on, side.hold_of(what))); }
+    CARRY_OUT(reenter) { return text_of_number(stores.holds->reenter(on, side.hold_of(what))); }
     CARRY_OUT(release) {
-        const auto outcome = stores.locks->release(on, side.hold_of(what));
+        const auto outcome = stores.holds->release(on, side.hold_of(what));
         if (outcome == release_outcome::released) side.tell(event::released, what);
         return text_of(outcome);
     }
     CARRY_OUT(release_owner) {
         const hold held = side.hold_of(what);
-        const auto outcome = stores.locks->release_owner(on, held.key, held.owner);
+        const auto outcome = stores.holds->release_owner(on, held.key, held.owner);
         if (outcome == release_outcome::released) side.tell(event::released, what);
         return text_of(outcome);
     }
@@ -108,7 +108,7 @@ struct history_operations {
     CARRY_OUT(standings) {
         hold other = side.hold_of(what);
         other.owner = side.names_.owner(what.owner + 1);
-        return text_of(stores.locks->standings(on, {side.hold_of(what), other}));
+        return text_of(stores.holds->standings(on, {side.hold_of(what), other}));
     }
     CARRY_OUT(which_are_held) {
         hold other = side.hold_of(what);
@@ -116,20 +116,20 @@ struct history_operations {
         return text_of(stores.holders->which_are_held(on, {side.hold_of(what), other}));
     }
     CARRY_OUT(describe) {
-        const auto found = stores.locks->describe(on, side.names_.key(what.key));
-        const std::string waiters = found ? std::to_string(found->waiters) + " waiters, " : "";
-        return waiters + side.text_of(found);
+        const auto found = stores.holds->describe(on, side.names_.key(what.key), true);
+        if (!found) return side.text_of(std::optional<lock_info>{});
+        return std::to_string(found->info.waiters) + " waiters, " + side.text_of(found->info);
     }
     CARRY_OUT(list) {
-        return side.text_of(stores.locks->list(on, side.names_.prefix(), "", what.hours + 1));
+        return side.text_of(stores.holds->list(on, side.names_.prefix(), "", what.hours + 1));
     }
     CARRY_OUT(force_release) {
-        const auto freed = stores.locks->force_release(on, side.names_.key(what.key));
+        const auto freed = stores.holds->force_release(on, side.names_.key(what.key));
         if (freed) side.tell(event::emptied, what);
         return side.text_of(freed);
     }
     CARRY_OUT(change_kind) {
-        return text_of(stores.locks->change_kind(on, side.names_.key(what.key), what.kind));
+        return text_of(stores.holds->change_kind(on, side.names_.key(what.key), what.kind));
     }
 
     // ----------------------------------------------------------------------------- waiter_store

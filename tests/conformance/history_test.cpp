@@ -20,16 +20,17 @@ using std::chrono::microseconds;
 // --------------------------------------------------------------------------- stores with a fault
 
 // Everything as the store below does it.
-class passing_lock_store : public lock_store {
+class passing_hold_store : public hold_store {
 public:
-    explicit passing_lock_store(std::unique_ptr<lock_store> below) : below_(std::move(below)) {}
+    explicit passing_hold_store(std::unique_ptr<hold_store> below) : below_(std::move(below)) {}
 
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
         return below_->try_acquire(on, wanted);
     }
-    std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
-        override {
-        return below_->find_grant(on, name, owner);
+    std::optional<std::vector<fencing_token>> find_grants(
+        connection& on, const std::vector<key>& keys, const owner_id& owner
+    ) override {
+        return below_->find_grants(on, keys, owner);
     }
     std::optional<std::int64_t> reenter(connection& on, const hold& held) override {
         return below_->reenter(on, held);
@@ -46,8 +47,9 @@ public:
     std::vector<standing> standings(connection& on, const std::vector<hold>& held) override {
         return below_->standings(on, held);
     }
-    std::optional<lock_info> describe(connection& on, const key& name) override {
-        return below_->describe(on, name);
+    std::optional<described_hold> describe(connection& on, const key& name, bool counts_waiters)
+        override {
+        return below_->describe(on, name, counts_waiters);
     }
     std::vector<lock_info> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
@@ -60,26 +62,43 @@ public:
     bool change_kind(connection& on, const key& name, lock_kind to) override {
         return below_->change_kind(on, name, to);
     }
+    bool set_words(connection& on, const hold& held, const std::optional<std::string>& words)
+        override {
+        return below_->set_words(on, held, words);
+    }
+    std::optional<lock_info> request_revoke(connection& on, const key& name) override {
+        return below_->request_revoke(on, name);
+    }
+    bool give_term(connection& on, const hold& held, microseconds hold_at_most) override {
+        return below_->give_term(on, held, hold_at_most);
+    }
+    adopt_status adopt(connection& on, const adoption& wanted) override {
+        return below_->adopt(on, wanted);
+    }
+    pending_entry enter(connection& inside) override { return below_->enter(inside); }
+    bool move(connection& inside, const hold& held, const owner_id& to) override {
+        return below_->move(inside, held, to);
+    }
 
 private:
-    const std::unique_ptr<lock_store> below_;
+    const std::unique_ptr<hold_store> below_;
 };
 
-class forgetting_lock_delay final : public passing_lock_store {
+class forgetting_lock_delay final : public passing_hold_store {
 public:
-    using passing_lock_store::passing_lock_store;
+    using passing_hold_store::passing_hold_store;
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
         acquire_request without = wanted;
         without.lock_delay = microseconds{0};
-        return passing_lock_store::try_acquire(on, without);
+        return passing_hold_store::try_acquire(on, without);
     }
 };
 
-class giving_a_token_twice final : public passing_lock_store {
+class giving_a_token_twice final : public passing_hold_store {
 public:
-    using passing_lock_store::passing_lock_store;
+    using passing_hold_store::passing_hold_store;
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
-        acquire_result answer = passing_lock_store::try_acquire(on, wanted);
+        acquire_result answer = passing_hold_store::try_acquire(on, wanted);
         if (answer.token.number > 1 && wanted.hold_at_most) --answer.token.number;
         return answer;
     }
@@ -204,9 +223,9 @@ TEST_P(history_fault_suite, is_found_by_the_promises_where_both_sides_have_it) {
 
 const planted_fault faults[] = {
     {"no_lock_delay",
-     [](store& in) { in.locks = std::make_unique<forgetting_lock_delay>(std::move(in.locks)); }},
+     [](store& in) { in.holds = std::make_unique<forgetting_lock_delay>(std::move(in.holds)); }},
     {"a_token_twice",
-     [](store& in) { in.locks = std::make_unique<giving_a_token_twice>(std::move(in.locks)); }},
+     [](store& in) { in.holds = std::make_unique<giving_a_token_twice>(std::move(in.holds)); }},
     {"revival",
      [](store& in) { in.sessions = std::make_unique<reviving_the_dead>(std::move(in.sessions)); }},
 };

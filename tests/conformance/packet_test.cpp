@@ -4,9 +4,8 @@
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/custody_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/upkeep_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
@@ -51,7 +50,7 @@ protected:
     }
     void free(const key& name, const owner_id& owner) {
         const auto outcome = in_one_call([&](connection& on, store& stores) {
-            return stores.locks->release_owner(on, name, owner);
+            return stores.holds->release_owner(on, name, owner);
         });
         EXPECT_EQ(outcome, release_outcome::released);
     }
@@ -132,18 +131,18 @@ TEST_F(packet_suite, force_and_requests_to_let_go_lock_within_one_call) {
     session one{first_, calm("one")};
     auto held = mutex{one, name_}.try_acquire();
     const auto asked = in_calls(2, [&](connection& on, store& stores) {
-        return stores.custody->request_revoke(on, name_);
+        return stores.holds->request_revoke(on, name_);
     });
     ASSERT_TRUE(asked);
     EXPECT_EQ(asked->owner, held->owner());
     const auto forced = in_calls(2, [&](connection& on, store& stores) {
-        return stores.locks->force_release(on, name_);
+        return stores.holds->force_release(on, name_);
     });
     ASSERT_TRUE(forced);
     EXPECT_EQ(forced->owner, held->owner());
     EXPECT_EQ(forced->session, one.id());
     EXPECT_TRUE(in_one_call([&](connection& on, store& stores) {
-        return stores.locks->change_kind(on, name_, lock_kind::semaphore);
+        return stores.holds->change_kind(on, name_, lock_kind::semaphore);
     }));
     semaphore permits{one, name_, 3};
     auto first = permits.try_acquire(), second = permits.try_acquire();

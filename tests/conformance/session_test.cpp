@@ -10,8 +10,8 @@
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/session_store.hpp"
 #include "store/waiter_store.hpp"
 
@@ -237,7 +237,7 @@ TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_ref
         auto theirs = mutex{other, fresh("theirs")}.try_acquire();
         waiter_id last{wanted.key, wanted.owner, 0};
         if (refers == lock) {
-            with([&](auto& on, auto& stores) { return stores.locks->try_acquire(on, wanted); });
+            with([&](auto& on, auto& stores) { return stores.holds->try_acquire(on, wanted); });
         } else if (refers == holder) {
             const holder_request permit{
                 wanted.key,
@@ -285,7 +285,7 @@ protected:
     void give_back(const session& to, const key& name, const owner_id& owner) {
         const acquire_request again{name, owner, to.id(), "forgotten", std::nullopt};
         const auto got = first_.inner()->use([&](connection& on, store& stores) {
-            return stores.locks->try_acquire(on, again);
+            return stores.holds->try_acquire(on, again);
         });
         ASSERT_EQ(got.status, acquire_status::granted);
     }

@@ -53,7 +53,7 @@ TEST_F(upkeep_suite, a_session_is_not_old_while_it_keeps_a_key_closed) {
     second_.inner()->use([&](connection& on, store& stores) {
         acquire_request wanted{name, owner_id::random(), dead.id(), "", std::nullopt};
         wanted.lock_delay = 20h;
-        EXPECT_EQ(stores.locks->try_acquire(on, wanted).status, acquire_status::granted);
+        EXPECT_EQ(stores.holds->try_acquire(on, wanted).status, acquire_status::granted);
         current().age_session(dead.id(), 6h);
         for (const auto task :
              {upkeep_task::dead_locks,

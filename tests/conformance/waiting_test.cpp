@@ -9,7 +9,7 @@
 #include "leasehold/latch.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
@@ -119,7 +119,7 @@ TEST_F(waiting_suite, a_row_changes_its_kind_only_while_nobody_uses_it) {
     const key name = fresh("k");
     const auto change_to = [&](lock_kind to) {
         return first_.inner()->use([&](connection& on, store& stores) {
-            return stores.locks->change_kind(on, name, to);
+            return stores.holds->change_kind(on, name, to);
         });
     };
     EXPECT_TRUE(change_to(lock_kind::semaphore)) << "it is not there yet";
@@ -132,7 +132,7 @@ TEST_F(waiting_suite, a_row_changes_its_kind_only_while_nobody_uses_it) {
     EXPECT_TRUE(change_to(lock_kind::semaphore));
     const acquire_request wanted{name, owner_id::random(), one.id(), "n", std::nullopt};
     first_.inner()->use([&](connection& on, store& stores) {
-        const auto tried = stores.locks->try_acquire(on, wanted);
+        const auto tried = stores.holds->try_acquire(on, wanted);
         EXPECT_EQ(tried.status, acquire_status::wrong_kind);
         EXPECT_EQ(tried.kind, lock_kind::semaphore);
         const auto queued = stores.waiters->enqueue(on, wanted);
@@ -291,9 +291,9 @@ TEST_F(waiting_suite, a_key_that_was_handed_over_to_who_looks_is_no_circle) {
         ASSERT_EQ(queued.status, enqueue_status::waiting);
         EXPECT_FALSE(circle(on, stores, queued.ticket));
         EXPECT_EQ(held->release(), release_outcome::released);
-        EXPECT_TRUE(stores.locks->find_grant(on, name, wanted.owner)) << "it is the next holder";
+        EXPECT_TRUE(stores.holds->find_grant(on, name, wanted.owner)) << "it is the next holder";
         EXPECT_FALSE(circle(on, stores, queued.ticket));
-        stores.locks->release_owner(on, name, wanted.owner);
+        stores.holds->release_owner(on, name, wanted.owner);
     });
 }
 

@@ -1,7 +1,6 @@
 // Mutexes: each operation costs a few rows, however many keys and sessions there are.
 #include "cost/suite.hpp"
-#include "store/custody_store.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/session_store.hpp"
 
@@ -13,18 +12,18 @@ using lock_cost = cost_suite;
 TEST_P(lock_cost, trying) {
     const acquire_request wanted = request_for(next_free_key());
     expect_reads("try_acquire of a free key", {8, 10, 400}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.locks->try_acquire(on, wanted).status, acquire_status::granted);
+        EXPECT_EQ(stores.holds->try_acquire(on, wanted).status, acquire_status::granted);
     });
     expect_reads("find_grant", {2, 2, 100}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.locks->find_grant(on, wanted.key, wanted.owner));
+        EXPECT_TRUE(stores.holds->find_grant(on, wanted.key, wanted.owner));
     });
     expect_reads("try_acquire, refused", {8, 10, 400}, [&](connection& on, store& stores) {
-        const auto refused = stores.locks->try_acquire(on, request_for(wanted.key));
+        const auto refused = stores.holds->try_acquire(on, request_for(wanted.key));
         EXPECT_EQ(refused.status, acquire_status::busy);
     });
     const key unseen{"unseen/" + identity::random().text()};
     expect_reads("try_acquire of a new key", {10, 24, 600}, [&](connection& on, store& stores) {
-        const auto got = stores.locks->try_acquire(on, request_for(unseen));
+        const auto got = stores.holds->try_acquire(on, request_for(unseen));
         EXPECT_EQ(got.status, acquire_status::granted);
     });
 }
@@ -32,21 +31,21 @@ TEST_P(lock_cost, trying) {
 TEST_P(lock_cost, holding_and_releasing) {
     const hold held = next_hold();
     expect_reads("reenter", {6, 6, 200}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.locks->reenter(on, held), 2);
+        EXPECT_EQ(stores.holds->reenter(on, held), 2);
     });
     expect_reads("prove", {1, 2, 100}, [&](connection& on, store& stores) {
         on.begin();
-        EXPECT_TRUE(stores.locks->prove(on, held));
+        EXPECT_TRUE(stores.holds->prove(on, held));
         on.commit();
     });
     for (const auto outcome : {release_outcome::still_held, release_outcome::released}) {
         expect_reads("release", {1, 4, 200}, [&](connection& on, store& stores) {
-            EXPECT_EQ(stores.locks->release(on, held), outcome);
+            EXPECT_EQ(stores.holds->release(on, held), outcome);
         });
     }
     const hold other = next_hold();
     expect_reads("release_owner", {1, 4, 200}, [&](connection& on, store& stores) {
-        const auto done = stores.locks->release_owner(on, other.key, other.owner);
+        const auto done = stores.holds->release_owner(on, other.key, other.owner);
         EXPECT_EQ(done, release_outcome::released);
     });
 }
@@ -58,7 +57,7 @@ TEST_P(lock_cost, asking_how_holds_stand_costs_two_rows_each) {
         "standings, 256",
         {2 * 256, 4 * 256, 60 * 256},
         [&](connection& on, store& stores) {
-            EXPECT_EQ(stores.locks->standings(on, all).back(), standing::held);
+            EXPECT_EQ(stores.holds->standings(on, all).back(), standing::held);
         }
     );
 }
@@ -66,38 +65,35 @@ TEST_P(lock_cost, asking_how_holds_stand_costs_two_rows_each) {
 TEST_P(lock_cost, describing_and_listing) {
     const hold held = next_hold();
     expect_reads("describe", {2, 4, 200}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.locks->describe(on, held.key)->is_held);
+        EXPECT_TRUE(stores.holds->describe(on, held.key, true)->info.is_held);
     });
     // Every second key is free, and passed over.
     expect_reads(
         "list, a page of 1000",
         {2 * 1'000 + 1'000, 2 * 1'000 + 1'000, 80 * 2'000},
         [&](connection& on, store& stores) {
-            EXPECT_EQ(stores.locks->list(on, "lock/", "lock/00000500", 1'000).size(), 1'000U);
+            EXPECT_EQ(stores.holds->list(on, "lock/", "lock/00000500", 1'000).size(), 1'000U);
         }
     );
     expect_reads("list, by prefix", {3 * 10, 3 * 10, 1'500}, [&](connection& on, store& stores) {
-        EXPECT_LE(stores.locks->list(on, "lock/0001234", "", 1'000).size(), 10U);
+        EXPECT_LE(stores.holds->list(on, "lock/0001234", "", 1'000).size(), 10U);
     });
 }
 
 TEST_P(lock_cost, taking_a_key_away) {
     const hold held = next_hold();
     expect_reads("force_release", {8, 16, 600}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.locks->force_release(on, held.key));
+        EXPECT_TRUE(stores.holds->force_release(on, held.key));
     });
     expect_reads("change_kind", {8, 12, 400}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.locks->change_kind(on, held.key, lock_kind::semaphore));
+        EXPECT_TRUE(stores.holds->change_kind(on, held.key, lock_kind::semaphore));
     });
     const hold other = next_hold();
-    expect_reads("custody look", {2, 4, 200}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.custody->look(on, other.key));
-    });
     expect_reads("request_revoke", {8, 16, 600}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.custody->request_revoke(on, other.key));
+        EXPECT_TRUE(stores.holds->request_revoke(on, other.key));
     });
     expect_reads("set_words", {2, 4, 200}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.custody->set_words(on, other, "words"));
+        EXPECT_TRUE(stores.holds->set_words(on, other, "words"));
     });
 }
 
@@ -105,10 +101,10 @@ TEST_P(lock_cost, moving_a_hold) {
     const hold held = next_hold();
     expect_reads("adopt", {8, 10, 400}, [&](connection& on, store& stores) {
         const adoption wanted{held, session_of(held), numbered(1), "cost"};
-        EXPECT_EQ(stores.custody->adopt(on, wanted), adopt_status::adopted);
+        EXPECT_EQ(stores.holds->adopt(on, wanted), adopt_status::adopted);
     });
     expect_reads("give_term", {6, 10, 400}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.custody->give_term(on, held, std::chrono::hours{1}));
+        EXPECT_TRUE(stores.holds->give_term(on, held, std::chrono::hours{1}));
     });
 }
 
@@ -125,7 +121,7 @@ TEST_P(lock_cost, several_keys_at_once) {
         }
     );
     expect_reads("find_grants, 8", {2 * 8, 4 * 8, 100 * 8}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.multi_locks->find_grants(on, wanted.keys, wanted.owner));
+        EXPECT_TRUE(stores.holds->find_grants(on, wanted.keys, wanted.owner));
     });
     std::vector<hold> all;
     for (std::size_t each = 0; each < wanted.keys.size(); ++each) {

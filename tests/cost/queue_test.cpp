@@ -1,7 +1,7 @@
 // What waits for a mutex: one key with all the waiters, one with two, and some whose first waiters
 // are dead. What a queue is long for must not be paid by whoever hands over.
 #include "cost/suite.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold::testing {
@@ -46,7 +46,7 @@ TEST_P(queue_cost, serving_costs_what_a_hand_over_does) {
         EXPECT_EQ(stores.waiters->serve(on, queued).status, hand_over_status::refused);
     });
     const hold held = hold_of(queued);
-    run([&](connection& on, store& stores) { stores.locks->release_owner(on, queued, held.owner); }
+    run([&](connection& on, store& stores) { stores.holds->release_owner(on, queued, held.owner); }
     );
     expect_reads("serve", {12, 16, 500}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.waiters->serve(on, queued).status, hand_over_status::handed_over);
@@ -108,11 +108,18 @@ TEST_P(queue_cost, a_description_counts_the_waiters_of_its_key) {
         "describe of queued",
         {2 + 2 * waiters, 2 + 2 * waiters, 200 + 20 * waiters},
         [&](connection& on, store& stores) {
-            EXPECT_GE(stores.locks->describe(on, queued)->waiters, size().waiters - 10);
+            EXPECT_GE(stores.holds->describe(on, queued, true)->info.waiters, size().waiters - 10);
+        }
+    );
+    expect_reads(
+        "describe of queued, not counted",
+        {2, 4, 200},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.holds->describe(on, queued, false)->info.waiters, 0);
         }
     );
     expect_reads("describe of pair", {6, 7, 200}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.locks->describe(on, pair_of)->waiters, 2);
+        EXPECT_EQ(stores.holds->describe(on, pair_of, true)->info.waiters, 2);
     });
 }
 

@@ -1,8 +1,7 @@
 // Records of tasks, fences of resources, and what is done in a transaction of the caller's: by
 // primary keys, however many there are.
 #include "cost/suite.hpp"
-#include "store/fence_store.hpp"
-#include "store/pending_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/run_store.hpp"
 
 namespace leasehold::testing {
@@ -67,20 +66,20 @@ TEST_P(record_cost, a_list_of_runs_reads_what_it_lists) {
 TEST_P(record_cost, fences) {
     const hold held = next_hold();
     expect_reads("highest", {1, 1, 50}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.fences->highest(on, held.key), held.token);
+        EXPECT_EQ(stores.runs->highest(on, held.key), held.token);
     });
     for (const bool is_too_old : {false, true}) {
         const fencing_token token{held.token.number + (is_too_old ? 0 : 1)};
         expect_reads("admit", {2, 2, 100}, [&](connection& on, store& stores) {
             on.begin();
-            EXPECT_NE(stores.fences->admit(on, held.key, token), is_too_old);
+            EXPECT_NE(stores.runs->admit(on, held.key, token), is_too_old);
             on.commit();
         });
     }
     const key unseen{"unseen/" + identity::random().text()};
     expect_reads("admit of a new resource", {2, 2, 100}, [&](connection& on, store& stores) {
         on.begin();
-        EXPECT_TRUE(stores.fences->admit(on, unseen, held.token));
+        EXPECT_TRUE(stores.runs->admit(on, unseen, held.token));
         on.commit();
     });
 }
@@ -89,8 +88,8 @@ TEST_P(record_cost, moving_a_grant_in_the_callers_transaction) {
     const hold held = next_hold();
     expect_reads("enter and move", {2, 4, 100}, [&](connection& on, store& stores) {
         on.begin();
-        stores.pending->enter(on);
-        EXPECT_TRUE(stores.pending->move(on, held, identity::random()));
+        stores.holds->enter(on);
+        EXPECT_TRUE(stores.holds->move(on, held, identity::random()));
         on.commit();
     });
 }

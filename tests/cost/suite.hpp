@@ -10,7 +10,7 @@
 #include "leasehold/key.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/quorum_lock.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 
 namespace leasehold::testing {
 
@@ -42,9 +42,9 @@ protected:
     }
     // Whoever holds it now.
     hold hold_of(const key& name) const {
-        std::optional<lock_info> seen;
-        run([&](connection& on, store& stores) { seen = stores.locks->describe(on, name); });
-        return {name, seen.value().owner.value(), seen.value().token};
+        std::optional<described_hold> seen;
+        run([&](connection& on, store& stores) { seen = stores.holds->describe(on, name, false); });
+        return {name, seen.value().info.owner.value(), seen.value().info.token};
     }
     acquire_request request_for(const key& name) const {
         return {name, identity::random(), numbered(1), "cost", std::nullopt};

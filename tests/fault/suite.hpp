@@ -15,7 +15,7 @@
 #include "leasehold/key.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/once.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/session_store.hpp"
 
 namespace leasehold::testing {
@@ -85,7 +85,7 @@ protected:
     acquire_result grant_in(transaction& tx, const key& name, const session& to) {
         connection& inside = transaction_ref{tx}.inside();
         const acquire_request wanted{name, owner_id::random(), to.id(), "in flight", {}};
-        return first_.inner()->ready_store(inside).locks->try_acquire(inside, wanted);
+        return first_.inner()->ready_store(inside).holds->try_acquire(inside, wanted);
     }
     heartbeat_status renew_in(transaction& tx, const session& whose) {
         connection& inside = transaction_ref{tx}.inside();

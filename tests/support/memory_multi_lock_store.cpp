@@ -84,22 +84,6 @@ public:
         return server_->ask<acquire_all_result>(on, "try_acquire_all", attempt);
     }
 
-    std::optional<std::vector<fencing_token>> find_grants(
-        connection& on, const std::vector<key>& keys, const owner_id& owner
-    ) override {
-        using found = std::optional<std::vector<fencing_token>>;
-        const auto attempt = [keys, owner](memory_tables& tables, const connection&) {
-            std::vector<fencing_token> tokens;
-            for (const key& each : keys) {
-                const lock_row* const row = find_row(tables, each);
-                if (!row || row->owner != owner) return std::optional{found{}};
-                tokens.push_back({row->fence});
-            }
-            return std::optional{found{tokens}};
-        };
-        return server_->ask<found>(on, "find_grants", attempt);
-    }
-
     bool prove_all(connection& inside, const std::vector<hold>& held) override {
         const bool holds_it = inside.state() == connection_state::in_transaction;
         const auto attempt = [held, holds_it](memory_tables& tables, const connection& from) {

@@ -5,7 +5,7 @@
 
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "support/memory_server.hpp"
 
 namespace leasehold::testing {

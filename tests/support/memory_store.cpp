@@ -5,12 +5,9 @@
 
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
-#include "store/custody_store.hpp"
-#include "store/fence_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
-#include "store/pending_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
@@ -102,205 +99,6 @@ lock_info info_of(const memory_tables& tables, const std::string& name, const lo
 }
 
 namespace {
-
-// --------------------------------------------------------------------------------------- locks
-
-class memory_lock_store final : public lock_store {
-public:
-    explicit memory_lock_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
-
-    acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
-        using answer = std::optional<acquire_result>;
-        const auto attempt = [wanted](memory_tables& tables, const connection& from) -> answer {
-            if (!is_live_session(tables, wanted.session)) {
-                return acquire_result{acquire_status::session_ended, {}, std::nullopt};
-            }
-            lock_row* row = find_row(tables, wanted.key);
-            constexpr int kind = static_cast<int>(lock_kind::mutex);
-            if (row && row->kind != kind) {
-                const auto found = static_cast<lock_kind>(row->kind);
-                return acquire_result{acquire_status::wrong_kind, {}, std::nullopt, found};
-            }
-            if (row && !is_takeable(tables, *row)) {
-                if (!is_live_hold(tables, *row)) return acquire_result{};
-                auto holder = info_of(tables, wanted.key.name(), *row);
-                holder.waiters = 0;  // nobody counts them for a refused try
-                return acquire_result{acquire_status::busy, {}, holder};
-            }
-            if (row && is_proved_by_another(*row, from)) return std::nullopt;
-            if (!row) {
-                row = &tables.locks[wanted.key.name()];
-                row->fence = tables.fence_mark;
-            }
-            ++row->fence;
-            row->owner = wanted.owner;
-            row->session.reset();
-            row->expires_at.reset();
-            if (wanted.hold_at_most) {
-                row->expires_at = tables.now + *wanted.hold_at_most;
-            } else {
-                row->session = wanted.session;
-            }
-            row->node_info = wanted.node_info;
-            row->lock_delay = wanted.lock_delay;
-            row->metadata = words_of(wanted.metadata);
-            row->revocations = 0;
-            row->reentrant_count = 1;
-            row->changed_at = tables.now;
-            ++tables.writes;
-            return acquire_result{acquire_status::granted, {row->fence}, std::nullopt};
-        };
-        return server_->ask<acquire_result>(on, "try_acquire", attempt);
-    }
-
-    std::optional<fencing_token> find_grant(connection& on, const key& name, const owner_id& owner)
-        override {
-        using found = std::optional<fencing_token>;
-        const auto attempt = [name, owner](memory_tables& tables, const connection&) {
-            const lock_row* const row = find_row(tables, name);
-            const bool is_owner = row && row->owner == owner;
-            return std::optional<found>{is_owner ? found{{row->fence}} : found{}};
-        };
-        return server_->ask<found>(on, "find_grant", attempt);
-    }
-
-    std::optional<std::int64_t> reenter(connection& on, const hold& held) override {
-        using count = std::optional<std::int64_t>;
-        using answer = std::optional<count>;
-        const auto attempt = [held](memory_tables& tables, const connection& from) -> answer {
-            lock_row* const row = find_hold(tables, held);
-            if (!row || !is_live_hold(tables, *row)) return count{};
-            if (is_proved_by_another(*row, from)) return std::nullopt;
-            ++tables.writes;
-            return count{++row->reentrant_count};
-        };
-        return server_->ask<count>(on, "reenter", attempt);
-    }
-
-    release_outcome release(connection& on, const hold& held) override {
-        using answer = std::optional<release_outcome>;
-        const auto attempt = [held](memory_tables& tables, const connection& from) -> answer {
-            lock_row* const row = find_hold(tables, held);
-            if (!row) return release_outcome::not_held;
-            // Somebody waits: hand_over() knows what to do.
-            if (row->last_ticket != 0 && row->reentrant_count == 1) {
-                return release_outcome::not_held;
-            }
-            if (is_proved_by_another(*row, from)) return std::nullopt;
-            if (row->reentrant_count > 1) {
-                --row->reentrant_count;
-                ++tables.writes;
-                return release_outcome::still_held;
-            }
-            make_free(tables, *row);
-            return release_outcome::released;
-        };
-        return server_->ask<release_outcome>(on, "release", attempt);
-    }
-
-    release_outcome release_owner(connection& on, const key& name, const owner_id& owner) override {
-        using answer = std::optional<release_outcome>;
-        const auto attempt = [name,
-                              owner](memory_tables& tables, const connection& from) -> answer {
-            lock_row* const row = find_row(tables, name);
-            if (!row || row->owner != owner) return release_outcome::not_held;
-            if (is_proved_by_another(*row, from)) return std::nullopt;
-            make_free(tables, *row);
-            return release_outcome::released;
-        };
-        return server_->ask<release_outcome>(on, "release_owner", attempt);
-    }
-
-    bool prove(connection& inside, const hold& held) override {
-        const bool holds_it = inside.state() == connection_state::in_transaction;
-        const auto attempt = [held, holds_it](memory_tables& tables, const connection& from) {
-            lock_row* const row = find_hold(tables, held);
-            if (row && holds_it) row->provers.insert(&from);
-            return std::optional{row != nullptr};
-        };
-        return server_->ask<bool>(inside, "prove", attempt);
-    }
-
-    std::vector<standing> standings(connection& on, const std::vector<hold>& held) override {
-        const auto attempt = [held](memory_tables& tables, const connection&) {
-            std::vector<standing> answers;
-            for (const hold& each : held) {
-                const lock_row* const row = find_hold(tables, each);
-                const bool is_live = row && is_live_hold(tables, *row);
-                answers.push_back(
-                    !is_live               ? standing::gone
-                    : row->revocations > 0 ? standing::asked
-                                           : standing::held
-                );
-            }
-            return std::optional{answers};
-        };
-        return server_->ask<std::vector<standing>>(on, "standings", attempt);
-    }
-
-    std::optional<lock_info> describe(connection& on, const key& name) override {
-        using found = std::optional<lock_info>;
-        const auto attempt = [name](memory_tables& tables, const connection&) {
-            const lock_row* const row = find_row(tables, name);
-            return std::optional<found>{row ? found{info_of(tables, name.name(), *row)} : found{}};
-        };
-        return server_->ask<found>(on, "describe", attempt);
-    }
-
-    std::vector<lock_info> list(
-        connection& on, std::string_view prefix, std::string_view after, int limit
-    ) override {
-        const auto attempt = [prefix = std::string(prefix),
-                              after = std::string(after),
-                              limit](memory_tables& tables, const connection&) {
-            std::vector<lock_info> found;
-            for (const auto& [name, row] : tables.locks) {
-                if (static_cast<int>(found.size()) == limit) break;
-                if (name <= after || !name.starts_with(prefix)) continue;
-                if (is_live_hold(tables, row)) found.push_back(info_of(tables, name, row));
-            }
-            return std::optional{found};
-        };
-        return server_->ask<std::vector<lock_info>>(on, "list", attempt);
-    }
-
-    std::optional<lock_info> force_release(connection& on, const key& name) override {
-        using victim = std::optional<lock_info>;
-        using answer = std::optional<victim>;
-        const auto attempt = [name](memory_tables& tables, const connection& from) -> answer {
-            lock_row* const row = find_row(tables, name);
-            if (!row || is_takeable(tables, *row)) return victim{};
-            if (is_proved_by_another(*row, from)) return std::nullopt;
-            victim freed = info_of(tables, name.name(), *row);
-            if (row->session) {
-                const auto session = tables.sessions.find(*row->session);
-                if (session != tables.sessions.end()) ++session->second.notices;
-            }
-            ++row->fence;
-            make_free(tables, *row);
-            return freed;
-        };
-        return server_->ask<victim>(on, "force_release", attempt);
-    }
-
-    bool change_kind(connection& on, const key& name, lock_kind to) override {
-        const auto attempt = [name, to](memory_tables& tables, const connection&) {
-            lock_row* const row = find_row(tables, name);
-            if (!row || row->kind == static_cast<int>(to)) return std::optional{true};
-            if (row->owner || row->last_ticket != 0 || row->arrived != 0 ||
-                has_holders(tables, name.name())) {
-                return std::optional{false};
-            }
-            row->kind = static_cast<int>(to);
-            ++tables.writes;
-            return std::optional{true};
-        };
-        return server_->ask<bool>(on, "change_kind", attempt);
-    }
-
-private:
-    const std::shared_ptr<memory_server> server_;
-};
 
 // ------------------------------------------------------------------------------------ sessions
 
@@ -410,17 +208,14 @@ private:
 
 store make_memory_store(const std::shared_ptr<memory_server>& of) {
     store made;
-    made.locks = std::make_unique<memory_lock_store>(of);
+    made.holds = make_memory_hold_store(of);
     made.sessions = std::make_unique<memory_session_store>(of);
     made.upkeep = make_memory_upkeep_store(of);
     made.schema = make_memory_schema_store(of);
-    made.custody = make_memory_custody_store(of);
     made.runs = make_memory_run_store(of);
     made.waiters = make_memory_waiter_store(of);
     made.holders = make_memory_holder_store(of);
-    made.pending = make_memory_pending_store(of);
     made.multi_locks = make_memory_multi_lock_store(of);
-    made.fences = make_memory_fence_store(of);
     return made;
 }
 

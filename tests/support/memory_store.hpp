@@ -23,13 +23,11 @@ namespace leasehold::testing {
 store make_memory_store(const std::shared_ptr<memory_server>& of);
 std::unique_ptr<upkeep_store> make_memory_upkeep_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<schema_store> make_memory_schema_store(std::shared_ptr<memory_server> of);
-std::unique_ptr<custody_store> make_memory_custody_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<hold_store> make_memory_hold_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<run_store> make_memory_run_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<waiter_store> make_memory_waiter_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<holder_store> make_memory_holder_store(std::shared_ptr<memory_server> of);
-std::unique_ptr<pending_store> make_memory_pending_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<multi_lock_store> make_memory_multi_lock_store(std::shared_ptr<memory_server> of);
-std::unique_ptr<fence_store> make_memory_fence_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
 public:

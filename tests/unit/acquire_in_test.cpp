@@ -33,7 +33,7 @@ TEST_F(acquire_in_test, a_confirmation_that_was_lost_is_asked_again) {
     auto pending = mutex{mine, name_}.try_acquire_in(tx);
     ASSERT_TRUE(pending);
     tx.commit();
-    plan_->fail_in_turn("find_grant", {fault::lost_after_it});
+    plan_->fail_in_turn("find_grants", {fault::lost_after_it});
     auto held = pending->confirm();
     ASSERT_TRUE(held);
     EXPECT_EQ(plan_->strikes(), 1);
@@ -48,7 +48,7 @@ TEST_F(acquire_in_test, one_that_cannot_be_asked_for_is_pending_still) {
     ASSERT_TRUE(pending);
     tx.commit();
     plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
-        if (is_down && statement == "find_grant") return fault::lost_on_the_way;
+        if (is_down && statement == "find_grants") return fault::lost_on_the_way;
         return std::nullopt;
     });
     const auto failure = thrown_by([&] { (void)pending->confirm(); });
@@ -116,7 +116,7 @@ public:
             wait_until(5s, [&] { return is_ended_.load(); });
             wait_until(3ms, [] { return false; });  // it is late then: on_event() is called
         }
-        if (statement == "find_grant") is_asked_ = true;
+        if (statement == "find_grants") is_asked_ = true;
     }
     void on_event(const event& what) noexcept override {
         if (what.kind == event_kind::late_heartbeat) {

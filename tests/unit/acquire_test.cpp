@@ -46,7 +46,7 @@ TEST_F(acquire_test, a_try_proved_not_done_is_made_again_without_asking) {
         std::atomic<int> tries = 0;
         session mine{faulty(), calm()};
         plan_->fail_when([&](std::string_view statement, int) -> std::optional<fault> {
-            if (statement == "find_grant") ++questions;
+            if (statement == "find_grants") ++questions;
             if (statement == "try_acquire" && ++tries == 1) return how;
             return std::nullopt;
         });

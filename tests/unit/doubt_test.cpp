@@ -62,7 +62,7 @@ TEST_F(doubt_test, a_doubt_that_waits_for_an_open_transaction_keeps_no_other_wai
     pending.reset();  // settled when its transaction ends
     plan_->fail_when([](std::string_view statement, int) -> std::optional<fault> {
         if (statement == "try_acquire") return fault::lost_after_it;
-        if (statement == "find_grant") return fault::lost_on_the_way;
+        if (statement == "find_grants") return fault::lost_on_the_way;
         return std::nullopt;
     });
     mutex closing{mine, name_, {.hold_at_most = 24h}};

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/session_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
@@ -23,12 +23,12 @@ protected:
     }
     hold take(const session_id& within) {
         const acquire_request wanted{name_, owner_id::random(), within, "me@here:1", std::nullopt};
-        const auto got = stores_.locks->try_acquire(*on_, wanted);
+        const auto got = stores_.holds->try_acquire(*on_, wanted);
         EXPECT_EQ(got.status, acquire_status::granted);
         return {name_, wanted.owner, got.token};
     }
     acquire_result try_as_other() {
-        return stores_.locks->try_acquire(
+        return stores_.holds->try_acquire(
             *on_, {name_, owner_id::random(), other_, "other@here:2", std::nullopt}
         );
     }
@@ -53,13 +53,13 @@ TEST_F(memory_store_test, its_clock_goes_on_for_all_or_for_one_row) {
 TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transaction_ends) {
     const auto proving = model_.connect();
     const std::function<void()> changes[] = {
-        [&] { stores_.locks->release(*on_, held_); },
-        [&] { stores_.locks->release_owner(*on_, name_, held_.owner); },
-        [&] { stores_.locks->reenter(*on_, held_); },
-        [&] { stores_.locks->force_release(*on_, name_); },
+        [&] { stores_.holds->release(*on_, held_); },
+        [&] { stores_.holds->release_owner(*on_, name_, held_.owner); },
+        [&] { stores_.holds->reenter(*on_, held_); },
+        [&] { stores_.holds->force_release(*on_, name_); },
     };
     proving->begin();
-    ASSERT_TRUE(stores_.locks->prove(*proving, held_));
+    ASSERT_TRUE(stores_.holds->prove(*proving, held_));
     for (const auto& change : changes) {
         const auto failure = thrown_by(change);
         ASSERT_TRUE(failure);
@@ -78,7 +78,7 @@ TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transac
 TEST_F(memory_store_test, a_taker_that_waits_goes_on_when_the_proof_ends) {
     auto proving = model_.connect();
     proving->begin();
-    ASSERT_TRUE(stores_.locks->prove(*proving, held_));
+    ASSERT_TRUE(stores_.holds->prove(*proving, held_));
     model_.age_session(mine_, 1h);
     on_->set_statement_timeout(20s);
     std::atomic<bool> done = false;
@@ -96,23 +96,23 @@ TEST_F(memory_store_test, a_proof_stops_neither_heartbeats_nor_readers_nor_refus
     const auto another = model_.connect();
     proving->begin();
     another->begin();
-    ASSERT_TRUE(stores_.locks->prove(*proving, held_));
-    EXPECT_TRUE(stores_.locks->prove(*another, held_));
+    ASSERT_TRUE(stores_.holds->prove(*proving, held_));
+    EXPECT_TRUE(stores_.holds->prove(*another, held_));
     const auto beat = stores_.sessions->heartbeat(*on_, mine_, 10min, {0});
     EXPECT_EQ(beat.status, heartbeat_status::renewed);
-    EXPECT_TRUE(stores_.locks->describe(*on_, name_)->is_held);
+    EXPECT_TRUE(stores_.holds->describe(*on_, name_, true)->info.is_held);
     EXPECT_EQ(try_as_other().status, acquire_status::busy);
-    EXPECT_EQ(stores_.locks->standings(*on_, {held_}), std::vector{standing::held});
+    EXPECT_EQ(stores_.holds->standings(*on_, {held_}), std::vector{standing::held});
 }
 
 TEST_F(memory_store_test, a_proof_of_what_is_not_held_locks_nothing) {
     const auto proving = model_.connect();
     proving->begin();
-    EXPECT_FALSE(stores_.locks->prove(*proving, {name_, owner_id::random(), held_.token}));
-    EXPECT_FALSE(stores_.locks->prove(*proving, {name_, held_.owner, {held_.token.number + 1}}));
-    EXPECT_FALSE(stores_.locks->prove(*proving, {key{"other"}, held_.owner, held_.token}));
-    EXPECT_EQ(stores_.locks->release(*on_, held_), release_outcome::released);
-    EXPECT_FALSE(stores_.locks->prove(*proving, held_));
+    EXPECT_FALSE(stores_.holds->prove(*proving, {name_, owner_id::random(), held_.token}));
+    EXPECT_FALSE(stores_.holds->prove(*proving, {name_, held_.owner, {held_.token.number + 1}}));
+    EXPECT_FALSE(stores_.holds->prove(*proving, {key{"other"}, held_.owner, held_.token}));
+    EXPECT_EQ(stores_.holds->release(*on_, held_), release_outcome::released);
+    EXPECT_FALSE(stores_.holds->prove(*proving, held_));
 }
 
 TEST_F(memory_store_test, a_refused_try_writes_nothing) {
@@ -136,7 +136,7 @@ TEST_F(memory_store_test, a_missing_session_counts_as_alive_until_the_reaper_com
 TEST_F(memory_store_test, a_heartbeat_tells_renewed_from_noticed_from_ended) {
     auto& sessions = *stores_.sessions;
     EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, {0}).status, heartbeat_status::renewed);
-    ASSERT_TRUE(stores_.locks->force_release(*on_, name_));
+    ASSERT_TRUE(stores_.holds->force_release(*on_, name_));
     const auto noticed = sessions.heartbeat(*on_, mine_, 10min, {0});
     EXPECT_EQ(noticed.status, heartbeat_status::noticed);
     EXPECT_EQ(noticed.news.notices, 1);

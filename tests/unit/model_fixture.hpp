@@ -18,7 +18,7 @@
 #include "leasehold/lease.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/session.hpp"
-#include "store/lock_store.hpp"
+#include "store/hold_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_connection.hpp"
@@ -97,8 +97,8 @@ protected:
     // How long the model would still refuse the key to others, asked past every plan.
     std::chrono::microseconds remaining(const key& name) {
         const auto on = model_.connect();
-        const auto found = model_.stores().locks->describe(*on, name);
-        return found && found->is_held ? found->remaining : 0us;
+        const auto found = model_.stores().holds->describe(*on, name, true);
+        return found && found->info.is_held ? found->info.remaining : 0us;
     }
 
     const test_time time_;

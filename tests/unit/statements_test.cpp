@@ -102,13 +102,10 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
         "{size}",
         "{table}"};
     std::vector<std::string> files{
-        "custody",
-        "fence",
+        "hold",
         "holder",
         "installations",
-        "lock",
         "multi_lock",
-        "pending",
         "run",
         "schema",
         "session",
@@ -132,7 +129,7 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
 }
 
 TEST_P(every_engine, a_name_that_is_not_there_is_an_error) {
-    const statements texts{GetParam(), "lock", {}};
+    const statements texts{GetParam(), "hold", {}};
     EXPECT_EQ(texts.find("no_such_statement"), nullptr);
     EXPECT_THROW(texts["no_such_statement"], std::logic_error);
     EXPECT_THROW(texts.source("no_such_statement"), std::logic_error);

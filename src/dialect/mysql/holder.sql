@@ -1,5 +1,5 @@
 -- Keys that several can hold, on MySQL and MariaDB. What differs between them: only
--- {share_skip_locked}, see words.sql; why the statements are of these shapes: lock.sql.
+-- {share_skip_locked}, see words.sql; why the statements are of these shapes: hold.sql.
 --
 -- A grant is a short transaction that begins and ends inside one packet, so that the server carries
 -- it through whatever becomes of the client. It locks the gate in a statement of its own: MariaDB
@@ -144,7 +144,7 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 -- name: release_owner
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND (mode <> 0 OR fence > 0);
 
--- $1 key, $2 owner, $3 token. The holder's own row alone; see `prove` of lock.sql.
+-- $1 key, $2 owner, $3 token. The holder's own row alone; see `prove` of hold.sql.
 -- name: prove
 SELECT fence FROM {prefix}holder
 WHERE lock_key = $1 AND owner = $2 AND fence = $3 LOCK IN SHARE MODE;
@@ -245,7 +245,7 @@ AND (l.arrived > 0 OR EXISTS (
 -- A look at whom it concerns. Then one packet: their rows, waiting for proofs, so that nobody waits
 -- but who proves or ends one of these very holds; then the gate; then what was live, which is the
 -- answer, being the only rows that the packet gives; then the changes, all by primary key, the
--- sessions last: see `force_release` of lock.sql. Who is granted a hold after the look keeps
+-- sessions last: see `force_release` of hold.sql. Who is granted a hold after the look keeps
 -- it, being younger than the wish to free the key.
 -- name: whose
 SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;

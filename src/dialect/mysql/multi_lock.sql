@@ -1,4 +1,4 @@
--- Several keys at once on MySQL and MariaDB. The rules of lock.sql.
+-- Several keys at once on MySQL and MariaDB. The rules of hold.sql.
 --
 -- Granting is one transaction inside one packet: the rows are locked in the order of the keys, by
 -- primary key, and only then it is decided, for all of them. Who waits for a row holds only smaller
@@ -46,13 +46,7 @@ SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner = $1
 ORDER BY l.lock_key;
 
--- $1 owner, {keys}: the keys from $2 on. Locking reads, as `find_grant` of lock.sql has them.
--- name: find_grants
-SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
-WHERE l.lock_key IN ({keys}) AND l.owner = $1
-ORDER BY l.lock_key LOCK IN SHARE MODE;
-
--- The same. The lock rows alone, in order, as `prove` of lock.sql.
+-- $1 owner, {keys}: the keys from $2 on. The lock rows alone, in order, as `prove` of hold.sql.
 -- name: prove_all
 SELECT lock_key, fence FROM {prefix}lock FORCE INDEX (PRIMARY)
 WHERE lock_key IN ({keys}) AND owner = $1

@@ -34,15 +34,6 @@ public:
         return {};
     }
 
-    std::optional<std::vector<fencing_token>> find_grants(
-        connection& on, const std::vector<key>& keys, const owner_id& owner
-    ) override {
-        const result found =
-            how_->read(on, about("find_grants", keys.size(), 2), values_of(owner, keys));
-        if (found.rows.size() != keys.size()) return std::nullopt;
-        return tokens_of(found);
-    }
-
     bool prove_all(connection& inside, const std::vector<hold>& held) override {
         std::set<std::pair<std::string, std::int64_t>> missing;
         for (const hold& each : held) missing.emplace(each.key.name(), each.token.number);
@@ -72,11 +63,6 @@ private:
         return {for_keys(texts_.source(name), keys, first), how_->which()};
     }
 
-    static parameters values_of(const owner_id& owner, const std::vector<key>& keys) {
-        parameters values{value_of(owner)};
-        for (const key& each : keys) values.push_back(value_of(each));
-        return values;
-    }
     static parameters values_of(const std::vector<hold>& held) {
         parameters values{value_of(held.front().owner)};
         for (const hold& each : held) values.push_back(value_of(each.key));

@@ -1,16 +1,13 @@
 // MySQL and MariaDB: the stores put together, and how their statements are sent.
 #include "dialect/mysql/stores.hpp"
 
-#include "dialect/custody_store.hpp"
 #include "dialect/dialects.hpp"
-#include "dialect/fence_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
 #include "store/claim_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
-#include "store/pending_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
@@ -132,18 +129,15 @@ store make_mysql_store(const table_names& names, engine which) {
     }
     const auto how = std::make_shared<const dialect>(names, which);
     store made;
-    made.locks = make_lock_store(how);
+    made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);
     made.upkeep = make_upkeep_store(how);
     made.schema = make_schema_store(how);
-    made.custody = std::make_unique<sql_custody_store>(how, true);
     made.runs = make_run_store(how);
     // Neither has bells that any connection could hear.
     made.waiters = std::make_unique<sql_waiter_store>(how, "");
     made.holders = make_holder_store(how);
-    made.pending = make_pending_store(how);
     made.multi_locks = make_multi_lock_store(how);
-    made.fences = std::make_unique<sql_fence_store>(how);
     made.claims = make_claim_store(which);
     return made;
 }

@@ -37,7 +37,7 @@ SELECT IF(@leasehold_go = 1, LAST_INSERT_ID(), NULL), @leasehold_live, @leasehol
        @leasehold_takeable;
 
 -- $1 key, $2 owner, $3 token. The pre-check keeps a hand-over that comes too late from waiting
--- behind the next holder's proof; see `release` of lock.sql. The lock waits for proofs of the same
+-- behind the next holder's proof; see `release` of hold.sql. The lock waits for proofs of the same
 -- hold.
 -- name: hand_over
 SELECT COUNT(*) INTO @leasehold_own FROM {prefix}lock l

@@ -1,4 +1,4 @@
--- Keys that several can hold, on PostgreSQL. The rules these statements follow: lock.sql.
+-- Keys that several can hold, on PostgreSQL. The rules these statements follow: hold.sql.
 --
 -- A grant reads the gate and the holders in one snapshot and then counts on the gate's fence, on
 -- condition that the gate is still as it was read: any grant since has moved it on, and the whole
@@ -32,7 +32,7 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
 -- way to, $10 token of the hold in place or null.
 --
--- me:       as in lock.sql: the snapshot, against the time the statement came in.
+-- me:       as in hold.sql: the snapshot, against the time the statement came in.
 -- present,
 -- others:   the snapshot. Who looks dead here is not counted in `verdict`, which may only refuse.
 -- verdict:  a holder_status. 1 is a question so far.
@@ -45,7 +45,7 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 -- taken:    counts on what `gate` was. A newer version has another fence, kind or count: no row.
 --           Who queues changes none of these, so tickets are asked of the newest version.
 -- mark,
--- made:     as in lock.sql.
+-- made:     as in hold.sql.
 -- Indexes: the primary keys. Reads: 10 rows, 2 for each other holder, and 4 for each that is dead.
 -- name: try_acquire
 WITH me AS MATERIALIZED (
@@ -172,7 +172,7 @@ SELECT asked.number, h.mode, h.fence
 SELECT fence FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence > 0;
 
 -- $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. Why the commit is asynchronous:
--- `release` of lock.sql; who was granted something since counts on another row, but has
+-- `release` of hold.sql; who was granted something since counts on another row, but has
 -- flushed what came before it. Not so a place at a barrier: who gave one up must not find itself
 -- passed after a crash.
 -- name: release
@@ -186,7 +186,7 @@ RETURNING CASE
 -- name: release_owner
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 owner, $3 token; in the caller's transaction. See `prove` of lock.sql: FOR
+-- $1 key, $2 owner, $3 token; in the caller's transaction. See `prove` of hold.sql: FOR
 -- SHARE keeps out whoever would remove the row, which each who takes its place must do.
 -- name: prove
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE;

@@ -1,4 +1,4 @@
--- Several keys at once on PostgreSQL. The rules of lock.sql, and one more:
+-- Several keys at once on PostgreSQL. The rules of hold.sql, and one more:
 -- 4. Lock rows that may be waited for are locked in the order of their keys, by a locking read of
 --    its own whose sort is below the lock. Whoever holds some of them waits only for greater ones,
 --    so that no two of these can wait for each other in a circle.
@@ -9,7 +9,7 @@
 -- {keys}: a list of rows (number, key); {list}: the keys alone; {size}: how many. $1 owner,
 -- $2 session, $3 node_info, $4 term in microseconds or null, the keys from $5 on.
 --
--- me, dead, passed: as in `try_acquire` of lock.sql.
+-- me, dead, passed: as in `try_acquire` of hold.sql.
 -- seen:   the snapshot: which keys are known, of which kind, and who holds them.
 -- go:     one row where every key is known, a mutex, and free or held by somebody who looks dead;
 --         nothing below locks or writes without it. The proofs come later.
@@ -83,7 +83,7 @@ SELECT taken.fence, (SELECT count(*) FROM me), seen.kind, seen.looks_dead,
  ORDER BY seen.number;
 
 -- {keys}: the keys from $1 on. Free rows for those never seen, in order, above the mark; see `mark`
--- and `made` of `try_acquire` in lock.sql. Where another makes the same row at this moment
+-- and `made` of `try_acquire` in hold.sql. Where another makes the same row at this moment
 -- its commit is waited for, and nothing is made.
 -- name: add_keys
 WITH asked (number, lock_key) AS MATERIALIZED (
@@ -99,14 +99,7 @@ SELECT asked.lock_key, mark.fence + 1, NULL, NULL, '', 0, clock_timestamp(), NUL
  ORDER BY asked.lock_key
 ON CONFLICT (lock_key) DO NOTHING;
 
--- {keys}: the keys from $2 on; $1 owner. Plain reads.
--- name: find_grants
-SELECT l.fence
-  FROM (VALUES {keys}) AS asked (number, lock_key)
-  JOIN {prefix}lock l ON l.lock_key = asked.lock_key AND l.owner = $1
- ORDER BY asked.number;
-
--- {keys}: key and token from $2 on; $1 owner. The locks of `prove` in lock.sql.
+-- {keys}: key and token from $2 on; $1 owner. The locks of `prove` in hold.sql.
 -- name: prove_all
 SELECT l.fence
   FROM {prefix}lock l
@@ -115,7 +108,7 @@ SELECT l.fence
    FOR SHARE OF l;
 
 -- The same list. Waits for proofs in the order of the keys; whatever it waited for, owner, fence
--- and queue are tested on the version that is changed. Asynchronous, as `release` of lock.sql.
+-- and queue are tested on the version that is changed. Asynchronous, as `release` of hold.sql.
 -- name: release_all
 WITH ours AS MATERIALIZED (
     SELECT l.lock_key, l.fence

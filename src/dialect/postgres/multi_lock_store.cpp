@@ -11,16 +11,6 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// "(0, $5::bytea), (1, $6::bytea)"
-std::string numbered_keys(std::size_t count, std::size_t first) {
-    std::string list;
-    for (std::size_t number = 0; number < count; ++number) {
-        list += (number == 0 ? "(" : ", (") + std::to_string(number) + ", $" +
-                std::to_string(first + number) + "::bytea)";
-    }
-    return list;
-}
-
 // "$5::bytea, $6::bytea"
 std::string placeholders(std::size_t count, std::size_t first) {
     std::string list;
@@ -69,20 +59,6 @@ public:
             if (is_one_unknown) add_keys(on, wanted.keys);
         }
         return {};
-    }
-
-    std::optional<std::vector<fencing_token>> find_grants(
-        connection& on, const std::vector<key>& keys, const owner_id& owner
-    ) override {
-        parameters values{value_of(owner)};
-        for (const key& each : keys) values.push_back(value_of(each));
-        const result found = on.execute(
-            replaced(texts_.source("find_grants"), "{keys}", numbered_keys(keys.size(), 2)), values
-        );
-        if (found.rows.size() != keys.size()) return std::nullopt;
-        std::vector<fencing_token> tokens;
-        for (const row& each : found.rows) tokens.push_back({each.integer(0)});
-        return tokens;
     }
 
     bool prove_all(connection& inside, const std::vector<hold>& held) override {

@@ -1,4 +1,4 @@
--- Sessions on PostgreSQL. The rules these statements follow: lock.sql.
+-- Sessions on PostgreSQL. The rules these statements follow: hold.sql.
 
 -- synchronous_commit is not asked for: each statement that needs a durable commit sees to it.
 -- transaction_isolation is that of this very statement, so it shows what the driver really does.

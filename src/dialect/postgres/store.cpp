@@ -1,15 +1,12 @@
-#include "dialect/custody_store.hpp"
 #include "dialect/dialects.hpp"
-#include "dialect/fence_store.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/run_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
 #include "store/claim_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
-#include "store/pending_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "store/upkeep_store.hpp"
@@ -42,6 +39,16 @@ std::string channel_of(const table_names& names) {
 }
 
 }  // namespace
+
+std::string numbered_keys(std::size_t count, std::size_t first) {
+    std::string list;
+    for (std::size_t number = 0; number < count; ++number) {
+        list += (number == 0 ? "(" : ", (") + std::to_string(number) + ", $" +
+                std::to_string(first + number) + "::bytea)";
+    }
+    return list;
+}
+
 }  // namespace postgres_dialect
 
 store make_postgres_store(const table_names& names) {
@@ -49,18 +56,15 @@ store make_postgres_store(const table_names& names) {
     require_valid(names);
     const auto how = std::make_shared<const dialect>(names);
     store made;
-    made.locks = make_lock_store(how);
+    made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);
     made.upkeep = make_upkeep_store(how);
     made.schema = make_schema_store(how);
-    made.custody = std::make_unique<sql_custody_store>(how, false);
     made.runs = std::make_unique<sql_run_store>(how);
-    made.pending = make_pending_store(how);
     made.claims = make_claim_store();
     made.waiters = std::make_unique<sql_waiter_store>(how, channel_of(names));
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);
-    made.fences = std::make_unique<sql_fence_store>(how);
     return made;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
-// Private to the PostgreSQL dialect: the makers of its own stores.
+// Private to the PostgreSQL dialect: the makers of its own stores, and what they share.
+#include <cstddef>
 #include <memory>
+#include <string>
 
 #include "dialect/sql_store.hpp"
 #include "store/store.hpp"
@@ -9,13 +11,15 @@ namespace leasehold::postgres_dialect {
 
 using shared_dialect = std::shared_ptr<const sql_dialect>;
 
-std::unique_ptr<lock_store> make_lock_store(shared_dialect how);
+std::unique_ptr<hold_store> make_hold_store(shared_dialect how);
 std::unique_ptr<session_store> make_session_store(shared_dialect how);
 std::unique_ptr<upkeep_store> make_upkeep_store(shared_dialect how);
 std::unique_ptr<schema_store> make_schema_store(shared_dialect how);
-std::unique_ptr<pending_store> make_pending_store(shared_dialect how);
 std::unique_ptr<claim_store> make_claim_store();
 std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
+
+// "(0, $5::bytea), (1, $6::bytea)": numbers, and the places of keys from `first` on.
+std::string numbered_keys(std::size_t count, std::size_t first);
 
 }  // namespace leasehold::postgres_dialect

@@ -1,4 +1,4 @@
--- Cleaning up on PostgreSQL. The rules these statements follow: lock.sql.
+-- Cleaning up on PostgreSQL. The rules these statements follow: hold.sql.
 --
 -- Looks: $1, and where the key has two columns $2, is the place; {rows} is a literal, since a plan
 -- that does not know it is one that reads and sorts the whole table. The session of a row is asked

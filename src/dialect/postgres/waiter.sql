@@ -1,4 +1,4 @@
--- The queue of a key on PostgreSQL. The rules these statements follow: lock.sql.
+-- The queue of a key on PostgreSQL. The rules these statements follow: hold.sql.
 --
 -- How a statement that hands over knows the whole queue although it may have waited for the lock
 -- row after its snapshot was taken: each enqueue() raises the mark in the row it locks, and no mark

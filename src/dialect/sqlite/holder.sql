@@ -81,11 +81,11 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 -- name: release_owner
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 owner, $3 token. Why a plain read proves it: `prove` of lock.sql.
+-- $1 key, $2 owner, $3 token. Why a plain read proves it: `prove` of hold.sql.
 -- name: prove
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- A list of holds: key, owner, token. Why it is no join: `standings` of lock.sql.
+-- A list of holds: key, owner, token. Why it is no join: `standings` of hold.sql.
 -- name: are_held
 WITH asked (number, lock_key, owner, fence) AS ({asked})
 SELECT asked.number
@@ -150,7 +150,7 @@ SELECT {holder} FROM {prefix}holder h
  WHERE h.lock_key = $1 AND h.fence > 0 AND {live} AND {of_this_boot} ORDER BY h.fence, h.owner;
 
 -- $1 and $2 what all that may be listed are greater than, $3 the first key after all that have the
--- prefix, $4 limit: see `list` of lock.sql.
+-- prefix, $4 limit: see `list` of hold.sql.
 -- name: list
 SELECT {holder} FROM {prefix}holder h
  WHERE (h.lock_key, h.owner) > ($1, $2) AND h.lock_key < $3 AND h.fence > 0

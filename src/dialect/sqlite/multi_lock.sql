@@ -26,10 +26,6 @@ SELECT $5, mark.fence + 1, $1, CASE WHEN $4 IS NULL THEN $2 END, $3, 1, {now}, {
 ON CONFLICT (lock_key) DO NOTHING
 RETURNING fence;
 
--- $1 owner, $2 key.
--- name: find_grant
-SELECT fence FROM {prefix}lock WHERE lock_key = $2 AND owner = $1;
-
 -- {keys}: key and token from $2 on; $1 owner. Each by primary key: IN a list of pairs reads the
 -- whole table. Steps: 60 for each key.
 -- name: prove_all

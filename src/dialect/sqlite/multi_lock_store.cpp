@@ -37,18 +37,6 @@ public:
         return granted;
     }
 
-    std::optional<std::vector<fencing_token>> find_grants(
-        connection& on, const std::vector<key>& keys, const owner_id& owner
-    ) override {
-        std::vector<fencing_token> tokens;
-        for (const key& each : keys) {
-            const auto found = read(on, "find_grant", {value_of(owner), value_of(each)});
-            if (found.rows.empty()) return std::nullopt;
-            tokens.push_back({found.rows[0].integer(0)});
-        }
-        return tokens;
-    }
-
     bool prove_all(connection& inside, const std::vector<hold>& held) override {
         parameters values{value_of(held.front().owner)};
         std::string list;

@@ -1,5 +1,6 @@
--- SQLite: records of run-once tasks. Fire times are dates, so they go by the wall clock. Whether a
--- run is still held goes by the clock since boot, like everything else.
+-- SQLite: records of run-once tasks, and highest tokens of resources. Fire times are dates, so they
+-- go by the wall clock. Whether a run is still held goes by the clock since boot, like everything
+-- else.
 
 -- Of record r. See run_store.cpp.
 -- word: run
@@ -35,7 +36,7 @@ UPDATE {prefix}run SET finished_at = {wall}, state = $4, exit_status = $5, messa
  WHERE name = $1 AND token = $2 AND owner = $3;
 
 -- $1 the first name that may be listed, $2 the first after all that have the prefix, $3 limit: see
--- `list` of lock.sql. Reads: 3 rows for each run.
+-- `list` of hold.sql. Reads: 3 rows for each run.
 -- name: list
 SELECT {run} FROM {prefix}run r
  WHERE r.name >= $1 AND r.name < $2 ORDER BY r.name LIMIT $3;
@@ -43,3 +44,13 @@ SELECT {run} FROM {prefix}run r
 -- $1 name.
 -- name: forget
 DELETE FROM {prefix}run WHERE name = $1;
+
+-- $1 resource, $2 token. Each of the two reads 1 row, by primary key.
+-- name: admit
+INSERT INTO {prefix}fence_guard AS g (resource, fence) VALUES ($1, $2)
+ON CONFLICT (resource) DO UPDATE SET fence = excluded.fence WHERE g.fence <= excluded.fence
+RETURNING fence;
+
+-- $1 resource.
+-- name: highest
+SELECT fence FROM {prefix}fence_guard WHERE resource = $1;

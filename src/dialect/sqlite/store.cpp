@@ -1,14 +1,11 @@
 // SQLite: the stores put together, and what happens on the first write after a reboot: boot.sql.
 #include "dialect/dialects.hpp"
-#include "dialect/fence_store.hpp"
 #include "dialect/run_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "store/claim_store.hpp"
-#include "store/custody_store.hpp"
+#include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/lock_store.hpp"
 #include "store/multi_lock_store.hpp"
-#include "store/pending_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "store/upkeep_store.hpp"
@@ -92,17 +89,14 @@ store make_sqlite_store(const table_names& names) {
     using namespace sqlite_dialect;
     const auto how = std::make_shared<const dialect>(names);
     store made;
-    made.locks = make_lock_store(how);
+    made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);
     made.upkeep = make_upkeep_store(how);
     made.schema = make_schema_store(how);
-    made.custody = make_custody_store(how);
     made.runs = std::make_unique<sql_run_store>(how);
     made.waiters = make_waiter_store(how);
     made.holders = make_holder_store(how);
-    made.pending = make_pending_store(how);
     made.multi_locks = make_multi_lock_store(how);
-    made.fences = std::make_unique<sql_fence_store>(how);
     made.claims = make_claim_store();
     return made;
 }

@@ -110,13 +110,11 @@ private:
     std::optional<write_transaction> transaction_;
 };
 
-std::unique_ptr<lock_store> make_lock_store(shared_dialect how);
+std::unique_ptr<hold_store> make_hold_store(shared_dialect how);
 std::unique_ptr<session_store> make_session_store(shared_dialect how);
 std::unique_ptr<upkeep_store> make_upkeep_store(shared_dialect how);
 std::unique_ptr<schema_store> make_schema_store(shared_dialect how);
-std::unique_ptr<custody_store> make_custody_store(shared_dialect how);
 std::unique_ptr<waiter_store> make_waiter_store(shared_dialect how);
-std::unique_ptr<pending_store> make_pending_store(shared_dialect how);
 std::unique_ptr<claim_store> make_claim_store();
 std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);

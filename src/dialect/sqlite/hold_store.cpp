@@ -1,15 +1,17 @@
-// How SQLite grants a key, and takes it away by force. The statements: lock.sql.
-#include "dialect/lock_store.hpp"
+// How SQLite grants a key, takes it away and moves it. In a transaction of the caller's it grants
+// inside, since a second connection could write nothing meanwhile. The statements: hold.sql.
+#include "dialect/hold_store.hpp"
 
 #include "dialect/hold_rows.hpp"
 #include "dialect/sqlite/stores.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
 
-class sqlite_lock_store final : public sql_lock_store {
+class sqlite_hold_store final : public sql_hold_store {
 public:
-    explicit sqlite_lock_store(shared_dialect how) : sql_lock_store(how), sqlite_(std::move(how)) {}
+    explicit sqlite_hold_store(shared_dialect how) : sql_hold_store(how), sqlite_(std::move(how)) {}
 
     // Reads first, without the write lock: a refused try writes nothing and waits for nobody.
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
@@ -25,11 +27,23 @@ public:
         return {acquire_status::granted, {granted.rows[0].integer(0)}, std::nullopt};
     }
 
+    std::optional<std::vector<fencing_token>> find_grants(
+        connection& on, const std::vector<key>& keys, const owner_id& owner
+    ) override {
+        std::vector<fencing_token> tokens;
+        for (const key& each : keys) {
+            const auto found = read(on, "find_grant", {value_of(each), value_of(owner)});
+            if (found.rows.empty()) return std::nullopt;
+            tokens.push_back({found.rows[0].integer(0)});
+        }
+        return tokens;
+    }
+
     std::optional<lock_info> force_release(connection& on, const key& name) override {
         writing write{*sqlite_, texts_, on};
         write.begin();
         const parameters which{value_of(name)};
-        const auto found = write("describe", which);
+        const auto found = write("describe", {value_of(name), 1});
         if (found.rows.empty() || !is_closed(found.rows[0])) return std::nullopt;
         lock_info victim = described_in(found.rows[0]);
         write("force", which);
@@ -49,6 +63,51 @@ public:
         return true;
     }
 
+    std::optional<lock_info> request_revoke(connection& on, const key& name) override {
+        const auto held = [&] {
+            auto seen = describe(on, name, false);
+            return seen && seen->info.is_held ? std::optional{std::move(seen->info)} : std::nullopt;
+        };
+        if (!held()) return std::nullopt;
+        writing write{*sqlite_, texts_, on};
+        write.begin();
+        auto asked = held();
+        if (!asked) return std::nullopt;
+        write("ask", {value_of(name)});
+        if (asked->session) write("notify_session", {value_of(*asked->session)});
+        write.commit();
+        return asked;
+    }
+
+    adopt_status adopt(connection& on, const adoption& wanted) override {
+        writing write{*sqlite_, texts_, on};
+        write.begin();
+        const parameters values = values_of_adoption(wanted);
+        if (write("heir_is_live", values).rows.empty()) return adopt_status::session_ended;
+        if (write("adopt", values).affected_rows == 0) return adopt_status::gone;
+        write.commit();
+        return adopt_status::adopted;
+    }
+
+    pending_entry enter(connection& inside) override {
+        constexpr int busy = 5;
+        constexpr int busy_snapshot = 517;
+        try {
+            sql_store::inside(inside, "enter");
+            return pending_entry::inside;
+        } catch (const error& failure) {
+            if (failure.native_code() == busy_snapshot) {
+                throw error(
+                    errc::wrong_transaction,
+                    "this transaction read before somebody else wrote, so that it can write "
+                    "nothing any more: roll it back, and begin it with BEGIN IMMEDIATE"
+                );
+            }
+            if ((failure.native_code() & 0xff) != busy) throw;
+            return pending_entry::busy;
+        }
+    }
+
 private:
     static constexpr std::size_t kind_column = 11, closed_column = 12;
 
@@ -59,7 +118,7 @@ private:
         if (ask("session_is_live", wanted).rows.empty()) {
             return acquire_result{acquire_status::session_ended, {}, std::nullopt};
         }
-        const auto found = ask("describe", wanted);
+        const auto found = ask("describe", {wanted.at(0), 1});
         if (found.rows.empty()) return std::nullopt;
         const row& as_it_is = found.rows[0];
         const auto kind = static_cast<lock_kind>(as_it_is.integer(kind_column));
@@ -77,8 +136,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<lock_store> make_lock_store(shared_dialect how) {
-    return std::make_unique<sqlite_lock_store>(std::move(how));
+std::unique_ptr<hold_store> make_hold_store(shared_dialect how) {
+    return std::make_unique<sqlite_hold_store>(std::move(how));
 }
 
 }  // namespace leasehold::sqlite_dialect

@@ -48,10 +48,13 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id;
 {insert_key};
 {try_acquire};
 
--- $1 key, $2 owner. A locking read, so that a grant whose answer was lost is seen even while its
--- commit is still being written; S on the lock row goes with the proofs of others.
--- name: find_grant
-SELECT l.fence FROM {prefix}lock l WHERE l.lock_key = $1 AND l.owner = $2 LOCK IN SHARE MODE;
+-- $1 owner, {keys}: the keys from $2 on. Locking reads, so that a grant whose answer was lost is
+-- seen even while its commit is still being written; S on the lock row goes with the proofs of
+-- others.
+-- name: find_grants
+SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.owner = $1
+ORDER BY l.lock_key LOCK IN SHARE MODE;
 
 -- $1 key, $2 owner, $3 token. Live is tested by a plain read here: only the holder itself can be
 -- told no too early, and nobody else can have been granted the key while owner and fence are the
@@ -115,9 +118,10 @@ IF(l.last_ticket = 0, 0, (
     STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
     WHERE w.lock_key = l.lock_key AND ws.expires_at > {now}))
 
--- $1 key. Plain reads, by primary key or in its order.
+-- $1 key, $2 whether to count those who wait. Plain reads, by primary key or in its order.
 -- name: describe
-SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+SELECT {hold}, IF($2 = 0, 0, {waiters})
+FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1;
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit.
@@ -168,3 +172,76 @@ WHERE l.lock_key = $1 AND l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 
       WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0));
 COMMIT;
 SELECT l.kind, 0, 0 FROM {prefix}lock l WHERE l.lock_key = $1;
+
+-- $1 key, $2 owner, $3 token, $4 words or null. The pre-check keeps words that come too late from
+-- waiting behind the next holder's proof. The report asks the row itself, because words that stay
+-- the same are not counted as a change.
+-- name: set_words
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;
+UPDATE {prefix}lock l SET l.metadata = $4
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3;
+SELECT 1 FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_go = 1;
+
+-- $1 key. A transaction inside one packet, as `force_release`: the hold is the answer.
+-- name: request_revoke
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
+SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
+FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND {unexpired};
+SELECT l.lock_key, l.fence, 1, {rest_of_hold}
+FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1 AND @leasehold_go = 1;
+UPDATE {prefix}lock l SET l.revocations = l.revocations + 1
+WHERE l.lock_key = $1 AND @leasehold_go = 1;
+UPDATE {prefix}session SET notices = notices + 1
+WHERE id = @leasehold_session AND @leasehold_go = 1;
+COMMIT;
+
+-- $1 key, $2 owner, $3 token, $4 term in microseconds.
+-- As `reenter`: only the holder itself can be told no too early. The expiry comes before the
+-- session in the list, which is read from left to right.
+-- name: give_term
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND s.expires_at > {now};
+UPDATE {prefix}lock l SET l.expires_at = {now} + $4, l.session_id = NULL
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
+  AND l.session_id IS NOT NULL
+  AND EXISTS (
+      SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at > {now});
+SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
+
+-- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info.
+-- The session it comes from is compared on the row as it is when it is changed, so that of two
+-- adopters the second finds the session of the first. Adopting again changes nothing, which the
+-- count of affected rows does not tell from a refusal: the report asks the row instead. It is our
+-- own session's name that it looks for, and nobody else writes that.
+-- name: adopt
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+JOIN {prefix}session m ON m.id = $5 AND m.expires_at > {now}
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+  AND (l.session_id = $5 OR l.session_id <=> $4);
+UPDATE {prefix}lock l SET l.session_id = $5, l.expires_at = NULL, l.node_info = $6
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
+  AND l.session_id <=> $4
+  AND EXISTS (
+      SELECT 1 FROM {prefix}session m
+      WHERE m.id = $5 AND m.expires_at > {now} AND l.fence >= 0)
+  AND (l.expires_at > {now}
+       OR EXISTS (
+           SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at > {now}));
+SELECT (SELECT COUNT(*) FROM {prefix}lock l
+        WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.session_id = $5),
+       (SELECT COUNT(*) FROM {prefix}session m WHERE m.id = $5 AND m.expires_at > {now});
+
+-- $1 key, $2 owner, $3 token, $4 the other owner; in the caller's transaction: without a clock, so
+-- that neither the time zone nor the flags of the caller's connection matter.
+-- By primary key: one record lock. It waits for whoever has the row at this moment, all of whom
+-- are done within one statement and hold nothing the caller has: so no circle can close. Not SKIP
+-- LOCKED, because MariaDB's may be reported as a deadlock, which rolls the caller back. Reads: 1
+-- row.
+-- name: move
+UPDATE {prefix}lock l SET l.owner = $4 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;

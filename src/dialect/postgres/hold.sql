@@ -86,9 +86,13 @@ SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
        seen.node_info, seen.reentrant_count, seen.held_for, seen.remaining, seen.metadata
   FROM (SELECT 1) AS always LEFT JOIN seen ON true;
 
--- $1 key, $2 owner. A plain read; live or not is not asked.
--- name: find_grant
-SELECT fence FROM {prefix}lock WHERE lock_key = $1 AND owner = $2;
+-- {keys}: a list of rows (number, key), the keys from $2 on; $1 owner. Plain reads; live or not is
+-- not asked.
+-- name: find_grants
+SELECT l.fence
+  FROM (VALUES {keys}) AS asked (number, lock_key)
+  JOIN {prefix}lock l ON l.lock_key = asked.lock_key AND l.owner = $1
+ ORDER BY asked.number;
 
 -- $1 key, $2 owner, $3 token.
 --
@@ -175,12 +179,12 @@ CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
               FROM {prefix}waiter w WHERE w.lock_key = l.lock_key ORDER BY w.ticket {all}) AS queue
      WHERE queue.until > clock_timestamp()) END
 
--- $1 key. One snapshot, by the clock. A missing session row counts as alive. Reads: 2 rows, and the
--- queue.
+-- $1 key, $2 whether to count those who wait. One snapshot, by the clock. A missing session row
+-- counts as alive. Reads: 2 rows, and the queue where it is counted.
 -- name: describe
 SELECT l.lock_key, l.fence, {is_live}, l.owner, l.session_id, l.node_info, l.reentrant_count,
        {held_for}, {remaining}, l.metadata,
-       {waiters}
+       CASE WHEN $2::int <> 0 THEN {waiters} ELSE 0 END
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
  WHERE l.lock_key = $1;
 
@@ -262,3 +266,126 @@ WITH seen AS MATERIALIZED (
     RETURNING 1
 )
 SELECT seen.kind, seen.is_idle, (SELECT count(*) FROM changed) FROM seen;
+
+-- $1 key, $2 owner, $3 token, $4 words or null. Waits for proofs of this hold; owner and fence are
+-- tested on the version that is changed. Losing it in a crash loses words only.
+-- name: set_words
+UPDATE {prefix}lock SET metadata = $4::text
+ WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING 1;
+
+-- $1 key. The same columns but the last. As `force_release`: `locked` waits for proofs, `dead`
+-- is the proof of death read after that wait, `told` waits for a heartbeat in flight at most.
+-- name: request_revoke
+WITH locked AS MATERIALIZED (
+    SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
+           l.changed_at, l.expires_at, l.metadata
+      FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+     WHERE l.lock_key = $1 AND l.owner IS NOT NULL
+       AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
+       AND (s.id IS NULL OR s.expires_at > statement_timestamp())
+       FOR NO KEY UPDATE OF l
+), dead AS MATERIALIZED (
+    SELECT s.id
+      FROM locked JOIN {prefix}session s ON s.id = locked.session_id
+     WHERE s.expires_at <= clock_timestamp()
+       FOR SHARE OF s SKIP LOCKED
+), asked AS (
+    UPDATE {prefix}lock AS l
+       SET revocations = l.revocations + 1
+      FROM locked
+     WHERE l.lock_key = locked.lock_key
+       AND (locked.expires_at IS NULL OR locked.expires_at > clock_timestamp())
+       AND NOT EXISTS (SELECT FROM dead)
+    RETURNING l.lock_key
+), told AS (
+    UPDATE {prefix}session AS s
+       SET notices = s.notices + 1
+      FROM locked, asked
+     WHERE s.id = locked.session_id
+)
+SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
+       {held_for}, {remaining}, l.metadata
+  FROM locked l CROSS JOIN asked LEFT JOIN {prefix}session s ON s.id = l.session_id;
+
+-- $1 key, $2 owner, $3 token, $4 term in microseconds. As `reenter`: waits for a
+-- proof, then reads the clock. The session is the caller's own.
+-- name: give_term
+WITH locked AS MATERIALIZED (
+    SELECT l.lock_key, l.fence
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       AND EXISTS (SELECT FROM {prefix}session s
+                    WHERE s.id = l.session_id AND s.expires_at > statement_timestamp())
+       FOR NO KEY UPDATE OF l
+)
+UPDATE {prefix}lock AS l
+   SET session_id = NULL, expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
+  FROM locked
+ WHERE l.lock_key = locked.lock_key AND l.owner = $2 AND l.fence = locked.fence
+RETURNING 1, {durable};
+
+-- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info.
+--
+-- me, live: why the time the statement came in, see `me` of `try_acquire`. A hold that runs out
+--           while this waits for a proof is moved nonetheless: nobody else can have been granted
+--           the key while owner and fence are the same. A session row that is gone is no sign of
+--           life here: what it held is not adopted.
+-- locked:   evaluated again on the newest version where it waited for a change, so that of two
+--           adopters the second finds the session of the first.
+-- name: adopt
+WITH me AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $5 AND expires_at > statement_timestamp()
+), live AS MATERIALIZED (
+    SELECT id FROM {prefix}session WHERE id = $4::bytea AND expires_at > statement_timestamp()
+), locked AS MATERIALIZED (
+    SELECT l.lock_key, l.fence
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       AND EXISTS (SELECT FROM me)
+       AND (l.session_id = $5
+            OR (l.session_id = $4::bytea AND EXISTS (SELECT FROM live))
+            OR ($4::bytea IS NULL AND l.expires_at > clock_timestamp()))
+       FOR NO KEY UPDATE OF l
+), reached AS MATERIALIZED (
+    SELECT lock_key, fence, clock_timestamp() AS instant FROM locked
+), moved AS (
+    UPDATE {prefix}lock AS l
+       SET session_id = $5, expires_at = NULL, node_info = $6
+      FROM reached
+     WHERE l.lock_key = reached.lock_key AND l.owner = $2 AND l.fence = reached.fence
+       AND (l.expires_at IS NULL OR l.expires_at > reached.instant)
+    RETURNING l.fence, {durable}
+)
+SELECT (SELECT count(*) FROM moved), (SELECT count(*) FROM me);
+
+-- $1 the schema or ''. What would abort the caller's transaction if it were only tried. Finds the
+-- table as the move will, by the search_path of this connection or by its schema; to_regclass() of
+-- a name in a schema that the user may not use is an error.
+-- name: enter
+SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'),
+       c.oid IS NOT NULL,
+       coalesce(has_schema_privilege(c.relnamespace, 'USAGE')
+                AND has_table_privilege(c.oid, 'SELECT')
+                AND has_table_privilege(c.oid, 'UPDATE'), false)
+  FROM (VALUES (1)) AS one (row)
+  LEFT JOIN pg_class c
+    ON c.relname = lower('{bare}lock' COLLATE "C")::name
+   AND CASE $1::text WHEN '' THEN pg_table_is_visible(c.oid)
+                     ELSE c.relnamespace = (SELECT n.oid FROM pg_namespace n
+                                             WHERE n.nspname = $1::text::name) END;
+
+-- $1 key, $2 owner, $3 token, $4 the other owner; in the caller's transaction. SKIP LOCKED: a wait
+-- for whoever has the row for a moment could end by the caller's lock_timeout, which aborts. Index:
+-- lock_pkey. Reads: 2 rows.
+-- name: move
+WITH mine AS MATERIALIZED (
+    SELECT l.lock_key
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       FOR NO KEY UPDATE OF l SKIP LOCKED
+)
+UPDATE {prefix}lock AS l
+   SET owner = $4
+  FROM mine
+ WHERE l.lock_key = mine.lock_key AND l.owner = $2 AND l.fence = $3;

@@ -1,5 +1,6 @@
-// Whether a grant can stand or fall with the caller's transaction, on PostgreSQL: pending.sql.
-#include "dialect/pending_store.hpp"
+// How PostgreSQL grants a key, and whether it can in a transaction of the caller's. The statements,
+// and why they are as they are: hold.sql.
+#include "dialect/hold_store.hpp"
 
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
@@ -8,9 +9,34 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-class postgres_pending_store final : public sql_pending_store {
+class postgres_hold_store final : public sql_hold_store {
 public:
-    explicit postgres_pending_store(shared_dialect how) : sql_pending_store(std::move(how)) {}
+    explicit postgres_hold_store(shared_dialect how) : sql_hold_store(std::move(how)) {}
+
+    acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
+        const parameters values = values_of(wanted);
+        // Free or absent in our snapshot and yet not ours: somebody else was there first, or the
+        // reaper was. Looking again finds out, and each time somebody has got on. A dead holder,
+        // whose lock_delay has not passed or whose proof is another's at this moment, is not told.
+        constexpr int looks_max = 4;
+        attempt made;
+        for (int look = 1; look <= looks_max; ++look) {
+            made = attempt_in(write(on, "try_acquire", values).rows.at(0));
+            if (made.answer.status != acquire_status::busy) break;
+            if (made.key_is_known && !made.is_free) break;
+        }
+        return made.answer;
+    }
+
+    std::optional<std::vector<fencing_token>> find_grants(
+        connection& on, const std::vector<key>& keys, const owner_id& owner
+    ) override {
+        parameters values{value_of(owner)};
+        for (const key& each : keys) values.push_back(value_of(each));
+        const std::string ask =
+            replaced(texts_.source("find_grants"), "{keys}", numbered_keys(keys.size(), 2));
+        return tokens_of(on.execute(ask, values), keys.size());
+    }
 
     pending_entry enter(connection& inside) override {
         const std::string table = fill_in("{prefix}lock", how_->names());
@@ -50,8 +76,8 @@ public:
 
 }  // namespace
 
-std::unique_ptr<pending_store> make_pending_store(shared_dialect how) {
-    return std::make_unique<postgres_pending_store>(std::move(how));
+std::unique_ptr<hold_store> make_hold_store(shared_dialect how) {
+    return std::make_unique<postgres_hold_store>(std::move(how));
 }
 
 }  // namespace leasehold::postgres_dialect

@@ -1,4 +1,4 @@
-#include "dialect/lock_store.hpp"
+#include "dialect/hold_store.hpp"
 
 #include <algorithm>
 
@@ -7,38 +7,30 @@
 
 namespace leasehold {
 
-std::optional<fencing_token> sql_lock_store::find_grant(
-    connection& on, const key& name, const owner_id& owner
-) {
-    const result found = read(on, "find_grant", {value_of(name), value_of(owner)});
-    if (found.rows.empty()) return std::nullopt;
-    return fencing_token{found.rows[0].integer(0)};
-}
-
-std::optional<std::int64_t> sql_lock_store::reenter(connection& on, const hold& held) {
+std::optional<std::int64_t> sql_hold_store::reenter(connection& on, const hold& held) {
     const result counted = write(on, "reenter", values_of(held));
     if (counted.rows.empty()) return std::nullopt;
     return counted.rows[0].integer(0);
 }
 
-release_outcome sql_lock_store::release(connection& on, const hold& held) {
+release_outcome sql_hold_store::release(connection& on, const hold& held) {
     const result left = write(on, "release", values_of(held));
     if (left.rows.empty()) return release_outcome::not_held;
     return left.rows[0].integer(0) > 0 ? release_outcome::still_held : release_outcome::released;
 }
 
-release_outcome sql_lock_store::release_owner(
+release_outcome sql_hold_store::release_owner(
     connection& on, const key& name, const owner_id& owner
 ) {
     const result freed = write(on, "release_owner", {value_of(name), value_of(owner)});
     return freed.affected_rows > 0 ? release_outcome::released : release_outcome::not_held;
 }
 
-bool sql_lock_store::prove(connection& in, const hold& held) {
+bool sql_hold_store::prove(connection& in, const hold& held) {
     return !inside(in, "prove", values_of(held)).rows.empty();
 }
 
-std::vector<standing> sql_lock_store::standings(connection& on, const std::vector<hold>& held) {
+std::vector<standing> sql_hold_store::standings(connection& on, const std::vector<hold>& held) {
     std::vector<standing> answers(held.size(), standing::gone);
     ask(
         on,
@@ -52,13 +44,18 @@ std::vector<standing> sql_lock_store::standings(connection& on, const std::vecto
     return answers;
 }
 
-std::optional<lock_info> sql_lock_store::describe(connection& on, const key& name) {
-    const result found = read(on, "describe", {value_of(name)});
+std::optional<described_hold> sql_hold_store::describe(
+    connection& on, const key& name, bool counts_waiters
+) {
+    const result found = read(on, "describe", {value_of(name), counts_waiters ? 1 : 0});
     if (found.rows.empty()) return std::nullopt;
-    return described_in(found.rows[0]);
+    constexpr std::size_t words = 9;
+    described_hold seen{described_in(found.rows[0]), std::nullopt};
+    if (!found.rows[0].is_null(words)) seen.words = found.rows[0].bytes(words);
+    return seen;
 }
 
-std::vector<lock_info> sql_lock_store::list(
+std::vector<lock_info> sql_hold_store::list(
     connection& on, std::string_view prefix, std::string_view after, int limit
 ) {
     const parameters range{
@@ -68,7 +65,7 @@ std::vector<lock_info> sql_lock_store::list(
     return held;
 }
 
-std::optional<lock_info> sql_lock_store::force_release(connection& on, const key& name) {
+std::optional<lock_info> sql_hold_store::force_release(connection& on, const key& name) {
     const parameters which{value_of(name)};
     const statement* const look = texts_.find("is_closed");
     if (look && how_->read(on, *look, which).rows.empty()) return std::nullopt;
@@ -77,7 +74,7 @@ std::optional<lock_info> sql_lock_store::force_release(connection& on, const key
     return described_in(freed.rows[0]);
 }
 
-bool sql_lock_store::change_kind(connection& on, const key& name, lock_kind to) {
+bool sql_hold_store::change_kind(connection& on, const key& name, lock_kind to) {
     const parameters change{value_of(name), static_cast<int>(to)};
     // Idle and yet not changed: somebody else was there since our snapshot.
     constexpr int looks_max = 4;
@@ -90,7 +87,53 @@ bool sql_lock_store::change_kind(connection& on, const key& name, lock_kind to) 
     }
 }
 
-sql_lock_store::attempt sql_lock_store::attempt_in(const row& from) {
+bool sql_hold_store::set_words(
+    connection& on, const hold& held, const std::optional<std::string>& words
+) {
+    const parameters values = joined(values_of(held), {words ? value{*words} : value{}});
+    return !write(on, "set_words", values).rows.empty();
+}
+
+std::optional<lock_info> sql_hold_store::request_revoke(connection& on, const key& name) {
+    const result asked = write(on, "request_revoke", {value_of(name)});
+    if (asked.rows.empty()) return std::nullopt;
+    return hold_in(asked.rows[0], 0);
+}
+
+bool sql_hold_store::give_term(
+    connection& on, const hold& held, std::chrono::microseconds hold_at_most
+) {
+    const parameters values = joined(values_of(held), {value_of(hold_at_most)});
+    return !write(on, "give_term", values).rows.empty();
+}
+
+adopt_status sql_hold_store::adopt(connection& on, const adoption& wanted) {
+    const row answer = write(on, "adopt", values_of_adoption(wanted)).rows.at(0);
+    if (answer.integer(1) == 0) return adopt_status::session_ended;
+    return answer.integer(0) == 1 ? adopt_status::adopted : adopt_status::gone;
+}
+
+// The owner always changes, so the count is the same with and without CLIENT_FOUND_ROWS.
+bool sql_hold_store::move(connection& in, const hold& held, const owner_id& to) {
+    const parameters values = joined(values_of(held), {value_of(to)});
+    return inside(in, "move", values).affected_rows >= 1;
+}
+
+std::optional<std::vector<fencing_token>> sql_hold_store::tokens_of(
+    const result& found, std::size_t wanted
+) {
+    if (found.rows.size() != wanted) return std::nullopt;
+    std::vector<fencing_token> tokens;
+    for (const row& each : found.rows) tokens.push_back({each.integer(0)});
+    return tokens;
+}
+
+parameters sql_hold_store::values_of_adoption(const adoption& wanted) {
+    const value from = wanted.from ? value_of(*wanted.from) : value{};
+    return joined(values_of(wanted.hold), {from, value_of(wanted.to), wanted.node_info});
+}
+
+sql_hold_store::attempt sql_hold_store::attempt_in(const row& from) {
     constexpr std::size_t kind = 2, hold = 3, owner = hold + 3;
     attempt made;
     made.key_is_known = !from.is_null(hold);

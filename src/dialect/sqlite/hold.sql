@@ -71,9 +71,11 @@ CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
      WHERE w.lock_key = l.lock_key
        AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}) END
 
--- $1 key. Last: what the row is used as, and whether it keeps others out.
+-- $1 key, $2 whether to count those who wait. Last: what the row is used as, and whether it keeps
+-- others out.
 -- name: describe
-SELECT {hold}, {waiters}, l.kind, {closed} FROM {prefix}lock l WHERE l.lock_key = $1;
+SELECT {hold}, CASE WHEN $2 = 0 THEN 0 ELSE {waiters} END, l.kind, {closed}
+  FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit: a
 -- range of the primary key, with one bound at each end, since of two SQLite takes either.
@@ -99,3 +101,42 @@ UPDATE {prefix}lock SET kind = $2
 -- $1 session.
 -- name: notify_session
 UPDATE {prefix}session SET notices = notices + 1 WHERE id = $1;
+
+-- $1 key, $2 owner, $3 token, $4 words or null.
+-- name: set_words
+UPDATE {prefix}lock SET metadata = $4 WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING 1;
+
+-- $1 key.
+-- name: ask
+UPDATE {prefix}lock SET revocations = revocations + 1 WHERE lock_key = $1;
+
+-- $1 key, $2 owner, $3 token, $4 term in microseconds.
+-- name: give_term
+UPDATE {prefix}lock AS l SET session_id = NULL, expires_at = {now} + $4
+ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+   AND l.session_id IS NOT NULL AND {live_hold}
+RETURNING 1;
+
+-- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info: of both. A session row that is
+-- gone is no sign of life here.
+-- name: heir_is_live
+SELECT 1 FROM {prefix}session WHERE id = $5 AND expires_at > {now};
+
+-- name: adopt
+UPDATE {prefix}lock AS l SET session_id = $5, expires_at = NULL, node_info = $6
+ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+   AND (l.session_id = $5
+        OR (l.session_id = $4
+            AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $4 AND s.expires_at > {now}))
+        OR ($4 IS NULL AND l.expires_at > {now}));
+
+-- In the caller's transaction. A write that changes no row: the write lock is taken before anything
+-- is read, and with it every later read is of the newest version.
+-- name: enter
+DELETE FROM {prefix}lock WHERE 0;
+
+-- $1 key, $2 owner, $3 token, $4 the other owner; in the caller's transaction. Reads: 1 row, by
+-- primary key.
+-- name: move
+UPDATE {prefix}lock SET owner = $4 WHERE lock_key = $1 AND owner = $2 AND fence = $3;

@@ -1,10 +1,12 @@
 #pragma once
-// What any database must be able to do with locks. One implementation per dialect, all held to the
-// suites in tests/conformance.
+// What any database must be able to do with holds of mutexes: grant, prove, release, look at, take
+// away and move them. One implementation per dialect, all held to the suites in tests/conformance.
 //
 // Words: a *hold* is a row with an owner. It is *live* while its session is not proved dead and its
 // fixed term, if any, has not passed, both by the database's clock read at the moment of the test
-// and never by a snapshot or by an earlier reading.
+// and never by a snapshot or by an earlier reading. Its *words* are its holder's, for everybody to
+// read; its *revocations* are requests to let go. A grant starts without requests, and with the
+// words it asks for alone.
 //
 // Every operation MUST
 // - send only durations, never instants;
@@ -68,9 +70,31 @@ enum class standing {
     asked = 3,  // live, and its holder was asked to let go
 };
 
-class lock_store {
+// A lock row, and what its holder says.
+struct described_hold {
+    lock_info info;
+    std::optional<std::string> words;  // nothing: it was silent
+};
+
+struct adoption {
+    leasehold::hold hold;
+    // The session it must live with until now; nothing: it must be held for a fixed term.
+    std::optional<session_id> from;
+    session_id to;  // must be live
+    std::string node_info;
+};
+
+enum class adopt_status { adopted = 1, gone = 2, session_ended = 3 };
+
+enum class pending_entry {
+    beside = 1,  // the grant is made, and committed, on another connection
+    inside = 2,  // one writer: it is made in the caller's transaction
+    busy = 3,    // one writer, and it is somebody else
+};
+
+class hold_store {
 public:
-    virtual ~lock_store() = default;
+    virtual ~hold_store() = default;
 
     // Grants the key if nobody has a live hold on it. MUST
     // - take a holder for dead only on positive proof: a locking read of its session row that finds
@@ -81,15 +105,22 @@ public:
     //   high-water mark, in a way that excludes the reaper folding a row of this key meanwhile;
     // - refuse with session_ended when `session` is not live;
     // - grant anew where the same owner holds already and the answer had been lost: it does not;
-    //   the caller asks find_grant() first.
+    //   the caller asks find_grants() first.
     // Cost: a known free key 1 round trip on PostgreSQL, MariaDB and MySQL; a key never seen
     // before up to 2; refused: 1 and no write.
     virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
 
-    // The token under which `owner` holds the key now, live or not; nothing if it does not.
-    virtual std::optional<fencing_token> find_grant(
-        connection& on, const key& name, const owner_id& owner
+    // The tokens under which `owner` holds these keys now, live or not; nothing where it does not
+    // hold them all. Same order.
+    virtual std::optional<std::vector<fencing_token>> find_grants(
+        connection& on, const std::vector<key>& keys, const owner_id& owner
     ) = 0;
+    std::optional<fencing_token> find_grant(
+        connection& on, const key& name, const owner_id& owner
+    ) {
+        const auto found = find_grants(on, {name}, owner);
+        return found ? std::optional{found->at(0)} : std::nullopt;
+    }
 
     // One level deeper, if this exact hold is still in the row and live. Answers with the new
     // count; nothing if it is not. Keeps the token.
@@ -114,8 +145,12 @@ public:
     // How these stand. Plain reads, on servers one for some hundreds of holds. Same order and size.
     virtual std::vector<standing> standings(connection& on, const std::vector<hold>& held) = 0;
 
-    // Plain reads. list() gives held keys (live holds only) greater than `after`, at most `limit`.
-    virtual std::optional<lock_info> describe(connection& on, const key& name) = 0;
+    // Plain reads, each of one snapshot. describe() answers also where the row is not held, and
+    // counts who waits only where asked to, since that reads the queue. list() gives held keys
+    // (live holds only) greater than `after`, at most `limit`.
+    virtual std::optional<described_hold> describe(
+        connection& on, const key& name, bool counts_waiters
+    ) = 0;
     virtual std::vector<lock_info> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
@@ -128,6 +163,48 @@ public:
     // Makes a row that nobody uses (no owner, ticket or holders) one of another kind. False where
     // it is used; true, too, where it is of that kind already, or not there. A short transaction.
     virtual bool change_kind(connection& on, const key& name, lock_kind to) = 0;
+
+    // ---- while it is held
+
+    // Replaces the words of exactly this hold, at most 4,000 bytes of UTF-8; nothing: none. False
+    // where the row has passed on; nothing is written then. Waits for proofs.
+    virtual bool set_words(
+        connection& on, const hold& held, const std::optional<std::string>& words
+    ) = 0;
+
+    // Counts a request to let go on a live hold and adds one to the notices of its session's row,
+    // so that its next heartbeat finds out by standings(). Frees nothing. Waits for proofs. Answers
+    // with the hold; nothing where there is none: then nothing is written.
+    virtual std::optional<lock_info> request_revoke(connection& on, const key& name) = 0;
+
+    // A live hold that lives with its session lives for a fixed term from here on, counted by the
+    // database's clock from the moment of the change. False where it is not held, or not live.
+    // Keeps owner, fence and level. Commits durably. Waits for proofs.
+    virtual bool give_term(
+        connection& on, const hold& held, std::chrono::microseconds hold_at_most
+    ) = 0;
+
+    // Moves a live hold, under its owner and fence, to another session. MUST compare the session it
+    // comes from in the statement that changes it, so that of two adopters one is refused; MUST
+    // answer `adopted` again where it lives with `to` already, since an answer may be lost. Commits
+    // durably. Waits for proofs.
+    virtual adopt_status adopt(connection& on, const adoption& wanted) = 0;
+
+    // ---- for a grant that stands or falls with a transaction of the caller's: pending_lease.hpp.
+    // The grant itself is try_acquire() and nothing else. In the caller's transaction neither may
+    // commit, roll back, change a setting, or, on PostgreSQL, raise an error because of others.
+
+    // Before anything is changed. Throws wrong_transaction where the level of isolation makes it
+    // unsafe, that is where what the transaction reads from here on may be older than what the
+    // key's last holder wrote; and, on PostgreSQL, whatever would make the move fail, because that
+    // would abort the transaction.
+    virtual pending_entry enter(connection& inside) = 0;
+
+    // Moves exactly this hold to another owner, in the transaction open on `inside`: it is undone
+    // with it. Fence, session, term and level stay. False: not in the row, or locked at this
+    // moment. From then on whoever wants to change the row waits for the transaction to end, and
+    // MUST see what it left.
+    virtual bool move(connection& inside, const hold& held, const owner_id& to) = 0;
 };
 
 }  // namespace leasehold

@@ -1,0 +1,51 @@
+#pragma once
+// Holds of mutexes, as far as the engines treat them alike; how a key is granted, and whether it
+// can be in a transaction of the caller's, is each one's own.
+#include "dialect/sql_store.hpp"
+#include "store/hold_store.hpp"
+
+namespace leasehold {
+
+class sql_hold_store : public hold_store, protected sql_store {
+public:
+    std::optional<std::int64_t> reenter(connection& on, const hold& held) override;
+    release_outcome release(connection& on, const hold& held) override;
+    release_outcome release_owner(connection& on, const key& name, const owner_id& owner) override;
+    bool prove(connection& inside, const hold& held) override;
+    std::vector<standing> standings(connection& on, const std::vector<hold>& held) override;
+    std::optional<described_hold> describe(connection& on, const key& name, bool counts_waiters)
+        override;
+    std::vector<lock_info> list(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) override;
+    std::optional<lock_info> force_release(connection& on, const key& name) override;
+    bool change_kind(connection& on, const key& name, lock_kind to) override;
+    bool set_words(connection& on, const hold& held, const std::optional<std::string>& words)
+        override;
+    std::optional<lock_info> request_revoke(connection& on, const key& name) override;
+    bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
+        override;
+    adopt_status adopt(connection& on, const adoption& wanted) override;
+    bool move(connection& inside, const hold& held, const owner_id& to) override;
+
+protected:
+    explicit sql_hold_store(std::shared_ptr<const sql_dialect> how)
+        : sql_store(std::move(how), "hold") {}
+
+    // What `try_acquire` answers on servers: the token or null, whether the session is live, what
+    // the row is used as, and the hold that is in it.
+    struct attempt {
+        acquire_result answer;
+        bool key_is_known = false;
+        bool is_free = false;  // no owner, and yet it was not granted
+    };
+    static attempt attempt_in(const row& from);
+    // Of find_grants(): nothing where they are fewer than `wanted`.
+    static std::optional<std::vector<fencing_token>> tokens_of(
+        const result& found, std::size_t wanted
+    );
+    // key, owner, token, from or null, to, node_info
+    static parameters values_of_adoption(const adoption& wanted);
+};
+
+}  // namespace leasehold
