@@ -58,8 +58,8 @@ std::vector<migration_step> compare(
         const auto& [file, record] = found;
         migration_step step;
         step.version = version;
-        step.name = file ? std::string(file->name) : record->name;
-        step.checksum = file ? std::string(file->checksum) : record->checksum;
+        step.name = file ? file->name : record->name;
+        step.checksum = file ? file->checksum : record->checksum;
         step.is_applied = record && record->is_finished;
         step.is_half_applied = record && !record->is_finished;
         step.problem = problem_of(step, file, record, newest_known);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/upkeep_store.hpp"
+#include "store/schema_store.hpp"
 
 namespace leasehold {
 

@@ -13,7 +13,7 @@
 #include "leasehold/error.hpp"
 #include "session/release.hpp"
 #include "store/hold_store.hpp"
-#include "store/upkeep_store.hpp"
+#include "store/schema_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -71,7 +71,7 @@ public:
 
     // Those that have waited longest come first.
     std::vector<upkeep_progress> progress() {
-        auto all = stores_.upkeep->progress(on_);
+        auto all = stores_.schema->progress(on_);
         std::ranges::sort(all, std::greater<>{}, &upkeep_progress::since_turn);
         return all;
     }
@@ -146,7 +146,7 @@ void clean_up::count(upkeep_task task, std::int64_t cleared) {
 
 bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
     try {
-        if (!stores_.upkeep->take_turn(on_, at, every)) return false;
+        if (!stores_.schema->take_turn(on_, at, every)) return false;
     } catch (const error& failure) {
         if (!may_go_on() || !failure.is_transient()) throw;
         return false;
@@ -182,7 +182,7 @@ clean_up::clearing clean_up::clear(
     std::vector<std::string> places;
     const auto clear_these = [&] {
         if (places.empty()) return;
-        const auto cleared = stores_.upkeep->clear(on_, at.task, places, retention_of(at.task));
+        const auto cleared = stores_.schema->clear(on_, at.task, places, retention_of(at.task));
         count(at.task, cleared);
         done.had += cleared;
         places.clear();
@@ -206,7 +206,7 @@ std::int64_t clean_up::count_left(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {
     const auto again =
-        stores_.upkeep->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
+        stores_.schema->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
     const auto is_left = [&](const upkeep_finding& each) {
         return std::ranges::find(again.found, each.place, &upkeep_finding::place) !=
                again.found.end();
@@ -218,7 +218,7 @@ std::int64_t clean_up::count_left(
 // that takes all the time there is, because somebody has it locked, does so once in a pass.
 step_status clean_up::step(upkeep_progress& at) {
     upkeep_look seen =
-        stores_.upkeep->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
+        stores_.schema->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
     std::int64_t left = 0;
     bool has_all = true;
     if (!seen.found.empty()) {
@@ -232,7 +232,7 @@ step_status clean_up::step(upkeep_progress& at) {
         }
         if (!has_all) left = count_left(at, seen.found);
     }
-    if (!stores_.upkeep->advance(on_, at, seen, !has_all)) return step_status::taken;
+    if (!stores_.schema->advance(on_, at, seen, !has_all)) return step_status::taken;
     report_.rows_left += left;
     at.unfinished = std::max<std::int64_t>(at.unfinished - 1, 0);
     at.place = seen.place;
@@ -249,7 +249,7 @@ step_status clean_up::try_step(upkeep_progress& at) {
 }
 
 upkeep_progress clean_up::progress_of(upkeep_task task) {
-    for (upkeep_progress& each : stores_.upkeep->progress(on_)) {
+    for (upkeep_progress& each : stores_.schema->progress(on_)) {
         if (each.task == task) return std::move(each);
     }
     throw error(

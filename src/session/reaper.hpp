@@ -4,7 +4,7 @@
 
 #include "database/database.hpp"
 #include "leasehold/reaper.hpp"
-#include "store/upkeep_store.hpp"
+#include "store/schema_store.hpp"
 
 namespace leasehold {
 

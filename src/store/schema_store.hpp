@@ -1,6 +1,23 @@
 #pragma once
-// What any database must be able to do about leasehold's own tables.
+// What any database must be able to do about leasehold's own tables: make and change them, and
+// clear them of the dead. The general MUSTs, which are those of the clean-up: hold_store.hpp.
+//
+// No index finds the dead: one that did would be written by each heartbeat or grant. So they are
+// looked for in the order of the primary keys, some rows at a time, and the database remembers
+// where:
+//
+// Words: a *task* goes through one table; once through is a *pass*, part of it a *step*. Whoever
+// steps has taken a *turn*, which lasts until somebody else takes one. Nothing is safe because of
+// it: it spares the server the same work twice, and a place can only be written by who has it.
+//
+//     progress() → take_turn() → look() → clear() what was found → advance() → look() …
+//
+// | what happens                               | then                                         |
+// |--------------------------------------------|----------------------------------------------|
+// | who has the turn dies, hangs or fails      | it stands in `unfinished`; others take turns |
+// | somebody else takes the turn in the middle | advance() is refused: the step is done again |
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,13 +28,13 @@
 
 namespace leasehold {
 
-// One migration as it was built in, its texts with {prefix} and {bare} not yet filled in.
+// One migration, as it is for the names of these tables.
 struct migration {
-    int version;
-    std::string_view name;
-    std::string_view up;
-    std::string_view down;
-    std::string_view checksum;  // SHA-256 of the up file
+    int version = 0;
+    std::string name;
+    std::string up;
+    std::string down;
+    std::string checksum;  // SHA-256 of the up file as it was built in, for any names
 };
 
 // A row of leasehold_migration.
@@ -28,15 +45,45 @@ struct migration_record {
     bool is_finished = false;
 };
 
+enum class upkeep_task {
+    dead_locks = 1,    // holds of the dead, and queues that nobody serves
+    dead_holders = 2,  // rows of holders that are dead
+    dead_waiters = 3,  // rows of waiters that are dead
+    old_sessions = 4,  // sessions that expired long ago, and that nothing refers to
+    idle_locks = 5,    // lock rows that nobody held for long
+};
+
+// How far a task is.
+struct upkeep_progress {
+    upkeep_task task = upkeep_task::dead_locks;
+    std::int64_t turn = 0;
+    std::chrono::microseconds since_turn{0};  // how long ago it began
+    std::int64_t unfinished = 0;  // turns that began, less steps that were made; at least 0
+    std::string place;            // of the last row that was looked at; empty: a pass begins
+    std::int64_t passes = 0;      // that were completed
+};
+
+struct upkeep_finding {
+    std::string place;       // of the row, in the order of its table
+    bool is_queued = false;  // of a lock row: somebody may wait for it, see waiter_store::serve
+};
+
+struct upkeep_look {
+    std::vector<upkeep_finding> found;
+    std::string place;  // where the next look begins; empty: this one has reached the end
+    // The earliest end among the sessions of what was found, by the database's clock; and among
+    // those of all else: a key that is closed for its lock_delay is not found, and is there still.
+    std::optional<std::chrono::microseconds> oldest{}, oldest_passed_over{};
+};
+
 class schema_store {
 public:
     virtual ~schema_store() = default;
 
+    // ---- migrations
+
     // Oldest first.
     virtual std::span<const migration> known() const = 0;
-
-    // A text of `known()` with the table names filled in.
-    virtual std::string with_names(std::string_view text) const = 0;
 
     // Whether a failed migration leaves nothing behind.
     virtual bool migrates_in_transactions() const = 0;
@@ -59,10 +106,61 @@ public:
     virtual void forget(connection& on, int version) = 0;
     virtual void drop_records(connection& on) = 0;  // after the last down
 
-    // The same three as text, for migration_sql().
-    virtual std::string record_sql(const migration_record& what) const = 0;
-    virtual std::string forget_sql(int version) const = 0;
-    virtual std::string create_records_sql() const = 0;
+    // The statements that take the tables from one version to another and record it, to be run by
+    // hand.
+    virtual std::string script(int from, int to) const = 0;
+
+    // ---- the clean-up
+
+    // All tasks, in no order. Plain read.
+    virtual std::vector<upkeep_progress> progress(connection& on) = 0;
+
+    // Takes the turn, if it is the same as in `seen` and began at least `every` ago: what `seen`
+    // says is true then, with `turn` and `unfinished` greater by 1. Otherwise false, writing
+    // nothing. A clock that was set back MUST NOT keep everybody from it.
+    virtual bool take_turn(
+        connection& on, const upkeep_progress& seen, std::chrono::microseconds every
+    ) = 0;
+
+    // The step that began at `from` is done, and the next one begins at `look.place`. `leaves` says
+    // that some of what was found is there still. False, writing nothing, if the turn was taken by
+    // somebody else. MAY commit asynchronously.
+    virtual bool advance(
+        connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves
+    ) = 0;
+
+    // Goes through the next `rows` rows behind `place`, reads no others but by primary key, and
+    // answers with those that look as if there were something to clear. Plain read.
+    //
+    // `retention` is for the last two tasks. A session is old once it expired that long ago, and
+    // the tasks before it have each begun a pass since and completed it, leaving nothing of it.
+    virtual upkeep_look look(
+        connection& on,
+        upkeep_task task,
+        const std::string& place,
+        int rows,
+        std::chrono::microseconds retention
+    ) = 0;
+
+    // Clears those of these rows, at most 100, for which it can be proved in the transaction that
+    // does it; rows locked by others are skipped, not waited for. Answers with how many.
+    //
+    // dead_locks    frees them. Proved is what try_acquire takes for proof, a fixed term that
+    //               passed, and a session whose row is gone: a hold can only have been granted
+    //               while that row existed, so a snapshot that has the hold and not the row is
+    //               proof.
+    // dead_holders, dead_waiters
+    //               removes them, on the same proof.
+    // old_sessions  removes them.
+    // idle_locks    removes them. MUST raise the high-water mark to at least their fences in the
+    //               same transaction, having locked the mark before the first delete. Waits for
+    //               grants of new keys that are under way.
+    virtual std::int64_t clear(
+        connection& on,
+        upkeep_task task,
+        const std::vector<std::string>& places,
+        std::chrono::microseconds retention
+    ) = 0;
 };
 
 }  // namespace leasehold

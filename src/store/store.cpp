@@ -7,7 +7,6 @@
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "store/upkeep_store.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {

@@ -16,7 +16,6 @@ class multi_lock_store;
 class run_store;
 class schema_store;
 class session_store;
-class upkeep_store;
 class waiter_store;
 
 // Only named here, so that a change of one concerns those alone that use it.
@@ -28,7 +27,6 @@ struct store {
 
     std::unique_ptr<hold_store> holds;
     std::unique_ptr<session_store> sessions;
-    std::unique_ptr<upkeep_store> upkeep;
     std::unique_ptr<schema_store> schema;
     std::unique_ptr<run_store> runs;
     std::unique_ptr<waiter_store> waiters;

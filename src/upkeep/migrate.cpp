@@ -68,7 +68,7 @@ std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bo
 }
 
 migration_record record_of(const migration& file, bool is_finished) {
-    return {file.version, std::string(file.name), std::string(file.checksum), is_finished};
+    return {file.version, file.name, file.checksum, is_finished};
 }
 
 // One migration, if there is one to do; each takes the lock anew and looks again, so that any
@@ -88,7 +88,7 @@ std::optional<migration_step> up_once(
     if (next == steps.end() || next->version > to_version) return std::nullopt;
     const migration& file = *find(schema, next->version);
     if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
-    schema.apply(on, schema.with_names(file.up));
+    schema.apply(on, file.up);
     schema.record(on, record_of(file, true));
     lock.commit();
     migration_step done = *next;
@@ -137,7 +137,7 @@ std::optional<migration_step> down_once(
     if (last.version <= to_version) return std::nullopt;
     const migration& file = *find(schema, last.version);
     if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
-    schema.apply(on, schema.with_names(file.down));
+    schema.apply(on, file.down);
     schema.forget(on, last.version);
     if (steps.size() == 1) schema.drop_records(on);
     lock.commit();
@@ -205,27 +205,7 @@ std::string migration_sql(engine which, const table_names& names, int from, int 
     const int until = to == -1 ? newest(schema) : to;
     require_known(schema, from);
     require_known(schema, until);
-    const auto heading = [](const migration& file, const char* direction) {
-        return "-- " + std::to_string(file.version) + " " + std::string(file.name) + " " +
-               direction + "\n";
-    };
-    std::string text;
-    if (from <= until) {
-        text = schema.create_records_sql() + "\n";
-        for (const migration& file : schema.known()) {
-            if (file.version <= from || file.version > until) continue;
-            text += heading(file, "up") + schema.with_names(file.up);
-            text += schema.record_sql(record_of(file, true)) + "\n";
-        }
-    } else {
-        for (auto at = schema.known().size(); at-- > 0;) {
-            const migration& file = schema.known()[at];
-            if (file.version > from || file.version <= until) continue;
-            text += heading(file, "down") + schema.with_names(file.down);
-            text += schema.forget_sql(file.version) + "\n";
-        }
-    }
-    return text;
+    return schema.script(from, until);
 }
 
 }  // namespace leasehold

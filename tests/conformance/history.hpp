@@ -28,9 +28,9 @@
 #include "store/holder_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/run_store.hpp"
+#include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "store/store.hpp"
-#include "store/upkeep_store.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold::testing {

@@ -369,7 +369,7 @@ struct history_operations {
         return text;
     }
 
-    // ----------------------------------------------------------------------------- upkeep_store
+    // ----------------------------------------------------------------------------- schema_store
 
     CARRY_OUT(free_locks_of_the_dead) {
         (void)side, (void)what;

@@ -6,7 +6,7 @@
 #include "leasehold/semaphore.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
-#include "store/upkeep_store.hpp"
+#include "store/schema_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 
@@ -170,13 +170,13 @@ TEST_F(packet_suite, the_clean_up_locks_within_one_call) {
         upkeep_look seen;
         do {
             seen = in_one_call([&](connection& on, store& stores) {
-                return stores.upkeep->look(on, task, seen.place, 50, 0us);
+                return stores.schema->look(on, task, seen.place, 50, 0us);
             });
             std::vector<std::string> places;
             for (const auto& each : seen.found) places.push_back(each.place);
             if (places.empty()) continue;
             sum += in_one_call([&](connection& on, store& stores) {
-                return stores.upkeep->clear(on, task, places, 0us);
+                return stores.schema->clear(on, task, places, 0us);
             });
         } while (!seen.place.empty());
         return sum;
@@ -188,7 +188,7 @@ TEST_F(packet_suite, the_clean_up_locks_within_one_call) {
             return seize_turn(on, stores, task);
         });
         EXPECT_TRUE(in_one_call([&](connection& on, store& stores) {
-            return stores.upkeep->advance(on, at, {}, false);
+            return stores.schema->advance(on, at, {}, false);
         }));
     }
     EXPECT_FALSE(describe(first_, name_)->is_held);

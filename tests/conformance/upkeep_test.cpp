@@ -11,7 +11,7 @@
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
 #include "session/reaper.hpp"
-#include "store/upkeep_store.hpp"
+#include "store/schema_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/sweep.hpp"
 #include "support/thread.hpp"
@@ -273,11 +273,11 @@ TEST_F(upkeep_suite, a_step_looks_at_few_rows_and_the_next_one_goes_on_behind_th
             int steps = 0;
             for (int ends = at.place.empty() ? 1 : 2; ends > 0; ++steps) {
                 ASSERT_LT(steps, steps_max);
-                const auto seen = stores.upkeep->look(on, task, at.place, rows, 0us);
+                const auto seen = stores.schema->look(on, task, at.place, rows, 0us);
                 ASSERT_LE(seen.found.size(), static_cast<std::size_t>(rows));
                 ASSERT_TRUE(seen.place.empty() || seen.place != at.place);
                 found += seen.found.size();
-                ASSERT_TRUE(stores.upkeep->advance(on, at, seen, true));
+                ASSERT_TRUE(stores.schema->advance(on, at, seen, true));
                 at.place = progress_of(on, stores, task).place;
                 ASSERT_EQ(at.place, seen.place) << "the database remembers it";
                 if (at.place.empty()) --ends;
@@ -297,7 +297,7 @@ TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_
     const auto seen = use(first_, progress);
     const auto take = [&](std::chrono::microseconds every) {
         return
-            [&, every](connection& on, store& in) { return in.upkeep->take_turn(on, seen, every); };
+            [&, every](connection& on, store& in) { return in.schema->take_turn(on, seen, every); };
     };
     EXPECT_TRUE(use(first_, take(0us)));
     EXPECT_FALSE(use(second_, take(0us))) << "both saw the same";
@@ -306,36 +306,52 @@ TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_
     EXPECT_EQ(taken.unfinished, seen.unfinished + 1);
     EXPECT_LT(taken.since_turn, 1h);
     const auto later = [&](connection& on, store& in) {
-        return in.upkeep->take_turn(on, taken, 1h);
+        return in.schema->take_turn(on, taken, 1h);
     };
     EXPECT_FALSE(use(second_, later)) << "not due";
     // The first one is never heard of again: whoever finds it due goes on.
     const auto other = use(second_, [&](connection& on, store& in) {
-        EXPECT_TRUE(in.upkeep->take_turn(on, taken, 0us));
+        EXPECT_TRUE(in.schema->take_turn(on, taken, 0us));
         return progress_of(on, in, task);
     });
     EXPECT_EQ(other.unfinished, taken.unfinished + 1) << "and makes smaller steps";
     // Or comes back, and what it looked at long ago does not count.
     use(first_, [&](connection& on, store& in) {
-        EXPECT_FALSE(in.upkeep->advance(on, taken, {{}, "somewhere", {}}, false));
+        EXPECT_FALSE(in.schema->advance(on, taken, {{}, "somewhere", {}}, false));
     });
     use(second_, [&](connection& on, store& in) {
         EXPECT_EQ(progress_of(on, in, task).place, other.place);
-        EXPECT_TRUE(in.upkeep->advance(on, other, {{}, "here", {}}, false));
+        EXPECT_TRUE(in.schema->advance(on, other, {{}, "here", {}}, false));
         const auto advanced = progress_of(on, in, task);
         EXPECT_EQ(advanced.place, "here");
         EXPECT_EQ(advanced.unfinished, other.unfinished - 1);
         EXPECT_EQ(advanced.passes, other.passes);
-        EXPECT_TRUE(in.upkeep->advance(on, advanced, {}, false));
+        EXPECT_TRUE(in.schema->advance(on, advanced, {}, false));
         EXPECT_EQ(progress_of(on, in, task).passes, other.passes + 1);
     });
 }
 
 // Its looks at one task take longer than they may.
-class slow_upkeep final : public upkeep_store {
+class slow_upkeep final : public schema_store {
 public:
-    slow_upkeep(upkeep_store& with, upkeep_task at) : with_(with), at_(at) {}
+    slow_upkeep(schema_store& with, upkeep_task at) : with_(with), at_(at) {}
 
+    std::span<const migration> known() const override { return with_.known(); }
+    bool migrates_in_transactions() const override { return with_.migrates_in_transactions(); }
+    void lock(connection& on, std::chrono::milliseconds patience) override {
+        with_.lock(on, patience);
+    }
+    void unlock(connection& on, bool commit) override { with_.unlock(on, commit); }
+    std::optional<std::vector<migration_record>> recorded(connection& on) override {
+        return with_.recorded(on);
+    }
+    void apply(connection& on, std::string_view statements) override {
+        with_.apply(on, statements);
+    }
+    void record(connection& on, const migration_record& what) override { with_.record(on, what); }
+    void forget(connection& on, int version) override { with_.forget(on, version); }
+    void drop_records(connection& on) override { with_.drop_records(on); }
+    std::string script(int from, int to) const override { return with_.script(from, to); }
     std::vector<upkeep_progress> progress(connection& on) override { return with_.progress(on); }
     bool take_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
         override {
@@ -365,7 +381,7 @@ public:
     }
 
 private:
-    upkeep_store& with_;
+    schema_store& with_;
     const upkeep_task at_;
 };
 
@@ -373,7 +389,7 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
     constexpr auto slow = upkeep_task::dead_locks;
     const database own = open();
     own.inner()->use([&](connection& on, store& stores) {
-        for (const upkeep_progress& each : stores.upkeep->progress(on)) {
+        for (const upkeep_progress& each : stores.schema->progress(on)) {
             if (each.place.empty()) continue;
             while (!progress_of(on, stores, each.task).place.empty()) {
                 sweep(on, stores, each.task, 24h, 10'000);
@@ -381,12 +397,12 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
         }
         const auto passes = [&] {
             std::map<upkeep_task, std::int64_t> all;
-            for (const auto& each : stores.upkeep->progress(on)) all[each.task] = each.passes;
+            for (const auto& each : stores.schema->progress(on)) all[each.task] = each.passes;
             return all;
         };
         auto before = passes();
-        auto inner = std::move(stores.upkeep);
-        stores.upkeep = std::make_unique<slow_upkeep>(*inner, slow);
+        auto inner = std::move(stores.schema);
+        stores.schema = std::make_unique<slow_upkeep>(*inner, slow);
         std::vector<std::string> said;
         for (int turns = 0; turns < 6; ++turns) {
             const auto failure =
@@ -399,7 +415,7 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
             EXPECT_GE(passes()[task], count + 4) << name_of(task);
         }
         EXPECT_NE(said.front(), said.back()) << "its steps become smaller";
-        stores.upkeep = std::move(inner);
+        stores.schema = std::move(inner);
     });
     reap(own);  // nothing is in the way of whoever can
 }

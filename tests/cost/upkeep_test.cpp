@@ -1,6 +1,6 @@
 // Clean-up: a step reads a step's rows, and as many sessions, however much there is of either.
 #include "cost/suite.hpp"
-#include "store/upkeep_store.hpp"
+#include "store/schema_store.hpp"
 #include "support/sweep.hpp"
 
 namespace leasehold::testing {
@@ -29,7 +29,7 @@ TEST_P(upkeep_cost, a_look_reads_its_rows_and_as_many_sessions) {
                 words_for("look", task),
                 {2 * rows + 50, 2 * rows + 50, 60 * rows},
                 [&](connection& on, store& stores) {
-                    place = stores.upkeep->look(on, task, place, rows, long_ago).place;
+                    place = stores.schema->look(on, task, place, rows, long_ago).place;
                 }
             );
         }
@@ -44,14 +44,14 @@ TEST_P(upkeep_cost, clearing_reads_some_rows_for_each) {
         std::string place;
         run([&](connection& on, store& stores) {
             for (int each = 0; each < rows; ++each) {
-                place = stores.upkeep->look(on, task, place, 1, long_ago).place;
+                place = stores.schema->look(on, task, place, 1, long_ago).place;
                 places.push_back(place);
             }
         });
         expect_reads(
             words_for("clear", task),
             {10 * 64, 10 * rows, 400 * rows},
-            [&](connection& on, store& stores) { stores.upkeep->clear(on, task, places, long_ago); }
+            [&](connection& on, store& stores) { stores.schema->clear(on, task, places, long_ago); }
         );
     }
 }
@@ -65,14 +65,14 @@ TEST_P(upkeep_cost, whose_turn_it_is_is_one_row) {
     expect_reads("take_turn, refused", {10, 20, 400}, [&](connection& on, store& stores) {
         upkeep_progress other = at;
         ++other.turn;
-        EXPECT_FALSE(stores.upkeep->take_turn(on, other, long_ago));
+        EXPECT_FALSE(stores.schema->take_turn(on, other, long_ago));
     });
     expect_reads("take_turn", {20, 20, 400}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.upkeep->take_turn(on, at, std::chrono::microseconds{0}));
+        EXPECT_TRUE(stores.schema->take_turn(on, at, std::chrono::microseconds{0}));
     });
     ++at.turn;
     expect_reads("advance", {20, 20, 400}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.upkeep->advance(on, at, {}, false));
+        EXPECT_TRUE(stores.schema->advance(on, at, {}, false));
     });
 }
 

@@ -24,7 +24,6 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/once.hpp"
 #include "store/schema_store.hpp"
-#include "store/upkeep_store.hpp"
 
 namespace leasehold::testing {
 
@@ -88,7 +87,7 @@ struct run_row {
     } ending;
 };
 
-// How far a task of the clean-up is, see upkeep_store.hpp.
+// How far a task of the clean-up is, see schema_store.hpp.
 struct upkeep_row {
     std::int64_t turn = 0;
     instant turned_at{};

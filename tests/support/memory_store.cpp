@@ -11,7 +11,6 @@
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "store/upkeep_store.hpp"
 #include "store/waiter_store.hpp"
 #include "support/memory_rows.hpp"
 
@@ -210,7 +209,6 @@ store make_memory_store(const std::shared_ptr<memory_server>& of) {
     store made;
     made.holds = make_memory_hold_store(of);
     made.sessions = std::make_unique<memory_session_store>(of);
-    made.upkeep = make_memory_upkeep_store(of);
     made.schema = make_memory_schema_store(of);
     made.runs = make_memory_run_store(of);
     made.waiters = make_memory_waiter_store(of);

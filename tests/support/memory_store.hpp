@@ -21,7 +21,6 @@ namespace leasehold::testing {
 
 // The stores of the model, on connections of `of`, however wrapped.
 store make_memory_store(const std::shared_ptr<memory_server>& of);
-std::unique_ptr<upkeep_store> make_memory_upkeep_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<schema_store> make_memory_schema_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<hold_store> make_memory_hold_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<run_store> make_memory_run_store(std::shared_ptr<memory_server> of);

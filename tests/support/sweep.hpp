@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "leasehold/key.hpp"
+#include "store/schema_store.hpp"
 #include "store/store.hpp"
-#include "store/upkeep_store.hpp"
 
 namespace leasehold::testing {
 
 inline upkeep_progress progress_of(connection& on, store& stores, upkeep_task task) {
-    for (upkeep_progress& each : stores.upkeep->progress(on)) {
+    for (upkeep_progress& each : stores.schema->progress(on)) {
         if (each.task == task) return each;
     }
     return {};
@@ -22,7 +22,7 @@ inline upkeep_progress progress_of(connection& on, store& stores, upkeep_task ta
 inline upkeep_progress seize_turn(connection& on, store& stores, upkeep_task task) {
     while (true) {
         upkeep_progress at = progress_of(on, stores, task);
-        if (!stores.upkeep->take_turn(on, at, std::chrono::microseconds{0})) continue;
+        if (!stores.schema->take_turn(on, at, std::chrono::microseconds{0})) continue;
         ++at.turn;
         ++at.unfinished;
         return at;
@@ -40,14 +40,14 @@ inline std::int64_t sweep(
     std::int64_t sum = 0;
     upkeep_progress at = seize_turn(on, stores, task);
     for (std::int64_t ends = at.place.empty() ? 1 : 2; ends > 0;) {
-        const upkeep_look seen = stores.upkeep->look(on, task, at.place, rows, retention);
+        const upkeep_look seen = stores.schema->look(on, task, at.place, rows, retention);
         std::vector<std::string> places;
         for (const upkeep_finding& each : seen.found) places.push_back(each.place);
         std::int64_t cleared = 0;
-        if (!places.empty()) cleared = stores.upkeep->clear(on, task, places, retention);
+        if (!places.empty()) cleared = stores.schema->clear(on, task, places, retention);
         sum += cleared;
         const bool leaves = cleared < static_cast<std::int64_t>(places.size());
-        if (!stores.upkeep->advance(on, at, seen, leaves)) {
+        if (!stores.schema->advance(on, at, seen, leaves)) {
             at = seize_turn(on, stores, task);
             continue;
         }
@@ -62,7 +62,7 @@ inline std::vector<key> unserved_keys(connection& on, store& stores) {
     std::vector<key> found;
     std::string place;
     do {
-        const upkeep_look seen = stores.upkeep->look(
+        const upkeep_look seen = stores.schema->look(
             on, upkeep_task::dead_locks, place, 1000, std::chrono::microseconds{0}
         );
         for (const upkeep_finding& each : seen.found) {

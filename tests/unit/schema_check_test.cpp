@@ -18,7 +18,7 @@ namespace {
 
 using records = std::optional<std::vector<migration_record>>;
 
-constexpr migration known[] = {
+const migration known[] = {
     {1, "locks", "create;", "drop;", "aaa"},
     {2, "jobs", "create;", "drop;", "bbb"},
 };
@@ -86,7 +86,7 @@ TEST(schema_check_test, an_edited_migration_is_found_by_its_checksum_and_by_its_
 }
 
 TEST(schema_check_test, a_removed_migration_is_found) {
-    constexpr migration with_a_gap[] = {known[1]};
+    const migration with_a_gap[] = {known[1]};
     const auto steps =
         compare(with_a_gap, records{{applied(1, "locks", "aaa"), applied(2, "jobs", "bbb")}});
     ASSERT_EQ(steps.size(), 2u);
@@ -127,9 +127,6 @@ TEST(schema_check_test, the_first_problem_is_the_one_that_is_thrown) {
 class scripted_schema final : public schema_store {
 public:
     std::span<const migration> known() const override { return files; }
-    std::string with_names(std::string_view text) const override {
-        return "named " + std::string(text);
-    }
     bool migrates_in_transactions() const override { return in_transactions; }
     void lock(connection&, std::chrono::milliseconds) override {
         log.push_back("lock");
@@ -159,9 +156,25 @@ public:
         log.push_back("drop");
         found.reset();
     }
-    std::string record_sql(const migration_record&) const override { return ""; }
-    std::string forget_sql(int) const override { return ""; }
-    std::string create_records_sql() const override { return ""; }
+    std::string script(int, int) const override { return ""; }
+
+    // There is nothing to clear.
+    std::vector<upkeep_progress> progress(connection&) override { return {}; }
+    bool take_turn(connection&, const upkeep_progress&, std::chrono::microseconds) override {
+        return false;
+    }
+    bool advance(connection&, const upkeep_progress&, const upkeep_look&, bool) override {
+        return false;
+    }
+    upkeep_look look(connection&, upkeep_task, const std::string&, int, std::chrono::microseconds)
+        override {
+        return {};
+    }
+    std::int64_t clear(
+        connection&, upkeep_task, const std::vector<std::string>&, std::chrono::microseconds
+    ) override {
+        return 0;
+    }
 
     std::vector<migration> files{std::begin(testing::known), std::end(testing::known)};
     records found;
@@ -217,11 +230,11 @@ TEST_F(migrate_test, each_migration_is_applied_and_recorded_under_its_own_lock) 
         log(),
         (strings{
             "lock",
-            "apply named create;",
+            "apply create;",
             "finish locks",
             "commit",
             "lock",
-            "apply named create;",
+            "apply create;",
             "finish jobs",
             "commit",
             "lock",
@@ -256,7 +269,7 @@ TEST_F(migrate_test, where_nothing_was_applied_the_schema_is_missing) {
 TEST_F(migrate_test, in_a_transaction_a_failed_migration_leaves_nothing_behind) {
     schema_->fail_apply = true;
     EXPECT_EQ(code_of([&] { migrate(*db_); }), errc::database_error);
-    EXPECT_EQ(log(), (strings{"lock", "apply named create;", "give up"}));
+    EXPECT_EQ(log(), (strings{"lock", "apply create;", "give up"}));
     EXPECT_FALSE(schema_->found);
 }
 
@@ -264,7 +277,7 @@ TEST_F(migrate_test, without_transactions_a_failed_migration_is_found_and_can_be
     schema_->in_transactions = false;
     schema_->fail_apply = true;
     EXPECT_EQ(code_of([&] { migrate(*db_); }), errc::database_error);
-    EXPECT_EQ(log(), (strings{"lock", "begin locks", "apply named create;", "give up"}));
+    EXPECT_EQ(log(), (strings{"lock", "begin locks", "apply create;", "give up"}));
     schema_->fail_apply = false;
     EXPECT_EQ(code_of([&] { migrate(*db_); }), errc::schema_mismatch);
     EXPECT_NE(message_.find("begun and not finished"), std::string::npos);
@@ -304,11 +317,11 @@ TEST_F(migrate_test, going_down_takes_back_the_newest_first_and_the_records_last
         log(),
         (strings{
             "lock",
-            "apply named drop;",
+            "apply drop;",
             "forget 2",
             "commit",
             "lock",
-            "apply named drop;",
+            "apply drop;",
             "forget 1",
             "drop",
             "commit",

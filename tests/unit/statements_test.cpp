@@ -102,15 +102,7 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
         "{size}",
         "{table}"};
     std::vector<std::string> files{
-        "hold",
-        "holder",
-        "installations",
-        "multi_lock",
-        "run",
-        "schema",
-        "session",
-        "upkeep",
-        "waiter"};
+        "hold", "holder", "installations", "multi_lock", "run", "schema", "session", "waiter"};
     if (GetParam() == engine::sqlite) files.emplace_back("boot");
     for (const std::string& file : files) {
         const statements texts{GetParam(), file, {"x_", ""}};

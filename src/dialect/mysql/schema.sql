@@ -1,6 +1,7 @@
--- What differs between MySQL and MariaDB: nothing that is used here. GET_LOCK takes fractions of a
--- second on MariaDB and rounds them on MySQL, where names are also case-insensitive and at most 64
--- characters long; so waits are whole seconds, and names are hashed to 60 lower-case digits.
+-- The tables themselves. What differs between MySQL and MariaDB: nothing that is used here.
+-- GET_LOCK takes fractions of a second on MariaDB and rounds them on MySQL, where names are also
+-- case-insensitive and at most 64 characters long; so waits are whole seconds, and names are hashed
+-- to 60 lower-case digits.
 --
 -- DDL commits by itself on both: a migration that fails leaves a part of itself behind, and its
 -- record says that it is not finished.
@@ -55,3 +56,121 @@ DROP TABLE IF EXISTS {prefix}migration;
 
 -- name: forget_by_hand
 {forget};
+
+-- The clean-up. What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql.
+--
+-- FORCE INDEX (PRIMARY): a look goes through the rows behind the place, in that order, and asks for
+-- the session of each by its key; a change locks one row. A scan, which the optimizer prefers for
+-- small tables, would lock and wait for rows we do not want.
+
+-- name: progress
+SELECT task, turn, {now} - turned_at, unfinished, place, passes FROM {prefix}upkeep;
+
+-- $1 task, $2 turn, $3 every. What stands behind the place when a pass begins was not looked at yet
+-- by whoever has the turn. Assignments are made from left to right.
+-- name: take_turn
+UPDATE {prefix}upkeep
+SET turn = turn + 1, unfinished = unfinished + 1,
+    sweeps_to = CASE WHEN place = '' THEN {now} ELSE sweeps_to END, turned_at = {now}
+WHERE task = $1 AND turn = $2 AND (turned_at <= {now} - $3 OR turned_at > {now});
+
+-- $1 task, $2 turn, $3 the place, $4 the oldest end of what is left. An empty place ends the pass.
+-- name: advance
+UPDATE {prefix}upkeep
+SET unfinished = GREATEST(unfinished - 1, 0), passes = passes + ($3 = ''),
+    swept_to = CASE ($3 = '') WHEN 1 THEN LEAST(sweeps_to, $4) ELSE swept_to END,
+    sweeps_to = CASE ($3 = '') WHEN 1 THEN {now} ELSE LEAST(sweeps_to, $4) END,
+    place = $3
+WHERE task = $1 AND turn = $2;
+
+-- Looks: $1 and $2 the place, $3 rows, $4 retention. Each answers with the key of every row in two
+-- columns, whether there is something to clear, whether somebody may wait for it, and the end of
+-- its session.
+--
+-- An owner whose end is not known has lost its session's row.
+-- name: look_at_locks
+SELECT l.lock_key, NULL,
+       CASE WHEN l.owner IS NULL THEN l.last_ticket <> 0 AND l.kind = 1
+            ELSE COALESCE(COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 1) END,
+       l.last_ticket <> 0 AND l.kind = 1, s.expires_at
+FROM {prefix}lock l FORCE INDEX (PRIMARY)
+LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = l.session_id
+WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3;
+
+-- Holders and waiters: {table}, and {rest}, the second column of its key. Two ranges of the primary
+-- key, where a comparison of rows would be none.
+-- name: look_at_dead
+SELECT h.lock_key, h.{rest}, COALESCE(s.expires_at <= {now}, 1), 0, s.expires_at
+FROM {prefix}{table} h FORCE INDEX (PRIMARY)
+LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = h.session_id
+WHERE h.lock_key > $1 OR (h.lock_key = $1 AND h.{rest} > $2)
+ORDER BY h.lock_key, h.{rest} LIMIT $3;
+
+-- Tasks 1 to 3 are those that look at what refers to sessions.
+-- name: look_at_sessions
+SELECT s.id, NULL, s.expires_at + $4 <= LEAST({now},
+           (SELECT CASE WHEN COUNT(*) = 3 THEN MIN(u.swept_to) END
+            FROM {prefix}upkeep u WHERE u.task IN (1, 2, 3))), 0, NULL
+FROM {prefix}session s FORCE INDEX (PRIMARY)
+WHERE s.id > $1 ORDER BY s.id LIMIT $3;
+
+-- name: look_at_idle
+SELECT l.lock_key, NULL,
+       l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at + $4 <= {now}
+           AND NOT EXISTS (SELECT 1 FROM {prefix}holder h FORCE INDEX (PRIMARY)
+                           WHERE h.lock_key = l.lock_key), 0, NULL
+FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3;
+
+-- Clears: one row each, in a packet that is a transaction of its own; why, see batch.hpp. A
+-- statement whose variable is not 1 reads no table. No DELETE has a subquery: at READ COMMITTED it
+-- locks what it reads, where UPDATE does not. $1, $2 and $4 as above.
+--
+-- The lock row is locked by the first statement, so the snapshot of the second is newer
+-- than its grant: a session that it does not have was there when the hold was granted, and is gone.
+-- name: free_lock
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key = $1 AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
+UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
+WHERE l.lock_key = $1 AND @leasehold_go = 1
+  AND (l.expires_at + l.lock_delay <= {now} OR {proved_dead}
+       OR (l.session_id IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
+SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
+
+-- Holders and waiters. @leasehold_dead: of its session, that is dead, or in a snapshot newer than
+-- the lock of its row gone.
+-- name: remove_dead
+SELECT COUNT(*), MAX(h.session_id) INTO @leasehold_go, @leasehold_whose
+FROM {prefix}{table} h FORCE INDEX (PRIMARY)
+WHERE h.lock_key = $1 AND h.{rest} = $2 FOR UPDATE SKIP LOCKED;
+SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d FORCE INDEX (PRIMARY)
+WHERE d.id = @leasehold_whose AND d.expires_at <= {now} {share_skip_locked};
+SELECT @leasehold_dead + (COUNT(*) = 0) INTO @leasehold_dead FROM {prefix}session g
+WHERE g.id = @leasehold_whose;
+DELETE FROM {prefix}{table}
+WHERE lock_key = $1 AND {rest} = $2 AND @leasehold_go = 1 AND @leasehold_dead > 0;
+SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
+
+-- What a grant in a transaction as old as that leaves is an orphan.
+-- name: remove_session
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}session s FORCE INDEX (PRIMARY)
+WHERE s.id = $1 AND s.expires_at <= {now} - $4 FOR UPDATE SKIP LOCKED;
+DELETE FROM {prefix}session WHERE id = $1 AND @leasehold_go = 1;
+SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
+
+-- Locked before the first delete, and by every insert of a new key before it inserts: no key can
+-- come back with a fence below the one it was removed with.
+-- name: lock_mark
+SELECT fence INTO @leasehold_fence FROM {prefix}fence_mark WHERE id = 1 FOR UPDATE;
+
+-- The mark is written only where the key has the higher fence.
+-- name: remove_idle
+SELECT COUNT(*), COALESCE(MAX(l.fence), 0) INTO @leasehold_go, @leasehold_fence
+FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key = $1 AND l.owner IS NULL AND l.last_ticket = 0 AND l.changed_at <= {now} - $4
+FOR UPDATE SKIP LOCKED;
+UPDATE {prefix}fence_mark SET fence = @leasehold_fence
+WHERE id = 1 AND @leasehold_go = 1 AND fence < @leasehold_fence;
+DELETE FROM {prefix}lock WHERE lock_key = $1 AND @leasehold_go = 1;
+SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;

@@ -1,15 +1,18 @@
-// What is MySQL's and MariaDB's own about the tables themselves. The statements: schema.sql.
+// What is MySQL's and MariaDB's own about the tables themselves, and how they are cleared: what a
+// look has found is locked one after the other, where that is possible without waiting, and tested
+// again. The statements: schema.sql.
 #include "dialect/schema_store.hpp"
 
 #include <array>
 
+#include "dialect/mysql/batch.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
 
-constexpr auto migrations = std::to_array<migration>({
+constexpr auto migrations = std::to_array<migration_file>({
 #include "migrations_mysql.inc"
 });
 
@@ -19,7 +22,10 @@ constexpr int wait_per_try_s = 1;
 class mysql_schema_store final : public sql_schema_store {
 public:
     explicit mysql_schema_store(shared_dialect how)
-        : sql_schema_store(std::move(how), migrations) {}
+        : sql_schema_store(std::move(how), migrations),
+          clears_(about_tasks(
+              {"free_lock", "remove_dead", "remove_dead", "remove_session", "remove_idle"}
+          )) {}
 
     bool migrates_in_transactions() const override { return false; }
 
@@ -57,11 +63,27 @@ public:
         for (const std::string& each : split_statements(statements)) on.execute(each);
     }
 
+    std::int64_t clear(
+        connection& on,
+        upkeep_task task,
+        const std::vector<std::string>& places,
+        std::chrono::microseconds retention
+    ) override {
+        batch all;
+        if (task == upkeep_task::idle_locks) all.add(texts_["lock_mark"]);
+        for (const std::string& each : places) {
+            all.add(clears_.at(index_of(task)), values_of(task, each, 0, retention));
+        }
+        return all.send(on);
+    }
+
 private:
     bool has_records(connection& on) override {
-        const std::string table = with_names("{bare}migration");
+        const std::string table = fill_in("{bare}migration", how_->names());
         return run(on, "has_records", {table}).rows.at(0).integer(0) != 0;
     }
+
+    const std::array<statement, tasks.size()> clears_;
 };
 
 }  // namespace

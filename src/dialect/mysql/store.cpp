@@ -11,7 +11,6 @@
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "store/upkeep_store.hpp"
 
 namespace leasehold {
 namespace mysql_dialect {
@@ -131,7 +130,6 @@ store make_mysql_store(const table_names& names, engine which) {
     store made;
     made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);
-    made.upkeep = make_upkeep_store(how);
     made.schema = make_schema_store(how);
     made.runs = make_run_store(how);
     // Neither has bells that any connection could hear.

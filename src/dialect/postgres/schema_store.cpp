@@ -1,4 +1,5 @@
-// What is PostgreSQL's own about the tables themselves. The statements: schema.sql.
+// What is PostgreSQL's own about the tables themselves, which it clears a list of rows at a time.
+// The statements: schema.sql.
 #include "dialect/schema_store.hpp"
 
 #include "dialect/postgres/stores.hpp"
@@ -8,7 +9,7 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-constexpr migration migrations[] = {
+constexpr migration_file migrations[] = {
 #include "migrations_postgres.inc"
 };
 
@@ -16,7 +17,17 @@ class postgres_schema_store final : public transactional_schema_store {
 public:
     explicit postgres_schema_store(shared_dialect how)
         : transactional_schema_store(std::move(how), migrations),
-          records_table_(with_names("{prefix}migration")) {}
+          records_table_(fill_in("{prefix}migration", how_->names())) {
+        constexpr names_by_task names{
+            "free_locks", "remove_dead", "remove_dead", "remove_sessions", "remove_idle"};
+        for (const upkeep_task each : tasks) {
+            const bool has_ticket = each == upkeep_task::dead_waiters;
+            clears_.emplace_back(
+                replaced(source_about(each, names), "{asked_rest}", has_ticket ? "amount" : "rest"),
+                engine::postgres
+            );
+        }
+    }
 
     void lock(connection& on, std::chrono::milliseconds) override {
         on.begin();
@@ -39,10 +50,24 @@ public:
         on.execute_script(statements);
     }
 
-    std::string create_records_sql() const override {
-        const std::string schema =
-            how_->names().schema.empty() ? "" : written_schema("create_schema") + ";\n";
-        return schema + transactional_schema_store::create_records_sql();
+    std::int64_t clear(
+        connection& on,
+        upkeep_task task,
+        const std::vector<std::string>& places,
+        std::chrono::microseconds retention
+    ) override {
+        const auto values_of_one = [&](std::size_t at) {
+            const parameters all = values_of(task, places[at], 0, retention);
+            if (task == upkeep_task::dead_waiters) return parameters{all[0], blob{}, all[1]};
+            return parameters{all[0], all[1], all[3]};
+        };
+        const auto send = [&](const statement& what, const parameters& values) {
+            return how_->write(on, what, values);
+        };
+        std::int64_t cleared = 0;
+        const auto count = [&](std::size_t, const row&) { ++cleared; };
+        clears_.at(index_of(task)).ask(places.size(), values_of_one, send, count);
+        return cleared;
     }
 
 private:
@@ -54,6 +79,12 @@ private:
         if (has_records(on)) return;
         require_namespace(on);
         transactional_schema_store::create_records(on);
+    }
+
+    std::string create_records_text() const override {
+        const std::string schema =
+            how_->names().schema.empty() ? "" : written_schema("create_schema") + ";\n";
+        return schema + transactional_schema_store::create_records_text();
     }
 
     std::string written_schema(std::string_view name) const {
@@ -68,6 +99,7 @@ private:
     }
 
     const std::string records_table_;
+    std::vector<list_statement> clears_;
 };
 
 }  // namespace

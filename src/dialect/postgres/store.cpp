@@ -9,7 +9,6 @@
 #include "store/multi_lock_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "store/upkeep_store.hpp"
 
 namespace leasehold {
 namespace postgres_dialect {
@@ -58,7 +57,6 @@ store make_postgres_store(const table_names& names) {
     store made;
     made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);
-    made.upkeep = make_upkeep_store(how);
     made.schema = make_schema_store(how);
     made.runs = std::make_unique<sql_run_store>(how);
     made.claims = make_claim_store();

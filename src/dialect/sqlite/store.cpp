@@ -8,7 +8,6 @@
 #include "store/multi_lock_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "store/upkeep_store.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {
@@ -91,7 +90,6 @@ store make_sqlite_store(const table_names& names) {
     store made;
     made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);
-    made.upkeep = make_upkeep_store(how);
     made.schema = make_schema_store(how);
     made.runs = std::make_unique<sql_run_store>(how);
     made.waiters = make_waiter_store(how);

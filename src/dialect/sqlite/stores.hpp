@@ -112,7 +112,6 @@ private:
 
 std::unique_ptr<hold_store> make_hold_store(shared_dialect how);
 std::unique_ptr<session_store> make_session_store(shared_dialect how);
-std::unique_ptr<upkeep_store> make_upkeep_store(shared_dialect how);
 std::unique_ptr<schema_store> make_schema_store(shared_dialect how);
 std::unique_ptr<waiter_store> make_waiter_store(shared_dialect how);
 std::unique_ptr<claim_store> make_claim_store();
