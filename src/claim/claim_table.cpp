@@ -7,7 +7,6 @@
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
-#include "store/equality_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -89,11 +88,11 @@ void require_told_apart(const known_table& table, connection& inside, const tabl
     }
 }
 
-std::shared_ptr<const claim_store> dialect_of(engine which) {
+std::shared_ptr<const table_store> dialect_of(engine which) {
     if (which == engine::memory) {
         throw error(errc::unsupported, "the model database has no tables to claim from");
     }
-    return make_store(which, {}).claims;
+    return make_store(which, {}).tables;
 }
 
 }  // namespace
@@ -111,11 +110,8 @@ std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
     const auto found = std::make_shared<known_table>();
     found->engine = inside.server().engine;
     found->dialect = dialect_of(found->engine);
-    table_need need = need_on_(found->engine);
+    const table_need need = need_on_(found->engine);
     const table_shape shape = found->dialect->look_up(inside, need.table);
-    if (!shape.columns.empty()) {
-        need.finer_indexes = make_equality_store(found->engine)->finer_indexes(inside, need.table);
-    }
     mapping_verdict verdict = judge(need, shape, *found->dialect);
     if (!verdict.problem.empty()) throw error(errc::schema_mismatch, verdict.problem);
     if (!verdict.read_denied.empty()) deny(need.table.name, verdict.read_denied);
@@ -241,14 +237,13 @@ std::string taken_for_one(
     const value& other
 ) {
     if (one == other) return "";
-    const auto by = make_equality_store(table.engine)
-                        ->taken_for_one(
-                            inside,
-                            table.table,
-                            column_of(table, column).name,
-                            as_sent(table, column, one),
-                            as_sent(table, column, other)
-                        );
+    const auto by = table.dialect->taken_for_one(
+        inside,
+        table.table,
+        column_of(table, column).name,
+        as_sent(table, column, one),
+        as_sent(table, column, other)
+    );
     if (!by) return "";
     return "is " + *by + ", which takes " + shown(one) + " and " + shown(other) +
            " for one value: choose others, or a collation that tells them apart";

@@ -21,7 +21,7 @@ namespace leasehold {
 struct known_table {
     qualified_name table;
     leasehold::engine engine{};
-    std::shared_ptr<const claim_store> dialect;
+    std::shared_ptr<const table_store> dialect;
     std::vector<column_shape> columns;
     std::string index;
     std::string late_index;

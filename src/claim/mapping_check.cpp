@@ -16,7 +16,7 @@ std::string list_of(const std::vector<std::string>& names) {
 
 class judgement {
 public:
-    judgement(const table_need& need, const table_shape& found, const claim_store& dialect)
+    judgement(const table_need& need, const table_shape& found, const table_store& dialect)
         : need_(need), found_(found), dialect_(dialect) {}
 
     mapping_verdict pass() {
@@ -93,9 +93,10 @@ private:
         if (column == nullptr) {
             const auto cure = [&]() -> std::string {
                 if (!wanted.made_as) return "";
-                return ": " + dialect_.add_column_text(
-                                  need_.table, wanted.name, *wanted.made_as, wanted.not_null_default
-                              );
+                column_change made{column_wish::add, {}, wanted.not_null_default};
+                made.column.name = wanted.name;
+                made.column.kind = *wanted.made_as;
+                return ": " + dialect_.change_column_text(need_.table, made);
             };
             add_problem("it has no " + what + cure());
             return;
@@ -160,7 +161,7 @@ private:
         if (wanted.is_emptied && !column.is_nullable) {
             add_problem(
                 what + " is NOT NULL, and becomes null when a claim ends" +
-                cured(dialect_.change_null_text(need_.table, column, true))
+                cured(column_wish::allow_null, column)
             );
         }
     }
@@ -171,7 +172,7 @@ private:
         if (column.bits > bits_scarce) return;
         const std::string clause = what + " is " + column.type +
                                    ", and each claim and each change adds one to it" +
-                                   cured(dialect_.widen_text(need_.table, column));
+                                   cured(column_wish::widen, column);
         column.bits <= bits_refused ? add_problem(clause) : warn(clause);
     }
 
@@ -187,12 +188,14 @@ private:
         for (int digit = 0; digit < column.fraction_digits; ++digit) step /= 10;
         const std::string clause = what + " is " + column.type +
                                    ", so that terms are rounded to its last digit" +
-                                   cured(dialect_.widen_text(need_.table, column));
+                                   cured(column_wish::widen, column);
         wanted.term < 2 * step ? add_problem(clause + "; or make the term longer") : warn(clause);
     }
 
     // The statement that puts it right, where there is one.
-    static std::string cured(const std::string& statement) {
+    std::string cured(column_wish wish, const column_shape& column) const {
+        const std::string statement =
+            dialect_.change_column_text(need_.table, {wish, column, std::nullopt});
         return statement.empty() ? ", and here only a new table can change that" : ": " + statement;
     }
 
@@ -212,15 +215,14 @@ private:
                 return is_one_of(part.column, need_.key);
             });
             if (!is_within) continue;
-            const auto& finer = need_.finer_indexes;
-            const bool is_finer = std::find(finer.begin(), finer.end(), index.name) != finer.end();
-            if (!index.is_deferrable && !is_finer) {
+            if (!index.is_deferrable && !index.is_finer) {
                 require_no_null_keys(index);
                 return;
             }
-            nearly = " but by " + index.name +
-                     (is_finer ? ", which tells apart what a column of it takes for one value"
-                               : ", which is DEFERRABLE and may be untrue within a transaction");
+            nearly =
+                " but by " + index.name +
+                (index.is_finer ? ", which tells apart what a column of it takes for one value"
+                                : ", which is DEFERRABLE and may be untrue within a transaction");
         }
         add_problem(
             "its key (" + list_of(need_.key) + ") is not unique by any index" + nearly +
@@ -239,7 +241,7 @@ private:
             if (index.is_primary) {
                 warn(clause + ": make it NOT NULL");
             } else {
-                add_problem(clause + cured(dialect_.change_null_text(need_.table, *column, false)));
+                add_problem(clause + cured(column_wish::forbid_null, *column));
             }
         }
     }
@@ -330,7 +332,7 @@ private:
 
     const table_need& need_;
     const table_shape& found_;
-    const claim_store& dialect_;
+    const table_store& dialect_;
     mapping_verdict verdict_;
     bool has_warned_of_zone_ = false;
 };
@@ -338,7 +340,7 @@ private:
 }  // namespace
 
 const column_shape* find_column(
-    const claim_store& dialect, const std::vector<column_shape>& columns, const std::string& name
+    const table_store& dialect, const std::vector<column_shape>& columns, const std::string& name
 ) {
     const auto found = std::find_if(columns.begin(), columns.end(), [&](const column_shape& each) {
         return dialect.is_same_column(each.name, name);
@@ -347,7 +349,7 @@ const column_shape* find_column(
 }
 
 mapping_verdict judge(
-    const table_need& need, const table_shape& found, const claim_store& dialect
+    const table_need& need, const table_shape& found, const table_store& dialect
 ) {
     return judgement{need, found, dialect}.pass();
 }

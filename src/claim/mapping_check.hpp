@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leasehold/claim_mapping.hpp"
-#include "store/claim_store.hpp"
+#include "store/table_store.hpp"
 
 namespace leasehold {
 
@@ -44,8 +44,6 @@ struct table_need {
     bool keeps_finished = false;    // their rows look as claimed ones do, but for the term
     std::string without_index;      // what it costs that no index serves `equal` and `order`
     bool only_locks = false;        // what becomes of the rows is not the claim's to say
-    // Of the table's, as the database says: they do not make the key unique as it is compared.
-    std::vector<std::string> finer_indexes;
 };
 
 struct mapping_verdict {
@@ -60,10 +58,10 @@ struct mapping_verdict {
 
 // By its name as the engine compares names; null where there is none.
 const column_shape* find_column(
-    const claim_store& dialect, const std::vector<column_shape>& columns, const std::string& name
+    const table_store& dialect, const std::vector<column_shape>& columns, const std::string& name
 );
 
-mapping_verdict judge(const table_need& need, const table_shape& found, const claim_store& dialect);
+mapping_verdict judge(const table_need& need, const table_shape& found, const table_store& dialect);
 
 // What every mapping must be by itself. Throws invalid_argument.
 void require_name(const std::string& name, const char* role);

@@ -158,7 +158,7 @@ private:
     claimed_rows all_of_first(
         const known_table& known, connection& inside, const row_request& wanted
     ) const {
-        const claim_store& dialect = *known.dialect;
+        const table_store& dialect = *known.dialect;
         std::vector<parameters> keys = dialect.look(inside, wanted);
         // A key with a null names no row.
         std::erase_if(keys, [](const parameters& key) {
@@ -171,12 +171,9 @@ private:
         for (const parameters& each : keys) {
             those.keys.push_back(as_sent(known, mapping_.key, each));
         }
-        dialect.begin_try(inside);
         auto rows = dialect.lock(inside, those);
         require_at_most(rows, wanted.limit);
-        const bool has_all = rows.size() == those.keys.size();
-        dialect.end_try(inside, has_all);
-        if (!has_all) return {busy, {}};
+        if (rows.size() != those.keys.size()) return {busy, {}};
         in_order_of(keys, rows);
         return {claim_status::claimed, std::move(rows)};
     }

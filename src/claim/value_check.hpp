@@ -6,7 +6,7 @@
 // Threads: plain functions.
 #include <string>
 
-#include "store/claim_store.hpp"
+#include "store/table_store.hpp"
 
 namespace leasehold {
 

@@ -291,16 +291,15 @@ private:
             if (!why.empty()) refuse(mapping_, "finish() would leave the row available: " + why);
         }
         const bool is_referable = is_any_referable(*known, changed);
-        const claim_store& dialect = *known->dialect;
+        const table_store& dialect = *known->dialect;
         if (!dialect.looks_unchanged(inside, mapping, row)) return change_outcome::lost;
-        if (dialect.change(inside, mapping, row, what, sent_to, is_referable)) {
-            ++at.version;
-            at.is_claimed = at.is_claimed && what == claim_change::update;
-            if (what == claim_change::release) at.claimed_as.clear();
-            return change_outcome::done;
-        }
-        const bool may_be_locked = dialect.may_be_locked(inside, mapping, row);
-        return may_be_locked ? change_outcome::busy : change_outcome::lost;
+        const change_outcome outcome =
+            dialect.change(inside, mapping, row, what, sent_to, is_referable);
+        if (outcome != change_outcome::done) return outcome;
+        ++at.version;
+        at.is_claimed = at.is_claimed && what == claim_change::update;
+        if (what == claim_change::release) at.claimed_as.clear();
+        return outcome;
     }
 
     // One more is an error, which on PostgreSQL aborts, and on SQLite no integer any more.

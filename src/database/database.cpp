@@ -53,21 +53,6 @@ store make_store(engine which, const table_names& names) {
     throw error(errc::unsupported, "the model database has no store of its own");
 }
 
-std::unique_ptr<equality_store> make_equality_store(engine which) {
-    switch (which) {
-        case engine::postgres:
-            return make_postgres_equality_store();
-        case engine::mysql:
-        case engine::mariadb:
-            return make_mysql_equality_store();
-        case engine::sqlite:
-            return make_sqlite_equality_store();
-        case engine::memory:
-            break;
-    }
-    throw error(errc::unsupported, "the model database has no tables of users'");
-}
-
 database::implementation::implementation(
     connector connect, connector create, database_settings settings
 )

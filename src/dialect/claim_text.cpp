@@ -244,7 +244,7 @@ claim_statement& claim_statement::set_changed(
 
 // ---------------------------------------------------------------------------- the common store
 
-bool plain_claim_store::is_same_column(const std::string& left, const std::string& right) const {
+bool plain_table_store::is_same_column(const std::string& left, const std::string& right) const {
     return std::equal(
         left.begin(),
         left.end(),
@@ -254,7 +254,7 @@ bool plain_claim_store::is_same_column(const std::string& left, const std::strin
     );
 }
 
-std::string_view plain_claim_store::type_of(column_kind kind) const {
+std::string_view plain_table_store::type_of(column_kind kind) const {
     switch (kind) {
         case column_kind::integer:
             return words_.integer_type;
@@ -275,19 +275,18 @@ std::string_view plain_claim_store::type_of(column_kind kind) const {
     return words_.text_type;
 }
 
-std::string plain_claim_store::add_column_text(
-    const qualified_name& table,
-    const std::string& column,
-    column_kind kind,
-    const std::optional<value>& not_null_default
+std::string plain_table_store::change_column_text(
+    const qualified_name& table, const column_change& wanted
 ) const {
+    if (wanted.wish != column_wish::add) return "";
     claim_statement text = begin("ALTER TABLE ");
-    text.table(table).sql(" ADD COLUMN ").name(column, "").sql(" ").sql(type_of(kind));
-    if (!not_null_default) return text.text();
-    return text.sql(" NOT NULL DEFAULT ").sql(literal(*not_null_default, words_)).text();
+    text.table(table).sql(" ADD COLUMN ").name(wanted.column.name, "");
+    text.sql(" ").sql(type_of(wanted.column.kind));
+    if (!wanted.not_null_default) return text.text();
+    return text.sql(" NOT NULL DEFAULT ").sql(literal(*wanted.not_null_default, words_)).text();
 }
 
-std::string plain_claim_store::add_index_text(
+std::string plain_table_store::add_index_text(
     const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
 ) const {
     claim_statement text = begin("CREATE INDEX ");
@@ -302,7 +301,7 @@ std::string plain_claim_store::add_index_text(
     return text.sql(")").text();
 }
 
-std::optional<found_row> plain_claim_store::read(
+std::optional<found_row> plain_table_store::read(
     connection& inside, const versioned_mapping& mapping, const parameters& key
 ) const {
     claim_statement asking = begin("SELECT ");
@@ -324,7 +323,7 @@ std::optional<found_row> plain_claim_store::read(
 
 // Two ranges of one index, each with a limit of its own, because an OR of them would be a scan:
 // those never claimed, and those whose term has passed. Not locked: the UPDATE decides.
-std::vector<versioned_row> plain_claim_store::candidates(
+std::vector<versioned_row> plain_table_store::candidates(
     connection& inside, const candidate_request& wanted
 ) const {
     const versioned_mapping& mapping = wanted.mapping;
@@ -359,7 +358,7 @@ std::vector<versioned_row> plain_claim_store::candidates(
     return rows;
 }
 
-claim_statement plain_claim_store::rows_text(const row_request& wanted) const {
+claim_statement plain_table_store::rows_text(const row_request& wanted) const {
     const row_mapping& mapping = wanted.mapping;
     claim_statement asking = begin("SELECT ");
     asking.key_as(mapping.key);
@@ -374,7 +373,7 @@ claim_statement plain_claim_store::rows_text(const row_request& wanted) const {
     return asking;
 }
 
-std::vector<claimed_row> plain_claim_store::rows_of(
+std::vector<claimed_row> plain_table_store::rows_of(
     const result& found, const row_mapping& mapping
 ) {
     std::vector<claimed_row> rows;
@@ -387,7 +386,7 @@ std::vector<claimed_row> plain_claim_store::rows_of(
     return rows;
 }
 
-bool plain_claim_store::is_one(std::int64_t affected_rows, const versioned_mapping& mapping) {
+bool plain_table_store::is_one(std::int64_t affected_rows, const versioned_mapping& mapping) {
     if (affected_rows <= 1) return affected_rows == 1;
     throw error(
         errc::database_error,
@@ -396,7 +395,7 @@ bool plain_claim_store::is_one(std::int64_t affected_rows, const versioned_mappi
     );
 }
 
-std::vector<parameters> plain_claim_store::look(connection& inside, const row_request& wanted)
+std::vector<parameters> plain_table_store::look(connection& inside, const row_request& wanted)
     const {
     const result found = rows_text(wanted).sql(" LIMIT ").put(wanted.limit).run(inside);
     std::vector<parameters> keys;
@@ -404,8 +403,8 @@ std::vector<parameters> plain_claim_store::look(connection& inside, const row_re
     return keys;
 }
 
-claimed_rows plain_claim_store::lock_by_key(connection& inside, const row_request& wanted) const {
-    auto rows = lock(inside, wanted);
+claimed_rows plain_table_store::lock_by_key(connection& inside, const row_request& wanted) const {
+    auto rows = lock_rows(inside, wanted);
     if (!rows.empty()) return {claim_status::claimed, std::move(rows)};
     return {look(inside, wanted).empty() ? claim_status::none : claim_status::busy, {}};
 }

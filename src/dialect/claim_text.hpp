@@ -1,5 +1,5 @@
 #pragma once
-// What the claim stores of all dialects say alike: a statement that grows together with its values,
+// What the table stores of all dialects say alike: a statement that grows together with its values,
 // and the parts that are the same words everywhere.
 //
 // The user's table is always called t, so that names of columns cannot be taken for anything else.
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/claim_store.hpp"
+#include "store/table_store.hpp"
 
 namespace leasehold {
 
@@ -90,41 +90,39 @@ private:
 };
 
 // The operations that are one plain SELECT everywhere.
-class plain_claim_store : public claim_store {
+class plain_table_store : public table_store {
 public:
     bool is_same_column(const std::string& left, const std::string& right) const override;
     value as_sent(const column_shape&, const value& given) const override { return given; }
     bool lacks_index(const error&) const override { return false; }
-    std::string add_column_text(
-        const qualified_name& table,
-        const std::string& column,
-        column_kind kind,
-        const std::optional<value>& not_null_default
-    ) const override;
+    // Of what is there, nothing.
+    std::string change_column_text(const qualified_name& table, const column_change& wanted)
+        const override;
     std::string add_index_text(
         const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
     ) const override;
-    std::string change_null_text(const qualified_name&, const column_shape&, bool) const override {
-        return "";
-    }
-    std::string widen_text(const qualified_name&, const column_shape&) const override { return ""; }
     std::optional<found_row> read(
         connection& inside, const versioned_mapping& mapping, const parameters& key
     ) const override;
     std::vector<versioned_row> candidates(connection& inside, const candidate_request& wanted)
         const override;
     std::vector<parameters> look(connection& inside, const row_request& wanted) const override;
+    std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const override {
+        return lock_rows(inside, wanted);
+    }
     claimed_rows lock_by_key(connection& inside, const row_request& wanted) const override;
     bool looks_unchanged(connection&, const versioned_mapping&, const versioned_row&)
         const override {
         return true;
     }
-    void begin_try(connection&) const override {}
-    void end_try(connection&, bool) const override {}
 
 protected:
-    explicit plain_claim_store(const claim_words& words) : words_(words) {}
+    explicit plain_table_store(const claim_words& words) : words_(words) {}
     claim_statement begin(std::string_view text) const { return claim_statement{words_, text}; }
+
+    // What nobody else has locked, in one statement where that can be.
+    virtual std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
+        const = 0;
 
     // SELECT key, columns FROM … WHERE … [ORDER BY …] LIMIT n, without the locking clause.
     claim_statement rows_text(const row_request& wanted) const;

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "leasehold/database.hpp"
-#include "store/equality_store.hpp"
 #include "store/store.hpp"
 
 namespace leasehold {
@@ -12,9 +11,5 @@ store make_postgres_store(const table_names& names);
 // Both; what differs is chosen by `which` where the statements are built.
 store make_mysql_store(const table_names& names, engine which);
 store make_sqlite_store(const table_names& names);
-
-std::unique_ptr<equality_store> make_postgres_equality_store();
-std::unique_ptr<equality_store> make_mysql_equality_store();
-std::unique_ptr<equality_store> make_sqlite_equality_store();
 
 }  // namespace leasehold

@@ -1,12 +1,12 @@
 #include "store/store.hpp"
 
-#include "store/claim_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
+#include "store/table_store.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {

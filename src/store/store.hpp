@@ -9,13 +9,13 @@
 
 namespace leasehold {
 
-class claim_store;
 class hold_store;
 class holder_store;
 class multi_lock_store;
 class run_store;
 class schema_store;
 class session_store;
+class table_store;
 class waiter_store;
 
 // Only named here, so that a change of one concerns those alone that use it.
@@ -32,7 +32,7 @@ struct store {
     std::unique_ptr<waiter_store> waiters;
     std::unique_ptr<holder_store> holders;
     std::unique_ptr<multi_lock_store> multi_locks;
-    std::unique_ptr<claim_store> claims{};  // nothing on the model: it has no tables of users
+    std::unique_ptr<table_store> tables{};  // nothing on the model: it has no tables of users
 };
 
 // use(…) with the store that knows holds of this kind: they answer to the same names.

@@ -4,13 +4,13 @@
 #include "dialect/dialects.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
-#include "store/claim_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
+#include "store/table_store.hpp"
 
 namespace leasehold {
 namespace mysql_dialect {
@@ -136,7 +136,7 @@ store make_mysql_store(const table_names& names, engine which) {
     made.waiters = std::make_unique<sql_waiter_store>(how, "");
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);
-    made.claims = make_claim_store(which);
+    made.tables = make_table_store(which);
     return made;
 }
 

@@ -16,7 +16,7 @@ std::unique_ptr<hold_store> make_hold_store(shared_dialect how);
 std::unique_ptr<session_store> make_session_store(shared_dialect how);
 std::unique_ptr<schema_store> make_schema_store(shared_dialect how);
 std::unique_ptr<run_store> make_run_store(shared_dialect how);
-std::unique_ptr<claim_store> make_claim_store(engine which);
+std::unique_ptr<table_store> make_table_store(engine which);
 std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 

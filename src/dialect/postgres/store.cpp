@@ -3,12 +3,12 @@
 #include "dialect/run_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
-#include "store/claim_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
+#include "store/table_store.hpp"
 
 namespace leasehold {
 namespace postgres_dialect {
@@ -59,7 +59,7 @@ store make_postgres_store(const table_names& names) {
     made.sessions = make_session_store(how);
     made.schema = make_schema_store(how);
     made.runs = std::make_unique<sql_run_store>(how);
-    made.claims = make_claim_store();
+    made.tables = make_table_store();
     made.waiters = std::make_unique<sql_waiter_store>(how, channel_of(names));
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);

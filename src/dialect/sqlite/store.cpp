@@ -2,12 +2,12 @@
 #include "dialect/dialects.hpp"
 #include "dialect/run_store.hpp"
 #include "dialect/sqlite/stores.hpp"
-#include "store/claim_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
+#include "store/table_store.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {
@@ -95,7 +95,7 @@ store make_sqlite_store(const table_names& names) {
     made.waiters = make_waiter_store(how);
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);
-    made.claims = make_claim_store();
+    made.tables = make_table_store();
     return made;
 }
 

@@ -6,9 +6,10 @@
 #include <iterator>
 
 #include "dialect/claim_text.hpp"
+#include "dialect/sql_text.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "leasehold/error.hpp"
-#include "store/claim_store.hpp"
+#include "store/table_store.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
@@ -23,7 +24,7 @@ std::string now(time_kind times) {
 }
 
 std::string later(time_kind times, const std::string& place) {
-    if (times == time_kind::microseconds) return now(times) + " + " + place;
+    if (times == time_kind::microseconds) return now(times).append(" + ").append(place);
     return "strftime('%Y-%m-%d %H:%M:%f', 'now', (" + place + " / 1000000.0) || ' seconds')";
 }
 
@@ -79,12 +80,59 @@ bool is_busy(const error& failure) {
     return (failure.native_code() & 0xff) == busy && failure.native_code() != busy_snapshot;
 }
 
-class sqlite_claim_store final : public plain_claim_store {
+// ------------------------------------------------------------------------- equality of values
+
+// What a column takes for one value: by its collation, which the catalogue does not tell, and by
+// its affinity, which makes a number of text that is one.
+
+constexpr std::string_view type_sql =
+    "SELECT upper(type) FROM pragma_table_xinfo(?1, ?2) WHERE lower(name) = lower(?3)";
+constexpr std::string_view collations_sql =
+    "SELECT name, coll FROM pragma_index_xinfo(?1, ?2) WHERE \"key\" AND name IS NOT NULL";
+
+std::string name_of(const std::string& identifier) {
+    return quoted_identifier(identifier, '`');
+}
+std::string schema_of(const qualified_name& table) {
+    return table.schema.empty() ? "main" : table.schema;
+}
+
+// What a column of that type holds of the value at the place. CAST would make a number of any text,
+// and a comparison with a number makes one only of text that is one.
+std::string held_as(const std::string& type, const std::string& place) {
+    const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
+    const bool is_integer = has("INT");
+    if (!is_integer && (has("CHAR") || has("CLOB") || has("TEXT"))) {
+        return "CASE typeof(" + place + ") WHEN 'blob' THEN " + place + " ELSE CAST(" + place +
+               " AS TEXT) END";
+    }
+    if (!is_integer && (type.empty() || has("BLOB"))) return place;
+    const bool is_real = !is_integer && (has("REAL") || has("FLOA") || has("DOUB"));
+    const std::string number = "CAST(" + place + (is_real ? " AS REAL)" : " AS NUMERIC)");
+    return "CASE WHEN " + number + " = " + place + " THEN " + number + " ELSE " + place + " END";
+}
+
+// How many values these are to the column: UNION takes for one row what the column of its first
+// SELECT takes for one value.
+std::string count_of(
+    const qualified_name& table,
+    const std::string& column,
+    const std::string& one,
+    const std::string& other
+) {
+    return "(SELECT count(*) FROM (SELECT t." + name_of(column) + " FROM " +
+           name_of(schema_of(table)) + "." + name_of(table.name) + " AS t WHERE 0 UNION SELECT " +
+           one + " UNION SELECT " + other + "))";
+}
+
+// ---------------------------------------------------------------------------------- the store
+
+class sqlite_table_store final : public plain_table_store {
 public:
-    sqlite_claim_store() : plain_claim_store(words) {}
+    sqlite_table_store() : plain_table_store(words) {}
 
     table_shape look_up(connection& inside, const qualified_name& table) const override {
-        const std::string schema = table.schema.empty() ? "main" : table.schema;
+        const std::string schema = schema_of(table);
         table_shape found;
         if (inside.execute(schema_sql, {schema}).rows.empty()) return found;
         std::string rowid_column;
@@ -122,9 +170,41 @@ public:
                 index.parts.push_back({name, part.integer(1) == 1});
                 if (part.integer(2) == 1) ++index.own_parts;
             }
+            index.is_finer = index.is_unique && is_finer(inside, table, index.name);
             found.indexes.push_back(std::move(index));
         }
         return found;
+    }
+
+    std::optional<std::string> taken_for_one(
+        connection& inside,
+        const qualified_name& table,
+        const std::string& column,
+        const value& one,
+        const value& other
+    ) const override {
+        const auto shape = inside.execute(type_sql, {table.name, schema_of(table), column});
+        const std::string type = shape.rows.at(0).text(0);
+        const std::string held = held_as(type, "?1");
+        const std::string other_held = held_as(type, "?2");
+        const row said = inside
+                             .execute(
+                                 "SELECT " + count_of(table, column, held, other_held) + ", " +
+                                     held + " = " + other_held,
+                                 {one, other}
+                             )
+                             .rows.at(0);
+        if (said.integer(0) != 1) return std::nullopt;
+        const std::string is_type = type.empty() ? "of no type" : type;
+        if (said.integer(1) == 1) return is_type;  // its type alone makes them one
+        std::string names;
+        for (const row& each : inside.execute("SELECT name FROM pragma_collation_list").rows) {
+            const auto is_one =
+                inside.execute("SELECT ?1 = ?2 COLLATE " + name_of(each.text(0)), {one, other});
+            if (is_one.rows.at(0).integer(0) != 1) continue;
+            names += (names.empty() ? "" : " or ") + each.text(0);
+        }
+        return is_type + " with collation " + names;
     }
 
     // A write that changes no row: the lock is taken before the first read, which would otherwise
@@ -153,7 +233,7 @@ public:
         return changed_one(inside, asking, mapping);
     }
 
-    bool change(
+    change_outcome change(
         connection& inside,
         const versioned_mapping& mapping,
         const versioned_row& at,
@@ -164,16 +244,15 @@ public:
         claim_statement asking = begin("UPDATE ");
         asking.table(mapping.table).sql(" AS t SET ").set_changed(mapping, at, what, to);
         asking.sql(" WHERE ").still_is(mapping, at);
-        return changed_one(inside, asking, mapping);
+        const bool is_done = changed_one(inside, asking, mapping);
+        return is_done ? change_outcome::done : change_outcome::lost;
     }
 
-    bool may_be_locked(connection&, const versioned_mapping&, const versioned_row&) const override {
-        return false;
-    }
-
+private:
     // SQLite takes expressions no deeper than 1000: many keys are asked for in parts. Nobody else
     // can change anything between them.
-    std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const override {
+    std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
+        const override {
         constexpr std::size_t keys_max = 200;
         std::vector<claimed_row> all;
         std::size_t first = 0;
@@ -191,7 +270,30 @@ public:
         return all;
     }
 
-private:
+    // By what the collations that come with SQLite take for one.
+    static bool is_finer(
+        connection& inside, const qualified_name& table, const std::string& index
+    ) {
+        const auto parts = inside.execute(collations_sql, {index, schema_of(table)}).rows;
+        return std::any_of(parts.begin(), parts.end(), [&](const row& part) {
+            return is_finer_than(inside, table, part.text(0), part.text(1));
+        });
+    }
+
+    static bool is_finer_than(
+        connection& inside,
+        const qualified_name& table,
+        const std::string& column,
+        const std::string& collation
+    ) {
+        std::string asking = "SELECT 1 WHERE 0";
+        for (const std::string other : {"'A'", "'a '"}) {
+            asking += " OR " + count_of(table, column, "'a'", other) + " = 1 AND 'a' <> " + other +
+                      " COLLATE " + name_of(collation);
+        }
+        return !inside.execute(asking).rows.empty();
+    }
+
     // What triggers changed is counted by the connection, and not by changes().
     static bool changed_one(
         connection& inside, const claim_statement& asking, const versioned_mapping& mapping
@@ -203,8 +305,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<claim_store> make_claim_store() {
-    return std::make_unique<sqlite_claim_store>();
+std::unique_ptr<table_store> make_table_store() {
+    return std::make_unique<sqlite_table_store>();
 }
 
 }  // namespace leasehold::sqlite_dialect

@@ -7,7 +7,7 @@
 // MariaDB's SKIP LOCKED enters the queue before it leaves it, and its deadlock detector may look in
 // between: seen 27 times in 100,000 claims, each in a batch that tried rows in random order, so
 // batches go in one direction. NOWAIT is no way: MariaDB reports it as 1205.
-#include "store/claim_store.hpp"
+#include "store/table_store.hpp"
 #include "dialect/claim_text.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "leasehold/error.hpp"
@@ -163,10 +163,44 @@ column_shape column_of(const row& from) {
     return column;
 }
 
-class mysql_claim_store final : public plain_claim_store {
+// ------------------------------------------------------------------------- equality of values
+
+// What a column takes for one value: by default whatever differs in case or accent alone, and with
+// most collations in blanks at the end.
+
+constexpr std::string_view column_sql = R"sql(
+SELECT c.column_type, c.data_type, c.collation_name
+  FROM information_schema.columns c
+ WHERE c.table_name = ? AND c.column_name = ? AND c.table_schema = )sql";
+
+// A column that holds what stands at its place, in the FROM of a statement: of the very type and
+// collation, so that it converts, rounds, pads and compares as the table's own does. What is no
+// value of that type is null there.
+std::string held_as(const row& column, std::string_view alias) {
+    std::string type = column.bytes(0);
+    const std::string& word = column.bytes(1);
+    if (word.find("binary") != std::string::npos || word.find("blob") != std::string::npos) {
+        // JSON has no bytes. BINARY(n) alone changes what it is given.
+        const std::string held = word == "binary" ? "CAST(? AS " + type + ")" : "?";
+        return "(SELECT " + held + " AS c) AS " + std::string{alias};
+    }
+    // MariaDB takes no SET there, and of an enumeration the catalogue may not have each label.
+    if (word == "enum" || word == "set") type = "VARCHAR(255)";
+    if (!column.is_null(2)) {
+        const std::string& collation = column.bytes(2);
+        type += " CHARACTER SET " + collation.substr(0, collation.find('_'));
+        type += " COLLATE " + collation;
+    }
+    return "JSON_TABLE(JSON_ARRAY(?), '$[*]' COLUMNS (c " + type + " PATH '$')) AS " +
+           std::string{alias};
+}
+
+// ---------------------------------------------------------------------------------- the store
+
+class mysql_table_store final : public plain_table_store {
 public:
-    explicit mysql_claim_store(engine which)
-        : plain_claim_store(words),
+    explicit mysql_table_store(engine which)
+        : plain_table_store(words),
           share_(
               which == engine::mariadb ? " LOCK IN SHARE MODE SKIP LOCKED"
                                        : " FOR SHARE SKIP LOCKED"
@@ -179,15 +213,27 @@ public:
     }
 
     // MODIFY takes the whole definition: people see to what else the column has.
-    std::string change_null_text(
-        const qualified_name& table, const column_shape& column, bool is_nullable
-    ) const override {
-        return modify_text(table, column, column.type, is_nullable);
-    }
-    std::string widen_text(const qualified_name& table, const column_shape& column) const override {
-        std::string_view type = type_of(column.kind);
-        if (column.kind == column_kind::instant) type = "TIMESTAMP(6)";
-        return modify_text(table, column, type, column.is_nullable);
+    std::string change_column_text(const qualified_name& table, const column_change& wanted)
+        const override {
+        const column_shape& column = wanted.column;
+        std::string_view type = column.type;
+        bool is_nullable = column.is_nullable;
+        switch (wanted.wish) {
+            case column_wish::add:
+                return plain_table_store::change_column_text(table, wanted);
+            case column_wish::allow_null:
+                is_nullable = true;
+                break;
+            case column_wish::forbid_null:
+                is_nullable = false;
+                break;
+            case column_wish::widen:
+                type = column.kind == column_kind::instant ? "TIMESTAMP(6)" : type_of(column.kind);
+                break;
+        }
+        claim_statement text = begin("ALTER TABLE ");
+        text.table(table).sql(" MODIFY COLUMN ").name(column.name, "").sql(" ").sql(type);
+        return text.sql(is_nullable ? " NULL" : " NOT NULL").text();
     }
 
     table_shape look_up(connection& inside, const qualified_name& table) const override {
@@ -267,7 +313,7 @@ public:
 
     // Changed, not matched, rows: the version always changes, so both counts are the same with and
     // without CLIENT_FOUND_ROWS.
-    bool change(
+    change_outcome change(
         connection& inside,
         const versioned_mapping& mapping,
         const versioned_row& at,
@@ -281,7 +327,8 @@ public:
         asking.sql(" LIMIT 1 FOR UPDATE SKIP LOCKED) AS mine ON ").key_is_mine(mapping.key);
         asking.sql(" SET ").set_changed(mapping, at, what, to).sql(" WHERE ");
         asking.name(mapping.version).sql(" = ").put(at.version);
-        return is_one(asking.run(inside).affected_rows, mapping);
+        if (is_one(asking.run(inside).affected_rows, mapping)) return change_outcome::done;
+        return may_be_locked(inside, mapping, at) ? change_outcome::busy : change_outcome::lost;
     }
 
     // InnoDB keeps the lock of a row it has found by its key, also where the row is not as wanted.
@@ -293,25 +340,9 @@ public:
         return !plain.run(inside).rows.empty();
     }
 
-    // At READ COMMITTED a plain read sees what was committed. The snapshot of REPEATABLE READ may
-    // only show what has long been: there a locking read sees the newest version, and a row it gets
-    // is locked by nobody else, and is either still ours or not. FOR UPDATE, since of two that
-    // shared it neither could go on.
-    bool may_be_locked(
-        connection& inside, const versioned_mapping& mapping, const versioned_row& at
-    ) const override {
-        if (!looks_unchanged(inside, mapping, at)) return false;
-        if (session_isolation(inside) == "READ-COMMITTED") return true;
-        claim_statement newest = begin("SELECT CASE WHEN ");
-        newest.still_is(mapping, at).sql(" THEN 1 ELSE 0 END").from(mapping.table).sql(" WHERE ");
-        newest.key_is(mapping.key, at.key).sql(" FOR UPDATE SKIP LOCKED");
-        const result found = newest.run(inside);
-        return found.rows.empty() || found.rows[0].integer(0) == 1;
-    }
-
-    // As above: at REPEATABLE READ the plain look may show for ever what has long been.
+    // As may_be_locked(): at REPEATABLE READ the plain look may show for ever what has long been.
     claimed_rows lock_by_key(connection& inside, const row_request& wanted) const override {
-        claimed_rows got = plain_claim_store::lock_by_key(inside, wanted);
+        claimed_rows got = plain_table_store::lock_by_key(inside, wanted);
         if (got.status != claim_status::busy) return got;
         if (session_isolation(inside) == "READ-COMMITTED") return got;
         claim_statement newest = begin("SELECT CASE WHEN ");
@@ -321,16 +352,53 @@ public:
         const result found = newest.run(inside);
         if (found.rows.empty()) return got;
         if (found.rows[0].integer(0) == 0) return {claim_status::none, {}};
-        return plain_claim_store::lock_by_key(inside, wanted);  // it was let go in between
+        return plain_table_store::lock_by_key(inside, wanted);  // it was let go in between
     }
 
-    std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const override {
+    std::optional<std::string> taken_for_one(
+        connection& inside,
+        const qualified_name& table,
+        const std::string& column,
+        const value& one,
+        const value& other
+    ) const override {
+        const bool is_here = table.schema.empty();
+        parameters which{table.name, column};
+        if (!is_here) which.emplace_back(table.schema);
+        std::string looking{column_sql};
+        const result found = inside.execute(looking.append(is_here ? "DATABASE()" : "?"), which);
+        const row& shape = found.rows.at(0);
+        const std::string asking = "SELECT 1 FROM " + held_as(shape, "x") + " JOIN " +
+                                   held_as(shape, "y") + " WHERE x.c = ? OR y.c = ? OR x.c = y.c";
+        if (inside.execute(asking, {one, other, other, one}).rows.empty()) return std::nullopt;
+        const std::string& type = shape.bytes(0);
+        return shape.is_null(2) ? type : type + " with collation " + shape.bytes(2);
+    }
+
+private:
+    std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
+        const override {
         claim_statement asking = rows_text(wanted);
         asking.sql(" LIMIT ").put(wanted.limit).sql(locking(wanted.mapping.strength));
         return rows_of(asking.run(inside), wanted.mapping);
     }
 
-private:
+    // At READ COMMITTED a plain read sees what was committed. The snapshot of REPEATABLE READ may
+    // only show what has long been: there a locking read sees the newest version, and a row it gets
+    // is locked by nobody else, and is either still ours or not. FOR UPDATE, since of two that
+    // shared it neither could go on.
+    bool may_be_locked(
+        connection& inside, const versioned_mapping& mapping, const versioned_row& at
+    ) const {
+        if (!looks_unchanged(inside, mapping, at)) return false;
+        if (session_isolation(inside) == "READ-COMMITTED") return true;
+        claim_statement newest = begin("SELECT CASE WHEN ");
+        newest.still_is(mapping, at).sql(" THEN 1 ELSE 0 END").from(mapping.table).sql(" WHERE ");
+        newest.key_is(mapping.key, at.key).sql(" FOR UPDATE SKIP LOCKED");
+        const result found = newest.run(inside);
+        return found.rows.empty() || found.rows[0].integer(0) == 1;
+    }
+
     std::string_view locking(lock_strength strength) const {
         return strength == lock_strength::share ? share_ : " FOR UPDATE SKIP LOCKED";
     }
@@ -357,25 +425,14 @@ private:
         }
     }
 
-    std::string modify_text(
-        const qualified_name& table,
-        const column_shape& column,
-        std::string_view type,
-        bool is_nullable
-    ) const {
-        claim_statement text = begin("ALTER TABLE ");
-        text.table(table).sql(" MODIFY COLUMN ").name(column.name, "").sql(" ").sql(type);
-        return text.sql(is_nullable ? " NULL" : " NOT NULL").text();
-    }
-
     const std::string_view share_;
     const bool is_mariadb_;
 };
 
 }  // namespace
 
-std::unique_ptr<claim_store> make_claim_store(engine which) {
-    return std::make_unique<mysql_claim_store>(which);
+std::unique_ptr<table_store> make_table_store(engine which) {
+    return std::make_unique<mysql_table_store>(which);
 }
 
 }  // namespace leasehold::mysql_dialect

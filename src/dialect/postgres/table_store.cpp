@@ -13,7 +13,7 @@
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
-#include "store/claim_store.hpp"
+#include "store/table_store.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
@@ -229,9 +229,58 @@ std::string_view strength_of(bool is_referable) {
     return strength_of(is_referable ? lock_strength::update : lock_strength::no_key_update);
 }
 
-class postgres_claim_store final : public plain_claim_store {
+// ------------------------------------------------------------------------- equality of values
+
+// What a column takes for one value: citext and collations that are not deterministic do for text,
+// and types do for what they round, pad or write in several ways.
+
+// $1 the table's name, $2 its schema or ''. As claims find it.
+#define LEASEHOLD_TABLE_SQL                                                              \
+    "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND c.relname = $1::name " \
+    " AND CASE $2::text WHEN '' THEN pg_table_is_visible(c.oid) "                        \
+    "                   WHEN 'pg_temp' THEN n.oid = pg_my_temp_schema() "                \
+    "                   ELSE n.nspname = $2::text::name END "
+
+// $3 the column's name. A domain is what it was made of; the collation is the column's.
+constexpr std::string_view column_sql =
+    "WITH RECURSIVE here AS ("
+    "    SELECT a.atttypid, a.atttypmod, a.attcollation"
+    "      FROM " LEASEHOLD_TABLE_SQL
+    "      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = $3::name"
+    "       AND a.attnum > 0 AND NOT a.attisdropped"
+    "), layer AS ("
+    "    SELECT h.atttypid AS type, h.atttypmod AS modifier FROM here h"
+    "     UNION ALL"
+    "    SELECT t.typbasetype, t.typtypmod"
+    "      FROM layer l"
+    "      JOIN pg_type t ON t.oid = l.type AND t.typtype = 'd'"
+    ") "
+    "SELECT format_type(b.oid, l.modifier), format_type(h.atttypid, h.atttypmod),"
+    "       coalesce((SELECT quote_ident(s.nspname) || '.' || quote_ident(o.collname)"
+    "                   FROM pg_collation o"
+    "                   JOIN pg_namespace s ON s.oid = o.collnamespace"
+    "                  WHERE o.oid = h.attcollation), '')"
+    "  FROM here h CROSS JOIN layer l"
+    "  JOIN pg_type b ON b.oid = l.type AND b.typtype <> 'd'";
+
+// By bytes any collation tells values apart, but for those that are not deterministic: there the
+// index must have the column's own.
+constexpr std::string_view finer_sql =
+    "SELECT DISTINCT i.indexrelid::regclass::text"
+    "  FROM " LEASEHOLD_TABLE_SQL
+    "  JOIN pg_index i ON i.indrelid = c.oid AND i.indisunique"
+    "  CROSS JOIN LATERAL generate_series(1, i.indnkeyatts) AS k (k)"
+    "  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[k.k - 1]"
+    "  JOIN pg_collation o ON o.oid = a.attcollation AND NOT o.collisdeterministic"
+    "   AND o.oid <> i.indcollation[k.k - 1]";
+
+#undef LEASEHOLD_TABLE_SQL
+
+// ---------------------------------------------------------------------------------- the store
+
+class postgres_table_store final : public plain_table_store {
 public:
-    postgres_claim_store() : plain_claim_store(words) {}
+    postgres_table_store() : plain_table_store(words) {}
 
     bool is_same_column(const std::string& left, const std::string& right) const override {
         return left == right;
@@ -243,17 +292,18 @@ public:
         return number ? value{*number == 0 ? "false" : "true"} : given;
     }
 
-    std::string change_null_text(
-        const qualified_name& table, const column_shape& column, bool is_nullable
-    ) const override {
+    std::string change_column_text(const qualified_name& table, const column_change& wanted)
+        const override {
+        if (wanted.wish == column_wish::add) {
+            return plain_table_store::change_column_text(table, wanted);
+        }
         claim_statement text = begin("ALTER TABLE ");
-        text.table(table).sql(" ALTER COLUMN ").name(column.name, "");
+        text.table(table).sql(" ALTER COLUMN ").name(wanted.column.name, "");
+        if (wanted.wish == column_wish::widen) {
+            return text.sql(" TYPE ").sql(type_of(wanted.column.kind)).text();
+        }
+        const bool is_nullable = wanted.wish == column_wish::allow_null;
         return text.sql(is_nullable ? " DROP NOT NULL" : " SET NOT NULL").text();
-    }
-    std::string widen_text(const qualified_name& table, const column_shape& column) const override {
-        claim_statement text = begin("ALTER TABLE ");
-        text.table(table).sql(" ALTER COLUMN ").name(column.name, "").sql(" TYPE ");
-        return text.sql(type_of(column.kind)).text();
     }
 
     table_shape look_up(connection& inside, const qualified_name& table) const override {
@@ -281,7 +331,52 @@ public:
             index.parts.push_back({each.is_null(3) ? "" : each.text(3), each.integer(4) == 1});
             ++index.own_parts;
         }
+        if (found.columns.empty()) return found;
+        for (const row& each : inside.execute(finer_sql, {table.name, table.schema}).rows) {
+            for (index_shape& index : found.indexes) {
+                if (index.name == each.text(0)) index.is_finer = true;
+            }
+        }
         return found;
+    }
+
+    // In a savepoint, since what is no value of the type is an error here.
+    std::optional<std::string> taken_for_one(
+        connection& inside,
+        const qualified_name& table,
+        const std::string& column,
+        const value& one,
+        const value& other
+    ) const override {
+        const result found = inside.execute(column_sql, {table.name, table.schema, column});
+        const row& shape = found.rows.at(0);
+        const std::string& collation = shape.text(2);
+        std::string as_column = " AS " + shape.text(0) + ")";
+        if (!collation.empty()) as_column += " COLLATE " + collation;
+        const std::string asking = "SELECT 1 FROM (SELECT CAST($1" + as_column +
+                                   " AS c) AS x, (SELECT CAST($2" + as_column +
+                                   " AS c) AS y WHERE x.c = $3 OR y.c = $4 OR x.c = y.c";
+        const bool is_guarded = inside.state() == connection_state::in_transaction;
+        if (is_guarded) inside.execute("SAVEPOINT leasehold_equality");
+        bool is_one = false;
+        try {
+            is_one = !inside.execute(asking, {one, other, other, one}).rows.empty();
+        } catch (const error& failure) {
+            if (inside.state() == connection_state::failed) {
+                inside.execute("ROLLBACK TO SAVEPOINT leasehold_equality");
+                inside.execute("RELEASE SAVEPOINT leasehold_equality");
+            }
+            if (failure.is_transient()) throw;
+            throw error(
+                errc::schema_mismatch,
+                "column " + column + " is " + shape.text(1) +
+                    " and cannot hold what the mapping compares it with: " + failure.what(),
+                {failure.sqlstate(), failure.native_code(), failure.server_message(), false}
+            );
+        }
+        if (is_guarded) inside.execute("RELEASE SAVEPOINT leasehold_equality");
+        if (!is_one) return std::nullopt;
+        return shape.text(1) + (collation.empty() ? "" : " with collation " + collation);
     }
 
     bool enter(connection& inside, const qualified_name&, claim_use) const override {
@@ -325,7 +420,7 @@ public:
         return is_one(asking.put(as_read.version).run(inside).affected_rows, mapping);
     }
 
-    bool change(
+    change_outcome change(
         connection& inside,
         const versioned_mapping& mapping,
         const versioned_row& at,
@@ -338,39 +433,46 @@ public:
         asking.sql(strength_of(is_referable)).sql(") UPDATE ").table(mapping.table);
         asking.sql(" AS t SET ").set_changed(mapping, at, what, to).sql(" FROM mine WHERE ");
         asking.key_is_mine(mapping.key).sql(" AND ").name(mapping.version).sql(" = ");
-        return is_one(asking.put(at.version).run(inside).affected_rows, mapping);
+        if (is_one(asking.put(at.version).run(inside).affected_rows, mapping)) {
+            return change_outcome::done;
+        }
+        return may_be_locked(inside, mapping, at) ? change_outcome::busy : change_outcome::lost;
     }
 
-    // A statement of its own is a snapshot of its own.
-    bool may_be_locked(
-        connection& inside, const versioned_mapping& mapping, const versioned_row& at
-    ) const override {
-        claim_statement asking = begin("SELECT 1");
-        asking.from(mapping.table).sql(" WHERE ").still_is(mapping, at);
-        return !asking.run(inside).rows.empty();
-    }
-
-    // A top-level SELECT: its LIMIT stands above the locking, so no plan returns more rows.
+    // Rolling back to a savepoint gives back the row locks taken since.
     std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const override {
+        if (wanted.keys.empty()) return lock_rows(inside, wanted);
+        inside.execute("SAVEPOINT leasehold_claim");
+        auto rows = lock_rows(inside, wanted);
+        const bool has_all = rows.size() == wanted.keys.size();
+        if (!has_all) inside.execute("ROLLBACK TO SAVEPOINT leasehold_claim");
+        inside.execute("RELEASE SAVEPOINT leasehold_claim");
+        return rows;
+    }
+
+private:
+    // A top-level SELECT: its LIMIT stands above the locking, so no plan returns more rows.
+    std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
+        const override {
         claim_statement asking = rows_text(wanted);
         asking.sql(" LIMIT ").put(wanted.limit).sql(strength_of(wanted.mapping.strength));
         return rows_of(asking.run(inside), wanted.mapping);
     }
 
-    // Rolling back to a savepoint gives back the row locks taken since.
-    void begin_try(connection& inside) const override {
-        inside.execute("SAVEPOINT leasehold_claim");
-    }
-    void end_try(connection& inside, bool keep) const override {
-        if (!keep) inside.execute("ROLLBACK TO SAVEPOINT leasehold_claim");
-        inside.execute("RELEASE SAVEPOINT leasehold_claim");
+    // A statement of its own is a snapshot of its own.
+    bool may_be_locked(
+        connection& inside, const versioned_mapping& mapping, const versioned_row& at
+    ) const {
+        claim_statement asking = begin("SELECT 1");
+        asking.from(mapping.table).sql(" WHERE ").still_is(mapping, at);
+        return !asking.run(inside).rows.empty();
     }
 };
 
 }  // namespace
 
-std::unique_ptr<claim_store> make_claim_store() {
-    return std::make_unique<postgres_claim_store>();
+std::unique_ptr<table_store> make_table_store() {
+    return std::make_unique<postgres_table_store>();
 }
 
 }  // namespace leasehold::postgres_dialect

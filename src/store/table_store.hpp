@@ -78,6 +78,9 @@ struct index_shape {
     bool is_primary = false;
     bool is_deferrable = false;  // may be untrue until the commit
     bool is_ignored = false;     // the planner may not use it, and cannot be told to
+    // It tells apart what one of its columns takes for one value, so that a value of that column
+    // may name several rows.
+    bool is_finer = false;
 };
 
 // A table as the catalogue has it.
@@ -90,6 +93,20 @@ struct table_shape {
     // PostgreSQL, as of columns: that it can be named at all, and its rows be locked.
     bool may_be_reached = true;
     bool may_be_locked = true;
+};
+
+// What is to become of a column.
+enum class column_wish {
+    add = 1,  // with name, kind and default
+    allow_null = 2,
+    forbid_null = 3,
+    widen = 4,  // to the widest or finest type of its kind
+};
+
+struct column_change {
+    column_wish wish;
+    column_shape column;  // as it is; of one to be added: its name and kind
+    std::optional<value> not_null_default{};
 };
 
 // What a claim is about to do, for the level of isolation it needs.
@@ -119,9 +136,9 @@ struct found_row {
 
 enum class claim_change { update = 1, finish = 2, release = 3 };
 
-class claim_store {
+class table_store {
 public:
-    virtual ~claim_store() = default;
+    virtual ~table_store() = default;
 
     // ---- the catalogue: plain reads
 
@@ -132,24 +149,28 @@ public:
     virtual value as_sent(const column_shape& column, const value& given) const = 0;
     // Whether this says that an index which was named is not there.
     virtual bool lacks_index(const error& failure) const = 0;
-    // ALTER TABLE … ADD COLUMN …, and CREATE INDEX …, to be shown to people.
-    virtual std::string add_column_text(
-        const qualified_name& table,
-        const std::string& column,
-        column_kind kind,
-        const std::optional<value>& not_null_default
-    ) const = 0;
+    // ALTER TABLE … and CREATE INDEX …, to be shown to people. Empty where the engine can only make
+    // the table anew.
+    virtual std::string change_column_text(const qualified_name& table, const column_change& wanted)
+        const = 0;
     // `suffix`: of the index's name, behind the table's.
     virtual std::string add_index_text(
         const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
     ) const = 0;
-    // ALTER TABLE … for a column that is there: that it may, or may not, be null; and the widest
-    // or finest type of its kind. Empty where the engine can only make the table anew.
-    virtual std::string change_null_text(
-        const qualified_name& table, const column_shape& column, bool is_nullable
+    // What makes two values, as sent, one to that column: what it holds of the one is equal, as it
+    // compares, to the other, or to what it holds of the other. Only the database can tell: by its
+    // collation, by what it rounds, pads or converts. For people, to be put behind "is": its type,
+    // and its collation where it has one. Nothing where it tells them apart. Throws schema_mismatch
+    // where the database says that the column cannot hold one of them. The table was looked up
+    // before, and rights were checked. MUST read no row, lock nothing, and leave the transaction as
+    // it was.
+    virtual std::optional<std::string> taken_for_one(
+        connection& inside,
+        const qualified_name& table,
+        const std::string& column,
+        const value& one,
+        const value& other
     ) const = 0;
-    virtual std::string widen_text(const qualified_name& table, const column_shape& column)
-        const = 0;
 
     // ---- before anything that locks
 
@@ -181,8 +202,11 @@ public:
         const versioned_row& as_read,
         bool is_referable
     ) const = 0;
-    // One UPDATE. True: the row was at this version and, where it is claimed, within its term.
-    virtual bool change(
+    // One UPDATE. Done: the row was at this version and, where it is claimed, within its term.
+    // Where nothing was changed, busy if the row may still be as `at` says, so that it only was
+    // locked, and lost otherwise: that MUST see what was committed since, and MUST lock nothing at
+    // READ COMMITTED, where a lock of whoever has lost would keep out the winner.
+    virtual change_outcome change(
         connection& inside,
         const versioned_mapping& mapping,
         const versioned_row& at,
@@ -190,26 +214,18 @@ public:
         const assignments& to,
         bool is_referable
     ) const = 0;
-    // After a change that changed nothing: whether the row may still be as `at` says, so that it
-    // only was locked. MUST see what was committed since, and MUST lock nothing at READ COMMITTED:
-    // a lock of whoever has lost would keep out the winner.
-    virtual bool may_be_locked(
-        connection& inside, const versioned_mapping& mapping, const versioned_row& at
-    ) const = 0;
 
     // ---- row_claim
 
     // The keys of the first rows, whether locked or not: a plain read.
     virtual std::vector<parameters> look(connection& inside, const row_request& wanted) const = 0;
-    // Locks and returns what nobody else has locked. MUST return at most `limit` rows.
+    // Locks and returns what nobody else has locked. MUST return at most `limit` rows. With keys,
+    // all of them or none: of fewer it drops what it has locked, if the engine can, and what it
+    // returns says no more than that.
     virtual std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const = 0;
     // The same for one key. MUST see what was committed since: `busy` of a row that is not as
     // `where` says any more would never end.
     virtual claimed_rows lock_by_key(connection& inside, const row_request& wanted) const = 0;
-    // Brackets a lock() that is given up where it did not get all: drops what it locked since, if
-    // the engine can.
-    virtual void begin_try(connection& inside) const = 0;
-    virtual void end_try(connection& inside, bool keep) const = 0;
 };
 
 }  // namespace leasehold
