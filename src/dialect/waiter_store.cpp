@@ -46,19 +46,19 @@ hand_over_result sql_waiter_store::serve(connection& on, const key& name) {
     return serve_next(on, "serve", {value_of(name)}, name);
 }
 
-bool sql_waiter_store::leave(connection& on, const waiter_id& who) {
-    const parameters which{value_of(who.key), who.ticket, value_of(who.owner)};
-    return write(on, "leave", which).affected_rows > 0;
-}
-
-bool sql_waiter_store::withdraw(connection& on, const key& name, const owner_id& owner) {
+bool sql_waiter_store::leave(
+    connection& on, const key& name, const owner_id& owner, std::optional<std::int64_t> ticket
+) {
+    if (ticket) {
+        return write(on, "leave", {value_of(name), *ticket, value_of(owner)}).affected_rows > 0;
+    }
     const parameters which{value_of(name), value_of(owner)};
     const statement* const find = texts_.find("find_waiter");
-    const statement* const at_once = find ? nullptr : texts_.find("withdraw");
+    const statement* const at_once = find ? nullptr : texts_.find("leave_by_owner");
     if (at_once) return how_->write(on, *at_once, which).affected_rows > 0;
     bool is_gone = false;
     for (const row& each : how_->read(on, *find, which).rows) {
-        is_gone = leave(on, {name, owner, each.integer(0)});
+        is_gone = leave(on, name, owner, each.integer(0));
     }
     return is_gone;
 }

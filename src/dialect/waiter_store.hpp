@@ -14,8 +14,9 @@ public:
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override;
     hand_over_result hand_over(connection& on, const hold& held) override;
     hand_over_result serve(connection& on, const key& name) override;
-    bool leave(connection& on, const waiter_id& who) override;
-    bool withdraw(connection& on, const key& name, const owner_id& owner) override;
+    bool leave(
+        connection& on, const key& name, const owner_id& owner, std::optional<std::int64_t> ticket
+    ) override;
     std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) override;
     bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) override;
     void ring(connection& on, const owner_id& whom) override;

@@ -141,7 +141,7 @@ void queued_call::leave_quietly() noexcept {
     if (!within_.may_part()) return settle_later();
     try {
         within_.database().use(within_.parting(), [&](connection& on, store& stores) {
-            if (stores.waiters->leave(on, who())) return;
+            if (stores.waiters->leave(on, request_.key, request_.owner, ticket_)) return;
             release_owner(within_.database(), on, stores, request_.key, request_.owner);
         });
         has_left_ = true;
@@ -165,8 +165,9 @@ queue_outcome queued_call::leave() {
         );
     }
     const bounds until = within_.parting();
-    const bool has_left =
-        ask(until, [&](connection& on, store& stores) { return stores.waiters->leave(on, who()); });
+    const bool has_left = ask(until, [&](connection& on, store& stores) {
+        return stores.waiters->leave(on, request_.key, request_.owner, ticket_);
+    });
     has_left_ = has_left;
     if (has_left) return {queue_end::left_queue, nullptr};
     const auto sent = local_clock::now();

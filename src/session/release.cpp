@@ -33,7 +33,7 @@ release_outcome release_owner(
 ) {
     if (kind != lock_kind::mutex) return stores.holders->release_owner(on, name, owner);
     // The waiter first: from here on it cannot become a holder.
-    stores.waiters->withdraw(on, name, owner);
+    stores.waiters->leave(on, name, owner, std::nullopt);
     const auto outcome = stores.holds->release_owner(on, name, owner);
     if (outcome != release_outcome::not_held) serve_quietly(within, on, stores, name);
     return outcome;

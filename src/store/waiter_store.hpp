@@ -102,10 +102,11 @@ public:
     virtual hand_over_result serve(connection& on, const key& name) = 0;
 
     // Removes the waiter; false where it is not there any more: granted, or removed as dead. MUST
-    // NOT wait for the lock row. The lock row's ticket may stay.
-    virtual bool leave(connection& on, const waiter_id& who) = 0;
-    // The same where the ticket is not known, because the answer was lost.
-    virtual bool withdraw(connection& on, const key& name, const owner_id& owner) = 0;
+    // NOT wait for the lock row. The lock row's ticket may stay. Without a ticket where that is not
+    // known, because the answer was lost: one more look finds it.
+    virtual bool leave(
+        connection& on, const key& name, const owner_id& owner, std::optional<std::int64_t> ticket
+    ) = 0;
 
     // What has become of them: one plain read of one snapshot for up to 256 of them. Same order.
     virtual std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) = 0;

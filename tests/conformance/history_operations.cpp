@@ -155,10 +155,13 @@ struct history_operations {
         }
         return "?";
     }
-    CARRY_OUT(leave) { return text_of(stores.waiters->leave(on, side.waiter_of(what))); }
+    CARRY_OUT(leave) {
+        const waiter_id who = side.waiter_of(what);
+        return text_of(stores.waiters->leave(on, who.key, who.owner, who.ticket));
+    }
     CARRY_OUT(withdraw_waiter) {
         const waiter_id who = side.waiter_of(what);
-        return text_of(stores.waiters->withdraw(on, who.key, who.owner));
+        return text_of(stores.waiters->leave(on, who.key, who.owner, std::nullopt));
     }
     CARRY_OUT(hand_over) {
         return side.text_of(stores.waiters->hand_over(on, side.hold_of(what)), what);

@@ -63,15 +63,15 @@ TEST_P(queue_cost, entering_and_leaving) {
         ticket = entered.ticket;
     });
     expect_reads("leave", {1, 2, 50}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.waiters->leave(on, {queued, wanted.owner, ticket}));
+        EXPECT_TRUE(stores.waiters->leave(on, queued, wanted.owner, ticket));
     });
 }
 
 TEST_P(queue_cost, whoever_does_not_know_its_ticket_is_found_by_its_owner) {
     const acquire_request wanted = request_for(queued);
     run([&](connection& on, store& stores) { stores.waiters->enqueue(on, wanted); });
-    expect_reads("withdraw", {1, 4, 150}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.waiters->withdraw(on, queued, wanted.owner));
+    expect_reads("leave without a ticket", {1, 4, 150}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.waiters->leave(on, queued, wanted.owner, std::nullopt));
     });
 }
 

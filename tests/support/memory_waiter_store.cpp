@@ -106,28 +106,19 @@ public:
         return server_->ask<hand_over_result>(on, "serve", attempt);
     }
 
-    bool leave(connection& on, const waiter_id& who) override {
-        const auto attempt = [who](memory_tables& tables, const connection&) {
-            const auto found = tables.waiters.find({who.key.name(), who.ticket});
-            const bool is_there = found != tables.waiters.end() && found->second.owner == who.owner;
-            if (is_there) {
-                tables.waiters.erase(found);
-                ++tables.writes;
-            }
-            return std::optional{is_there};
-        };
-        return server_->ask<bool>(on, "leave", attempt);
-    }
-
-    bool withdraw(connection& on, const key& name, const owner_id& owner) override {
-        const auto attempt = [name, owner](memory_tables& tables, const connection&) {
+    bool leave(
+        connection& on, const key& name, const owner_id& owner, std::optional<std::int64_t> ticket
+    ) override {
+        const auto attempt = [name, owner, ticket](memory_tables& tables, const connection&) {
             const auto gone = std::erase_if(tables.waiters, [&](const auto& each) {
-                return each.first.first == name.name() && each.second.owner == owner;
+                const auto& [queue, number] = each.first;
+                return queue == name.name() && each.second.owner == owner &&
+                       number == ticket.value_or(number);
             });
             if (gone > 0) ++tables.writes;
             return std::optional{gone > 0};
         };
-        return server_->ask<bool>(on, "withdraw", attempt);
+        return server_->ask<bool>(on, ticket ? "leave" : "withdraw", attempt);
     }
 
     std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) override {

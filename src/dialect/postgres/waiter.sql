@@ -162,7 +162,7 @@ SELECT (SELECT count(*) FROM locked), (SELECT fence FROM given),
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 
 -- $1 key, $2 owner. Reads: 1 row. Index: waiter_owner.
--- name: withdraw
+-- name: leave_by_owner
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot, by the clock. Indexes:
