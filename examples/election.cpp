@@ -27,8 +27,8 @@ int main(int count, char** arguments) {
         }  // resigned
         leasehold::leader_watch watch{db, "demo/leader"};
         watch.next();
-        std::cout << "leader: " << (watch.leader() ? watch.leader()->words.value_or("?") : "none")
-                  << '\n';
+        std::cout << "leader: "
+                  << (watch.leader() ? watch.leader()->metadata.value_or("?") : "none") << '\n';
     } catch (const leasehold::error& failure) {
         std::cerr << "election: " << failure.what() << '\n';
         return 1;

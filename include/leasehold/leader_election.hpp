@@ -13,7 +13,7 @@
 // | the candidate …   | campaign()        | proclaim()       | resign()  | followers see       |
 // |-------------------|-------------------|------------------|-----------|---------------------|
 // | is not elected    | elected, or waits | –                | –         | the leader, or none |
-// | leads             | another candidacy | true for all     | resigned  | it, and its words   |
+// | leads             | another candidacy | true for all     | resigned  | it, with metadata   |
 // | lost (see lost()) | anew, next term   | throws lease_lost| no effect | none, then the next |
 // | resigned          | anew, next term   | throws lease_lost| no effect | none, then the next |
 //
@@ -22,13 +22,13 @@
 // Promises: those of leasehold::mutex, on which this stands, and on whose keys: at most one leader
 // by the database's clock; lost() and on_lost come before anyone else can be elected; what is
 // written under leading->lease().verify_in(tx) cannot have been written by a deposed leader. What a
-// leader proclaimed goes with its term: a new leader starts without words.
+// leader proclaimed goes with its term: a new leader starts without metadata.
 // Does not promise: fairness; that a follower sees every term (it polls, and sees the newest); that
 // a deposed leader stops by itself.
 //
 // Threads: leader_election is safe; a leadership and a leader_watch: one thread at a time each, but
 // lost() from any. Callbacks run in the thread that noticed and must not block.
-// Errors: invalid_argument for a bad key, setting, or words that are not UTF-8 without NUL of at
+// Errors: invalid_argument for a bad key, setting, or metadata that is not UTF-8 without NUL of at
 // most 4,000 bytes; lease_lost from proclaim(); otherwise what the database says.
 // After etcd's concurrency.Election (campaign, proclaim, observe, resign) and Chubby's sequencers.
 #include <chrono>
@@ -51,7 +51,7 @@ struct leader_info {
     fencing_token term{};
     owner_id owner{};
     std::string node_info{};                   // name@host:pid, for people
-    std::optional<std::string> words{};        // what it proclaimed
+    std::optional<std::string> metadata{};     // what it proclaimed
     std::chrono::microseconds leading_for{0};  // by the database's clock
     // Until it would be deposed, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
@@ -83,7 +83,7 @@ public:
 
     // For all to read; replaces what was said before in this term. Waits for transactions that hold
     // a proof of this lease, so not from inside one.
-    void proclaim(std::string_view words);
+    void proclaim(std::string_view metadata);
 
     // Ends the term. Repeating it is harmless.
     release_outcome resign();

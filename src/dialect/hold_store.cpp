@@ -49,9 +49,9 @@ std::optional<described_hold> sql_hold_store::describe(
 ) {
     const result found = read(on, "describe", {value_of(name), counts_waiters ? 1 : 0});
     if (found.rows.empty()) return std::nullopt;
-    constexpr std::size_t words = 9;
+    constexpr std::size_t metadata = 9;
     described_hold seen{described_in(found.rows[0]), std::nullopt};
-    if (!found.rows[0].is_null(words)) seen.words = found.rows[0].bytes(words);
+    if (!found.rows[0].is_null(metadata)) seen.metadata = found.rows[0].bytes(metadata);
     return seen;
 }
 
@@ -87,11 +87,11 @@ bool sql_hold_store::change_kind(connection& on, const key& name, lock_kind to) 
     }
 }
 
-bool sql_hold_store::set_words(
-    connection& on, const hold& held, const std::optional<std::string>& words
+bool sql_hold_store::set_metadata(
+    connection& on, const hold& held, const std::optional<std::string>& metadata
 ) {
-    const parameters values = joined(values_of(held), {words ? value{*words} : value{}});
-    return !write(on, "set_words", values).rows.empty();
+    const parameters values = joined(values_of(held), {metadata ? value{*metadata} : value{}});
+    return !write(on, "set_metadata", values).rows.empty();
 }
 
 std::optional<lock_info> sql_hold_store::request_revoke(connection& on, const key& name) {

@@ -20,7 +20,7 @@ public:
     ) override;
     std::optional<lock_info> force_release(connection& on, const key& name) override;
     bool change_kind(connection& on, const key& name, lock_kind to) override;
-    bool set_words(connection& on, const hold& held, const std::optional<std::string>& words)
+    bool set_metadata(connection& on, const hold& held, const std::optional<std::string>& metadata)
         override;
     std::optional<lock_info> request_revoke(connection& on, const key& name) override;
     bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)

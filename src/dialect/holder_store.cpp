@@ -78,7 +78,7 @@ bool sql_holder_store::pass(connection& on, const key& name) {
 }
 
 std::vector<std::optional<holder_state>> sql_holder_store::look(
-    connection& on, const std::vector<holder_place>& whose
+    connection& on, const std::vector<holder_id>& whose
 ) {
     std::vector<std::optional<holder_state>> answers(whose.size());
     const auto values_of_one = [&](std::size_t at) {

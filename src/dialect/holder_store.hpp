@@ -21,7 +21,7 @@ public:
     std::optional<holder_tally> tally(connection& on, const key& name) override;
     bool pass(connection& on, const key& name) override;
     std::vector<std::optional<holder_state>> look(
-        connection& on, const std::vector<holder_place>& whose
+        connection& on, const std::vector<holder_id>& whose
     ) override;
     std::vector<lock_info> holders_of(connection& on, const key& name) override;
     std::vector<lock_info> list(

@@ -13,11 +13,11 @@
 namespace leasehold {
 namespace {
 
-constexpr std::size_t words_bytes_max = 4000;
+constexpr std::size_t metadata_bytes_max = 4000;
 
-void require_valid_words(std::string_view words) {
-    const bool has_nul = words.find('\0') != std::string_view::npos;
-    if (words.size() <= words_bytes_max && !has_nul && is_utf8(words)) return;
+void require_valid_metadata(std::string_view metadata) {
+    const bool has_nul = metadata.find('\0') != std::string_view::npos;
+    if (metadata.size() <= metadata_bytes_max && !has_nul && is_utf8(metadata)) return;
     throw error(
         errc::invalid_argument, "what is proclaimed must be UTF-8 without NUL, at most 4,000 bytes"
     );
@@ -34,7 +34,7 @@ std::optional<leader_info> look(
         .term = seen->info.token,
         .owner = *seen->info.owner,
         .node_info = seen->info.node_info,
-        .words = seen->words,
+        .metadata = seen->metadata,
         .leading_for = seen->info.held_for,
         .remaining = seen->info.remaining,
     };
@@ -42,7 +42,8 @@ std::optional<leader_info> look(
 
 bool is_same(const std::optional<leader_info>& left, const std::optional<leader_info>& right) {
     if (!left || !right) return left.has_value() == right.has_value();
-    return left->term == right->term && left->owner == right->owner && left->words == right->words;
+    return left->term == right->term && left->owner == right->owner &&
+           left->metadata == right->metadata;
 }
 
 }  // namespace
@@ -69,9 +70,9 @@ public:
     leasehold::lease& held() noexcept { return lease_; }
 
     // Saying the same twice is harmless, so a lost answer is simply asked again.
-    void proclaim(std::string_view words) {
-        require_valid_words(words);
-        const std::optional<std::string> said{words};
+    void proclaim(std::string_view metadata) {
+        require_valid_metadata(metadata);
+        const std::optional<std::string> said{metadata};
         constexpr int attempts_max = 3;
         const bounds of_call = session_->one_request();
         for (int attempt = 1;; ++attempt) {
@@ -79,7 +80,7 @@ public:
             try {
                 const bool is_said =
                     session_->database().use(of_call, [&](connection& on, store& stores) {
-                        return stores.holds->set_words(on, lease_.inner()->what(), said);
+                        return stores.holds->set_metadata(on, lease_.inner()->what(), said);
                     });
                 if (is_said) return;
                 if (!lease_.verify()) break;
@@ -124,8 +125,8 @@ std::stop_token leadership::lost() const noexcept {
 loss_reason leadership::why_lost() const noexcept {
     return held_->held().why_lost();
 }
-void leadership::proclaim(std::string_view words) {
-    held_->proclaim(words);
+void leadership::proclaim(std::string_view metadata) {
+    held_->proclaim(metadata);
 }
 release_outcome leadership::resign() {
     return held_->held().release();

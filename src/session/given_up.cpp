@@ -88,7 +88,7 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
     store& stores = database().store_for(on);
     std::vector<given_up> back;
     std::vector<waiter_id> asked;
-    std::vector<holder_place> places;
+    std::vector<holder_id> places;
     for (const given_up& each : what) {
         if (each.kind == lock_kind::mutex) {
             asked.push_back({each.name, each.owner, each.ticket});

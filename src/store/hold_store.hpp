@@ -4,9 +4,9 @@
 //
 // Words: a *hold* is a row with an owner. It is *live* while its session is not proved dead and its
 // fixed term, if any, has not passed, both by the database's clock read at the moment of the test
-// and never by a snapshot or by an earlier reading. Its *words* are its holder's, for everybody to
-// read; its *revocations* are requests to let go. A grant starts without requests, and with the
-// words it asks for alone.
+// and never by a snapshot or by an earlier reading. Its *metadata* are its holder's words, for
+// everybody to read; its *revocations* are requests to let go. A grant starts without requests, and
+// with the metadata it asks for alone.
 //
 // Every operation MUST
 // - send only durations, never instants;
@@ -73,7 +73,7 @@ enum class standing {
 // A lock row, and what its holder says.
 struct described_hold {
     lock_info info;
-    std::optional<std::string> words;  // nothing: it was silent
+    std::optional<std::string> metadata;  // nothing: it has none
 };
 
 struct adoption {
@@ -166,10 +166,10 @@ public:
 
     // ---- while it is held
 
-    // Replaces the words of exactly this hold, at most 4,000 bytes of UTF-8; nothing: none. False
-    // where the row has passed on; nothing is written then. Waits for proofs.
-    virtual bool set_words(
-        connection& on, const hold& held, const std::optional<std::string>& words
+    // Replaces the metadata of exactly this hold, at most 4,000 bytes of UTF-8; nothing: none.
+    // False where the row has passed on; nothing is written then. Waits for proofs.
+    virtual bool set_metadata(
+        connection& on, const hold& held, const std::optional<std::string>& metadata
     ) = 0;
 
     // Counts a request to let go on a live hold and adds one to the notices of its session's row,

@@ -82,7 +82,7 @@ struct holder_tally {
 };
 
 // Of a holder row: what it has, or waits for.
-struct holder_place {
+struct holder_id {
     leasehold::key key;
     owner_id owner;
 };
@@ -157,7 +157,7 @@ public:
     // These rows, of live sessions or not; nothing where one is not there. Plain reads, on servers
     // one for up to 256 of them. Same order and size.
     virtual std::vector<std::optional<holder_state>> look(
-        connection& on, const std::vector<holder_place>& whose
+        connection& on, const std::vector<holder_id>& whose
     ) = 0;
 
     // Live holds, oldest token first, of one key; or of all keys that begin with `prefix` in the

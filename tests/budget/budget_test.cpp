@@ -325,7 +325,7 @@ TEST_F(budget_test, asking_about_many_holders_is_one_statement) {
     session one{db, calm("one")};
     std::vector<acquisition> got;
     std::vector<hold> held;
-    std::vector<holder_place> places;
+    std::vector<holder_id> places;
     for (int each = 0; each < holds; ++each) {
         got.push_back(semaphore{one, "permits", holds}.try_acquire());
         held.push_back({got.back()->key(), got.back()->owner(), got.back()->token()});

@@ -1,4 +1,4 @@
-// leasehold::leader_election: one leader, growing terms, words that go with the term, followers.
+// leasehold::leader_election: one leader, growing terms, metadata of the term, followers.
 #include <algorithm>
 #include <atomic>
 
@@ -13,7 +13,7 @@ using election_suite = suite;
 
 std::string words_of(const database& db, const key& name) {
     const auto seen = current_leader(db, name);
-    return seen ? seen->words.value_or("(silent)") : "(nobody)";
+    return seen ? seen->metadata.value_or("(silent)") : "(nobody)";
 }
 
 TEST_F(election_suite, one_candidate_leads_and_the_other_takes_the_next_term) {
@@ -162,10 +162,10 @@ TEST_F(election_suite, a_follower_sees_each_change_and_only_changes) {
     EXPECT_TRUE(watch.next_for(20s));
     ASSERT_TRUE(watch.leader());
     EXPECT_EQ(watch.leader()->term, leading->term());
-    EXPECT_EQ(watch.leader()->words, std::nullopt);
+    EXPECT_EQ(watch.leader()->metadata, std::nullopt);
     leading->proclaim("here");
     EXPECT_TRUE(watch.next_for(20s));
-    EXPECT_EQ(watch.leader()->words, "here");
+    EXPECT_EQ(watch.leader()->metadata, "here");
     EXPECT_FALSE(watch.next_for(40ms));
     leading->resign();
     EXPECT_TRUE(watch.next_for(20s));

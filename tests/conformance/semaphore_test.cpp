@@ -67,7 +67,7 @@ TEST_F(semaphore_suite, each_of_many_holds_is_answered_for_in_its_place) {
     constexpr std::size_t count = 300;
     session dead{first_, calm("dead")};
     std::vector<hold> held;
-    std::vector<holder_place> places;
+    std::vector<holder_id> places;
     first_.inner()->use([&](connection& on, store& stores) {
         for (std::size_t each = 0; each < count; ++each) {
             // A third of them is there and live, a third of the dead, a third was never granted.

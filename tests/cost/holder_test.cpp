@@ -137,7 +137,7 @@ TEST_P(holder_cost, what_is_done_with_one_hold) {
 
 TEST_P(holder_cost, what_is_asked_of_many_holds) {
     std::vector<hold> held;
-    std::vector<holder_place> places;
+    std::vector<holder_id> places;
     for (std::int64_t each = 1; each <= 256; ++each) {
         held.push_back({crowded, numbered(each), {each}, lock_kind::semaphore});
         places.push_back({crowded, numbered(each)});

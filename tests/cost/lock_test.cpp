@@ -92,8 +92,8 @@ TEST_P(lock_cost, taking_a_key_away) {
     expect_reads("request_revoke", {8, 16, 600}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.holds->request_revoke(on, other.key));
     });
-    expect_reads("set_words", {2, 4, 200}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holds->set_words(on, other, "words"));
+    expect_reads("set_metadata", {2, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holds->set_metadata(on, other, "words"));
     });
 }
 

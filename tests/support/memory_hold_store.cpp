@@ -156,7 +156,7 @@ public:
             if (!row) return std::optional{found{}};
             described_hold seen{info_of(tables, name.name(), *row), std::nullopt};
             if (!counts_waiters) seen.info.waiters = 0;
-            if (seen.info.is_held) seen.words = row->metadata;
+            if (seen.info.is_held) seen.metadata = row->metadata;
             return std::optional{found{seen}};
         };
         return server_->ask<found>(on, "describe", attempt);
@@ -213,18 +213,18 @@ public:
         return server_->ask<bool>(on, "change_kind", attempt);
     }
 
-    bool set_words(connection& on, const hold& held, const std::optional<std::string>& words)
+    bool set_metadata(connection& on, const hold& held, const std::optional<std::string>& metadata)
         override {
         using answer = std::optional<bool>;
-        const auto attempt = [held, words](memory_tables& tables, const connection& from) {
+        const auto attempt = [held, metadata](memory_tables& tables, const connection& from) {
             lock_row* const row = find_hold(tables, held);
             if (!row) return answer{false};
             if (is_proved_by_another(*row, from)) return answer{};
-            row->metadata = words;
+            row->metadata = metadata;
             ++tables.writes;
             return answer{true};
         };
-        return server_->ask<bool>(on, "set_words", attempt);
+        return server_->ask<bool>(on, "set_metadata", attempt);
     }
 
     std::optional<lock_info> request_revoke(connection& on, const key& name) override {

@@ -325,7 +325,7 @@ public:
     }
 
     std::vector<std::optional<holder_state>> look(
-        connection& on, const std::vector<holder_place>& whose
+        connection& on, const std::vector<holder_id>& whose
     ) override {
         using found = std::vector<std::optional<holder_state>>;
         const auto attempt = [whose](memory_tables& tables, const connection&) {

@@ -176,7 +176,7 @@ SELECT l.kind, 0, 0 FROM {prefix}lock l WHERE l.lock_key = $1;
 -- $1 key, $2 owner, $3 token, $4 words or null. The pre-check keeps words that come too late from
 -- waiting behind the next holder's proof. The report asks the row itself, because words that stay
 -- the same are not counted as a change.
--- name: set_words
+-- name: set_metadata
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;
 UPDATE {prefix}lock l SET l.metadata = $4

@@ -269,7 +269,7 @@ SELECT seen.kind, seen.is_idle, (SELECT count(*) FROM changed) FROM seen;
 
 -- $1 key, $2 owner, $3 token, $4 words or null. Waits for proofs of this hold; owner and fence are
 -- tested on the version that is changed. Losing it in a crash loses words only.
--- name: set_words
+-- name: set_metadata
 UPDATE {prefix}lock SET metadata = $4::text
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING 1;

@@ -103,7 +103,7 @@ UPDATE {prefix}lock SET kind = $2
 UPDATE {prefix}session SET notices = notices + 1 WHERE id = $1;
 
 -- $1 key, $2 owner, $3 token, $4 words or null.
--- name: set_words
+-- name: set_metadata
 UPDATE {prefix}lock SET metadata = $4 WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING 1;
 
