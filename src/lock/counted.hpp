@@ -8,7 +8,7 @@
 
 #include "leasehold/lease.hpp"
 #include "lock/attempt.hpp"
-#include "lock/patience.hpp"
+#include "lock/keep_asking.hpp"
 #include "session/grant.hpp"
 #include "session/session.hpp"
 #include "store/holder_store.hpp"

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "leasehold/error.hpp"
-#include "lock/patience.hpp"
+#include "lock/keep_asking.hpp"
 
 namespace leasehold {
 namespace {

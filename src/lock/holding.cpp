@@ -4,7 +4,7 @@
 
 #include "database/taking_part.hpp"
 #include "leasehold/error.hpp"
-#include "lock/patience.hpp"
+#include "lock/keep_asking.hpp"
 #include "store/hold_store.hpp"
 
 namespace leasehold {

@@ -6,8 +6,8 @@
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
+#include "lock/keep_asking.hpp"
 #include "lock/lease.hpp"
-#include "lock/patience.hpp"
 #include "store/hold_store.hpp"
 
 namespace leasehold {

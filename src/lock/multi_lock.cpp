@@ -6,8 +6,8 @@
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/attempt.hpp"
+#include "lock/keep_asking.hpp"
 #include "lock/multi_lease.hpp"
-#include "lock/patience.hpp"
 #include "store/multi_lock_store.hpp"
 
 namespace leasehold {

@@ -14,7 +14,7 @@
 
 #include "database/waiting_room.hpp"
 #include "lock/acquire.hpp"
-#include "lock/patience.hpp"
+#include "lock/keep_asking.hpp"
 
 namespace leasehold {
 

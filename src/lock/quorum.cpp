@@ -6,7 +6,7 @@
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
-#include "lock/patience.hpp"
+#include "lock/keep_asking.hpp"
 #include "session/lease_machine.hpp"
 
 namespace leasehold {

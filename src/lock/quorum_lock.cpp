@@ -7,9 +7,9 @@
 
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
+#include "lock/keep_asking.hpp"
 #include "lock/lease.hpp"
 #include "lock/not_granted.hpp"
-#include "lock/patience.hpp"
 #include "lock/quorum.hpp"
 
 namespace leasehold {

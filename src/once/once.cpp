@@ -9,8 +9,8 @@
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
+#include "lock/keep_asking.hpp"
 #include "lock/not_granted.hpp"
-#include "lock/patience.hpp"
 #include "session/session.hpp"
 #include "store/run_store.hpp"
 

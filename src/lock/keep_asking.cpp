@@ -1,4 +1,4 @@
-#include "lock/patience.hpp"
+#include "lock/keep_asking.hpp"
 
 #include <condition_variable>
 

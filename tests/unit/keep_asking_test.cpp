@@ -1,5 +1,5 @@
 // Durations of every size, as a time to wait; and what is done until it is over.
-#include "lock/patience.hpp"
+#include "lock/keep_asking.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-TEST(patience_test, is_rounded_up_and_never_negative) {
+TEST(keep_asking_test, is_rounded_up_and_never_negative) {
     EXPECT_EQ(patience_of(3ms), nanoseconds{3'000'000});
     EXPECT_EQ(patience_of(std::chrono::duration<double>{0.25}), nanoseconds{250'000'000});
     EXPECT_EQ(patience_of(std::chrono::duration<std::int64_t, std::pico>{1}), nanoseconds{1});
@@ -29,14 +29,14 @@ TEST(patience_test, is_rounded_up_and_never_negative) {
     EXPECT_EQ(patience_of(std::chrono::hours::min()), nanoseconds{0});
 }
 
-TEST(patience_test, ends_where_nanoseconds_do) {
+TEST(keep_asking_test, ends_where_nanoseconds_do) {
     EXPECT_EQ(patience_of(nanoseconds::max()), nanoseconds::max());
     EXPECT_EQ(patience_of(std::chrono::milliseconds::max()), nanoseconds::max());
     EXPECT_EQ(patience_of(std::chrono::hours::max()), nanoseconds::max());
     EXPECT_EQ(patience_of(std::chrono::duration<double>{1e30}), nanoseconds::max());
 }
 
-TEST(patience_test, until_a_time_of_any_clock) {
+TEST(keep_asking_test, until_a_time_of_any_clock) {
     EXPECT_EQ(patience_until(local_clock::time_point::min()), nanoseconds{0});
     EXPECT_EQ(patience_until(std::chrono::steady_clock::now() - 1h), nanoseconds{0});
     const auto left = patience_until(std::chrono::system_clock::now() + 1h);
@@ -63,24 +63,24 @@ std::optional<int> asked(const wait_limit& limit, std::vector<int> answers) {
     return keep_asking(limit, at_once, {}, std::optional<int>{}, in_turn(std::move(answers)));
 }
 
-TEST(patience_test, what_is_refused_or_passes_is_asked_again) {
+TEST(keep_asking_test, what_is_refused_or_passes_is_asked_again) {
     EXPECT_EQ(asked(std::stop_token{}, {0, -1, 0, 7}), 7);
     EXPECT_THROW((void)asked(std::stop_token{}, {0, -2, 7}), error);
 }
 
-TEST(patience_test, where_time_is_up_one_answer_is_the_last) {
+TEST(keep_asking_test, where_time_is_up_one_answer_is_the_last) {
     EXPECT_EQ(asked({0ns, {}}, {7}), 7);
     EXPECT_EQ(asked({0ns, {}}, {0, 7}), std::nullopt);
     EXPECT_THROW((void)asked({0ns, {}}, {-1, 7}), error);
 }
 
-TEST(patience_test, who_was_asked_to_stop_asks_nothing) {
+TEST(keep_asking_test, who_was_asked_to_stop_asks_nothing) {
     std::stop_source stopped;
     stopped.request_stop();
     EXPECT_EQ(asked(stopped.get_token(), {}), std::nullopt);
 }
 
-TEST(patience_test, what_is_found_after_a_refusal_ends_the_wait) {
+TEST(keep_asking_test, what_is_found_after_a_refusal_ends_the_wait) {
     int refusals = 0;
     const auto meanwhile = [&](const std::optional<int>&) {
         std::optional<std::optional<int>> better;
@@ -94,7 +94,7 @@ TEST(patience_test, what_is_found_after_a_refusal_ends_the_wait) {
 
 // ------------------------------------------------------------------------------- sending again
 
-TEST(patience_test, what_is_harmless_is_sent_three_times_at_most) {
+TEST(keep_asking_test, what_is_harmless_is_sent_three_times_at_most) {
     const auto sent = [](std::vector<int> answers, bool may_go_on) {
         int attempts = 0, failures = 0;
         const auto send = [&, answer = in_turn(std::move(answers))](int attempt) {
