@@ -51,7 +51,8 @@ std::optional<described_hold> sql_hold_store::describe(
     if (found.rows.empty()) return std::nullopt;
     constexpr std::size_t metadata = 9;
     described_hold seen{described_in(found.rows[0]), std::nullopt};
-    if (!found.rows[0].is_null(metadata)) seen.metadata = found.rows[0].bytes(metadata);
+    const bool has_some = seen.info.is_held && !found.rows[0].is_null(metadata);
+    if (has_some) seen.metadata = found.rows[0].bytes(metadata);
     return seen;
 }
 

@@ -88,12 +88,12 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
     store& stores = database().store_for(on);
     std::vector<given_up> back;
     std::vector<waiter_id> asked;
-    std::vector<holder_id> places;
+    std::vector<holder_id> holders;
     for (const given_up& each : what) {
         if (each.kind == lock_kind::mutex) {
             asked.push_back({each.name, each.owner, each.ticket});
         } else {
-            places.push_back({each.name, each.owner});
+            holders.push_back({each.name, each.owner});
         }
     }
     if (!asked.empty()) {
@@ -106,10 +106,10 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
             if ((next++)->status == is_back) back.push_back(each);
         }
     }
-    if (places.empty()) return back;
+    if (holders.empty()) return back;
     const bool is_over = local_clock::now() >= until || ending_.stop_requested();
     if (!asked.empty() && is_over) return std::nullopt;
-    const auto found = stores.holders->look(on, places);
+    const auto found = stores.holders->look(on, holders);
     auto next = found.begin();
     for (const given_up& each : what) {
         if (each.kind != lock_kind::mutex && (next++)->has_value()) back.push_back(each);

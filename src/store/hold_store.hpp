@@ -73,7 +73,7 @@ enum class standing {
 // A lock row, and what its holder says.
 struct described_hold {
     lock_info info;
-    std::optional<std::string> metadata;  // nothing: it has none
+    std::optional<std::string> metadata;  // as in `info`, but that none and an empty one differ
 };
 
 struct adoption {
@@ -111,7 +111,7 @@ public:
     virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
 
     // The tokens under which `owner` holds these keys now, live or not; nothing where it does not
-    // hold them all. Same order.
+    // hold them all. In the order of the keys' names, as `keys` are.
     virtual std::optional<std::vector<fencing_token>> find_grants(
         connection& on, const std::vector<key>& keys, const owner_id& owner
     ) = 0;

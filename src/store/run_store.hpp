@@ -1,13 +1,12 @@
 #pragma once
 // What any database must be able to do with records that carry tokens: the last run of each
-// run-once task, and the highest token that guarded data has seen. Both go by one rule, which needs
-// no lock row and no session: of two tokens the greater one counts, in whatever order they arrive.
+// run-once task, and the highest token that guarded data has seen. Both go by one rule: of two
+// tokens the greater one counts, in whatever order they arrive.
 // The general MUSTs: hold_store.hpp.
 //
 // A record is only ever claimed by who holds the lock of the same name, and carries the token of
-// that hold. Tokens grow, so of two claims the greater token is the one that counts, in whatever
-// order they arrive; and an unfinished record with a lower token than one's own is that of somebody
-// who does not hold the lock any more. No claim needs to look at a session.
+// that hold. Tokens grow, so an unfinished record with a lower token than one's own is that of
+// somebody who does not hold the lock any more. No claim needs to look at a session.
 //
 // A tick is the one instant that travels: it is data, computed by the schedule from the time the
 // database gave in look(), and compared with ticks alone. What is compared with a clock is sent as

@@ -219,9 +219,9 @@ public:
 
     // The keys of the first rows, whether locked or not: a plain read.
     virtual std::vector<parameters> look(connection& inside, const row_request& wanted) const = 0;
-    // Locks and returns what nobody else has locked. MUST return at most `limit` rows. With keys,
-    // all of them or none: of fewer it drops what it has locked, if the engine can, and what it
-    // returns says no more than that.
+    // Locks and returns what nobody else has locked. MUST return at most `limit` rows. With keys
+    // it gives the locks back, if the engine can, where it did not get all of them; the rows it
+    // returns then are not the caller's.
     virtual std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const = 0;
     // The same for one key. MUST see what was committed since: `busy` of a row that is not as
     // `where` says any more would never end.

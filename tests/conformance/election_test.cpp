@@ -11,7 +11,7 @@ namespace {
 
 using election_suite = suite;
 
-std::string words_of(const database& db, const key& name) {
+std::string metadata_of(const database& db, const key& name) {
     const auto seen = current_leader(db, name);
     return seen ? seen->metadata.value_or("(silent)") : "(nobody)";
 }
@@ -42,40 +42,40 @@ TEST_F(election_suite, what_a_leader_proclaims_is_read_by_all_and_goes_with_its_
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("office");
     auto leading = leader_election{one, name}.try_campaign();
-    EXPECT_EQ(words_of(second_, name), "(silent)");
+    EXPECT_EQ(metadata_of(second_, name), "(silent)");
     const std::string odd = "host:1 'quoted' \\ \n\t\xc3\xa4 \xf0\x9f\x90\x98";
     leading->proclaim(odd);
-    EXPECT_EQ(words_of(second_, name), odd);
+    EXPECT_EQ(metadata_of(second_, name), odd);
     leading->proclaim(odd);  // the same again is no change, and no error
     leading->proclaim(std::string(4000, 'x'));
-    EXPECT_EQ(words_of(second_, name).size(), 4000U);
+    EXPECT_EQ(metadata_of(second_, name).size(), 4000U);
     leading->proclaim("");
-    EXPECT_EQ(words_of(second_, name), "");
+    EXPECT_EQ(metadata_of(second_, name), "");
     leading->proclaim("mine");
     leading->resign();
-    EXPECT_EQ(words_of(second_, name), "(nobody)");
+    EXPECT_EQ(metadata_of(second_, name), "(nobody)");
     auto next = leader_election{two, name}.try_campaign();
-    EXPECT_EQ(words_of(first_, name), "(silent)");
+    EXPECT_EQ(metadata_of(first_, name), "(silent)");
 }
 
-TEST_F(election_suite, a_new_leader_does_not_inherit_the_words_of_a_dead_one) {
+TEST_F(election_suite, a_new_leader_does_not_inherit_the_metadata_of_a_dead_one) {
     session dead{first_, calm("dead")}, heir{second_, calm("heir")};
     const key name = fresh("office");
     auto deposed = leader_election{dead, name}.try_campaign();
     deposed->proclaim("the dead one");
     expire(dead);
-    EXPECT_EQ(words_of(second_, name), "(nobody)");
+    EXPECT_EQ(metadata_of(second_, name), "(nobody)");
     auto leading = leader_election{heir, name}.try_campaign();
     ASSERT_TRUE(leading);
-    EXPECT_EQ(words_of(second_, name), "(silent)");
+    EXPECT_EQ(metadata_of(second_, name), "(silent)");
     const auto refused = thrown_by([&] { deposed->proclaim("still me"); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->code(), errc::lease_lost);
-    EXPECT_EQ(words_of(second_, name), "(silent)");
+    EXPECT_EQ(metadata_of(second_, name), "(silent)");
     EXPECT_EQ(deposed->why_lost(), loss_reason::taken_over);
 }
 
-TEST_F(election_suite, words_that_cannot_be_stored_everywhere_are_refused_before_they_are_sent) {
+TEST_F(election_suite, metadata_that_cannot_be_stored_everywhere_is_refused_before_it_is_sent) {
     session one{first_, calm("one")};
     auto leading = leader_election{one, fresh("office")}.try_campaign();
     for (const std::string& bad :

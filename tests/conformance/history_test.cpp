@@ -62,9 +62,9 @@ public:
     bool change_kind(connection& on, const key& name, lock_kind to) override {
         return below_->change_kind(on, name, to);
     }
-    bool set_metadata(connection& on, const hold& held, const std::optional<std::string>& words)
+    bool set_metadata(connection& on, const hold& held, const std::optional<std::string>& metadata)
         override {
-        return below_->set_metadata(on, held, words);
+        return below_->set_metadata(on, held, metadata);
     }
     std::optional<lock_info> request_revoke(connection& on, const key& name) override {
         return below_->request_revoke(on, name);

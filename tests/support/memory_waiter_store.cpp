@@ -118,7 +118,7 @@ public:
             if (gone > 0) ++tables.writes;
             return std::optional{gone > 0};
         };
-        return server_->ask<bool>(on, ticket ? "leave" : "withdraw", attempt);
+        return server_->ask<bool>(on, ticket ? "leave" : "leave_by_owner", attempt);
     }
 
     std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) override {

@@ -173,9 +173,9 @@ WHERE l.lock_key = $1 AND l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 
 COMMIT;
 SELECT l.kind, 0, 0 FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- $1 key, $2 owner, $3 token, $4 words or null. The pre-check keeps words that come too late from
--- waiting behind the next holder's proof. The report asks the row itself, because words that stay
--- the same are not counted as a change.
+-- $1 key, $2 owner, $3 token, $4 metadata or null. The pre-check keeps what comes too late from
+-- waiting behind the next holder's proof. The report asks the row itself, because metadata that
+-- stays the same is not counted as a change.
 -- name: set_metadata
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;

@@ -1,4 +1,4 @@
--- Locks on PostgreSQL.
+-- Holds on PostgreSQL.
 --
 -- Three rules hold these statements together.
 -- 1. One statement reads one snapshot. Where a row changed after it, PostgreSQL evaluates the WHERE
@@ -267,15 +267,16 @@ WITH seen AS MATERIALIZED (
 )
 SELECT seen.kind, seen.is_idle, (SELECT count(*) FROM changed) FROM seen;
 
--- $1 key, $2 owner, $3 token, $4 words or null. Waits for proofs of this hold; owner and fence are
--- tested on the version that is changed. Losing it in a crash loses words only.
+-- $1 key, $2 owner, $3 token, $4 metadata or null. Waits for proofs of this hold; owner and
+-- fence are tested on the version that is changed. Losing it in a crash loses metadata only.
 -- name: set_metadata
 UPDATE {prefix}lock SET metadata = $4::text
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING 1;
 
--- $1 key. The same columns but the last. As `force_release`: `locked` waits for proofs, `dead`
--- is the proof of death read after that wait, `told` waits for a heartbeat in flight at most.
+-- $1 key. The columns of `describe` but the last. As `force_release`: `locked` waits for
+-- proofs, `dead` is the proof of death read after that wait, `told` waits for a heartbeat in flight
+-- at most.
 -- name: request_revoke
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,

@@ -1,4 +1,4 @@
--- SQLite: locks.
+-- SQLite: holds.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
 -- metadata or null: of this, of `take` and of `make`.
@@ -102,7 +102,7 @@ UPDATE {prefix}lock SET kind = $2
 -- name: notify_session
 UPDATE {prefix}session SET notices = notices + 1 WHERE id = $1;
 
--- $1 key, $2 owner, $3 token, $4 words or null.
+-- $1 key, $2 owner, $3 token, $4 metadata or null.
 -- name: set_metadata
 UPDATE {prefix}lock SET metadata = $4 WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING 1;
