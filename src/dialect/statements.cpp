@@ -157,9 +157,10 @@ statement::form form_of(std::string_view text) {
 statement::statement(std::string_view source, engine which) : form_(form_of(source)) {
     const bool has_outside = which == engine::sqlite;
     const bool is_numbered = which == engine::postgres;
+    constexpr std::string_view begins_place = "${";
     if (is_numbered) {
         std::set<int> used;
-        for (std::size_t at = 0; at < source.size(); ++at) {
+        for (auto at = source.find('$'); at < source.size(); at = source.find('$', at + 1)) {
             const found_place place = place_at(source, at, has_outside);
             if (place.length > 0) used.insert(place.which);
         }
@@ -168,11 +169,13 @@ statement::statement(std::string_view source, engine which) : form_(form_of(sour
     for (std::size_t at = 0; at < source.size();) {
         const found_place place = place_at(source, at, has_outside);
         if (place.length == 0) {
-            text_ += source[at++];
+            const auto next = std::min(source.find_first_of(begins_place, at + 1), source.size());
+            text_ += source.substr(at, next - at);
+            at = next;
             continue;
         }
         if (is_numbered) {
-            const auto found = std::find(places_.begin(), places_.end(), place.which);
+            const auto found = std::lower_bound(places_.begin(), places_.end(), place.which);
             text_ += '$' + std::to_string(found - places_.begin() + 1);
         } else {
             places_.push_back(place.which);
@@ -188,10 +191,11 @@ statement::statement(std::string_view source, engine which) : form_(form_of(sour
 list_statement::list_statement(std::string source, engine which)
     : source_(std::move(source)),
       which_(which),
-      is_any_size_(which == engine::mysql || which == engine::mariadb) {
-    for (std::size_t at = 0; at < sizes.size() && !is_any_size_; ++at) {
-        texts_[at] = of_size(sizes[at]);
-    }
+      is_any_size_(which == engine::mysql || which == engine::mariadb) {}
+
+const statement& list_statement::of_kept_size(std::size_t at) const {
+    std::call_once(is_written_[at], [&] { texts_[at] = of_size(sizes[at]); });
+    return texts_[at];
 }
 
 statement list_statement::of_size(std::size_t size) const {
@@ -226,7 +230,7 @@ statements::statements(engine which, std::string_view file, const table_names& n
             with_words(block, {&own.words, &own.statements, &shared.words, &numbers}), names
         );
         if (source.find("{asked}") != std::string::npos) {
-            lists_.emplace(name, list_statement{source, which});
+            lists_.try_emplace(name, source, which);
         } else {
             statements_.emplace(name, statement{source, which});
         }

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -100,7 +101,7 @@ public:
                 for (value& each : one) values.push_back(std::move(each));
             }
             const result found =
-                is_any_size_ ? send(of_size(size), values) : send(texts_[at], values);
+                is_any_size_ ? send(of_size(size), values) : send(of_kept_size(at), values);
             for (const row& each : found.rows) {
                 const auto number = static_cast<std::size_t>(each.integer(0));
                 use(first + std::min(number, asked - 1), each);
@@ -116,11 +117,15 @@ private:
     static constexpr std::array<std::size_t, 5> sizes{1, 4, 16, 64, 256};
 
     statement of_size(std::size_t size) const;
+    // The text of sizes[at]: written when it is first asked for, since the long ones take a
+    // millisecond that a short program has no use for.
+    const statement& of_kept_size(std::size_t at) const;
 
     std::string source_;
     engine which_;
     bool is_any_size_;
-    std::array<statement, sizes.size()> texts_;
+    mutable std::array<std::once_flag, sizes.size()> is_written_;
+    mutable std::array<statement, sizes.size()> texts_;
 };
 
 // Those of one file, with their words and the tables' names filled in.

@@ -2,6 +2,8 @@
 // The statements: schema.sql.
 #include "dialect/schema_store.hpp"
 
+#include <deque>
+
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
@@ -99,7 +101,7 @@ private:
     }
 
     const std::string records_table_;
-    std::vector<list_statement> clears_;
+    std::deque<list_statement> clears_;
 };
 
 }  // namespace
