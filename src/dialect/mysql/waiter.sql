@@ -45,7 +45,7 @@ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND @leasehold_own = 1 AND l.owner = $2 AND l.fence = $3 FOR UPDATE;
-{pass_on};
+{grant_next};
 
 -- $1 key. Waits for nobody. Then: whether it is free or past its term; if not, whose death to
 -- prove; and the proof, for which see {proved_dead} in words.sql.
@@ -62,7 +62,7 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id;
 SELECT @leasehold_locked * GREATEST(@leasehold_free, COUNT(*)) INTO @leasehold_go
 FROM {prefix}session d
 WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share_skip_locked};
-{pass_on};
+{grant_next};
 
 -- With the lock row locked, where @leasehold_go is 1:
 -- 1. The first waiter that is live, and whether there are others behind it.
@@ -72,7 +72,7 @@ WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share
 -- 4. The waiter goes, and the dead before it; all, where nobody live is among them.
 -- Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT, so that no
 -- statistics can begin them at the sessions.
--- word: pass_on
+-- word: grant_next
 SELECT w.ticket, w.owner, w.session_id, w.hold_at_most,
        EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = $1 AND b.ticket > w.ticket)
 INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_more

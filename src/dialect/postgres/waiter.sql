@@ -47,7 +47,7 @@ SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM
                       + locked.lock_delay * interval '1 microsecond' <= clock_timestamp(), false)
           FROM locked LEFT JOIN {prefix}session s ON s.id = locked.session_id);
 
--- The two ways to lock the row; {pass_on} goes on from there. seen: the mark in the snapshot.
+-- The two ways to lock the row; {grant_next} goes on from there. seen: the mark in the snapshot.
 -- $1 key, $2 owner, $3 token. Waits for proofs of the same hold.
 -- name: hand_over
 WITH seen AS MATERIALIZED (
@@ -57,7 +57,7 @@ WITH seen AS MATERIALIZED (
       FROM {prefix}lock l
      WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
        FOR NO KEY UPDATE OF l
-){pass_on};
+){grant_next};
 
 -- $1 key. dead: the proof of `try_acquire`. Waits for nobody.
 -- name: serve
@@ -80,7 +80,7 @@ WITH seen AS MATERIALIZED (
 ), locked AS MATERIALIZED (
     SELECT lock_key, last_ticket FROM dead
     UNION ALL SELECT lock_key, last_ticket FROM open
-){pass_on};
+){grant_next};
 
 -- sure:    see the head of this file.
 -- next:    the first waiter alive in the snapshot, by the time it was taken at (see `me`), and not
@@ -94,7 +94,7 @@ WITH seen AS MATERIALIZED (
 --          Durable, since it is a grant.
 -- The mark goes where no other row is left in the snapshot.
 -- Indexes: the primary keys. Reads: 12 rows, and 6 for each waiter that is passed over.
--- word: pass_on
+-- word: grant_next
 , sure AS MATERIALIZED (
     SELECT locked.lock_key FROM locked JOIN seen ON seen.last_ticket = locked.last_ticket
 ), next AS MATERIALIZED (
