@@ -58,7 +58,7 @@ TEST_F(postgres_connect_test, an_unknown_database_is_named) {
 }
 
 TEST_F(postgres_connect_test, too_many_connections_may_pass) {
-    const auto on = open();
+    const auto on = open(60s);  // a database made or dropped waits for a checkpoint
     address there{url_};
     there.database = "full_" + std::to_string(backend_of(*on));
     on->execute("CREATE DATABASE " + there.database + " CONNECTION LIMIT 0");

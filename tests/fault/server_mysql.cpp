@@ -1,6 +1,7 @@
 // MySQL and MariaDB as the fault tests see them.
 #include <mutex>
 
+#include "core/hexadecimal.hpp"
 #include "fault/server.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
@@ -11,14 +12,7 @@ namespace {
 constexpr const char* now_words = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))";
 
 std::string literal(const std::string& bytes) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text = "x'";
-    for (const char each : bytes) {
-        const auto byte = static_cast<unsigned char>(each);
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
-    }
-    return text + "'";
+    return "x'" + in_hexadecimal(bytes) + "'";
 }
 
 // Names are quoted by {…}: {lock}, {session}, {holder}, {now}.

@@ -1,18 +1,12 @@
 // PostgreSQL as the fault tests see it.
+#include "core/hexadecimal.hpp"
 #include "fault/server.hpp"
 
 namespace leasehold::testing {
 namespace {
 
 std::string literal(const std::string& bytes) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text = "'\\x";
-    for (const char each : bytes) {
-        const auto byte = static_cast<unsigned char>(each);
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
-    }
-    return text + "'::bytea";
+    return "'\\x" + in_hexadecimal(bytes) + "'::bytea";
 }
 
 // A snapshot is one per statement here: that alone springs the first two traps. PostgreSQL tests

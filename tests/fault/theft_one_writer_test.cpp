@@ -7,6 +7,7 @@
 #include <future>
 
 #include "conformance/suite.hpp"
+#include "core/hexadecimal.hpp"
 #include "database/database.hpp"
 #include "fault/traffic.hpp"
 #include "leasehold/once.hpp"
@@ -15,14 +16,7 @@ namespace leasehold::testing {
 namespace {
 
 std::string literal(const std::string& bytes) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text = "x'";
-    for (const char each : bytes) {
-        const auto byte = static_cast<unsigned char>(each);
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
-    }
-    return text + "'";
+    return "x'" + in_hexadecimal(bytes) + "'";
 }
 
 class theft_one_writer : public suite {
