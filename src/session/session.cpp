@@ -178,15 +178,19 @@ std::int64_t session::implementation::notices() const {
 void session::implementation::watch(
     const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
 ) {
+    // The threads sleep until the session's own deadlines in any case: one more hold that lives with
+    // it changes nothing for them.
+    bool is_sooner = what->term_end().has_value();
     {
         const thread_guard guard{mutex_};
-        grants_.emplace(what.get(), what);
+        grants_.add(what);
         if (times_news_ != notices_when_sent) {
             must_ask_ = true;
             machine_->hurry(local_clock::now());
+            is_sooner = true;
         }
     }
-    wake_all();  // its term may end before anything else that is waited for
+    if (is_sooner) wake_all();
     tell_losses();
     // Another thread may have taken it out to tell of its loss, and not have come to it yet.
     const auto why = what->loss_at(local_clock::now(), reason());
@@ -203,7 +207,7 @@ bool session::implementation::watch_alone(
             return each.owner == owner || each.then == owner;
         });
         if (is_watched(owner) || is_to_go) return false;
-        grants_.emplace(what.get(), what);  // before anybody else looks; watch() finds it there
+        grants_.add(what);  // before anybody else looks; watch() finds it there
     }
     watch(what, notices_when_sent);
     return true;
@@ -211,7 +215,7 @@ bool session::implementation::watch_alone(
 
 void session::implementation::forget(const grant& what) {
     const thread_guard guard{mutex_};
-    grants_.erase(&what);
+    grants_.remove(what);
 }
 
 void session::implementation::doubt_of(doubt what) {
@@ -251,18 +255,11 @@ void session::implementation::keep_row() {
 
 std::vector<std::shared_ptr<grant>> session::implementation::watched() const {
     const thread_guard guard{mutex_};
-    std::vector<std::shared_ptr<grant>> all;
-    all.reserve(grants_.size());
-    for (const auto& [address, each] : grants_) {
-        if (each->is_live()) all.push_back(each);
-    }
-    return all;
+    return grants_.live();
 }
 
 bool session::implementation::is_watched(const owner_id& owner) const {
-    return std::any_of(grants_.begin(), grants_.end(), [&](const auto& each) {
-        return each.second->what().owner == owner;
-    });
+    return grants_.has(owner);
 }
 
 void session::implementation::wake_all() {
@@ -388,11 +385,8 @@ void session::implementation::end() noexcept {
         machine_->end();
         why = machine_->reason();
         // Taken out here, so that no other thread is still telling them when they are released.
-        for (const auto& [address, each] : grants_) {
-            // What is being released is left to that, which counts as under way.
-            if (!each->term_end() && each->is_live()) held.emplace_back(each, why);
-        }
-        for (const auto& [each, reason] : held) grants_.erase(each.get());
+        // What is being released is left to that, which counts as under way.
+        held = grants_.take_live(why);
         is_over = has_nothing_left();
     }
     // First, since the heartbeat that is waited for below may hang until long after the deadline.

@@ -14,7 +14,6 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "core/thread_mutex.hpp"
@@ -22,6 +21,7 @@
 #include "leasehold/session.hpp"
 #include "session/given_up_list.hpp"
 #include "session/grant.hpp"
+#include "session/grant_list.hpp"
 #include "session/lease_machine.hpp"
 #include "store/session_store.hpp"
 
@@ -133,7 +133,7 @@ private:
         lock_kind kind;
         std::optional<owner_id> then{};  // released when the first has been, not before
     };
-    using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
+    using lost_grant = grant_list::lost_grant;
     struct news {
         std::vector<lost_grant> gone;
         std::vector<std::shared_ptr<grant>> asked;  // to let go
@@ -218,7 +218,7 @@ private:
     // Threads that are telling holders of losses just now.
     int tellers_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // see the class
-    std::unordered_map<const grant*, std::shared_ptr<grant>> grants_ LEASEHOLD_GUARDED_BY(mutex_);
+    grant_list grants_ LEASEHOLD_GUARDED_BY(mutex_);
     std::vector<doubt> doubts_ LEASEHOLD_GUARDED_BY(mutex_);
     bool was_ever_in_doubt_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     given_up_list given_up_ LEASEHOLD_GUARDED_BY(mutex_);  // of the last two ttl

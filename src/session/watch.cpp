@@ -17,11 +17,7 @@ void session::implementation::tell_losses() {
         const auto now = local_clock::now();
         machine_->tick(now);
         why = machine_->reason();
-        for (const auto& [address, each] : grants_) {
-            const auto of_it = each->loss_at(now, why);
-            if (of_it != loss_reason::none) lost.emplace_back(each, of_it);
-        }
-        for (const auto& [each, reason] : lost) grants_.erase(each.get());
+        lost = grants_.take_lost(now, why);
         session_is_lost =
             !machine_->is_live() && why != loss_reason::session_ended && !lost_.stop_requested();
         if (lost.empty() && !session_is_lost) return;
@@ -60,9 +56,7 @@ session::implementation::nap session::implementation::watch_step() {
     tell_losses();
     const thread_guard guard{mutex_};
     if (machine_->is_live()) next.until = machine_->deadline();
-    for (const auto& [address, each] : grants_) {
-        if (each->term_end()) next.until = std::min(next.until, *each->term_end());
-    }
+    if (const auto end = grants_.next_term_end()) next.until = std::min(next.until, *end);
     return next;
 }
 
@@ -87,7 +81,7 @@ bool session::implementation::is_over() const {
 
 // A fixed term outlives its session, and is watched until its last holder has gone.
 bool session::implementation::has_nothing_left() const {
-    return has_ended_ && grants_.empty() && under_way_ == 0;
+    return has_ended_ && grants_.is_empty() && under_way_ == 0;
 }
 
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {

@@ -148,7 +148,8 @@ TEST_F(budget_test, the_first_grant_of_a_key_and_the_first_on_a_connection) {
         ASSERT_TRUE(held.back());
     };
     expect_cost("first try of a connection", allowed().new_grant, take_a_new_key, 1);
-    expect_cost("grant of a new key", allowed().new_grant, take_a_new_key);
+    expect_cost("grant of a new key", allowed().new_grant, take_a_new_key, 3);
+    expect_cost("grant of new keys as usual", allowed().usual_new_grant, take_a_new_key);
 }
 
 TEST_F(budget_test, a_refusal_is_one_question_and_writes_nothing) {

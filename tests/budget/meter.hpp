@@ -42,9 +42,10 @@ struct cost {
 
 // What one of each may cost on this engine.
 struct budget {
-    cost grant;      // try_acquire, the key free and known
-    cost new_grant;  // try_acquire, the key never seen
-    cost refusal;
+    cost grant;            // try_acquire, the key free and known
+    cost new_grant;        // try_acquire, the key never seen
+    cost usual_new_grant;  // the same, where the last four keys were new as well
+    cost refusal;          // where it was refused last time, too
     cost release;
     cost heartbeat;
     cost proof;

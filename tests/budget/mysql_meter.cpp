@@ -58,6 +58,7 @@ budget allowed() {
     return {
         .grant = {1, 3, 1},
         .new_grant = {2, 7, 2},
+        .usual_new_grant = {2, 7, 2},
         .refusal = {1, 3, 0},
         .release = {1, 3, 1},
         .heartbeat = {1, 1, 1},

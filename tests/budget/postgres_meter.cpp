@@ -33,8 +33,9 @@ int port_of(const std::string& url) {
 budget allowed() {
     return {
         .grant = {1, 1, 1},
-        .new_grant = {1, 1, 1},
-        .refusal = {1, 1, 1},  // the row that says who holds it
+        .new_grant = {2, 2, 1},  // a small statement that finds no free row, and the whole one
+        .usual_new_grant = {1, 1, 1},
+        .refusal = {1, 1, 0},
         .release = {1, 1, 1},
         .heartbeat = {1, 1, 1},
         .proof = {1, 1, 0},

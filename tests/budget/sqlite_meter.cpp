@@ -75,6 +75,7 @@ budget allowed() {
     return {
         .grant = {0, 5, 1},
         .new_grant = {0, 6, 1},
+        .usual_new_grant = {0, 6, 1},
         .refusal = {0, 2, 0},
         .release = {0, 1, 1},
         .heartbeat = {0, 1, 1},

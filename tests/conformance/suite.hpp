@@ -13,6 +13,8 @@
 #include "leasehold/inspect.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/mutex.hpp"
+#include "store/hold_store.hpp"
+#include "store/store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 
@@ -43,13 +45,19 @@ protected:
     void expire(const session& whose) { current().age_session(whose.id(), 2h); }
 
     // Waiting calls must be served without any of the hints by which they usually learn of it
-    // sooner: every suite also runs without them.
+    // sooner, and keys granted without those by which small statements go first: every suite also
+    // runs without them.
     static bool has_hints() { return std::getenv("LEASEHOLD_TEST_WITHOUT_HINTS") == nullptr; }
     static database open() {
         database_settings patient;
         patient.statement_timeout = 10s;  // some wait on purpose for what somebody has locked
         database made = current().open(patient);
-        if (!has_hints()) made.inner()->room().suppress_hints();
+        if (!has_hints()) {
+            made.inner()->room().suppress_hints();
+            made.inner()->use({}, [](connection&, store& stores) {
+                stores.holds->suppress_small_statements();
+            });
+        }
         return made;
     }
 

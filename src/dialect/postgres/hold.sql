@@ -9,6 +9,35 @@
 -- 3. What may not wait says SKIP LOCKED; nothing waits for a lock row while it holds a session row.
 --    So no two of these statements can wait for each other in a circle.
 
+-- The next three are tried in the order that src/dialect/postgres/hold_store.cpp chooses. Each is
+-- right by itself: the first two do less, and say nothing where they are not enough. Starting and
+-- ending the ten parts of the third costs the server three times what the first one does.
+
+-- The parameters of `try_acquire`, and its `taken`, of a key that nobody has. Owner, kind and fence
+-- are those of the version that is changed; why the time the statement came in: `me` there. It
+-- writes nothing where it changes nothing. Index: lock_pkey, session_pkey. Reads: 2 rows.
+-- name: take_free
+UPDATE {prefix}lock AS l
+   SET fence = l.fence + 1, owner = $2,
+       session_id = CASE WHEN $5::bigint IS NULL THEN $3::bytea END,
+       node_info = $4, reentrant_count = 1, changed_at = clock_timestamp(),
+       expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond',
+       lock_delay = $6::bigint, metadata = $7::text, revocations = 0
+ WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NULL
+   AND EXISTS (SELECT FROM {prefix}session s
+                WHERE s.id = $3 AND s.expires_at > statement_timestamp())
+RETURNING l.fence, {durable};
+
+-- $1 key, $2 session. Whether somebody has the key, for who was refused it lately: a plain read of
+-- one snapshot, by the clock, waits for nobody. Who is live in it is refused by it; nobody is taken
+-- for dead, and nothing granted, because of it. Reads: 3 rows.
+-- name: holder_of
+SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
+       {held_for}, {remaining}, l.metadata
+  FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+ WHERE l.lock_key = $1 AND l.kind = 1 AND {is_live}
+   AND (SELECT me.expires_at FROM {prefix}session me WHERE me.id = $2) > statement_timestamp();
+
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
 -- metadata or null.
 --

@@ -1,0 +1,90 @@
+#pragma once
+// The grants a session watches, so that neither another grant nor the question which of them is
+// lost costs more where it holds ten thousand.
+//
+// Threads: not safe.
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "session/grant.hpp"
+
+namespace leasehold {
+
+class grant_list {
+public:
+    using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
+
+    bool is_empty() const noexcept { return all_.empty(); }
+
+    // The same one twice is once.
+    void add(const std::shared_ptr<grant>& what) {
+        all_.emplace(what.get(), what);
+        if (what->term_end()) terms_.emplace(*what->term_end(), what.get());
+    }
+    void remove(const grant& what) {
+        if (what.term_end()) terms_.erase({*what.term_end(), &what});
+        all_.erase(&what);
+    }
+
+    // When the first fixed term ends.
+    std::optional<local_clock::time_point> next_term_end() const {
+        if (terms_.empty()) return std::nullopt;
+        return terms_.begin()->first;
+    }
+
+    // Takes out what is lost at that time. As long as the session lives that can only be fixed
+    // terms; `of_session` says why it does not.
+    std::vector<lost_grant> take_lost(local_clock::time_point now, loss_reason of_session) {
+        std::vector<lost_grant> lost;
+        if (of_session == loss_reason::none) {
+            for (const auto& [end, each] : terms_) {
+                if (end > now) break;
+                lost.emplace_back(all_.at(each), loss_reason::expired);
+            }
+        } else {
+            for (const auto& [address, each] : all_) {
+                const auto why = each->loss_at(now, of_session);
+                if (why != loss_reason::none) lost.emplace_back(each, why);
+            }
+        }
+        for (const auto& [each, why] : lost) remove(*each);
+        return lost;
+    }
+
+    // Takes out what lives with the session and is live; the rest is left.
+    std::vector<lost_grant> take_live(loss_reason why) {
+        std::vector<lost_grant> taken;
+        for (const auto& [address, each] : all_) {
+            if (!each->term_end() && each->is_live()) taken.emplace_back(each, why);
+        }
+        for (const auto& [each, reason] : taken) remove(*each);
+        return taken;
+    }
+
+    std::vector<std::shared_ptr<grant>> live() const {
+        std::vector<std::shared_ptr<grant>> found;
+        found.reserve(all_.size());
+        for (const auto& [address, each] : all_) {
+            if (each->is_live()) found.push_back(each);
+        }
+        return found;
+    }
+
+    bool has(const owner_id& owner) const {
+        return std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
+            return each.second->what().owner == owner;
+        });
+    }
+
+private:
+    std::unordered_map<const grant*, std::shared_ptr<grant>> all_;
+    std::set<std::pair<local_clock::time_point, const grant*>> terms_;
+};
+
+}  // namespace leasehold
