@@ -26,7 +26,7 @@ public:
 
     choice of(const key& name) noexcept;
 
-    // A small try of a key that looked free: granted, or not enough.
+    // A key that was granted had a row, which the small one takes; or it was new.
     void note_taken() noexcept;
     void note_missed() noexcept;
     // What the key was found to be.

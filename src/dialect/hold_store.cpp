@@ -134,6 +134,38 @@ parameters sql_hold_store::values_of_adoption(const adoption& wanted) {
     return joined(values_of(wanted.hold), {from, value_of(wanted.to), wanted.node_info});
 }
 
+std::optional<acquire_result> sql_hold_store::try_small(
+    connection& on, const acquire_request& wanted, const parameters& values
+) {
+    const auto choice = first_.of(wanted.key);
+    if (choice == first_statement::choice::whole) return std::nullopt;
+    acquire_result answer;
+    if (choice == first_statement::choice::look) {
+        const parameters whose{value_of(wanted.key), value_of(wanted.session)};
+        const result held = read(on, "holder_of", whose);
+        if (!held.rows.empty()) {
+            answer.holder = hold_in(held.rows[0], 0);
+            return answer;
+        }
+    }
+    const result taken = write(on, "take_free", values);
+    if (taken.rows.empty()) return std::nullopt;
+    first_.note_granted(wanted.key);
+    first_.note_taken();
+    answer.status = acquire_status::granted;
+    answer.token = {taken.rows[0].integer(0)};
+    return answer;
+}
+
+void sql_hold_store::note(const key& name, const attempt& made) noexcept {
+    if (made.answer.status == acquire_status::granted) {
+        first_.note_granted(name);
+        made.key_is_known ? first_.note_taken() : first_.note_missed();
+    } else if (made.answer.holder) {
+        first_.note_refused(name);
+    }
+}
+
 sql_hold_store::attempt sql_hold_store::attempt_in(const row& from) {
     constexpr std::size_t kind = 2, hold = 3, owner = hold + 3;
     attempt made;

@@ -1,6 +1,7 @@
 #pragma once
 // Holds of mutexes, as far as the engines treat them alike; how a key is granted, and whether it
 // can be in a transaction of the caller's, is each one's own.
+#include "dialect/first_statement.hpp"
 #include "dialect/sql_store.hpp"
 #include "store/hold_store.hpp"
 
@@ -27,6 +28,7 @@ public:
         override;
     adopt_status adopt(connection& on, const adoption& wanted) override;
     bool move(connection& inside, const hold& held, const owner_id& to) override;
+    void suppress_small_statements() noexcept override { first_.suppress(); }
 
 protected:
     explicit sql_hold_store(std::shared_ptr<const sql_dialect> how)
@@ -40,12 +42,21 @@ protected:
         bool is_free = false;  // no owner, and yet it was not granted
     };
     static attempt attempt_in(const row& from);
+    // By `holder_of` and `take_free`: nothing where these decide nothing. `values` of `wanted`.
+    std::optional<acquire_result> try_small(
+        connection& on, const acquire_request& wanted, const parameters& values
+    );
+    // What came of the statement that is right in every case.
+    void note(const key& name, const attempt& made) noexcept;
     // Of find_grants(): nothing where they are fewer than `wanted`.
     static std::optional<std::vector<fencing_token>> tokens_of(
         const result& found, std::size_t wanted
     );
     // key, owner, token, from or null, to, node_info
     static parameters values_of_adoption(const adoption& wanted);
+
+private:
+    first_statement first_;
 };
 
 }  // namespace leasehold

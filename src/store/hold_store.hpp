@@ -106,8 +106,9 @@ public:
     // - refuse with session_ended when `session` is not live;
     // - grant anew where the same owner holds already and the answer had been lost: it does not;
     //   the caller asks find_grants() first.
-    // Cost: a known free key 1 round trip on PostgreSQL, MariaDB and MySQL; a key never seen
-    // before up to 2; refused: no write, and 1 where it was refused last time, otherwise up to 2.
+    // Cost on PostgreSQL, MariaDB and MySQL: a known free key 1 round trip; a key never seen
+    // before up to 3, and up to 2 where keys are mostly new; refused: no write, and 1 where it was
+    // refused last time, otherwise up to 2.
     virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
     // For tests: where a small statement may go before the whole one, only the whole one does.
     virtual void suppress_small_statements() noexcept {}

@@ -13,11 +13,15 @@ public:
 
     acquire_result try_acquire(connection& on, const acquire_request& wanted) override {
         const parameters values = values_of(wanted);
+        if (auto answer = try_small(on, wanted, values)) return *std::move(answer);
         return despite_deadlocks([&] {
             attempt made = ask(on, "try_acquire", values);
-            if (!made.key_is_known && made.answer.status == acquire_status::busy) {
+            const bool is_new = !made.key_is_known;
+            if (is_new && made.answer.status == acquire_status::busy) {
                 made = add_key_and_ask(on, values);
+                made.key_is_known = false;
             }
+            note(wanted.key, made);
             return made.answer;
         });
     }

@@ -2,8 +2,6 @@
 // and why they are as they are: hold.sql.
 #include "dialect/hold_store.hpp"
 
-#include "dialect/first_statement.hpp"
-#include "dialect/hold_rows.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
@@ -19,17 +17,9 @@ public:
         const parameters values = values_of(wanted);
         if (auto answer = try_small(on, wanted, values)) return *std::move(answer);
         const attempt made = try_whole(on, values);
-        const bool was_new = !made.key_is_known;
-        if (made.answer.status == acquire_status::granted) {
-            first_.note_granted(wanted.key);
-            if (was_new) first_.note_missed();
-        } else if (made.answer.holder) {
-            first_.note_refused(wanted.key);
-        }
+        note(wanted.key, made);
         return made.answer;
     }
-
-    void suppress_small_statements() noexcept override { first_.suppress(); }
 
     std::optional<std::vector<fencing_token>> find_grants(
         connection& on, const std::vector<key>& keys, const owner_id& owner
@@ -77,30 +67,6 @@ public:
     }
 
 private:
-    // Nothing where the small statements decide nothing.
-    std::optional<acquire_result> try_small(
-        connection& on, const acquire_request& wanted, const parameters& values
-    ) {
-        const auto choice = first_.of(wanted.key);
-        if (choice == first_statement::choice::whole) return std::nullopt;
-        acquire_result answer;
-        if (choice == first_statement::choice::look) {
-            const parameters whose{value_of(wanted.key), value_of(wanted.session)};
-            const result held = read(on, "holder_of", whose);
-            if (!held.rows.empty()) {
-                answer.holder = hold_in(held.rows[0], 0);
-                return answer;
-            }
-        }
-        const result taken = write(on, "take_free", values);
-        if (taken.rows.empty()) return std::nullopt;
-        first_.note_granted(wanted.key);
-        first_.note_taken();
-        answer.status = acquire_status::granted;
-        answer.token = {taken.rows[0].integer(0)};
-        return answer;
-    }
-
     attempt try_whole(connection& on, const parameters& values) {
         // Free or absent in our snapshot and yet not ours: somebody else was there first, or the
         // reaper was. Looking again finds out, and each time somebody has got on. A dead holder,
@@ -114,8 +80,6 @@ private:
         }
         return made;
     }
-
-    first_statement first_;
 };
 
 }  // namespace
