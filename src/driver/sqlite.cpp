@@ -16,6 +16,7 @@
 #include "driver/sqlite_file.hpp"
 #include "driver/sqlite_nap.hpp"
 #include "driver/sqlite_watch.hpp"
+#include "driver/sqlite_writer_queue.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 
@@ -66,8 +67,14 @@ std::string explain(int code, const std::string& path, errc meaning) {
 
 class sqlite_connection final : public connection {
 public:
-    sqlite_connection(sqlite3* handle, bool is_owned, std::string path)
-        : handle_(handle), is_owned_(is_owned), path_(std::move(path)) {
+    // `writers`: those it writes beside; nothing where it is borrowed.
+    sqlite_connection(
+        sqlite3* handle, std::string path, std::shared_ptr<sqlite::writer_queue> writers
+    )
+        : handle_(handle),
+          is_owned_(writers != nullptr),
+          path_(std::move(path)),
+          writing_(std::move(writers)) {
         server_.engine = engine::sqlite;
         const int number = sqlite3_libversion_number();  // 3040001 is 3.40.1
         server_.version =
@@ -98,7 +105,9 @@ public:
         start();
         sqlite3_stmt* const statement = prepare_kept(sql);
         if (bind(statement, values, 0) != values.size()) wrong_count(values.size());
-        return run(statement);
+        result answer = run(statement);
+        leave_if_done();
+        return answer;
     }
 
     result execute_script(std::string_view sql, const parameters& values) override {
@@ -127,7 +136,15 @@ public:
         if (state() != connection_state::idle) {
             throw error(errc::wrong_transaction, "a transaction is open already; end it first");
         }
-        execute("BEGIN IMMEDIATE", {});
+        start();
+        // Where somebody of another process writes, the first asks for long; so not for ever.
+        writing_.enter(local_clock::now() + limit_ / 4);
+        try {
+            run(prepare_kept("BEGIN IMMEDIATE"));
+        } catch (...) {
+            writing_.leave();
+            throw;
+        }
     }
     void commit() override {
         require_owned("commit");
@@ -137,8 +154,10 @@ public:
         execute("COMMIT", {});
     }
     void rollback() noexcept override {
-        if (!is_owned_ || state() == connection_state::idle) return;
-        sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+        if (is_owned_ && sqlite3_get_autocommit(handle_) == 0) {
+            sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+        }
+        leave_if_done();
     }
 
     // The switch needs the file for itself and, unlike other statements, fails at once where
@@ -221,6 +240,11 @@ private:
         return local_clock::now() >= static_cast<sqlite_connection*>(self)->deadline_ ? 1 : 0;
     }
 
+    // A transaction ends by a COMMIT, and by some failures of any statement.
+    void leave_if_done() noexcept {
+        if (sqlite3_get_autocommit(handle_) != 0) writing_.leave();
+    }
+
     // All others open the copy that was put in its place: nobody sees what is kept alive here.
     void start() {
         deadline_ = local_clock::now() + limit_;
@@ -228,6 +252,7 @@ private:
         if (is_owned_ && sqlite3_get_autocommit(handle_) != 0) {
             sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
         }
+        leave_if_done();  // by itself, while somebody else wrote
         if (has_moved == 0) return;
         is_lost_ = true;
         throw error(errc::connection_lost, "SQLite database " + path_ + " was replaced or removed");
@@ -401,6 +426,7 @@ private:
     const bool is_owned_;
     bool is_lost_ = false;
     const std::string path_;
+    sqlite::writer_place writing_;
     server_info server_;
     milliseconds limit_ = default_statement_timeout;
     local_clock::time_point deadline_{};
@@ -414,7 +440,10 @@ private:
 };
 
 std::unique_ptr<connection> connect(
-    const std::string& path, milliseconds patience, bool may_create
+    const std::string& path,
+    milliseconds patience,
+    bool may_create,
+    std::shared_ptr<sqlite::writer_queue> writers
 ) {
     sqlite::require_file(path, may_create);
     sqlite3* handle = nullptr;
@@ -422,7 +451,7 @@ std::unique_ptr<connection> connect(
     const int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (may_create ? SQLITE_OPEN_CREATE : 0);
     const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
-    auto made = std::make_unique<sqlite_connection>(handle, true, path);
+    auto made = std::make_unique<sqlite_connection>(handle, path, std::move(writers));
     if (code != SQLITE_OK) {
         const errc meaning = classify_sqlite(code);
         throw error(
@@ -446,9 +475,10 @@ database open(std::string_view url, database_settings settings) {
     if (!settings.names.schema.empty()) {
         throw error(errc::invalid_argument, "SQLite has no schemas; set a table prefix instead");
     }
-    const auto opener = [path](bool may_create) -> connector {
-        return [path, may_create](milliseconds patience) {
-            return connect(path, patience, may_create);
+    const auto opener = [path, writers = std::make_shared<sqlite::writer_queue>()](bool may_create
+                        ) -> connector {
+        return [path, may_create, writers](milliseconds patience) {
+            return connect(path, patience, may_create, writers);
         };
     };
     return database{opener(false), opener(true), std::move(settings)};
@@ -460,7 +490,7 @@ borrowed_connection borrow(sqlite3* handle) {
     if (!handle) throw error(errc::invalid_argument, "borrow() got no SQLite handle");
     const char* const path = sqlite3_db_filename(handle, "main");
     return borrowed_connection{
-        std::make_unique<sqlite_connection>(handle, false, path && *path ? path : "in memory")};
+        std::make_unique<sqlite_connection>(handle, path && *path ? path : "in memory", nullptr)};
 }
 
 }  // namespace leasehold
