@@ -137,18 +137,20 @@ parameters sql_hold_store::values_of_adoption(const adoption& wanted) {
 std::optional<acquire_result> sql_hold_store::try_small(
     connection& on, const acquire_request& wanted, const parameters& values
 ) {
+    const statement* const look = texts_.find("holder_of");
+    const statement* const take = texts_.find("take_free");
     const auto choice = first_.of(wanted.key);
-    if (choice == first_statement::choice::whole) return std::nullopt;
+    if (!look || !take || choice == first_statement::choice::whole) return std::nullopt;
     acquire_result answer;
     if (choice == first_statement::choice::look) {
         const parameters whose{value_of(wanted.key), value_of(wanted.session)};
-        const result held = read(on, "holder_of", whose);
+        const result held = how_->read(on, *look, whose);
         if (!held.rows.empty()) {
             answer.holder = hold_in(held.rows[0], 0);
             return answer;
         }
     }
-    const result taken = write(on, "take_free", values);
+    const result taken = how_->write(on, *take, values);
     if (taken.rows.empty()) return std::nullopt;
     first_.note_granted(wanted.key);
     first_.note_taken();

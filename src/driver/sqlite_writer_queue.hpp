@@ -1,9 +1,10 @@
 #pragma once
 // Those of one database handle that want to write wait for each other here, first come, first
-// served, and only the first of them asks for the file's write lock: SQLite has no queue of its own,
-// and whoever asks again and again after naps has it by luck (sqlite_nap.hpp). With sixteen threads
-// one in a hundred grants took 120 ms, sixty times the usual. It is a hint: who has waited for long
-// enough asks as well, so that a heartbeat is not behind one that waits for another process.
+// served, and only the first of them asks for the file's write lock: SQLite has no queue of its
+// own, and whoever asks again and again after naps has it by luck (sqlite_nap.hpp). With sixteen
+// threads one in a hundred grants took 120 ms, sixty times the usual. It is a hint: who has waited
+// for long enough asks as well, so that a heartbeat is not behind one that waits for another
+// process.
 //
 // Threads: safe.
 #include <condition_variable>

@@ -178,8 +178,8 @@ std::int64_t session::implementation::notices() const {
 void session::implementation::watch(
     const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
 ) {
-    // The threads sleep until the session's own deadlines in any case: one more hold that lives with
-    // it changes nothing for them.
+    // The threads sleep until the session's own deadlines in any case: one more hold that lives
+    // with it changes nothing for them.
     bool is_sooner = what->term_end().has_value();
     {
         const thread_guard guard{mutex_};
