@@ -63,7 +63,7 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
     const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
         return lent_ < settings_.connections_max;
     };
-    const bool is_free = wait_until(guard, changed_, stop.token(), deadline, has_place);
+    const bool is_free = wait_until(guard, given_back_, stop.token(), deadline, has_place);
     if (is_free) {
         ++lent_;
         return;
@@ -177,7 +177,7 @@ std::unique_ptr<connection> pool::connect_apart(
 void pool::wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop) {
     thread_guard guard{mutex_};
     const auto wake = std::min(next_attempt_, deadline);
-    wait_until(guard, changed_, stop, wake, [&]() LEASEHOLD_REQUIRES(mutex_) {
+    wait_until(guard, recovered_, stop, wake, [&]() LEASEHOLD_REQUIRES(mutex_) {
         return failures_in_a_row_ == 0;
     });
 }
@@ -237,7 +237,7 @@ void pool::note_success() {
         is_recovery = (had_failed || had_lost) && connected_once_;
         connected_once_ = true;
     }
-    if (is_recovery) changed_.notify_all();
+    if (is_recovery) recovered_.notify_all();
     if (is_recovery && settings_.observer) {
         settings_.observer->on_event(
             {event_kind::reconnected, "", 0, "a lost connection was replaced"}
@@ -254,7 +254,8 @@ void pool::give_back(std::unique_ptr<connection> lent) noexcept {
         const bool is_beyond_bound = lent_-- > settings_.connections_max;
         if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});
     }
-    changed_.notify_all();  // one may be waiting for something else, and would keep it to itself
+    // One place for one of those that wait: who gives up looks once more, and takes it then.
+    given_back_.notify_one();
 }
 
 }  // namespace leasehold

@@ -99,7 +99,8 @@ private:
     std::atomic<local_clock::time_point> connected_at_{local_clock::time_point{}};
 
     thread_mutex mutex_;
-    std::condition_variable_any changed_;
+    std::condition_variable_any given_back_;
+    std::condition_variable_any recovered_;
     std::vector<idle_connection> idle_ LEASEHOLD_GUARDED_BY(mutex_);  // most recently used last
     int lent_ LEASEHOLD_GUARDED_BY(mutex_) = 0;                       // taken or being opened
     int failures_in_a_row_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
