@@ -128,6 +128,7 @@ public:
             const bool is_query = sqlite3_column_count(made) > 0;
             if (is_query) last = std::move(answer);
         }
+        leave_if_done();
         return last;
     }
 
