@@ -22,6 +22,11 @@ if(NOT DEFINED CMAKE_INSTALL_RPATH AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}"
     endforeach()
     if(TARGET leasehold_cli)
         set_target_properties(leasehold_cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
+        foreach(driver IN LISTS leasehold_drivers)
+            set_target_properties(
+                leasehold_${driver}_module PROPERTIES INSTALL_RPATH "\$ORIGIN/.."
+            )
+        endforeach()
     endif()
 endif()
 

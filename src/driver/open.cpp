@@ -1,54 +1,28 @@
 #include "leasehold/open.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
 #include "core/utf8.hpp"
+#include "driver/open_drivers.hpp"
 #include "leasehold/error.hpp"
-
-// Which drivers are here is decided when leasehold is built: LEASEHOLD_OPEN_<DRIVER> is 0 or 1.
-#if LEASEHOLD_OPEN_MYSQL
-#include "leasehold/driver/mysql.hpp"
-#endif
-#if LEASEHOLD_OPEN_POSTGRES
-#include "leasehold/driver/postgres.hpp"
-#endif
-#if LEASEHOLD_OPEN_SQLITE
-#include "leasehold/driver/sqlite.hpp"
-#endif
 
 namespace leasehold {
 namespace {
 
-using opener = database (*)(std::string_view url, database_settings settings);
-
 struct driver {
     std::string_view name;
-    opener open;          // nothing: not built in
-    const char* missing;  // what to do then
+    const char* missing;  // what to do where it was not built in
 };
 
-constexpr std::array drivers {
-#if LEASEHOLD_OPEN_SQLITE
-    driver{"sqlite", &sqlite::open, ""},
-#else
-    driver{"sqlite", nullptr, "SQLite: install sqlite3 and build with LEASEHOLD_SQLITE=ON"},
-#endif
-#if LEASEHOLD_OPEN_POSTGRES
-        driver{"postgres", &postgres::open, ""},
-#else
-        driver{
-            "postgres", nullptr, "PostgreSQL: install libpq and build with LEASEHOLD_POSTGRES=ON"},
-#endif
-#if LEASEHOLD_OPEN_MYSQL
-        driver{"mysql", &mysql::open, ""},
-#else
-        driver{
-            "mysql",
-            nullptr,
-            "MySQL and MariaDB: install MySQL Connector/C++ and build with LEASEHOLD_MYSQL=ON"},
-#endif
+constexpr std::array drivers{
+    driver{"sqlite", "SQLite: install sqlite3 and build with LEASEHOLD_SQLITE=ON"},
+    driver{"postgres", "PostgreSQL: install libpq and build with LEASEHOLD_POSTGRES=ON"},
+    driver{
+        "mysql",
+        "MySQL and MariaDB: install MySQL Connector/C++ and build with LEASEHOLD_MYSQL=ON"},
 };
 
 struct scheme {
@@ -85,19 +59,16 @@ std::string_view driver_of(std::string_view url) {
 std::vector<std::string_view> drivers_built_in() {
     std::vector<std::string_view> names;
     for (const driver& each : drivers) {
-        if (each.open) names.push_back(each.name);
+        if (opener_of(each.name)) names.push_back(each.name);
     }
     return names;
 }
 
 database open(std::string_view url, database_settings settings) {
     const std::string_view wanted = driver_of(url);
-    const char* missing = "";
-    for (const driver& each : drivers) {
-        if (each.name != wanted) continue;
-        if (each.open) return each.open(url, std::move(settings));
-        missing = each.missing;
-    }
+    if (const opener found = opener_of(wanted)) return found(url, std::move(settings));
+    const auto is_wanted = [&](const driver& each) { return each.name == wanted; };
+    const char* const missing = std::find_if(drivers.begin(), drivers.end(), is_wanted)->missing;
     std::string others;
     for (const std::string_view each : drivers_built_in()) {
         others.append(others.empty() ? "" : ", ").append(each);

@@ -1,0 +1,15 @@
+#pragma once
+// How open() gets at a driver: open_linked.cpp for programs that link leasehold::open, all of whose
+// drivers are part of them; open_loaded.cpp for the tool, which loads the one it needs.
+#include <string_view>
+
+#include "leasehold/database.hpp"
+
+namespace leasehold {
+
+using opener = database (*)(std::string_view url, database_settings settings);
+
+// Nothing where leasehold was built without it: LEASEHOLD_OPEN_<DRIVER> is 0 or 1.
+opener opener_of(std::string_view driver) noexcept;
+
+}  // namespace leasehold

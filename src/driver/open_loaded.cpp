@@ -1,0 +1,71 @@
+// The driver that is needed is loaded when it is: a client library brings thirty others with it,
+// which take longer to load than the tool takes for its work.
+//
+// Each is a module (open_module.cpp) in a folder that is found from the program's own place, so
+// that an installed tree can be moved. It is never unloaded: the database that it made is in use.
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "driver/open_drivers.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+std::string path_of(const std::string& driver) {
+    std::error_code unknown;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+    const auto folder = program.parent_path() / LEASEHOLD_MODULES;
+    return (folder / (driver + LEASEHOLD_MODULE_SUFFIX)).lexically_normal().string();
+}
+
+[[noreturn]] void refuse(const std::string& driver) {
+    const char* const said = dlerror();
+    throw error(
+        errc::unsupported,
+        "the driver " + driver + " cannot be loaded: " + (said ? said : "it is no driver") +
+            "; see that it, and its client library, are installed"
+    );
+}
+
+opener load(const std::string& driver) {
+    // Its names are nobody else's. Bound when they are called: most of them never are.
+    void* const module = dlopen(path_of(driver).c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (!module) refuse(driver);
+    const auto* const found = static_cast<const opener*>(dlsym(module, "leasehold_driver"));
+    if (!found) refuse(driver);
+    return *found;
+}
+
+}  // namespace
+
+opener opener_of(std::string_view driver) noexcept {
+#if LEASEHOLD_OPEN_SQLITE
+    if (driver == "sqlite") {
+        return [](std::string_view url, database_settings settings) {
+            return load("sqlite")(url, std::move(settings));
+        };
+    }
+#endif
+#if LEASEHOLD_OPEN_POSTGRES
+    if (driver == "postgres") {
+        return [](std::string_view url, database_settings settings) {
+            return load("postgres")(url, std::move(settings));
+        };
+    }
+#endif
+#if LEASEHOLD_OPEN_MYSQL
+    if (driver == "mysql") {
+        return [](std::string_view url, database_settings settings) {
+            return load("mysql")(url, std::move(settings));
+        };
+    }
+#endif
+    return nullptr;
+}
+
+}  // namespace leasehold
