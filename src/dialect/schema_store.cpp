@@ -51,7 +51,9 @@ sql_schema_store::sql_schema_store(
 }
 
 std::optional<std::vector<migration_record>> sql_schema_store::recorded(connection& on) {
-    if (!has_records(on)) return std::nullopt;
+    // In a transaction an error would end it; elsewhere the answer costs no question of its own.
+    const bool is_inside = on.state() == connection_state::in_transaction;
+    if (is_inside && !has_records(on)) return std::nullopt;
     std::vector<migration_record> records;
     try {
         for (const row& each : run(on, "recorded").rows) {
@@ -63,7 +65,6 @@ std::optional<std::vector<migration_record>> sql_schema_store::recorded(connecti
             });
         }
     } catch (const error& failure) {
-        // Outside the lock somebody may take the last migration back between the two.
         const bool is_gone = failure.code() == errc::schema_missing;
         if (!is_gone || on.state() == connection_state::failed) throw;
         return std::nullopt;

@@ -63,4 +63,9 @@ void require_file(const std::string& path, bool may_create) {
     }
 }
 
+std::int64_t size_of_log(const std::string& path) {
+    struct stat found {};
+    return stat((path + "-wal").c_str(), &found) == 0 ? found.st_size : 0;
+}
+
 }  // namespace leasehold::sqlite

@@ -1,5 +1,6 @@
 #pragma once
 // Private to the SQLite driver: the file that a URL names.
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,8 @@ std::string path_of(std::string_view url);
 void require_file(const std::string& path, bool may_create);
 
 std::string folder_of(const std::string& path);
+
+// Of the write-ahead log beside the database; 0 where there is none.
+std::int64_t size_of_log(const std::string& path);
 
 }  // namespace leasehold::sqlite

@@ -1,6 +1,8 @@
 // The SQLite driver: parameters, and statements outside of transactions.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "leasehold/database.hpp"
 #include "leasehold/driver/sqlite.hpp"
 #include "leasehold/migrate.hpp"
@@ -14,8 +16,11 @@ class sqlite_test : public ::testing::Test {
 protected:
     sqlite_test() { migrate(db_); }
 
+    database open() const { return sqlite::open("sqlite:" + (folder_ / "app.db").string()); }
+    bool has_log() const { return std::filesystem::exists(folder_ / "app.db-wal"); }
+
     testing::folder folder_;
-    database db_ = sqlite::open("sqlite:" + (folder_ / "app.db").string());
+    database db_ = open();
 };
 
 // A transaction's connection is the pool's own, and idle when that has ended.
@@ -37,6 +42,31 @@ TEST_F(sqlite_test, a_statement_outside_of_transactions_commits_by_itself) {
     db_.execute("VACUUM");
     transaction tx = db_.begin();
     EXPECT_THROW(tx.execute("VACUUM"), error) << "the test is about what no transaction takes";
+}
+
+// What a lock, a command and a release write is flushed by then. Flushing it again, into the
+// database, took as long as all the rest.
+TEST_F(sqlite_test, the_last_to_close_leaves_a_short_log_and_no_long_one) {
+    db_.execute("CREATE TABLE note (n INTEGER, t BLOB)");
+    db_.execute("INSERT INTO note VALUES (7, NULL)");
+    db_ = open();
+    ASSERT_TRUE(has_log());
+    EXPECT_EQ(db_.execute("SELECT n FROM note").rows.at(0).integer(0), 7);
+    db_.execute("INSERT INTO note VALUES (8, zeroblob(2000000))");
+    db_ = open();
+    EXPECT_FALSE(has_log());
+    EXPECT_EQ(db_.execute("SELECT count(*) FROM note").rows.at(0).integer(0), 2);
+    EXPECT_EQ(db_.execute("PRAGMA integrity_check").rows.at(0).text(0), "ok");
+}
+
+TEST_F(sqlite_test, a_log_whose_database_was_removed_is_not_read) {
+    db_.execute("CREATE TABLE note (n INTEGER)");
+    db_ = open();
+    ASSERT_TRUE(has_log());
+    std::filesystem::remove(folder_ / "app.db");
+    migrate(db_);
+    EXPECT_THROW(db_.execute("SELECT n FROM note"), error);
+    EXPECT_EQ(db_.execute("PRAGMA integrity_check").rows.at(0).text(0), "ok");
 }
 
 }  // namespace

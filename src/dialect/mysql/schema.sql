@@ -16,11 +16,6 @@ SELECT GET_LOCK(
 SELECT RELEASE_LOCK(
     LEFT(SHA2(CONCAT('leasehold migrations of ', LOWER(DATABASE()), '/', $1), 256), 60));
 
--- $1 the table's name.
--- name: has_records
-SELECT COUNT(*) FROM information_schema.tables
-WHERE table_schema = DATABASE() AND table_name = $1;
-
 -- name: recorded
 SELECT version, name, checksum, finished FROM {prefix}migration ORDER BY version;
 
