@@ -92,8 +92,9 @@ public:
         by_text_.clear();
         if (!is_owned_) return;
         // What is committed is flushed. A short log stays for who comes next, where the last one to
-        // close would move it into the database and flush both.
-        if (sqlite::size_of_log(path_) <= log_left_max) {
+        // close would move it into the database and flush both. Not that of a migration, behind
+        // which people copy the file.
+        if (!has_run_scripts_ && sqlite::size_of_log(path_) <= log_left_max) {
             sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
         }
         sqlite3_close_v2(handle_);
@@ -118,6 +119,7 @@ public:
 
     result execute_script(std::string_view sql, const parameters& values) override {
         start();
+        has_run_scripts_ = true;
         result last;
         std::size_t bound = 0;  // by ? so far
         while (!sql.empty()) {
@@ -435,6 +437,7 @@ private:
     sqlite3* const handle_;
     const bool is_owned_;
     bool is_lost_ = false;
+    bool has_run_scripts_ = false;
     const std::string path_;
     sqlite::writer_place writing_;
     server_info server_;

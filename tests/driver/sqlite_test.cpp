@@ -14,7 +14,11 @@ namespace {
 
 class sqlite_test : public ::testing::Test {
 protected:
-    sqlite_test() { migrate(db_); }
+    sqlite_test() {
+        migrate(db_);
+        db_ = open();
+        EXPECT_FALSE(has_log()) << "people may copy the file now";
+    }
 
     database open() const { return sqlite::open("sqlite:" + (folder_ / "app.db").string()); }
     bool has_log() const { return std::filesystem::exists(folder_ / "app.db-wal"); }
