@@ -1,5 +1,6 @@
 // The leasehold command: locks and leases from the shell. One file per noun beside this one.
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -200,6 +201,7 @@ static void open_standard_descriptors() {
 
 int main(int count, char** values) {
     open_standard_descriptors();
+    mallopt(M_ARENA_MAX, 1);  // one for each of its threads costs a short command a millisecond
     std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters, whatever the user's
     const auto given = leasehold::cli::take_arguments(count, values);
     return leasehold::cli::guarded(given);

@@ -14,8 +14,20 @@ if(TARGET leasehold_cli)
     list(APPEND leasehold_installed cli)
 endif()
 
-# Shared libraries find each other, and the tool finds them, wherever the tree is put.
-if(NOT DEFINED CMAKE_INSTALL_RPATH AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+get_target_property(leasehold_kind leasehold_core TYPE)
+if(leasehold_kind STREQUAL "STATIC_LIBRARY")
+    set(leasehold_is_static TRUE)
+else()
+    set(leasehold_is_static FALSE)
+endif()
+
+# Shared libraries find each other, and the tool finds them, wherever the tree is put. Where there
+# are none no folder is to be looked through, which takes a short command longer than its lock.
+if(
+    NOT leasehold_is_static
+    AND NOT DEFINED CMAKE_INSTALL_RPATH
+    AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}"
+)
     file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     foreach(component IN LISTS leasehold_components)
         set_target_properties(leasehold_${component} PROPERTIES INSTALL_RPATH "\$ORIGIN")
@@ -48,12 +60,6 @@ endforeach()
 # ------------------------------------------------------------------------- for find_package
 
 # A static library hands on what it was linked with; a shared one has found it by itself.
-get_target_property(leasehold_kind leasehold_core TYPE)
-if(leasehold_kind STREQUAL "STATIC_LIBRARY")
-    set(leasehold_is_static TRUE)
-else()
-    set(leasehold_is_static FALSE)
-endif()
 set(leasehold_core_needs Threads)
 if(LEASEHOLD_TIME_ZONES AND leasehold_is_static)
     list(APPEND leasehold_core_needs date)
