@@ -28,6 +28,7 @@
 
 #include "core/jitter.hpp"
 #include "core/thread_mutex.hpp"
+#include "database/sought_keys.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "store/store.hpp"
@@ -72,6 +73,8 @@ public:
         connection& on, store& stores, const successor& next, local_clock::time_point sent
     ) noexcept;
 
+    sought_keys& sought() noexcept { return sought_; }
+
     // For tests: from here on nobody is told and no bell is rung or heard; only looks are left.
     void suppress_hints() noexcept { hints_are_suppressed_ = true; }
     int rings() const noexcept { return rings_; }  // of the bell, or on engines without one
@@ -111,6 +114,7 @@ private:
     bool listens(connection& on);
 
     database::implementation& of_;
+    sought_keys sought_;
     std::atomic<bool> hints_are_suppressed_ = false;
     std::atomic<int> rings_ = 0;
 

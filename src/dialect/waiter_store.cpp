@@ -20,8 +20,8 @@ look_result look_in(const row& seen) {
 
 }  // namespace
 
-// The ticket or null, whether the session is live, what the row is used as, whether the key could
-// be taken.
+// The ticket or null, whether the session is live, what the row is used as or null where there is
+// none, whether the key could be taken.
 enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& wanted) {
     const row found = write(on, "enqueue", values_of(wanted)).rows.at(0);
     enqueue_result answer;
@@ -32,6 +32,8 @@ enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& 
         answer.looks_takeable = found.integer(3) != 0;
     } else if (found.integer(1) == 0) {
         answer.status = enqueue_status::session_ended;
+    } else if (found.is_null(2)) {
+        answer.status = enqueue_status::unknown_key;
     } else if (answer.kind != lock_kind::mutex) {
         answer.status = enqueue_status::wrong_kind;
     }

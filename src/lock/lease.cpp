@@ -133,7 +133,7 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
     }
     const bool is_count_certain = !first_->depth().is_uncertain;
     return release_all(of_call, {&what(), 1}, [&](connection& on, store& stores) {
-        if (is_count_certain) return release_hold(database, on, stores, what());
+        if (is_count_certain) return release_last_level(database, on, stores, what());
         return release_owner(database, on, stores, what().key, what().owner, what().kind);
     });
 }

@@ -30,7 +30,7 @@ void require_valid(const mutex_settings& settings) {
     checked_polls(settings.poll_min, settings.poll_max);
 }
 
-// Where it could not queue: others are queueing at this moment, or a proof is open.
+// Where it could not queue: others are queueing or handing over at this moment, or a proof is open.
 constexpr polling after_refusals{milliseconds{2}, milliseconds{100}};
 
 }  // namespace
@@ -75,17 +75,31 @@ public:
 
     acquisition acquire(const wait_limit& limit) {
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
-        const auto try_now = [&] { return try_within(of_call); };
+        // A key that others wait for is queued for at once: whoever finds it free there is served.
+        // Not so where a try may enter the key again.
+        bool is_sought = !settings_.recursive && session_->database().room().sought().has(key_);
         const auto queue_up = [&](const acquisition& refused) -> std::optional<acquisition> {
             queue_outcome waited = wait_in_queue(*session_, wanted(), plan_until(limit));
+            is_sought = !settings_.recursive && waited.end == queue_end::queue_again;
             if (waited.end == queue_end::granted) return keep(std::move(waited.granted));
             if (!limit.is_over()) return std::nullopt;
-            if (waited.end == queue_end::left_queue) return busy_now(refused.holder());
+            if (waited.end == queue_end::left_queue || !refused.holder()) {
+                return busy_now(refused.holder());
+            }
             return acquisition{refused.holder(), key_};
+        };
+        const auto ask = [&] {
+            if (!is_sought || limit.is_over()) return try_within(of_call);
+            auto had = queue_up(acquisition{std::nullopt, key_});
+            if (had) return *std::move(had);
+            return is_sought ? acquisition{std::nullopt, key_} : try_within(of_call);
+        };
+        const auto meanwhile = [&](const acquisition& refused) {
+            return is_sought ? std::nullopt : queue_up(refused);
         };
         acquisition nothing{std::nullopt, key_};
         return keep_asking(
-            limit, after_refusals, session_->over(), std::move(nothing), try_now, queue_up
+            limit, after_refusals, session_->over(), std::move(nothing), ask, meanwhile
         );
     }
 

@@ -52,8 +52,8 @@ public:
     queue_outcome wait();
 
 private:
-    // The answer, or nothing where it cannot queue now.
-    std::optional<enqueue_result> enqueue();
+    // Whether the key looks takeable, or nothing where it did not queue; how that ends is in `end`.
+    std::optional<bool> enqueue(queue_end& end);
     std::shared_ptr<grant> serve_at_once();
     void refuse_circle();
     queue_outcome leave();
@@ -86,25 +86,31 @@ private:
     bool has_left_ = false;  // and will not be granted the key, unless the database forgets it
 };
 
-std::optional<enqueue_result> queued_call::enqueue() {
+std::optional<bool> queued_call::enqueue(queue_end& end) {
     const auto answer = ask(of_call_, [&](connection& on, store& stores) {
         return stores.waiters->enqueue(on, request_);
     });
     switch (answer.status) {
         case enqueue_status::session_ended:
             within_.found_ended();
+        case enqueue_status::unknown_key:
+            end = queue_end::ask_again;
+            return std::nullopt;
         case enqueue_status::wrong_kind:
             within_.database().use(of_call_, [&](connection& on, store& stores) {
                 become_mutex(on, stores, request_.key, answer.kind);
             });
+            end = queue_end::ask_again;
             return std::nullopt;
         case enqueue_status::not_now:
+            end = queue_end::queue_again;
             return std::nullopt;
         case enqueue_status::waiting:
             break;
     }
     ticket_ = answer.ticket;
-    return answer;
+    within_.database().room().sought().note(request_.key);
+    return answer.looks_takeable;
 }
 
 // A release before we queued saw no ticket, so it is for us to serve the queue.
@@ -118,6 +124,7 @@ std::shared_ptr<grant> queued_call::serve_at_once() {
         return answer;
     });
     if (!passed.next || passed.next->owner != request_.owner) return nullptr;
+    within_.database().room().sought().forget(request_.key);
     std::optional<local_clock::time_point> term_end;
     if (request_.hold_at_most) term_end = sent + *request_.hold_at_most;
     return accept_as(passed.next->token, term_end);
@@ -181,9 +188,10 @@ queue_outcome queued_call::leave() {
 }
 
 queue_outcome queued_call::wait() {
-    const auto queued = enqueue();
-    if (!queued) return {queue_end::ask_again, nullptr};
-    if (queued->looks_takeable) {
+    queue_end refused{};
+    const auto looks_takeable = enqueue(refused);
+    if (!looks_takeable) return {refused, nullptr};
+    if (*looks_takeable) {
         if (auto served = serve_at_once()) return {queue_end::granted, std::move(served)};
     }
     if (how_.detects_deadlock) refuse_circle();

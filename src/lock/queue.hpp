@@ -4,7 +4,8 @@
 // | ends because                | the row     | the outcome                                     |
 // |-----------------------------|-------------|-------------------------------------------------|
 // | the key was handed over     | is a grant  | granted                                         |
-// | there is no queueing now    | –           | ask_again: the row is locked, or not there      |
+// | somebody has the row locked | –           | queue_again: a try would be refused             |
+// | there is no queueing        | –           | ask_again: no row, or one of another kind       |
 // | the row was removed         | –           | ask_again                                       |
 // | time, cancel, or `look_up`  | left        | left_queue; granted, where it was handed over   |
 // | the session was lost        | left        | throws session_lost; a grant is released        |
@@ -26,7 +27,7 @@ struct waiting_plan {
     std::function<bool()> look_up;
 };
 
-enum class queue_end { granted = 1, ask_again = 2, left_queue = 3 };
+enum class queue_end { granted = 1, ask_again = 2, left_queue = 3, queue_again = 4 };
 
 struct queue_outcome {
     queue_end end = queue_end::ask_again;

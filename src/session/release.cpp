@@ -8,6 +8,25 @@
 #include "store/waiter_store.hpp"
 
 namespace leasehold {
+namespace {
+
+// All levels end.
+release_outcome hand_over(
+    database::implementation& within, connection& on, store& stores, const hold& held
+) {
+    const auto sent = local_clock::now();
+    const auto passed = stores.waiters->hand_over(on, held);
+    if (passed.status == hand_over_status::refused) return release_outcome::not_held;
+    if (passed.next) {
+        within.room().sought().note(held.key);
+        within.room().announce(on, stores, *passed.next, sent);
+    } else {
+        within.room().sought().forget(held.key);
+    }
+    return release_outcome::released;
+}
+
+}  // namespace
 
 release_outcome release_hold(
     database::implementation& within, connection& on, store& stores, const hold& held
@@ -15,12 +34,14 @@ release_outcome release_hold(
     if (held.kind != lock_kind::mutex) return stores.holders->release(on, held);
     const auto outcome = stores.holds->release(on, held);
     if (outcome != release_outcome::not_held) return outcome;
-    // Not ours, or somebody waits.
-    const auto sent = local_clock::now();
-    const auto passed = stores.waiters->hand_over(on, held);
-    if (passed.status == hand_over_status::refused) return release_outcome::not_held;
-    if (passed.next) within.room().announce(on, stores, *passed.next, sent);
-    return release_outcome::released;
+    return hand_over(within, on, stores, held);  // not ours, or somebody waits
+}
+
+release_outcome release_last_level(
+    database::implementation& within, connection& on, store& stores, const hold& held
+) {
+    const bool is_sought = held.kind == lock_kind::mutex && within.room().sought().has(held.key);
+    return is_sought ? hand_over(within, on, stores, held) : release_hold(within, on, stores, held);
 }
 
 release_outcome release_owner(
@@ -45,7 +66,7 @@ bool release_holds(
     const release_all_result done = stores.multi_locks->release_all(on, held);
     std::size_t released = done.released;
     for (const hold& each : done.awaited) {
-        if (release_hold(within, on, stores, each) == release_outcome::released) ++released;
+        if (hand_over(within, on, stores, each) == release_outcome::released) ++released;
     }
     return released == held.size();
 }

@@ -10,6 +10,12 @@ release_outcome release_hold(
     database::implementation& within, connection& on, store& stores, const hold& held
 );
 
+// The same for a hold that has one level alone: where its key is known to be waited for, one
+// statement.
+release_outcome release_last_level(
+    database::implementation& within, connection& on, store& stores, const hold& held
+);
+
 // Whatever this owner holds of the key, or waits for.
 release_outcome release_owner(
     database::implementation& within,

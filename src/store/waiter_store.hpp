@@ -44,8 +44,9 @@ struct waiter_id {
 enum class enqueue_status {
     waiting = 1,
     session_ended = 2,
-    not_now = 3,     // the row is not there, or somebody has it locked: try again
-    wrong_kind = 4,  // see acquire_result::kind
+    not_now = 3,      // somebody has the row locked: try again
+    wrong_kind = 4,   // see acquire_result::kind
+    unknown_key = 5,  // there is no row of it: only a grant makes one
 };
 
 struct enqueue_result {

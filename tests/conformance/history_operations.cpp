@@ -150,6 +150,8 @@ struct history_operations {
                 return "session ended";
             case enqueue_status::not_now:
                 return "not now";
+            case enqueue_status::unknown_key:
+                return "unknown key";
             case enqueue_status::wrong_kind:
                 return std::string("wrong kind: ") + name_of(answer.kind);
         }

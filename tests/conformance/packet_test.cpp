@@ -63,8 +63,7 @@ protected:
 TEST_F(packet_suite, queueing_handing_over_and_serving_are_one_call_each) {
     session one{first_, calm("one")}, two{second_, calm("two")}, dead{second_, calm("dead")};
     const owner_id second = owner_id::random(), third = owner_id::random();
-    EXPECT_EQ(enqueue(name_, two, second).status, enqueue_status::not_now)
-        << "there is no such key";
+    EXPECT_EQ(enqueue(name_, two, second).status, enqueue_status::unknown_key);
     auto held = mutex{one, name_}.try_acquire();
     ASSERT_TRUE(held);
     const hold first{name_, held->owner(), held->token()};

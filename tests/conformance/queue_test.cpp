@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "conformance/suite.hpp"
+#include "conformance/queue_suite.hpp"
 #include "leasehold/reaper.hpp"
 #include "support/required.hpp"
 #include "support/sweep.hpp"
@@ -15,33 +15,6 @@
 
 namespace leasehold::testing {
 namespace {
-
-class queue_suite : public suite {
-protected:
-    // Looks so rarely that a test never sees one: only hints, and answers to own requests, count.
-    // Where the suite runs without hints, looks are what is tested.
-    static mutex_settings deaf() {
-        if (!has_hints()) return keen();
-        mutex_settings settings;
-        settings.poll_min = settings.poll_max = 1h;
-        return settings;
-    }
-    // What a test that needs a look can wait for.
-    static mutex_settings keen() {
-        mutex_settings settings;
-        settings.poll_min = 1ms;
-        settings.poll_max = 20ms;
-        return settings;
-    }
-
-    std::int64_t waiters_of(const key& name) const {
-        const auto found = describe(first_, name);
-        return found ? found->waiters : 0;
-    }
-    bool has_waiters(const key& name, std::int64_t number) const {
-        return eventually([&] { return waiters_of(name) == number; });
-    }
-};
 
 // Each waits behind those who came before it, whatever thread or session it is of.
 TEST_F(queue_suite, sixty_four_waiters_get_the_key_in_the_order_in_which_they_came) {
@@ -239,68 +212,6 @@ TEST_F(queue_suite, with_every_hint_suppressed_a_waiter_finds_out_by_itself) {
         EXPECT_LT(local_clock::now() - released, 30s);
         EXPECT_EQ(dumb_db.inner()->room().rings(), 0);
     }
-}
-
-// Where the database has bells, its waiters in other processes need no look of their own accord.
-TEST_F(queue_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_and_never_else) {
-    session one{first_, calm("one")}, two{second_, calm("two")};
-    const key name = fresh("k");
-    for (int each = 0; each < 5; ++each) EXPECT_TRUE(mutex(one, name).try_acquire());
-    EXPECT_EQ(first_.inner()->room().rings(), 0) << "nobody was waiting";
-    constexpr int rounds = 5;
-    for (int round = 0; round < rounds; ++round) {
-        auto held = mutex{one, name}.try_acquire();
-        std::optional<acquisition> got;
-        thread waiting{[&] {
-            // The first waiter's connection begins to listen when it is there.
-            got = mutex{two, name, keen()}.acquire_for(60s);
-        }};
-        ASSERT_TRUE(has_waiters(name, 1));
-        held->release();
-        waiting.join();
-        ASSERT_TRUE(got && *got);
-        (*got)->release();
-    }
-    EXPECT_EQ(first_.inner()->room().rings(), rounds);
-    EXPECT_EQ(second_.inner()->room().rings(), 0);
-}
-
-// It never looks by itself here: only the bell can wake it, and then it asks once.
-TEST_F(queue_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
-    if (!current().has_bells) GTEST_SKIP() << "a feature of some engines, never a promise";
-    const auto counted = std::make_shared<gate>();
-    const database far = current().open_through(counted);
-    session one{first_, calm("one")}, two{far, calm("two")};
-    const key name = fresh("k");
-    // A file's bell rings for every commit: also for the release before, the taking and the
-    // queueing, where they are still to be heard.
-    const int looks_max = current().has_concurrent_writers ? 1 : 4;
-    std::vector<std::chrono::microseconds> latencies;
-    for (int round = 0; round < 20; ++round) {
-        auto held = mutex{one, name}.try_acquire();
-        ASSERT_TRUE(held) << round;
-        const int first_look = far.inner()->room().is_listening() ? 0 : 1;  // when it begins to
-        std::optional<acquisition> got;
-        local_clock::time_point had;
-        thread waiting{[&] {
-            got = mutex{two, name, deaf()}.acquire_for(60s);
-            had = local_clock::now();
-        }};
-        // It has asked all it asks before it waits.
-        ASSERT_TRUE(eventually([&] { return far.inner()->room().seated() == 1; }));
-        ASSERT_TRUE(eventually([&] { return far.inner()->room().is_listening(); }));
-        const auto released = local_clock::now();
-        const auto before = counted->passed();
-        held->release();
-        waiting.join();
-        ASSERT_TRUE(got && *got) << round;
-        EXPECT_LE(counted->passed() - before, looks_max + first_look) << round;
-        latencies.push_back(std::chrono::duration_cast<std::chrono::microseconds>(had - released));
-        (*got)->release();
-    }
-    std::sort(latencies.begin(), latencies.end());
-    std::cout << "from release to the next holder: " << latencies[latencies.size() / 2].count()
-              << " us, at most " << latencies.back().count() << " us\n";
 }
 
 TEST_F(queue_suite, a_waiter_for_a_fixed_term_gets_all_of_it_from_the_hand_over_on) {

@@ -58,7 +58,18 @@ protected:
                 stores.holds->suppress_small_statements();
             });
         }
+        suppose(made);
         return made;
+    }
+
+    // Guesses who waits for what, LEASEHOLD_TEST_SOUGHT=never|always: each way has every property.
+    static void suppose(const database& made) {
+        const char* const given = std::getenv("LEASEHOLD_TEST_SOUGHT");
+        if (!given) return;
+        const bool is_always = std::string(given) == "always";
+        made.inner()->room().sought().suppose(
+            is_always ? sought_keys::guess::always : sought_keys::guess::never
+        );
     }
 
     database first_ = open();

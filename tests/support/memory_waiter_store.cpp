@@ -58,10 +58,12 @@ public:
             lock_row* const row = find_row(tables, wanted.key);
             if (!is_live_session(tables, wanted.session)) {
                 answer.status = enqueue_status::session_ended;
-            } else if (row && row->kind != static_cast<int>(lock_kind::mutex)) {
+            } else if (!row) {
+                answer.status = enqueue_status::unknown_key;
+            } else if (row->kind != static_cast<int>(lock_kind::mutex)) {
                 answer.status = enqueue_status::wrong_kind;
                 answer.kind = static_cast<lock_kind>(row->kind);
-            } else if (row && !is_proved_by_another(*row, from)) {
+            } else if (!is_proved_by_another(*row, from)) {
                 answer.status = enqueue_status::waiting;
                 answer.ticket = std::max(row->last_ticket + 1, tables.now.count());
                 answer.looks_takeable = is_takeable(tables, *row);

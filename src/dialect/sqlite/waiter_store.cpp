@@ -22,7 +22,10 @@ public:
             return answer;
         }
         const auto found = write("find_key", values);
-        if (found.rows.empty()) return answer;
+        if (found.rows.empty()) {
+            answer.status = enqueue_status::unknown_key;
+            return answer;
+        }
         answer.kind = static_cast<lock_kind>(found.rows[0].integer(0));
         if (answer.kind != lock_kind::mutex) {
             answer.status = enqueue_status::wrong_kind;
