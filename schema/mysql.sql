@@ -60,6 +60,7 @@ CREATE TABLE leasehold_waiter (
     lock_delay   BIGINT          NOT NULL DEFAULT 0,
     metadata     VARBINARY(4000)     NULL,
     queued_at    BIGINT          NOT NULL,
+    bell         VARBINARY(255)      NULL,
     PRIMARY KEY (lock_key, ticket),
     KEY leasehold_waiter_session (session_id),
     KEY leasehold_waiter_owner (owner)
@@ -164,5 +165,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     5, 'upkeep', 'c2fd2f910f2ae96fc67a5776147b75b9f96623ea4da9e526005472a355222513',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    6, 'bells', '1e9743758ea9e57657716a70e624a4b6a9a9b7aa0c409e7cd1e6e7902e9896ac',
     UNIX_TIMESTAMP() * 1000000, 1
 );

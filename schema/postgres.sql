@@ -59,6 +59,7 @@ CREATE TABLE leasehold_waiter (
     lock_delay   bigint      NOT NULL DEFAULT 0,
     metadata     text,
     queued_at    timestamptz NOT NULL,
+    bell         text,               -- where its process hears that it is its turn
     CONSTRAINT leasehold_waiter_pkey PRIMARY KEY (lock_key, ticket),
     CONSTRAINT leasehold_waiter_owner_size CHECK (octet_length(owner) = 16)
 );
@@ -153,4 +154,5 @@ VALUES
     (2, 'runs', '8db49e5297a712257beda2dc06ebdf2e786c0176a8233490c38d9b06fafcade5', true),
     (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true),
     (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', true),
-    (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216', true);
+    (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216', true),
+    (6, 'bells', '92de0d6604fd165ce84aaa436711f9d2e0a6e086b914400d62cc601f5b3aab98', true);

@@ -59,6 +59,7 @@ CREATE TABLE leasehold_waiter (
     lock_delay   INTEGER NOT NULL DEFAULT 0,
     metadata     TEXT,
     queued_at    INTEGER NOT NULL,
+    bell         TEXT,                        -- where its process hears that it is its turn
     PRIMARY KEY (lock_key, ticket),
     CHECK (length(owner) = 16)
 ) WITHOUT ROWID;
@@ -157,4 +158,5 @@ VALUES
     (2, 'runs', '8d84f6b7dc39cf2c27937e54db44d79687d7890787d1fbf02e20812e4f1bf589', 1),
     (3, 'fence_guard', 'a1a1a732c7ac0704f592bdc90b561630cc8f3b84f3607deb50455ab0414d07e8', 1),
     (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', 1),
-    (5, 'upkeep', 'f1920eb8a86cd5a217fc6e08cdbba74c33f8a3f911f2c0e33ae8c64f6d1658c8', 1);
+    (5, 'upkeep', 'f1920eb8a86cd5a217fc6e08cdbba74c33f8a3f911f2c0e33ae8c64f6d1658c8', 1),
+    (6, 'bells', '65768e5af6a3fa8f9aec99cb86e436ffc8f96928b22001289a9e58da7a6c4693', 1);

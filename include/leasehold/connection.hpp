@@ -82,6 +82,9 @@ public:
     virtual bool can_notify() const noexcept { return false; }
     virtual void listen(std::string_view channel);
     virtual std::optional<notification> wait_for_notification(std::chrono::milliseconds patience);
+    // What to poll(2) for reading together with other descriptors, once wait_for_notification(0)
+    // has found nothing; -1 where there is none, and only the call itself can wait.
+    virtual int notification_descriptor() const noexcept { return -1; }
 };
 
 }  // namespace leasehold

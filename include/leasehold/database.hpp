@@ -56,6 +56,11 @@ struct database_settings {
     // on SQLite, where it is the wait for other writers too, if many write without a pause.
     std::chrono::milliseconds statement_timeout{3500};
     std::shared_ptr<leasehold::observer> observer{};  // nothing: nobody is told
+    // By which other machines tell calls that wait here that it is their turn, and a sign that
+    // those there may be told: an address of this machine, by number, with a UDP port or without
+    // one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the database's own bell rings, if
+    // it has one. A port is one handle's; not for machines behind NAT. What comes in is a hint.
+    std::string bell_address{};
 };
 
 // How long one attempt to connect may take, and a request to give it up before: whoever wanted the

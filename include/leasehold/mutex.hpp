@@ -26,10 +26,11 @@
 // | its process dies               | is passed over when its session did | –                    |
 // | its row is lost (an operator)  | is taken anew, at the end           | –                    |
 //
-// It learns of its turn at once from a release through the same database handle (and its copies),
-// from others by a bell where the database has one (PostgreSQL; on SQLite the file itself), and by
-// a look every poll_min to poll_max in any case: one statement for everybody who waits on one
-// handle. It holds no pooled connection meanwhile.
+// It learns of its turn at once from a release through the same database handle (and its copies);
+// from other processes of the machine, and others with a database_settings::bell_address, by a
+// datagram to its handle's own socket; from the rest by a bell where the database has one
+// (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any case:
+// one statement for everybody who waits on one handle. It holds no pooled connection meanwhile.
 // A stop that was requested before the call: empty, at once, and nothing is asked of the database.
 // An outage keeps no call beyond its time: it ends by its deadline (after a second at least, in
 // which a connection may be opened), when it is cancelled or when its session is lost, and one

@@ -38,6 +38,11 @@ constexpr const char* tool_examples =
     "--table-prefix and --schema, else LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA, are to be the\n"
     "same for all as well.\n"
     "\n"
+    "--bell-address, else LEASEHOLD_BELL_ADDRESS: a number of this machine, 192.0.2.7 or\n"
+    "[2001:db8::7]:7400, by which other machines tell a command that waits, at once, that it is "
+    "its\n"
+    "turn. Those there need one, too. Within one machine nothing has to be set.\n"
+    "\n"
     "Examples:\n"
     "  export LEASEHOLD_URL=postgresql://app@db/app\n"
     "  leasehold migrate\n"
@@ -72,6 +77,8 @@ void add_global_options(CLI::App& tool, global_options& options) {
         ->option_text("P");
     tool.add_option("--schema", options.schema, "The tables' schema (PostgreSQL)")
         ->option_text("S");
+    tool.add_option("--bell-address", options.bell_address, "Where other machines ring, by UDP")
+        ->option_text("A");
     tool.add_flag("--version", options.wants_version, "Print the version and the drivers built in");
 }
 
@@ -82,6 +89,7 @@ void read_environment(const CLI::App& tool, global_options& options) {
     };
     read("--table-prefix", "LEASEHOLD_TABLE_PREFIX", options.table_prefix);
     read("--schema", "LEASEHOLD_SCHEMA", options.schema);
+    read("--bell-address", "LEASEHOLD_BELL_ADDRESS", options.bell_address);
 }
 
 void print_version(bool is_json) {

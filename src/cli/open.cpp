@@ -32,6 +32,7 @@ database open_database(const global_options& options, std::chrono::milliseconds 
     database_settings settings;
     settings.names.prefix = options.table_prefix;
     settings.names.schema = options.schema;
+    settings.bell_address = options.bell_address;
     // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
     settings.connections_max = 2;
     settings.statement_timeout = statement_timeout;

@@ -18,6 +18,7 @@ struct global_options {
     std::string url;  // empty: see url_of
     // Where they are not given, of LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
     std::string table_prefix = "leasehold_";
+    std::string bell_address{};
     std::string schema;
     bool is_json = false;
     bool wants_version = false;

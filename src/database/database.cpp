@@ -27,6 +27,7 @@ void require_between(const char* name, milliseconds given, milliseconds least, m
 database_settings checked(database_settings settings) {
     constexpr milliseconds hour{3'600'000};
     require_valid(settings.names);
+    require_bell_address(settings.bell_address);
     require_between("connect_timeout", settings.connect_timeout, milliseconds{100}, hour);
     require_between("acquire_timeout", settings.acquire_timeout, milliseconds{1}, hour);
     require_between("statement_timeout", settings.statement_timeout, milliseconds{100}, hour);

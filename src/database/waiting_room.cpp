@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/clock_source.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "database/database.hpp"
@@ -17,14 +18,28 @@ using std::chrono::milliseconds;
 
 // How long the connection is kept when the last one has gone: the next one often comes soon.
 constexpr std::chrono::seconds linger{5};
-// How long one wait for a bell may take: the room may have to close meanwhile.
+// How long one wait for a bell may take that nobody can interrupt: the room may have to close.
 constexpr milliseconds listening_slice{100};
+// After a bell that told of no turn.
+constexpr milliseconds deafness{5};
 
 }  // namespace
 
-waiting_room::waiting_room(database::implementation& of) : of_(of) {}
+waiting_room::waiting_room(database::implementation& of)
+    : of_(of), bell_(of.settings().bell_address) {}
 
 waiting_room::~waiting_room() = default;
+
+// Who moves the time cannot move that of a socket.
+std::string waiting_room::address() {
+    if (hints_are_suppressed_ || clock_source::installed()) return "";
+    std::string complaint;
+    std::string found = bell_.address(complaint);
+    if (!complaint.empty() && !has_told_complaint_.exchange(true)) {
+        of_.tell({event_kind::warning, "", 0, "no direct bell for calls that wait: " + complaint});
+    }
+    return direct_bells_are_suppressed_ ? "" : found;
+}
 
 std::shared_ptr<waiting_room::waiter> waiting_room::expect(
     const key& name, const owner_id& owner, polling looks
@@ -44,10 +59,11 @@ void waiting_room::enter(waiter& which, std::int64_t ticket) {
         seat& its = seat_of(which);
         its.who.ticket = ticket;
         its.is_queued = true;
-        const auto first_look = its.was_rung    ? milliseconds{0}
-                                : is_listening_ ? its.looks.most
-                                                : its.looks.least;
+        const auto first_look = its.was_rung ? milliseconds{0}
+                                : hears()    ? its.looks.most
+                                             : its.looks.least;
         const auto due = local_clock::now() + first_look;
+        if (sleeps_until_ && due < *sleeps_until_) bell_.wake();
         next_look_ = queued_ == 0 ? due : std::min(next_look_, due);
         dull_looks_ = 0;
         ++queued_;
@@ -58,7 +74,8 @@ void waiting_room::enter(waiter& which, std::int64_t ticket) {
 void waiting_room::leave(waiter& which) noexcept {
     const thread_guard guard{mutex_};
     const seat& its = seat_of(which);
-    if (waiters_.erase(its.who.owner) > 0 && its.is_queued) --queued_;
+    if (waiters_.erase(its.who.owner) == 0 || !its.is_queued) return;
+    if (--queued_ == 0) linger_end_ = local_clock::now() + linger;
 }
 
 std::optional<waiting_room::news> waiting_room::wait(
@@ -99,15 +116,23 @@ void waiting_room::announce(
         if (next.hold_at_most) granted.term_end = sent + *next.hold_at_most;
         if (tell(next.owner, granted)) return;
         ++rings_;
+        if (rings_directly(next) || bells_of_database_are_suppressed_) return;
         stores.waiters->ring(on, next.owner);
     } catch (const std::exception&) {
         // Whoever waits looks by itself.
     }
 }
 
+bool waiting_room::rings_directly(const successor& next) {
+    if (direct_bells_are_suppressed_ || !bell_.ring(next.bell, next.owner)) return false;
+    ++direct_rings_;
+    return true;
+}
+
 // ----------------------------------------------------------------------------------- the thread
 
 void waiting_room::tend(std::stop_token stop) {
+    const std::stop_callback on_stop{stop, [&] { bell_.wake(); }};
     while (!stop.stop_requested()) {
         try {
             attend(stop);
@@ -137,43 +162,53 @@ void waiting_room::attend(std::stop_token stop) {
     }
 }
 
-// Closes the connection where nobody comes for a while. False when it is time to stop.
+// Closes the connection where nobody comes for a while; a bell is listened to meanwhile. False when
+// it is time to stop.
 bool waiting_room::wait_for_guests(const std::stop_token& stop) {
-    const auto somebody_sits_by = [&](local_clock::time_point end) {
-        thread_guard guard{mutex_};
-        return wait_until(guard, changed_, stop, end, [&]() LEASEHOLD_REQUIRES(mutex_) {
-            return queued_ > 0;
-        });
-    };
-    if (own_connection_ && !somebody_sits_by(local_clock::now() + linger)) {
+    thread_guard guard{mutex_};
+    const auto somebody_sits = [&]() LEASEHOLD_REQUIRES(mutex_) { return queued_ > 0; };
+    if (own_connection_ && !somebody_sits()) {
+        const auto now = local_clock::now();
+        if (bell_.is_open() && now < linger_end_) return !stop.stop_requested();
+        if (!bell_.is_open() && wait_until(guard, changed_, stop, now + linger, somebody_sits)) {
+            return true;
+        }
+        guard.unlock();
         own_connection_.reset();
-        const thread_guard guard{mutex_};
+        guard.lock();
         is_listening_ = false;
     }
-    return somebody_sits_by(local_clock::time_point::max());
+    return wait_until(guard, changed_, stop, local_clock::time_point::max(), somebody_sits);
+}
+
+// Where nobody sits it is before the first look of whoever comes.
+local_clock::time_point waiting_room::next_wake() const {
+    if (queued_ > 0) return next_look_;
+    return std::min(linger_end_, local_clock::now() + looks_most_);
 }
 
 waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     if (!wait_for_guests(stop)) return {};
     const bool is_new = !own_connection_;
     if (is_new) own_connection(stop);
+    waiters due;
     thread_guard guard{mutex_};
     // A bell may have been rung before.
     if (is_new && is_listening_) next_look_ = local_clock::now();
-    auto left = std::chrono::ceil<milliseconds>(next_look_ - local_clock::now());
-    if (left > milliseconds{0} && is_listening_) {
+    const auto until = next_wake();
+    if (is_listening_ || bell_.is_open()) {
+        sleeps_until_ = until;
         guard.unlock();
-        waiters rung = rung_for(*own_connection_, std::min(left, listening_slice));
-        if (!rung.empty()) return rung;
+        wait_for_bells(until, due);
         guard.lock();
-    } else if (left > milliseconds{0}) {
-        const auto planned = next_look_;
-        wait_until(guard, changed_, stop, planned, [&]() LEASEHOLD_REQUIRES(mutex_) {
-            return next_look_ < planned;
+        sleeps_until_.reset();
+        if (!due.empty()) return due;
+    } else {
+        wait_until(guard, changed_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return next_look_ < until;
         });
     }
-    if (local_clock::now() < next_look_) return {};
-    waiters due;
+    if (queued_ == 0 || local_clock::now() < next_look_) return {};
     for (const auto& [owner, each] : waiters_) {
         const seat& its = seat_of(*each);
         if (its.is_queued && !its.heard) due.push_back(each);
@@ -182,13 +217,36 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     return due;
 }
 
-// Those a bell was rung for, and where it does not say for whom, all. Takes everything that has
-// come: what is not read stays in the server's queue.
-waiting_room::waiters waiting_room::rung_for(connection& on, milliseconds patience) {
-    waiters rung;
+// Those a bell was rung for, and where it does not say for whom, all. Takes what has come before it
+// waits: what was read together with an answer makes no descriptor readable.
+void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) {
+    bool heeds_database = false;
+    {
+        const thread_guard guard{mutex_};
+        heeds_database = is_listening_ && !(names_nobody_ && trusts_own_bell_);
+    }
+    if (heeds_database) hear_database(milliseconds{0}, rung);
+    hear_direct_bells(rung);
+    auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
+    if (!rung.empty() || left <= milliseconds{0}) return;
+    const int database_bell = heeds_database ? own_connection_->notification_descriptor() : -1;
+    if (heeds_database && database_bell < 0) {
+        hear_database(std::min(left, listening_slice), rung);
+    } else if (bell_.is_open()) {
+        bell_.listen_until(until, database_bell);
+    } else {
+        hear_database(std::min(left, listening_slice), rung);
+    }
+    hear_direct_bells(rung);
+}
+
+// Takes everything that has come: what is not read stays in the server's queue.
+void waiting_room::hear_database(milliseconds patience, waiters& rung) {
+    connection& on = *own_connection_;
     for (auto heard = on.wait_for_notification(patience); heard;
          heard = on.wait_for_notification(milliseconds{0})) {
         const thread_guard guard{mutex_};
+        if (heard->payload.empty()) names_nobody_ = true;
         for (const auto& [owner, each] : waiters_) {
             seat& its = seat_of(*each);
             if (its.heard || (!heard->payload.empty() && heard->payload != owner.text())) {
@@ -201,7 +259,27 @@ waiting_room::waiters waiting_room::rung_for(connection& on, milliseconds patien
             }
         }
     }
-    return rung;
+}
+
+// Whoever does not sit here is not known here. While the room is deaf its next look is for all.
+void waiting_room::hear_direct_bells(waiters& rung) {
+    const auto heard = bell_.heard();
+    if (heard.empty()) return;
+    const thread_guard guard{mutex_};
+    const bool is_deaf = local_clock::now() < deaf_until_;
+    for (const owner_id& each : heard) {
+        const auto found = waiters_.find(each);
+        if (found == waiters_.end()) continue;
+        seat& its = seat_of(*found->second);
+        if (its.heard) continue;
+        its.was_rung = its.was_rung_directly = true;
+        if (!its.is_queued) continue;
+        if (is_deaf) {
+            next_look_ = std::min(next_look_, deaf_until_);
+        } else if (std::find(rung.begin(), rung.end(), found->second) == rung.end()) {
+            rung.push_back(found->second);
+        }
+    }
 }
 
 connection& waiting_room::own_connection(const std::stop_token& stop) {
@@ -212,7 +290,8 @@ connection& waiting_room::own_connection(const std::stop_token& stop) {
     if (own_connection_) return *own_connection_;
     own_connection_ = of_.connections().connect_apart(of_.settings().connect_timeout, stop);
     own_connection_->set_statement_timeout(of_.settings().statement_timeout);
-    const bool can_listen = !hints_are_suppressed_ && own_connection_->can_notify();
+    const bool can_listen = !hints_are_suppressed_ && !bells_of_database_are_suppressed_ &&
+                            own_connection_->can_notify();
     const bool is_listening = can_listen && listens(*own_connection_);
     const thread_guard guard{mutex_};
     is_listening_ = is_listening;
@@ -235,26 +314,37 @@ void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
     connection& on = own_connection(stop);
     store& stores = of_.store_for(on);
     std::vector<waiter_id> who;
+    std::vector<bool> were_rung;
     {
         const thread_guard guard{mutex_};
-        for (const auto& each : due) who.push_back(seat_of(*each).who);
+        for (const auto& each : due) {
+            seat& its = seat_of(*each);
+            who.push_back(its.who);
+            were_rung.push_back(std::exchange(its.was_rung_directly, false));
+        }
     }
+    ++looks_;
     const auto sent = local_clock::now();
     const auto found = stores.waiters->look(on, who);
     std::set<std::string> takeable;
-    bool is_lively = false;
+    bool is_lively = false, is_vain = false;
     for (std::size_t at = 0; at < found.size(); ++at) {
         if (found[at].status == look_status::waiting) {
             if (found[at].looks_takeable) takeable.insert(who[at].key.name());
+            is_vain = is_vain || were_rung[at];
             continue;
         }
         news heard{found[at].status, found[at].token, std::nullopt};
         if (found[at].term_left) heard.term_end = sent + *found[at].term_left;
-        tell(who[at].owner, heard);
+        if (tell(who[at].owner, heard) && found[at].status == look_status::granted) {
+            const thread_guard guard{mutex_};
+            trusts_own_bell_ = were_rung[at];
+        }
         is_lively = true;
     }
     for (const auto& each : takeable) serve(on, stores, key{each});
     const thread_guard guard{mutex_};
+    if (is_vain) deaf_until_ = local_clock::now() + deafness;
     if (is_lively || !takeable.empty()) plan_next_look(true);
 }
 
@@ -287,9 +377,10 @@ void waiting_room::plan_next_look(bool is_lively) {
         looks.least = std::min(looks.least, its.least);
         looks.most = std::min(looks.most, its.most);
     }
+    looks_most_ = looks.most;
     dull_looks_ = is_lively ? 0 : std::min(dull_looks_ + 1, 30);
     const auto pause =
-        is_listening_ ? jittered(looks.most) : backed_off(dull_looks_ + 1, looks.least, looks.most);
+        hears() ? jittered(looks.most) : backed_off(dull_looks_ + 1, looks.least, looks.most);
     next_look_ = local_clock::now() + pause;
 }
 

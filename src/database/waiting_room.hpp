@@ -8,9 +8,14 @@
 // | granted     | announce(), a look | –                                                         |
 // | gone        | a look             | –: its row was removed; queue again                       |
 //
-// Who finds out: a release in this process, at once (announce); a bell of the database, after one
-// look; a bounded, jittered look in any case, which also serves keys whose holders died. One look
-// is one statement for all that sit here, so what a hand-over costs does not grow with them.
+// Who finds out: a release in this process, at once (announce); a bell, after one look: the room's
+// own (doorbell.hpp), or the database's; a bounded, jittered look in any case, which also serves
+// keys whose holders died. One look is one statement for all that sit here, so what a hand-over
+// costs does not grow with them.
+//
+// Where the database has no bell that names a waiter, the room looks often until its own bell has
+// told of a turn, and again once a look finds a turn of which it did not: whoever releases may be
+// on another machine.
 // The thread and its connection are there only while somebody waits, and a little longer.
 //
 // Threads: safe.
@@ -28,6 +33,7 @@
 
 #include "core/jitter.hpp"
 #include "core/thread_mutex.hpp"
+#include "database/doorbell.hpp"
 #include "database/sought_keys.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
@@ -53,6 +59,9 @@ public:
     waiting_room(const waiting_room&) = delete;
     waiting_room& operator=(const waiting_room&) = delete;
 
+    // For the rows of this room's waiters: where others ring for them. Before expect().
+    std::string address();
+
     // Before the request to queue is sent.
     std::shared_ptr<waiter> expect(const key& name, const owner_id& owner, polling looks);
     void enter(waiter& which, std::int64_t ticket);
@@ -77,7 +86,12 @@ public:
 
     // For tests: from here on nobody is told and no bell is rung or heard; only looks are left.
     void suppress_hints() noexcept { hints_are_suppressed_ = true; }
-    int rings() const noexcept { return rings_; }  // of the bell, or on engines without one
+    // For tests: one of the two kinds of bell.
+    void suppress_direct_bells() noexcept { direct_bells_are_suppressed_ = true; }
+    void suppress_bells_of_database() noexcept { bells_of_database_are_suppressed_ = true; }
+    int rings() const noexcept { return rings_; }  // of either, or on engines without one
+    int direct_rings() const noexcept { return direct_rings_; }
+    int looks() const noexcept { return looks_; }
     bool is_listening() {
         const thread_guard guard{mutex_};
         return is_listening_;
@@ -93,7 +107,8 @@ private:
         waiter_id who;
         const polling looks;
         bool is_queued = false;
-        bool was_rung = false;  // before it was queued
+        bool was_rung = false;           // before it was queued
+        bool was_rung_directly = false;  // since the last look
         std::optional<news> heard{};
         std::exception_ptr failure{};
         std::condition_variable_any changed{};
@@ -104,11 +119,17 @@ private:
     void attend(std::stop_token stop);
     bool wait_for_guests(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     waiters waiters_due(std::stop_token stop);
-    waiters rung_for(connection& on, std::chrono::milliseconds patience) LEASEHOLD_EXCLUDES(mutex_);
+    local_clock::time_point next_wake() const LEASEHOLD_REQUIRES(mutex_);
+    void wait_for_bells(local_clock::time_point until, waiters& rung) LEASEHOLD_EXCLUDES(mutex_);
+    void hear_database(std::chrono::milliseconds patience, waiters& rung)
+        LEASEHOLD_EXCLUDES(mutex_);
+    void hear_direct_bells(waiters& rung) LEASEHOLD_EXCLUDES(mutex_);
+    bool rings_directly(const successor& next);
     void look_after(const waiters& due, const std::stop_token& stop);
     void serve(connection& on, store& stores, const key& name);
     bool tell(const owner_id& whom, const news& what) LEASEHOLD_EXCLUDES(mutex_);
     void tell_failure(const std::exception_ptr& failure) LEASEHOLD_EXCLUDES(mutex_);
+    bool hears() const LEASEHOLD_REQUIRES(mutex_) { return is_listening_ || trusts_own_bell_; }
     void plan_next_look(bool is_lively) LEASEHOLD_REQUIRES(mutex_);
     connection& own_connection(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     bool listens(connection& on);
@@ -116,7 +137,11 @@ private:
     database::implementation& of_;
     sought_keys sought_;
     std::atomic<bool> hints_are_suppressed_ = false;
-    std::atomic<int> rings_ = 0;
+    std::atomic<bool> direct_bells_are_suppressed_ = false;
+    std::atomic<bool> bells_of_database_are_suppressed_ = false;
+    std::atomic<int> rings_ = 0, direct_rings_ = 0, looks_ = 0;
+    std::atomic<bool> has_told_complaint_ = false;
+    doorbell bell_;
 
     thread_mutex mutex_;
     std::condition_variable_any changed_;
@@ -125,6 +150,15 @@ private:
     int dull_looks_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // in a row
     local_clock::time_point next_look_ LEASEHOLD_GUARDED_BY(mutex_){};
     bool is_listening_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    local_clock::time_point linger_end_ LEASEHOLD_GUARDED_BY(mutex_){};
+    // While the thread sleeps: until when, unless somebody wakes it.
+    std::optional<local_clock::time_point> sleeps_until_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::chrono::milliseconds looks_most_ LEASEHOLD_GUARDED_BY(mutex_){100};  // of the last plan
+    // The room's own bell told of the last turn, so that others need not be heard.
+    bool trusts_own_bell_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    bool names_nobody_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the database's bell
+    // A bell that told of no turn may be anybody's: until then, others wait for the next look.
+    local_clock::time_point deaf_until_ LEASEHOLD_GUARDED_BY(mutex_){};
 
     std::unique_ptr<connection> own_connection_;        // of the thread alone
     std::jthread thread_ LEASEHOLD_GUARDED_BY(mutex_);  // last: it uses all of the above

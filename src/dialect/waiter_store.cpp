@@ -23,7 +23,7 @@ look_result look_in(const row& seen) {
 // The ticket or null, whether the session is live, what the row is used as or null where there is
 // none, whether the key could be taken.
 enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& wanted) {
-    const row found = write(on, "enqueue", values_of(wanted)).rows.at(0);
+    const row found = write(on, "enqueue", values_of_waiter(wanted)).rows.at(0);
     enqueue_result answer;
     if (!found.is_null(2)) answer.kind = static_cast<lock_kind>(found.integer(2));
     if (!found.is_null(0)) {
@@ -46,6 +46,12 @@ hand_over_result sql_waiter_store::hand_over(connection& on, const hold& held) {
 
 hand_over_result sql_waiter_store::serve(connection& on, const key& name) {
     return serve_next(on, "serve", {value_of(name)}, name);
+}
+
+parameters sql_waiter_store::values_of_waiter(const acquire_request& wanted) {
+    parameters values = values_of(wanted);
+    values.push_back(text_or_null(wanted.bell));
+    return values;
 }
 
 bool sql_waiter_store::leave(
@@ -111,10 +117,12 @@ hand_over_result sql_waiter_store::handed_over(
         identity::from_bytes(from.bytes(first)),
         identity::from_bytes(from.bytes(first + 1)),
         token,
-        std::nullopt};
+        std::nullopt,
+        {}};
     if (!from.is_null(first + 2)) {
         next.hold_at_most = std::chrono::microseconds{from.integer(first + 2)};
     }
+    if (!from.is_null(first + 3)) next.bell = from.bytes(first + 3);
     return {hand_over_status::handed_over, std::move(next)};
 }
 

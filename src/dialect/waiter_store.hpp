@@ -23,7 +23,8 @@ public:
     std::string channel() const override { return channel_; }
 
 protected:
-    // Owner, session and term or null: from `first` on.
+    static parameters values_of_waiter(const acquire_request& wanted);
+    // Owner, session, term or null, and bell or null: from `first` on.
     static hand_over_result handed_over(
         const key& name, const row& from, std::size_t first, fencing_token token
     );

@@ -402,6 +402,10 @@ void owned_connection::listen(std::string_view channel) {
     require_success(run(batch), false);
 }
 
+int owned_connection::notification_descriptor() const noexcept {
+    return is_pooled_ || handle_ == nullptr ? -1 : PQsocket(handle_.get());
+}
+
 std::optional<notification> owned_connection::wait_for_notification(milliseconds patience) {
     if (is_pooled_) return connection::wait_for_notification(patience);
     const auto until = local_clock::now() + std::min(patience, limit_within_range(patience));

@@ -57,6 +57,7 @@ public:
     bool can_notify() const noexcept override { return !is_pooled_; }
     void listen(std::string_view channel) override;
     std::optional<notification> wait_for_notification(std::chrono::milliseconds patience) override;
+    int notification_descriptor() const noexcept override;
 
     bool is_pooled() const noexcept { return is_pooled_; }
 

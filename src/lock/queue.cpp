@@ -29,13 +29,18 @@ private:
     std::shared_ptr<waiting_room::waiter> waiter_;
 };
 
+acquire_request rung_at(std::string bell, acquire_request wanted) {
+    wanted.bell = std::move(bell);
+    return wanted;
+}
+
 // One waiter, from its request to queue to its end.
 class queued_call {
 public:
     queued_call(session::implementation& within, const wish& what, const waiting_plan& how)
         : within_(within),
           how_(how),
-          request_(request_for(within, what)),
+          request_(rung_at(within.database().room().address(), request_for(within, what))),
           of_call_(within.call_until(how.limit.deadline, how.limit.cancel)),
           notices_(within.notices()),
           entry_(within.database().room(), request_, how.looks) {}

@@ -45,6 +45,7 @@ struct acquire_request {
     // For so long after this holder died nobody is granted the key; at most lock_delay_max.
     std::chrono::microseconds lock_delay{0};
     std::string metadata{};  // empty: none
+    std::string bell{};      // of a waiter: where to ring when it is its turn; empty: nowhere
 };
 
 enum class acquire_status { granted = 1, busy = 2, session_ended = 3, wrong_kind = 4 };

@@ -63,6 +63,7 @@ struct successor {
     session_id session;
     fencing_token token;
     std::optional<std::chrono::microseconds> hold_at_most;
+    std::string bell{};  // as it was queued with
 };
 
 enum class hand_over_status {
@@ -118,8 +119,9 @@ public:
     // so that of those who close a circle together the last one sees it.
     virtual bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) = 0;
 
-    // Rings for a waiter of another process, whose room listens to channel(); only where the engine
-    // has such bells. A hint: MUST NOT make anybody wait for a log flush.
+    // Rings for a waiter of another process, whose room listens to channel(), where its own bell
+    // cannot be rung; only where the engine has such bells. A hint: MUST NOT make anybody wait for
+    // a log flush.
     virtual void ring(connection& on, const owner_id& whom) = 0;
     virtual std::string channel() const = 0;
 };

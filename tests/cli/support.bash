@@ -9,7 +9,7 @@ cli=$(realpath "$LEASEHOLD_CLI") || exit 1
 folder=$(mktemp --directory)
 cd "$folder" || exit 1
 
-unset LEASEHOLD_TABLE_PREFIX LEASEHOLD_SCHEMA
+unset LEASEHOLD_TABLE_PREFIX LEASEHOLD_SCHEMA LEASEHOLD_BELL_ADDRESS
 unset LEASEHOLD_KEY LEASEHOLD_TOKEN LEASEHOLD_OWNER LEASEHOLD_TICK NO_COLOR
 if [[ $backend == sqlite ]]; then
     LEASEHOLD_URL=sqlite:$folder/test.db

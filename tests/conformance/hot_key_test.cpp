@@ -1,9 +1,14 @@
 // What a hot key costs: bells, and statements that nobody needs.
 #include <algorithm>
+#include <atomic>
 #include <iostream>
+#include <thread>
 #include <vector>
 
 #include "conformance/queue_suite.hpp"
+#include "database/doorbell.hpp"
+#include "store/hold_store.hpp"
+#include "store/waiter_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -71,6 +76,148 @@ TEST_F(hot_key_suite, a_bell_wakes_a_waiter_of_another_process_for_one_look) {
     std::sort(latencies.begin(), latencies.end());
     std::cout << "from release to the next holder: " << latencies[latencies.size() / 2].count()
               << " us, at most " << latencies.back().count() << " us\n";
+}
+
+// Nobody looks here, and no bell of a database is heard: so it is the room's own.
+TEST_F(hot_key_suite, a_direct_bell_alone_wakes_a_waiter_of_another_process) {
+    for (const database& each : {first_, second_}) {
+        each.inner()->room().suppress_bells_of_database();
+    }
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("k");
+    constexpr int rounds = 5;
+    for (int round = 0; round < rounds; ++round) {
+        auto held = mutex{one, name}.try_acquire();
+        ASSERT_TRUE(held);
+        std::optional<acquisition> got;
+        thread waiting{[&] { got = mutex{two, name, deaf()}.acquire_for(60s); }};
+        ASSERT_TRUE(eventually([&] { return second_.inner()->room().seated() == 1; }));
+        held->release();
+        waiting.join();
+        ASSERT_TRUE(got && *got) << round;
+        (*got)->release();
+    }
+    EXPECT_EQ(first_.inner()->room().direct_rings(), rounds);
+    EXPECT_EQ(second_.inner()->room().looks(), rounds) << "each bell is one look";
+}
+
+// Each row names a socket of which nobody is at the other end.
+TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_database_rings) {
+    if (!current().has_bells) GTEST_SKIP() << "a feature of some engines, never a promise";
+    std::string gone;
+    {
+        doorbell closed{""};
+        std::string complaint;
+        gone = closed.address(complaint);
+        ASSERT_EQ(complaint, "");
+    }
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("k");
+    auto& room = second_.inner()->room();
+    acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
+    wanted.bell = gone;
+    for (int round = 0; round < 3; ++round) {
+        auto held = mutex{one, name}.try_acquire();
+        ASSERT_TRUE(held);
+        wanted.owner = owner_id::random();
+        const auto seat = room.expect(name, wanted.owner, {1h, 1h});
+        const auto queued = second_.inner()->use([&](connection& on, store& stores) {
+            return stores.waiters->enqueue(on, wanted);
+        });
+        ASSERT_EQ(queued.status, enqueue_status::waiting);
+        room.enter(*seat, queued.ticket);
+        ASSERT_TRUE(eventually([&] { return room.is_listening(); }));
+        held->release();
+        const auto heard = room.wait(*seat, local_clock::now() + 60s, {}, {});
+        room.leave(*seat);
+        ASSERT_TRUE(heard);
+        EXPECT_EQ(heard->status, look_status::granted);
+        second_.inner()->use([&](connection& on, store& stores) {
+            stores.holds->release_owner(on, name, wanted.owner);
+        });
+    }
+    EXPECT_EQ(first_.inner()->room().direct_rings(), 0);
+    EXPECT_EQ(first_.inner()->room().rings(), 3);
+}
+
+// What a forger, or a mistake in a hand-over, would send.
+TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_nothing) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("k");
+    auto held = mutex{one, name}.try_acquire();
+    ASSERT_TRUE(held);
+    for (const database& each : {first_, second_}) {
+        each.inner()->room().suppress_bells_of_database();
+    }
+    auto& room = second_.inner()->room();
+    const std::string bell = room.address();
+    ASSERT_NE(bell, "");
+    acquire_request wanted{name, owner_id::random(), two.id(), "two", std::nullopt};
+    wanted.bell = bell;
+    const auto seat = room.expect(name, wanted.owner, {1h, 1h});
+    const auto queued = second_.inner()->use([&](connection& on, store& stores) {
+        return stores.waiters->enqueue(on, wanted);
+    });
+    room.enter(*seat, queued.ticket);
+    const auto ring_wrongly = [&](const owner_id& whom) {
+        first_.inner()->use([&](connection& on, store& stores) {
+            const successor wrong{name, whom, two.id(), {held->token().number + 1}, {}, bell};
+            first_.inner()->room().announce(on, stores, wrong, local_clock::now());
+        });
+    };
+    for (int each = 0; each < 100; ++each) ring_wrongly(owner_id::random());
+    EXPECT_EQ(room.looks(), 0) << "nobody of that name sits here";
+    const auto began = local_clock::now();
+    ASSERT_TRUE(eventually([&] {
+        ring_wrongly(wanted.owner);  // again, where the socket is full still of the others
+        return room.looks() >= 1;
+    }));
+    // Whoever knows the owner id, and rings without a pause, has a look every few milliseconds.
+    for (int each = 0; each < 2000; ++each) ring_wrongly(wanted.owner);
+    const int looks = room.looks();
+    EXPECT_LE(looks, (local_clock::now() - began) / 5ms + 2);
+    EXPECT_FALSE(room.wait(*seat, local_clock::now() + 20ms, {}, {})) << "it is not its turn";
+    EXPECT_TRUE(held->verify());
+    EXPECT_EQ(held->release(), release_outcome::released);
+    const auto heard = room.wait(*seat, local_clock::now() + 60s, {}, {});
+    room.leave(*seat);
+    ASSERT_TRUE(heard) << "and now it is";
+    EXPECT_EQ(heard->token.number, held->token().number + 1);
+    second_.inner()->use([&](connection& on, store& stores) {
+        stores.holds->release_owner(on, name, wanted.owner);
+    });
+}
+
+TEST_F(hot_key_suite, a_flood_of_forged_bells_starves_nobody) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("k");
+    const std::string bell = second_.inner()->room().address();
+    ASSERT_NE(bell, "");
+    std::atomic<bool> is_over = false;
+    std::atomic<int> sent = 0;
+    thread flood{[&] {
+        doorbell forger{""};
+        while (!is_over) {
+            if (forger.ring(bell, owner_id::random())) {
+                ++sent;
+            } else {
+                std::this_thread::yield();
+            }
+        }
+    }};
+    for (int round = 0; round < 20; ++round) {
+        auto held = mutex{one, name}.acquire_for(60s);
+        ASSERT_TRUE(held);
+        std::optional<acquisition> got;
+        thread waiting{[&] { got = mutex{two, name, keen()}.acquire_for(60s); }};
+        EXPECT_TRUE(has_waiters(name, 1));
+        held->release();
+        waiting.join();
+        EXPECT_TRUE(got && *got) << round;
+    }
+    is_over = true;
+    flood.join();
+    EXPECT_GT(sent, 64) << "more than are read at once";
 }
 
 // The first time costs a statement that changes nothing: nobody has seen the queue yet.

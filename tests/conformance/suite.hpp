@@ -48,6 +48,10 @@ protected:
     // sooner, and keys granted without those by which small statements go first: every suite also
     // runs without them.
     static bool has_hints() { return std::getenv("LEASEHOLD_TEST_WITHOUT_HINTS") == nullptr; }
+    // LEASEHOLD_TEST_WITHOUT_DIRECT_BELLS: as between machines, and where there are no sockets.
+    static bool has_direct_bells() {
+        return has_hints() && std::getenv("LEASEHOLD_TEST_WITHOUT_DIRECT_BELLS") == nullptr;
+    }
     static database open() {
         database_settings patient;
         patient.statement_timeout = 10s;  // some wait on purpose for what somebody has locked
@@ -58,6 +62,7 @@ protected:
                 stores.holds->suppress_small_statements();
             });
         }
+        if (!has_direct_bells()) made.inner()->room().suppress_direct_bells();
         suppose(made);
         return made;
     }

@@ -88,6 +88,9 @@ public:
     std::optional<notification> wait_for_notification(std::chrono::milliseconds patience) override {
         return behind_->wait_for_notification(patience);
     }
+    int notification_descriptor() const noexcept override {
+        return behind_->notification_descriptor();
+    }
 
 private:
     std::unique_ptr<connection> behind_;

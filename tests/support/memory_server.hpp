@@ -105,6 +105,7 @@ struct waiter_row {
     std::optional<std::chrono::microseconds> hold_at_most;
     std::chrono::microseconds lock_delay{0};
     std::string metadata;
+    std::string bell;
 };
 
 // The highest token of a resource: committed, and written in a transaction that has not ended.

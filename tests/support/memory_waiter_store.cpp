@@ -45,7 +45,8 @@ hand_over_result pass_on(memory_tables& tables, const key& name, lock_row& row) 
     row.reentrant_count = 1;
     return {
         hand_over_status::handed_over,
-        successor{name, granted.owner, granted.session, {row.fence}, granted.hold_at_most}};
+        successor{
+            name, granted.owner, granted.session, {row.fence}, granted.hold_at_most, granted.bell}};
 }
 
 class memory_waiter_store final : public waiter_store {
@@ -74,7 +75,8 @@ public:
                     wanted.node_info,
                     wanted.hold_at_most,
                     wanted.lock_delay,
-                    wanted.metadata};
+                    wanted.metadata,
+                    wanted.bell};
                 ++tables.writes;
             }
             return std::optional{answer};

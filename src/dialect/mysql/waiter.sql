@@ -10,7 +10,8 @@
 -- Rows of the queue can be made inside a transaction, unlike lock rows: two of one key cannot be
 -- made at once, and tickets are never used again, so no insert meets what is left of another row.
 
--- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null.
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
+-- bell or null.
 --
 -- 1. The lock, or nothing: a proof may keep the row for long.
 -- 2. Under it, what decides.
@@ -30,8 +31,9 @@ INTO @leasehold_go;
 UPDATE {prefix}lock l SET l.last_ticket = LAST_INSERT_ID(GREATEST(l.last_ticket + 1, {now}))
 WHERE l.lock_key = $1 AND @leasehold_go = 1;
 INSERT INTO {prefix}waiter
-    (lock_key, ticket, owner, session_id, node_info, hold_at_most, lock_delay, metadata, queued_at)
-SELECT $1, LAST_INSERT_ID(), $2, $3, $4, $5, $6, $7, {now} FROM DUAL WHERE @leasehold_go = 1;
+    (lock_key, ticket, owner, session_id, node_info, hold_at_most, lock_delay, metadata, bell,
+     queued_at)
+SELECT $1, LAST_INSERT_ID(), $2, $3, $4, $5, $6, $7, $8, {now} FROM DUAL WHERE @leasehold_go = 1;
 COMMIT;
 SELECT IF(@leasehold_go = 1, LAST_INSERT_ID(), NULL), @leasehold_live, @leasehold_kind,
        @leasehold_takeable;
@@ -73,12 +75,13 @@ WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share
 -- Reads: 16 rows, and 4 for each waiter that goes with it. The joins are STRAIGHT, so that no
 -- statistics can begin them at the sessions.
 -- word: grant_next
-SELECT w.ticket, w.owner, w.session_id, w.hold_at_most,
+SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell,
        EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = $1 AND b.ticket > w.ticket)
-INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_more
+INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_bell,
+     @leasehold_more
 FROM (SELECT 1 AS one) o
 LEFT JOIN (
-    SELECT q.ticket, q.owner, q.session_id, q.hold_at_most
+    SELECT q.ticket, q.owner, q.session_id, q.hold_at_most, q.bell
     FROM {prefix}waiter q FORCE INDEX (PRIMARY)
     STRAIGHT_JOIN {prefix}session s ON s.id = q.session_id
     WHERE q.lock_key = $1 AND s.expires_at > {now} AND @leasehold_go = 1
@@ -103,7 +106,7 @@ COMMIT;
 SELECT @leasehold_go,
        CAST(IF(@leasehold_token > 0 OR @leasehold_ticket IS NULL, @leasehold_token, NULL)
             AS SIGNED),
-       @leasehold_owner, @leasehold_session, @leasehold_term
+       @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_bell
 
 -- $1 key, $2 ticket, $3 owner.
 -- name: leave

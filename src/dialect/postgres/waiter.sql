@@ -10,7 +10,8 @@
 -- with two, so there must be no other: correlated subqueries and LATERAL ask by
 -- primary key whatever the statistics, and for {all} see words.sql.
 
--- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null.
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
+-- bell or null.
 --
 -- me:     as in `try_acquire`.
 -- locked: a proof may keep the row for long, so it is skipped rather than waited for.
@@ -36,8 +37,8 @@ WITH me AS MATERIALIZED (
     RETURNING l.last_ticket, {asynchronous}
 ), queued AS (
     INSERT INTO {prefix}waiter (lock_key, ticket, owner, session_id, node_info, hold_at_most,
-                                lock_delay, metadata, queued_at)
-    SELECT $1, marked.last_ticket, $2, $3, $4, $5::bigint, $6::bigint, $7, clock_timestamp()
+                                lock_delay, metadata, bell, queued_at)
+    SELECT $1, marked.last_ticket, $2, $3, $4, $5::bigint, $6::bigint, $7, $8, clock_timestamp()
       FROM marked
     RETURNING ticket
 )
@@ -98,7 +99,8 @@ WITH seen AS MATERIALIZED (
 , sure AS MATERIALIZED (
     SELECT locked.lock_key FROM locked JOIN seen ON seen.last_ticket = locked.last_ticket
 ), next AS MATERIALIZED (
-    SELECT w.ticket, w.owner, w.session_id, w.node_info, w.hold_at_most, w.lock_delay, w.metadata
+    SELECT w.ticket, w.owner, w.session_id, w.node_info, w.hold_at_most, w.lock_delay, w.metadata,
+           w.bell
       FROM {prefix}waiter w
      WHERE w.lock_key = $1 AND EXISTS (SELECT FROM sure)
        AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id)
@@ -153,7 +155,7 @@ WITH seen AS MATERIALIZED (
         ELSE {durable} END
 )
 SELECT (SELECT count(*) FROM locked), (SELECT fence FROM given),
-       next.owner, next.session_id, next.hold_at_most
+       next.owner, next.session_id, next.hold_at_most, next.bell
   FROM (SELECT 1) AS always LEFT JOIN next ON true
 
 -- $1 key, $2 ticket, $3 owner. Waits at most for a hand-over that is under way. Durable: one that

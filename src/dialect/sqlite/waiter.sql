@@ -1,7 +1,7 @@
 -- SQLite: the queue of a key. What is read inside a write transaction is the whole queue.
 
--- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null: of
--- these four; $8 of `queue`: the ticket.
+-- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
+-- bell or null: of these four; $9 of `queue`: the ticket.
 -- name: session_is_live
 SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
 
@@ -14,8 +14,8 @@ RETURNING last_ticket;
 
 -- name: queue
 INSERT INTO {prefix}waiter (lock_key, ticket, owner, session_id, node_info, hold_at_most,
-                            lock_delay, metadata, queued_at)
-VALUES ($1, $8, $2, $3, $4, $5, $6, $7, {now});
+                            lock_delay, metadata, bell, queued_at)
+VALUES ($1, $9, $2, $3, $4, $5, $6, $7, $8, {now});
 
 -- $1 key, $2 owner, $3 token.
 -- name: find_hold
@@ -24,7 +24,7 @@ SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 -- $1 key. By primary key, in its order. Not a join: before one with many rows SQLite may read the
 -- whole other table for a Bloom filter. Steps: 30, and 20 for each waiter that is passed over.
 -- name: first_live
-SELECT w.ticket, w.owner, w.session_id, w.hold_at_most
+SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell
   FROM {prefix}waiter w
  WHERE w.lock_key = $1
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}

@@ -15,7 +15,7 @@ public:
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override {
         writing write{*sqlite_, texts_, on};
         write.begin();
-        parameters values = values_of(wanted);
+        parameters values = values_of_waiter(wanted);
         enqueue_result answer;
         if (write("session_is_live", values).rows.empty()) {
             answer.status = enqueue_status::session_ended;
