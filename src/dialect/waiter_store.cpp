@@ -36,11 +36,18 @@ enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& 
         answer.status = enqueue_status::unknown_key;
     } else if (answer.kind != lock_kind::mutex) {
         answer.status = enqueue_status::wrong_kind;
+    } else {
+        answer.is_being_taken = !found.is_null(3) && found.integer(3) != 0;
     }
     return answer;
 }
 
 hand_over_result sql_waiter_store::hand_over(connection& on, const hold& held) {
+    const auto found = write(on, "pass_on", values_of(held));
+    if (!found.rows.empty()) {
+        const row& next = found.rows[0];
+        return handed_over(held.key, next, 1, {next.integer(0)});
+    }
     return serve_next(on, "hand_over", values_of(held), held.key);
 }
 

@@ -108,7 +108,7 @@ std::optional<bool> queued_call::enqueue(queue_end& end) {
             end = queue_end::ask_again;
             return std::nullopt;
         case enqueue_status::not_now:
-            end = queue_end::queue_again;
+            end = answer.is_being_taken ? queue_end::ask_again : queue_end::queue_again;
             return std::nullopt;
         case enqueue_status::waiting:
             break;

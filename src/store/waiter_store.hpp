@@ -53,6 +53,7 @@ struct enqueue_result {
     enqueue_status status = enqueue_status::not_now;
     std::int64_t ticket = 0;      // where waiting
     bool looks_takeable = false;  // where waiting: call serve(), nobody else may
+    bool is_being_taken = false;  // where not_now: it was free, so that a try would wait and tell
     lock_kind kind = lock_kind::mutex;
 };
 

@@ -39,7 +39,8 @@ protected:
         });
     }
     hand_over_result hand_over(const hold& held) {
-        return in_one_call([&](connection& on, store& stores) {
+        // The second where the first in the queue is not alive, or nobody waits.
+        return in_calls(2, [&](connection& on, store& stores) {
             return stores.waiters->hand_over(on, held);
         });
     }

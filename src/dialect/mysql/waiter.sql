@@ -26,17 +26,55 @@ INTO @leasehold_live, @leasehold_kind, @leasehold_takeable
 FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = $1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
-SELECT COALESCE(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1, 0)
-INTO @leasehold_go;
 UPDATE {prefix}lock l SET l.last_ticket = LAST_INSERT_ID(GREATEST(l.last_ticket + 1, {now}))
-WHERE l.lock_key = $1 AND @leasehold_go = 1;
+WHERE l.lock_key = $1 AND @leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1;
 INSERT INTO {prefix}waiter
     (lock_key, ticket, owner, session_id, node_info, hold_at_most, lock_delay, metadata, bell,
      queued_at)
-SELECT $1, LAST_INSERT_ID(), $2, $3, $4, $5, $6, $7, $8, {now} FROM DUAL WHERE @leasehold_go = 1;
+SELECT $1, LAST_INSERT_ID(), $2, $3, $4, $5, $6, $7, $8, {now} FROM DUAL
+WHERE @leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1;
 COMMIT;
-SELECT IF(@leasehold_go = 1, LAST_INSERT_ID(), NULL), @leasehold_live, @leasehold_kind,
+SELECT IF(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1,
+          LAST_INSERT_ID(), NULL), @leasehold_live, @leasehold_kind,
        @leasehold_takeable;
+
+-- $1 key, $2 owner, $3 token. The usual case of `hand_over`, in fewer statements: somebody live
+-- waits. Where not, or who was first has just left, there is no row and nothing changes.
+--
+-- 1. The first that is live, without a lock: those who queue later come behind it, and only its own
+--    process, or who hands over, removes it while it lives. Nobody, where the hold is not ours:
+--    what comes too late does not wait.
+-- 2. The grant, which waits for proofs of the same hold, and is nothing where that waiter has left.
+--    The mark is the newest ticket: where that is the one that goes, nobody is left.
+-- 3. The waiter goes, and the dead before it.
+-- Reads: 10 rows, and 4 for each waiter that goes with it.
+-- name: pass_on
+SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell
+INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_bell
+FROM (SELECT 1 AS one) o
+LEFT JOIN (
+    SELECT q.ticket, q.owner, q.session_id, q.hold_at_most, q.bell
+    FROM {prefix}lock k STRAIGHT_JOIN {prefix}waiter q FORCE INDEX (PRIMARY)
+        ON q.lock_key = k.lock_key
+    STRAIGHT_JOIN {prefix}session s ON s.id = q.session_id
+    WHERE k.lock_key = $1 AND k.owner = $2 AND k.fence = $3 AND s.expires_at > {now}
+    ORDER BY q.ticket LIMIT 1) w ON TRUE;
+START TRANSACTION;
+UPDATE {prefix}lock l JOIN {prefix}waiter w
+    ON w.lock_key = l.lock_key AND w.ticket = @leasehold_ticket
+SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = w.owner,
+    l.session_id = IF(w.hold_at_most IS NULL, w.session_id, NULL), l.node_info = w.node_info,
+    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + w.hold_at_most,
+    l.lock_delay = w.lock_delay, l.metadata = w.metadata, l.revocations = 0,
+    l.last_ticket = IF(l.last_ticket = w.ticket, 0, l.last_ticket)
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_ticket IS NOT NULL;
+SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_token;
+DELETE FROM {prefix}waiter
+WHERE lock_key = $1 AND @leasehold_token > 0 AND ticket <= @leasehold_ticket;
+COMMIT;
+SELECT CAST(@leasehold_token AS SIGNED), @leasehold_owner, @leasehold_session, @leasehold_term,
+       @leasehold_bell
+FROM DUAL WHERE @leasehold_token > 0;
 
 -- $1 key, $2 owner, $3 token. The pre-check keeps a hand-over that comes too late from waiting
 -- behind the next holder's proof; see `release` of hold.sql. The lock waits for proofs of the same

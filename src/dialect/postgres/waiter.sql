@@ -18,11 +18,12 @@
 -- marked: the newest version, which is locked. Asynchronous, like all of it: a waiter lost in a
 --         crash is found missing.
 -- Whether the key looks takeable is asked of the locked version: who freed it before saw no mark.
+-- Of a row that is skipped: whether it was free before whoever has it locked.
 -- name: enqueue
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
 ), seen AS MATERIALIZED (
-    SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = $1
+    SELECT l.kind, l.owner IS NULL AS is_free FROM {prefix}lock l WHERE l.lock_key = $1
 ), locked AS MATERIALIZED (
     SELECT l.lock_key, l.owner, l.session_id, l.expires_at, l.lock_delay
       FROM {prefix}lock l
@@ -43,10 +44,49 @@ WITH me AS MATERIALIZED (
     RETURNING ticket
 )
 SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM seen),
-       (SELECT coalesce(locked.owner IS NULL
-                   OR coalesce(locked.expires_at, s.expires_at)
-                      + locked.lock_delay * interval '1 microsecond' <= clock_timestamp(), false)
-          FROM locked LEFT JOIN {prefix}session s ON s.id = locked.session_id);
+       coalesce((SELECT coalesce(locked.owner IS NULL
+                             OR coalesce(locked.expires_at, s.expires_at)
+                                + locked.lock_delay * interval '1 microsecond'
+                                <= clock_timestamp(), false)
+                   FROM locked LEFT JOIN {prefix}session s ON s.id = locked.session_id),
+                (SELECT is_free FROM seen));
+
+-- $1 key, $2 owner, $3 token. The usual case of `hand_over`, of few nodes: the first waiter is
+-- alive. Where it is not, or has just left, or nobody waits, there is no row and nothing changes.
+--
+-- held:  waits for proofs of the same hold.
+-- next:  the first in the snapshot is the first still, since those who queue later come behind it,
+--        and only its own process, or who hands over, removes it while it lives. It is alive in the
+--        snapshot, by the time that was taken at. A delete waits for one who is just leaving, and
+--        then finds nothing.
+-- The mark is the newest ticket: where that is the one that goes, nobody is left.
+-- Indexes: the primary keys. Reads: 6 rows.
+-- name: pass_on
+WITH held AS MATERIALIZED (
+    SELECT l.lock_key
+      FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       FOR NO KEY UPDATE OF l
+), next AS (
+    DELETE FROM {prefix}waiter AS w
+     WHERE w.lock_key = $1 AND EXISTS (SELECT FROM held)
+       AND w.ticket = (SELECT f.ticket FROM {prefix}waiter f
+                        WHERE f.lock_key = $1 ORDER BY f.ticket LIMIT 1)
+       AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id)
+           > statement_timestamp()
+    RETURNING w.ticket, w.owner, w.session_id, w.node_info, w.hold_at_most, w.lock_delay,
+              w.metadata, w.bell
+)
+UPDATE {prefix}lock AS l
+   SET fence = l.fence + 1, owner = next.owner,
+       session_id = CASE WHEN next.hold_at_most IS NULL THEN next.session_id END,
+       node_info = next.node_info, reentrant_count = 1, changed_at = clock_timestamp(),
+       expires_at = clock_timestamp() + next.hold_at_most * interval '1 microsecond',
+       lock_delay = next.lock_delay, metadata = next.metadata, revocations = 0,
+       last_ticket = CASE WHEN l.last_ticket = next.ticket THEN 0 ELSE l.last_ticket END
+  FROM next
+ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+RETURNING l.fence, next.owner, next.session_id, next.hold_at_most, next.bell, {durable};
 
 -- The two ways to lock the row; {grant_next} goes on from there. seen: the mark in the snapshot.
 -- $1 key, $2 owner, $3 token. Waits for proofs of the same hold.

@@ -17,6 +17,14 @@ INSERT INTO {prefix}waiter (lock_key, ticket, owner, session_id, node_info, hold
                             lock_delay, metadata, bell, queued_at)
 VALUES ($1, $9, $2, $3, $4, $5, $6, $7, $8, {now});
 
+-- Around what queues. A waiter that a power cut loses is found missing, and so is everything else:
+-- a boot frees all keys. In WAL mode the next commit that is flushed takes this one with it.
+-- name: commit_unflushed
+PRAGMA synchronous = NORMAL;
+
+-- name: commit_flushed
+PRAGMA synchronous = FULL;
+
 -- $1 key, $2 owner, $3 token.
 -- name: find_hold
 SELECT 1 FROM {prefix}lock WHERE lock_key = $1 AND owner = $2 AND fence = $3;

@@ -2,9 +2,35 @@
 #include "dialect/waiter_store.hpp"
 
 #include "dialect/sqlite/stores.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
+
+// Commits that wait for no flush, while it lives: not where the caller's transaction is open, which
+// is his to end.
+class without_flush {
+public:
+    without_flush(const statements& texts, connection& on)
+        : texts_(texts), on_(on), is_ours_(on.state() == connection_state::idle) {
+        if (is_ours_) on_.execute(texts_["commit_unflushed"].text());
+    }
+    ~without_flush() {
+        if (!is_ours_) return;
+        try {
+            on_.execute(texts_["commit_flushed"].text());
+        } catch (const error&) {
+            // Its file is gone, and so is the connection.
+        }
+    }
+    without_flush(const without_flush&) = delete;
+    without_flush& operator=(const without_flush&) = delete;
+
+private:
+    const statements& texts_;
+    connection& on_;
+    const bool is_ours_;
+};
 
 class sqlite_waiter_store final : public sql_waiter_store {
 public:
@@ -13,6 +39,7 @@ public:
         : sql_waiter_store(how, "commits"), sqlite_(std::move(how)) {}
 
     enqueue_result enqueue(connection& on, const acquire_request& wanted) override {
+        const without_flush quickly{texts_, on};
         writing write{*sqlite_, texts_, on};
         write.begin();
         parameters values = values_of_waiter(wanted);
@@ -40,6 +67,7 @@ public:
         return answer;
     }
 
+    // One way for every case, where the servers have `pass_on`: nothing is a round trip here.
     hand_over_result hand_over(connection& on, const hold& held) override {
         writing write{*sqlite_, texts_, on};
         const parameters which = values_of(held);
