@@ -66,8 +66,12 @@ public:
     // Parameters are numbered across all statements; PostgreSQL takes none here.
     virtual result execute_script(std::string_view sql, const parameters& values = {}) = 0;
 
-    // READ COMMITTED on servers; on SQLite the write lock is taken at once (BEGIN IMMEDIATE).
+    // READ COMMITTED on servers; on SQLite the write lock is taken at once (BEGIN IMMEDIATE). May
+    // travel with the first statement.
     virtual void begin() = 0;
+    // The open transaction was begun by begin(), may write, and nothing was sent in it yet: its
+    // level is READ COMMITTED, and nobody needs to ask. False where that is not known.
+    virtual bool is_untouched() const noexcept { return false; }
     virtual void commit() = 0;
     // Never throws: a connection whose rollback failed is lost, and the server rolls back itself.
     virtual void rollback() noexcept = 0;

@@ -139,7 +139,8 @@ private:
     std::unique_ptr<connection> adapter_;
 };
 
-// One transaction on a pooled connection; rolls back when destroyed without commit().
+// One transaction on a pooled connection; rolls back when destroyed without commit(). On PostgreSQL
+// the server is told of it with the first statement, and of one without statements not at all.
 //
 //   leasehold::transaction tx = db.begin();
 //   tx.execute("UPDATE invoice SET closed = true WHERE month = $1", {"2026-10"});

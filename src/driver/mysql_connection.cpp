@@ -150,6 +150,7 @@ result owned_connection::run(std::string_view text) {
 
 result owned_connection::run(const std::vector<std::string_view>& statements) {
     if (statements.empty()) return {};
+    is_untouched_ = false;
     announce_thread();
     std::string packet;
     for (const std::string_view each : statements) {
@@ -214,7 +215,11 @@ void owned_connection::begin() {
     if (state_ == connection_state::in_transaction) {
         throw error{errc::wrong_transaction, place_ + " is already in a transaction; end it first"};
     }
-    run("START TRANSACTION");
+    // Whatever somebody made of the session's level. Not sent along with the first statement, of
+    // which Connector/C++ would not say then how many rows it has changed.
+    run(std::vector<std::string_view>{
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"});
+    is_untouched_ = true;
 }
 
 void owned_connection::commit() {
@@ -227,6 +232,7 @@ void owned_connection::commit() {
 }
 
 void owned_connection::rollback() noexcept {
+    is_untouched_ = false;
     if (state_ != connection_state::in_transaction) return;
     try {
         announce_thread();

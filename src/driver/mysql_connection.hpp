@@ -79,6 +79,7 @@ public:
     result execute(std::string_view sql, const parameters& values) override;
     result execute_script(std::string_view sql, const parameters& values) override;
     void begin() override;
+    bool is_untouched() const noexcept override { return is_untouched_; }
     void commit() override;
     void rollback() noexcept override;
     void set_statement_timeout(std::chrono::milliseconds limit) override;
@@ -104,6 +105,7 @@ private:
     const std::chrono::seconds read_timeout_;
     time_limits limits_;  // what the server was told last
     connection_state state_ = connection_state::idle;
+    bool is_untouched_ = false;
 };
 
 }  // namespace leasehold::mysql

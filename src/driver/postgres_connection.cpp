@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "driver/postgres_errors.hpp"
 #include "driver/postgres_server.hpp"
@@ -18,6 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t statements_max = 256;
+constexpr const char* begin_sql = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 // The server is to give up first: its "cancelled" leaves no doubt, our own giving up does.
 std::string server_bound(milliseconds limit) {
@@ -115,7 +118,7 @@ connection_state owned_connection::state() noexcept {
     if (handle_ == nullptr || is_closed_by_server_) return connection_state::lost;
     switch (PQtransactionStatus(handle_.get())) {
         case PQTRANS_IDLE:
-            return connection_state::idle;
+            return is_begin_due_ ? connection_state::in_transaction : connection_state::idle;
         case PQTRANS_INTRANS:
             return connection_state::in_transaction;
         case PQTRANS_INERROR:
@@ -163,6 +166,19 @@ void owned_connection::abandon() noexcept {
 reply owned_connection::run(std::span<const message> batch) {
     is_unreplicated_ = false;
     return exchange(handle_.get(), batch, local_clock::now() + limit_);
+}
+
+reply owned_connection::run_begun(std::span<const message> batch) {
+    if (!is_begin_due_) return run(batch);
+    is_begin_due_ = false;
+    std::vector<message> all{message{message_kind::query, "", begin_sql}};
+    all.insert(all.end(), batch.begin(), batch.end());
+    reply answer = run(all);
+    // What has failed there, and no statement was answered.
+    const bool has_begun = answer.results.front().empty() ||
+                           PQresultStatus(answer.results.front().front().get()) == PGRES_COMMAND_OK;
+    if (has_begun) answer.results.erase(answer.results.begin());
+    return answer;
 }
 
 void owned_connection::fail(const reply& answer, bool is_in_doubt) {
@@ -229,7 +245,7 @@ result owned_connection::execute_prepared(
         const std::array both{
             message{message_kind::prepare, name.c_str(), sql.c_str(), &bound},
             message{message_kind::execute_prepared, name.c_str(), sql.c_str(), &bound}};
-        const reply answer = run(std::span{both}.subspan(is_new ? 0 : 1));
+        const reply answer = run_begun(std::span{both}.subspan(is_new ? 0 : 1));
         if (is_new && answer.end == exchange_end::answered && !answer.results[0].empty() &&
             PQresultStatus(answer.results[0][0].get()) == PGRES_COMMAND_OK) {
             statements_.emplace(key, number);
@@ -276,7 +292,7 @@ result owned_connection::execute_wrapped(const std::string& sql, const bound_par
         always + ", set_config('client_connection_check_interval', '1000', true)";
     const std::string& limits = checks_client_ ? with_check : always;
     const std::array batch{
-        message{message_kind::query, "", "BEGIN ISOLATION LEVEL READ COMMITTED"},
+        message{message_kind::query, "", begin_sql},
         message{message_kind::query, "", limits.c_str(), &bound_limits},
         message{message_kind::query, "", sql.c_str(), &bound},
         message{message_kind::query, "", "COMMIT"}};
@@ -297,6 +313,7 @@ result owned_connection::execute_script(std::string_view sql, const parameters& 
     const bool is_in_doubt = is_idle || may_commit(text);
     if (is_idle && is_pooled_) text = begin_text() + ";\n" + text + "\n;COMMIT";
     if (is_idle && !is_pooled_ && limit_ > server_limit_) widen_server_bounds();
+    if (std::exchange(is_begin_due_, false)) text = begin_text() + ";\n" + text;
     const std::array batch{message{message_kind::script, "", text.c_str()}};
     const reply answer = run(batch);
     if (is_idle && is_pooled_ && answer.end == exchange_end::answered) rollback();
@@ -305,7 +322,7 @@ result owned_connection::execute_script(std::string_view sql, const parameters& 
 }
 
 std::string owned_connection::begin_text() const {
-    std::string text = "BEGIN ISOLATION LEVEL READ COMMITTED";
+    std::string text = begin_sql;
     if (!is_pooled_) return text;
     const std::string bound = server_bound(limit_);
     text += "; SET LOCAL statement_timeout = " + bound + "; SET LOCAL lock_timeout = " + bound;
@@ -320,6 +337,9 @@ void owned_connection::begin() {
             address_ + ": a transaction is open already; commit it or roll it back first"};
     }
     if (!is_pooled_ && limit_ > server_limit_) widen_server_bounds();
+    // Directly to a server the first statement takes it along: a round trip less.
+    is_begin_due_ = !is_pooled_;
+    if (is_begin_due_) return;
     const std::string text = begin_text();
     const std::array batch{message{message_kind::script, "", text.c_str()}};
     const reply answer = run(batch);
@@ -327,10 +347,22 @@ void owned_connection::begin() {
     require_success(answer, false);
 }
 
+// By what the server reports of itself with each change, since 14. A primary does not become a
+// standby, and where the default changes at this very moment nothing is in the transaction yet.
+bool owned_connection::is_untouched() const noexcept {
+    if (!is_begin_due_ || handle_ == nullptr) return false;
+    const auto is_off = [this](const char* name) {
+        const char* const said = PQparameterStatus(handle_.get(), name);
+        return said != nullptr && std::string_view{said} == "off";
+    };
+    return is_off("default_transaction_read_only") && is_off("in_hot_standby");
+}
+
 void owned_connection::commit() {
     if (require_ready() != connection_state::in_transaction) {
         throw error{errc::wrong_transaction, address_ + ": there is no transaction to commit"};
     }
+    if (std::exchange(is_begin_due_, false)) return;  // nothing was sent in it
     const std::array batch{message{message_kind::script, "", "COMMIT"}};
     const reply answer = run(batch);
     require_success(answer, true);
@@ -343,6 +375,7 @@ void owned_connection::commit() {
 }
 
 void owned_connection::rollback() noexcept {
+    is_begin_due_ = false;
     const connection_state before = state();
     if (before == connection_state::lost) abandon();
     if (before == connection_state::idle || before == connection_state::lost) return;
@@ -397,7 +430,8 @@ void owned_connection::listen(std::string_view channel) {
     if (quoted == nullptr) {
         throw error{errc::invalid_argument, "the name of a PostgreSQL channel is not UTF-8"};
     }
-    const std::string text = "LISTEN " + std::string{quoted.get()};
+    std::string text = "LISTEN " + std::string{quoted.get()};
+    if (std::exchange(is_begin_due_, false)) text = begin_text() + ";\n" + text;
     const std::array batch{message{message_kind::script, "", text.c_str()}};
     require_success(run(batch), false);
 }

@@ -51,6 +51,7 @@ public:
     result execute(std::string_view sql, const parameters& values) override;
     result execute_script(std::string_view sql, const parameters& values) override;
     void begin() override;
+    bool is_untouched() const noexcept override;
     void commit() override;
     void rollback() noexcept override;
     void set_statement_timeout(std::chrono::milliseconds limit) override;
@@ -68,6 +69,8 @@ private:
     connection_state require_ready();
     bool poll_input() noexcept;
     reply run(std::span<const message> batch);
+    // The same, behind the BEGIN that is due; that has no part in the answer.
+    reply run_begun(std::span<const message> batch);
     // `is_in_doubt`: what was sent may have been committed when its answer does not come.
     void require_success(const reply& answer, bool is_in_doubt);
     [[noreturn]] void fail(const reply& answer, bool is_in_doubt);
@@ -87,6 +90,7 @@ private:
     bool checks_client_ = true;  // the server can notice that we are gone (14 or newer, and Unix)
 
     bool is_pooled_ = false;
+    bool is_begin_due_ = false;  // a transaction is open here, and the server is told with the next
     std::chrono::milliseconds limit_;         // of each call, kept here
     std::chrono::milliseconds server_limit_;  // what the session's statement_timeout is made from
     // By text and types of parameters; the value is part of the name.

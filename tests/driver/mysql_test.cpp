@@ -242,6 +242,25 @@ TEST_F(mysql_test, a_transaction_is_committed_or_rolled_back) {
     EXPECT_EQ(number_from(*other, sum), 4);
 }
 
+TEST_F(mysql_test, a_transaction_is_read_committed_whatever_the_session_says) {
+    const auto on = open();
+    const auto other = open();
+    create_table(*on);
+    on->execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    EXPECT_FALSE(on->is_untouched());
+    on->begin();
+    EXPECT_TRUE(on->is_untouched());
+    const std::string sum = named("SELECT CAST(SUM(n) AS SIGNED) FROM {t}");
+    EXPECT_EQ(number_from(*on, sum), 0);
+    EXPECT_FALSE(on->is_untouched());
+    other->execute(named("UPDATE {t} SET n = 1"));
+    EXPECT_EQ(number_from(*on, sum), 2) << "an old snapshot";
+    on->rollback();
+    on->begin();
+    on->rollback();
+    EXPECT_FALSE(on->is_untouched());
+}
+
 TEST_F(mysql_test, calls_in_the_wrong_state_are_refused) {
     const auto on = open();
     EXPECT_EQ(failure_of([&] { on->commit(); }).code(), errc::wrong_transaction);

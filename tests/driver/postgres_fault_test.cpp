@@ -231,6 +231,7 @@ TEST(postgres_standby_test, a_commit_the_standby_did_not_confirm_is_in_doubt) {
          warning + fake_server::answer_to("COMMIT")}};
     const auto on = postgres::connect(server.url(), 10s, 10s);
     on->begin();
+    on->execute_script("SELECT 1");  // takes BEGIN along
     const error failure = failure_of([&] { on->commit(); });
     EXPECT_TRUE(failure.outcome_is_unknown());
     EXPECT_EQ(failure.code(), errc::timed_out);
@@ -244,6 +245,7 @@ TEST(postgres_standby_test, a_commit_answered_with_rollback_is_an_error) {
          fake_server::answer_to("ROLLBACK")}};
     const auto on = postgres::connect(server.url(), 10s, 10s);
     on->begin();
+    on->execute_script("SELECT 1");  // takes BEGIN along
     const error failure = failure_of([&] { on->commit(); });
     EXPECT_EQ(failure.code(), errc::wrong_transaction);
     EXPECT_FALSE(failure.outcome_is_unknown());
