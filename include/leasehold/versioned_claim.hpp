@@ -9,9 +9,12 @@
 //       tx.commit();
 //   }
 //
-// Every attempt is one UPDATE that names the version it has read and adds one to it; whether it
-// won is the number of rows it changed, and nothing is read back. All of it happens in your
-// transaction, and holds when you commit.
+// Every attempt is one UPDATE that names the version it has read, or has just locked, and adds one
+// to it. Whether it won is what it changed. All of it happens in your transaction, and holds when
+// you commit.
+//
+//   for (leasehold::versioned_row& each : batch) work(each);
+//   const auto outcomes = seats.finish(tx, batch);  // of many rows, each its own
 //
 // | the row is …                         | try_claim | update, finish, release by its claimer |
 // |--------------------------------------|-----------|----------------------------------------|
@@ -34,6 +37,14 @@
 // Without it, and through a row that was only read or has been released, nothing can tell. The
 // column has to give back letter by letter what was put in: with a trigger that writes another name
 // every change is lost.
+//
+// Many rows at once: update, finish and release of several answer for each row as the single call
+// would, in the order given. What others have locked, or what was lost or is gone, hinders none of
+// the rest. Only what is busy is asked for again, until `patience` has run out, once for all. Of
+// several with one key at most one is done, the first that is right. There may be any number, or
+// none: they travel in lists that no engine finds too long, in the order of their keys whatever the
+// order given. What cannot be of one row, as a version at its greatest, is an error of the call
+// before anything is changed. After any other error some may have been changed: roll back.
 //
 // Promises: of all who try one version at most one wins. Contention is an answer, never an
 // exception: no attempt waits for the row, and on PostgreSQL none leaves your transaction aborted.
@@ -78,6 +89,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -126,8 +138,9 @@ enum class change_outcome {
 
 // In which order a claim of several goes through what is available.
 enum class candidate_order {
-    // Random ones of the first `candidates_max` in the mapping's order, so that workers do not run
-    // after each other.
+    // Any of the first `candidates_max` in the mapping's order, so that workers do not run after
+    // each other: random ones, or, on MySQL and MariaDB where an index serves, the first ones that
+    // nobody has locked, and those past their term before others.
     shuffled = 1,
     // The mapping's order. Losers move on to the next.
     ordered = 2,
@@ -167,6 +180,19 @@ public:
     change_outcome update(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
     change_outcome finish(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
     change_outcome release(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
+
+    // The same of many rows, all to the same values: the outcome of each, in the order given. Those
+    // done have one more in their version, and the others are as they were. Rows of different
+    // claims may be mixed; a row that was only read can only be updated.
+    std::vector<change_outcome> update(
+        transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
+    ) const;
+    std::vector<change_outcome> finish(
+        transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
+    ) const;
+    std::vector<change_outcome> release(
+        transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
+    ) const;
 
     const versioned_mapping& mapping() const noexcept;
 

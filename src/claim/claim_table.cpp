@@ -120,6 +120,7 @@ std::shared_ptr<const known_table> claim_table::look(connection& inside) const {
     found->columns = shape.columns;
     found->index = verdict.index;
     found->late_index = verdict.late_index;
+    found->key_index = verdict.key_index;
     found->warnings = std::move(verdict.warnings);
     require_told_apart(*found, inside, need);
     return found;

@@ -25,6 +25,7 @@ struct known_table {
     std::vector<column_shape> columns;
     std::string index;
     std::string late_index;
+    std::string key_index;
     std::vector<std::string> warnings;
     std::string change_denied;  // the right the user lacks to claim or change rows; empty: none
 };

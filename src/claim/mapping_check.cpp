@@ -217,6 +217,7 @@ private:
             if (!is_within) continue;
             if (!index.is_deferrable && !index.is_finer) {
                 require_no_null_keys(index);
+                if (!index.is_ignored) verdict_.key_index = index.name;
                 return;
             }
             nearly =

@@ -51,6 +51,7 @@ struct mapping_verdict {
     std::vector<std::string> warnings;
     std::string index;       // that serves a claim of several; empty: none
     std::string late_index;  // that serves `late`; empty: none
+    std::string key_index;   // that finds rows by their keys; empty: none that can be named
     // The rights the user lacks: to read what the mapping names, and to claim or change rows.
     std::string read_denied;
     std::string change_denied;

@@ -1,12 +1,14 @@
 #include "leasehold/versioned_claim.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
-#include <random>
+#include <utility>
 
 #include "claim/claim_table.hpp"
-#include "claim/value_check.hpp"
+#include "claim/row_batch.hpp"
+#include "claim/versioned_need.hpp"
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "core/utf8.hpp"
@@ -17,156 +19,9 @@
 namespace leasehold {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
 
 constexpr int candidates_most = 10'000;
-constexpr std::size_t tag_size = 12;  // of what tells one claim from another in claimed_by
-
-bool is_claimable(const versioned_mapping& mapping) {
-    return !mapping.state.column.empty() || !mapping.claimed_by.empty() ||
-           !mapping.expires_at.empty();
-}
-
-void refuse(const versioned_mapping& mapping, const std::string& why) {
-    throw error(errc::invalid_argument, "the mapping of table " + mapping.table.name + ": " + why);
-}
-
-versioned_mapping checked(versioned_mapping mapping) {
-    require_table(mapping.table, mapping.key);
-    require_name(mapping.version, "version");
-    require_conditions(mapping.available);
-    const state_column& state = mapping.state;
-    if (!state.column.empty() && (state.from.is_null() || state.to.is_null())) {
-        refuse(mapping, "a state needs the value it is claimed from and the one it goes to");
-    }
-    if (!state.column.empty() && state.from == state.to) {
-        refuse(mapping, "a claim would leave the state as it is");
-    }
-    if (!state.column.empty() && (state.done == state.from || state.done == state.to)) {
-        refuse(mapping, "done must be another state than from and to; null leaves it at to");
-    }
-    if (mapping.expires_at.empty() != (mapping.term == milliseconds{0})) {
-        refuse(mapping, "expires_at and term go together");
-    }
-    if (!mapping.expires_at.empty() &&
-        (mapping.term < milliseconds{1} || mapping.term > hours{366 * 24})) {
-        refuse(mapping, "term must be 1 ms to 366 days");
-    }
-    if (mapping.claimed_by.empty() && !mapping.claimant.empty()) {
-        refuse(mapping, "a claimant needs the column claimed_by");
-    }
-    if (mapping.claimant.ends_with(' ')) {
-        refuse(mapping, "a claimant that ends in a blank may come back without it");
-    }
-    if (mapping.patience < milliseconds{0} || mapping.patience > hours{1}) {
-        refuse(mapping, "patience must be 0 to 1 h");
-    }
-    return mapping;
-}
-
-void need_state(table_need& need, const versioned_mapping& mapping) {
-    const state_column& state = mapping.state;
-    if (state.column.empty()) return;
-    need.columns.push_back(
-        {.name = state.column,
-         .role = "state",
-         .may_be = {},
-         .made_as = kind_of(state.from),
-         .not_null_default = state.from,
-         .is_changed = true,
-         .needs_order = true,
-         .stored = {state.from, state.to}}
-    );
-    column_need& added = need.columns.back();
-    if (!state.done.is_null()) added.stored.push_back(state.done);
-    added.told_apart = added.stored;
-    need.equal.push_back(state.column);
-}
-
-// What makes a row one that may be claimed, besides its state.
-void need_available(
-    table_need& need, const versioned_mapping& mapping, const std::vector<column_kind>& times
-) {
-    for (const condition& each : mapping.available) {
-        const bool is_due = each.is == comparison::is_due;
-        need.columns.push_back(
-            {.name = each.column,
-             .role = "condition",
-             .may_be = is_due ? times : std::vector<column_kind>{}}
-        );
-        if (!each.than.is_null()) need.columns.back().compared = {each.than};
-        need.columns.back().told_apart = told_apart_by(each);
-        if (each.is == comparison::equal || each.is == comparison::is_null) {
-            need.equal.push_back(each.column);
-        }
-    }
-    if (mapping.state.column.empty() && is_claimable(mapping)) {
-        need.equal.push_back(mapping.claimed_by.empty() ? mapping.expires_at : mapping.claimed_by);
-    }
-    if (!mapping.expires_at.empty()) {
-        if (!mapping.state.column.empty()) need.late.push_back(mapping.state.column);
-        need.late.push_back(mapping.expires_at);
-        need.keeps_finished = !mapping.state.column.empty() && mapping.state.done.is_null();
-    }
-}
-
-table_need need_of(const versioned_mapping& mapping, engine which) {
-    table_need need;
-    need.table = mapping.table;
-    need.key = mapping.key;
-    need.order = mapping.order;
-    need.without_index = "sorts, and may read, the whole table each time";
-    const auto add = [&](const std::string& name, const char* role) {
-        need.columns.push_back({.name = name, .role = role});
-    };
-    for (const std::string& each : mapping.key) add(each, "key");
-    need.columns.push_back(
-        {.name = mapping.version,
-         .role = "version",
-         .may_be = {column_kind::integer},
-         .made_as = column_kind::integer,
-         .not_null_default = value{0},
-         .null_is_trouble = true,
-         .is_changed = true,
-         .counts_up = true}
-    );
-    need_state(need, mapping);
-    const std::vector<column_kind> times = kinds_of(mapping.times, which);
-    const auto add_time = [&](const std::string& name, std::chrono::microseconds term) {
-        if (name.empty()) return;
-        need.columns.push_back(
-            {.name = name,
-             .role = "time",
-             .may_be = times,
-             .made_as = times.front(),
-             .is_changed = true,
-             .is_emptied = true,
-             .is_read = term.count() > 0,
-             .term = term}
-        );
-    };
-    add_time(mapping.claimed_at, {});
-    add_time(mapping.expires_at, mapping.term);
-    if (!mapping.claimed_by.empty()) {
-        need.columns.push_back(
-            {.name = mapping.claimed_by,
-             .role = "claimed by",
-             .may_be = {column_kind::text},
-             .made_as = column_kind::text,
-             .is_changed = true,
-             .is_emptied = true,
-             .stored = {mapping.claimant.empty() ? std::string(tag_size, '0') : mapping.claimant}}
-        );
-    }
-    need_available(need, mapping, times);
-    if (mapping.order.empty()) need.equal.clear();  // single rows are claimed, by their keys
-    for (const order_by& each : mapping.order) {
-        need.columns.push_back({.name = each.column, .role = "order", .needs_order = true});
-    }
-    for (const std::string& each : mapping.columns) add(each, "column");
-    return need;
-}
 
 }  // namespace
 
@@ -220,66 +75,92 @@ public:
         });
         if (!known) return {};
         const versioned_mapping mapping = sent(*known);
-        candidate_request wanted{mapping, mapping_.available, n, "", ""};
+        several_request wanted{mapping, mapping_.available};
         wanted.where.insert(wanted.where.end(), choice.where.begin(), choice.where.end());
         make_sendable(*known, wanted.where);
+        wanted.count = n;
         // Much more than n, or those who claim at once would all meet.
         wanted.limit = std::max(8 * n, choice.candidates_max);
-        const auto candidates = table_.with_index(inside, known, [&] {
+        wanted.is_shuffled = choice.candidates == candidate_order::shuffled;
+        wanted.claimed_as = claimant_on(*known);
+        const auto claim_known = [&] {
             wanted.index = known->index;
             wanted.late_index = known->late_index;
-            return known->dialect->candidates(inside, wanted);
-        });
-        const bool is_shuffled = choice.candidates == candidate_order::shuffled;
-        const auto wins_max = static_cast<std::size_t>(n);
-        const std::size_t part = is_shuffled ? 2 * wins_max : candidates.size();
-        std::vector<versioned_row> won;
-        std::size_t tried = 0;
-        for (const std::size_t at : turns(candidates.size(), part)) {
-            if (won.size() == wins_max) break;
-            // Where it is crowded a smaller batch now, before the terms of its first rows run out.
-            if (tried++ >= part && !won.empty()) break;
-            if (!has_room(*known, candidates[at])) {
-                known = table_.look_again(inside);
-                if (!has_room(*known, candidates[at])) continue;
+            wanted.key_index = known->key_index;
+            wanted.version_most = version_most(*known);
+            wanted.is_referable = is_any_referable(*known, own_columns());
+            return known->dialect->claim_several(inside, wanted);
+        };
+        several_claimed got = table_.with_index(inside, known, claim_known);
+        if (got.has_passed_over) {
+            const std::int64_t before = wanted.version_most;
+            known = table_.look_again(inside);
+            wanted.count = n - static_cast<int>(got.rows.size());
+            if (version_most(*known) > before && wanted.count > 0) {
+                auto more = claim_known().rows;
+                std::move(more.begin(), more.end(), std::back_inserter(got.rows));
             }
-            auto claimed = attempt(*known, inside, mapping, candidates[at]);
-            if (claimed) won.push_back(std::move(*claimed));
         }
-        return won;
+        for (versioned_row& each : got.rows) {
+            ++each.version;
+            each.is_claimed = true;
+            each.claimed_as = wanted.claimed_as;
+        }
+        return std::move(got.rows);
     }
 
     change_outcome change(
         connection& inside, versioned_row& at, claim_change what, const assignments& to
     ) {
+        return change(inside, std::span{&at, 1}, what, to).front();
+    }
+
+    std::vector<change_outcome> change(
+        connection& inside, std::span<versioned_row> rows, claim_change what, const assignments& to
+    ) {
         const auto deadline = local_clock::now() + mapping_.patience;
-        for (int refusals = 1;; ++refusals) {
-            const change_outcome outcome = change_once(inside, at, what, to);
+        std::vector<change_outcome> outcomes(rows.size(), change_outcome::busy);
+        std::vector<std::size_t> busy(rows.size());
+        std::iota(busy.begin(), busy.end(), std::size_t{0});
+        for (int refusals = 1; !busy.empty(); ++refusals) {
+            change_once(inside, rows, what, to, outcomes, busy);
+            std::erase_if(busy, [&](std::size_t at) {
+                return outcomes[at] != change_outcome::busy;
+            });
             const auto now = local_clock::now();
-            if (outcome != change_outcome::busy || now >= deadline) return outcome;
+            if (busy.empty() || now >= deadline) break;
             const auto pause = backed_off(refusals, milliseconds{2}, milliseconds{50});
             pause_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
         }
+        return outcomes;
     }
 
 private:
-    change_outcome change_once(
-        connection& inside, versioned_row& at, claim_change what, const assignments& to
+    // Of the rows at these places.
+    void change_once(
+        connection& inside,
+        std::span<versioned_row> rows,
+        claim_change what,
+        const assignments& to,
+        std::vector<change_outcome>& outcomes,
+        const std::vector<std::size_t>& places
     ) {
-        const auto known = table_.enter_to_change(
+        auto known = table_.enter_to_change(
             inside,
             "a change of a claimed row",
             claim_use::versioned,
             [&](const known_table& table) {
-                require_key(table, mapping_.key, at.key);
-                require_change(table, at, what, to);
-                require_room(table, at);
+                require_change(table, what, to);
+                for (const std::size_t at : places) {
+                    require_key(table, mapping_.key, rows[at].key);
+                    require_claimed(rows[at], what);
+                    require_room(table, rows[at]);
+                }
             }
         );
-        if (!known) return change_outcome::busy;
+        if (!known) return;
+        const auto judged = known;  // and kept, while another may be looked at
         const versioned_mapping mapping = sent(*known);
-        versioned_row row = at;
-        row.key = as_sent(*known, mapping_.key, at.key);
         assignments sent_to = to;
         std::vector<std::string> changed = own_columns();
         for (assignment& each : sent_to) {
@@ -290,24 +171,68 @@ private:
             const std::string why = taken_for_the_same(*known, inside, mapping_.available, to);
             if (!why.empty()) refuse(mapping_, "finish() would leave the row available: " + why);
         }
-        const bool is_referable = is_any_referable(*known, changed);
-        const table_store& dialect = *known->dialect;
-        if (!dialect.looks_unchanged(inside, mapping, row)) return change_outcome::lost;
-        const change_outcome outcome =
-            dialect.change(inside, mapping, row, what, sent_to, is_referable);
-        if (outcome != change_outcome::done) return outcome;
-        ++at.version;
-        at.is_claimed = at.is_claimed && what == claim_change::update;
-        if (what == claim_change::release) at.claimed_as.clear();
-        return outcome;
+        change_request wanted{mapping, what, sent_to, is_any_referable(*known, changed)};
+        for (const std::string& each : mapping_.key) {
+            wanted.key.push_back(&column_of(*judged, each));
+        }
+        const auto sent_row = [&](const versioned_row& each) {
+            return versioned_row{
+                as_sent(*judged, mapping_.key, each.key),
+                each.version,
+                {},
+                each.is_claimed,
+                each.claimed_as};
+        };
+        const bool has_claimed_by = !mapping_.claimed_by.empty();
+        const row_parts all = parts_of(rows, places, has_claimed_by, sent_row);
+        std::vector<bool> is_done(all.keys);
+        for (row_part part : all.parts) {
+            drop_done(part, is_done, outcomes);
+            if (part.rows.empty()) continue;
+            const auto said = table_.with_index(inside, known, [&] {
+                wanted.key_index = known->key_index;
+                return known->dialect->change_several(inside, wanted, part.rows);
+            });
+            for (std::size_t at = 0; at < said.size(); ++at) {
+                outcomes[part.places[at]] = said[at];
+                if (said[at] != change_outcome::done) continue;
+                is_done[part.keys[at]] = true;
+                versioned_row& done = rows[part.places[at]];
+                ++done.version;
+                done.is_claimed = done.is_claimed && what == claim_change::update;
+                if (what == claim_change::release) done.claimed_as.clear();
+            }
+        }
+    }
+
+    // What another of the call has done to a row, the others have lost by: it has gone on.
+    static void drop_done(
+        row_part& part, const std::vector<bool>& is_done, std::vector<change_outcome>& outcomes
+    ) {
+        row_part left;
+        for (std::size_t at = 0; at < part.rows.size(); ++at) {
+            if (is_done[part.keys[at]]) {
+                outcomes[part.places[at]] = change_outcome::lost;
+                continue;
+            }
+            left.rows.push_back(std::move(part.rows[at]));
+            left.places.push_back(part.places[at]);
+            left.keys.push_back(part.keys[at]);
+        }
+        part = std::move(left);
+    }
+
+    // One less than a claim or change needs.
+    std::int64_t version_most(const known_table& known) const {
+        const column_shape& version = column_of(known, mapping_.version);
+        const int bits = version.is_unsigned ? version.bits : version.bits - 1;
+        constexpr auto most = std::numeric_limits<std::int64_t>::max();
+        return version.bits >= 64 ? most : (std::int64_t{1} << bits) - 1;
     }
 
     // One more is an error, which on PostgreSQL aborts, and on SQLite no integer any more.
     bool has_room(const known_table& known, const versioned_row& row) const {
-        const column_shape& version = column_of(known, mapping_.version);
-        const int bits = version.is_unsigned ? version.bits : version.bits - 1;
-        constexpr auto most = std::numeric_limits<std::int64_t>::max();
-        return row.version < (version.bits >= 64 ? most : (std::int64_t{1} << bits) - 1);
+        return row.version < version_most(known);
     }
 
     void require_room(const known_table& known, const versioned_row& row) const {
@@ -359,24 +284,6 @@ private:
             mapping_.expires_at};
     }
 
-    // Positions in random parts, each of them in order: workers do not run after each other, and
-    // two batches that hold rows the other steps around do so in one direction. MariaDB's SKIP
-    // LOCKED queues for an instant, and takes two that meet from opposite sides for a deadlock.
-    static std::vector<std::size_t> turns(std::size_t size, std::size_t part) {
-        std::vector<std::size_t> positions(size);
-        std::iota(positions.begin(), positions.end(), std::size_t{0});
-        if (part >= size) return positions;
-        thread_local std::mt19937 random{std::random_device{}()};
-        std::shuffle(positions.begin(), positions.end(), random);
-        for (std::size_t first = 0; first < size; first += part) {
-            const auto at = [&](std::size_t position) {
-                return positions.begin() + static_cast<std::ptrdiff_t>(std::min(position, size));
-            };
-            std::sort(at(first), at(first + part));
-        }
-        return positions;
-    }
-
     std::optional<versioned_row> attempt(
         const known_table& known,
         connection& inside,
@@ -413,14 +320,14 @@ private:
         return !mapping_.state.column.empty() || !mapping_.claimed_by.empty();
     }
 
-    void require_change(
-        const known_table& known, const versioned_row& at, claim_change what, const assignments& to
-    ) const {
-        if (what != claim_change::update && !at.is_claimed) {
-            throw error(
-                errc::invalid_argument, "only a row that was claimed can be finished or released"
-            );
-        }
+    static void require_claimed(const versioned_row& at, claim_change what) {
+        if (what == claim_change::update || at.is_claimed) return;
+        throw error(
+            errc::invalid_argument, "only a row that was claimed can be finished or released"
+        );
+    }
+
+    void require_change(const known_table& known, claim_change what, const assignments& to) const {
         if (what == claim_change::finish && !stays_taken() && to.empty()) {
             refuse(mapping_, "finish() must change a column, or the row is available again");
         }
@@ -484,6 +391,22 @@ change_outcome versioned_claim::release(
     transaction_ref tx, versioned_row& at, const assignments& to
 ) const {
     return inner_->change(tx.inside(), at, claim_change::release, to);
+}
+
+std::vector<change_outcome> versioned_claim::update(
+    transaction_ref tx, std::span<versioned_row> rows, const assignments& to
+) const {
+    return inner_->change(tx.inside(), rows, claim_change::update, to);
+}
+std::vector<change_outcome> versioned_claim::finish(
+    transaction_ref tx, std::span<versioned_row> rows, const assignments& to
+) const {
+    return inner_->change(tx.inside(), rows, claim_change::finish, to);
+}
+std::vector<change_outcome> versioned_claim::release(
+    transaction_ref tx, std::span<versioned_row> rows, const assignments& to
+) const {
+    return inner_->change(tx.inside(), rows, claim_change::release, to);
 }
 
 const versioned_mapping& versioned_claim::mapping() const noexcept {

@@ -13,6 +13,7 @@
 // Threads: stateless; safe.
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,9 @@ struct column_shape {
     std::int64_t length_max = 0;      // of text, in characters; 0: as long as it likes
     int fraction_digits = 6;          // of the seconds of a time
     std::vector<std::string> labels;  // of an enumeration
+    // PostgreSQL: of what the type was made, as any search_path finds it, so that an array of such
+    // values can be sent; empty where there is no array of it.
+    std::string element_type;
     // PostgreSQL: comparing with it, or ordering by it, is an error where there is no order.
     bool is_comparable = true;
     bool is_date = false;
@@ -121,12 +125,24 @@ struct row_request {
     std::string index;  // that serves where and order; empty: none known
 };
 
-struct candidate_request {
+// A claim of up to `count` of the first `limit` that look available, in the mapping's order.
+struct several_request {
     const versioned_mapping& mapping;
     std::vector<condition> where;  // the mapping's own and the call's
     int limit = 1;
-    std::string index;
-    std::string late_index;  // that serves those whose term has passed; empty: none known
+    int count = 1;
+    bool is_shuffled = false;       // any of them; otherwise the first that can be had
+    std::string claimed_as{};       // what the claim puts into claimed_by
+    std::int64_t version_most = 0;  // a row of this version, or a greater one, is passed over
+    bool is_referable = false;
+    std::string index{};
+    std::string late_index{};  // that serves those whose term has passed; empty: none known
+    std::string key_index{};   // that finds rows by their keys
+};
+
+struct several_claimed {
+    std::vector<versioned_row> rows;
+    bool has_passed_over = false;  // of those looked at, because of its version
 };
 
 struct found_row {
@@ -135,6 +151,16 @@ struct found_row {
 };
 
 enum class claim_change { update = 1, finish = 2, release = 3 };
+
+// What is to become of rows.
+struct change_request {
+    const versioned_mapping& mapping;
+    claim_change what;
+    const assignments& to;
+    bool is_referable = false;
+    std::vector<const column_shape*> key{};  // the columns of the mapping's key
+    std::string key_index{};                 // that finds rows by their keys
+};
 
 class table_store {
 public:
@@ -184,10 +210,6 @@ public:
     virtual std::optional<found_row> read(
         connection& inside, const versioned_mapping& mapping, const parameters& key
     ) const = 0;
-    // The first that look available, in the mapping's order: a plain read.
-    virtual std::vector<versioned_row> candidates(
-        connection& inside, const candidate_request& wanted
-    ) const = 0;
     // Before a claim or change by what was read earlier: false where a plain read shows that it
     // must fail. True where failing costs nothing; nothing is sent there.
     virtual bool looks_unchanged(
@@ -202,17 +224,22 @@ public:
         const versioned_row& as_read,
         bool is_referable
     ) const = 0;
+    // The same of several, at the versions they have when they are locked: those that are now
+    // claimed, as `claim` leaves them. MUST lock no row that it does not claim, but for one that
+    // was available and has been changed since it was looked at.
+    virtual several_claimed claim_several(connection& inside, const several_request& wanted)
+        const = 0;
     // One UPDATE. Done: the row was at this version and, where it is claimed, within its term.
     // Where nothing was changed, busy if the row may still be as `at` says, so that it only was
     // locked, and lost otherwise: that MUST see what was committed since, and MUST lock nothing at
     // READ COMMITTED, where a lock of whoever has lost would keep out the winner.
     virtual change_outcome change(
-        connection& inside,
-        const versioned_mapping& mapping,
-        const versioned_row& at,
-        claim_change what,
-        const assignments& to,
-        bool is_referable
+        connection& inside, const change_request& wanted, const versioned_row& at
+    ) const = 0;
+    // The same of each of several, in their order. They are in the order of their keys, no two have
+    // one key, all or none of them are claimed, and all or none have a `claimed_as`.
+    virtual std::vector<change_outcome> change_several(
+        connection& inside, const change_request& wanted, std::span<const versioned_row> rows
     ) const = 0;
 
     // ---- row_claim

@@ -1,5 +1,5 @@
-// Tables of the user's own as MySQL's and MariaDB's catalogues have them, and what their columns take
-// for one value.
+// Tables of the user's own as the catalogues of MySQL and MariaDB have them, and what their columns
+// take for one value.
 #include "dialect/mysql/table_catalogue.hpp"
 
 #include "leasehold/error.hpp"

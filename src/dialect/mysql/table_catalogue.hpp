@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "dialect/claim_text.hpp"
+#include "dialect/plain_table_store.hpp"
 
 namespace leasehold::mysql_dialect {
 

@@ -8,7 +8,10 @@
 // between: seen 27 times in 100,000 claims, each in a batch that tried rows in random order, so
 // batches go in one direction. NOWAIT is no way: MariaDB reports it as 1205.
 #include "store/table_store.hpp"
-#include "dialect/claim_text.hpp"
+
+#include <algorithm>
+#include <iterator>
+
 #include "dialect/mysql/stores.hpp"
 #include "dialect/mysql/table_catalogue.hpp"
 #include "leasehold/error.hpp"
@@ -76,6 +79,8 @@ constexpr claim_words words{
 
 // ---------------------------------------------------------------------------------- the store
 
+constexpr std::string_view read_committed = "READ-COMMITTED";
+
 class mysql_table_store final : public mysql_catalogue {
 public:
     explicit mysql_table_store(engine which)
@@ -83,8 +88,9 @@ public:
           share_(is_mariadb_ ? " LOCK IN SHARE MODE SKIP LOCKED" : " FOR SHARE SKIP LOCKED") {}
 
     bool enter(connection& inside, const qualified_name&, claim_use what) const override {
+        if (inside.is_untouched()) return true;
         const std::string level = session_isolation(inside);
-        if (level == "READ-COMMITTED") return true;
+        if (level == read_committed) return true;
         const bool may_repeat = what != claim_use::several_rows;
         const bool is_repeatable = level == "REPEATABLE-READ" && may_repeat;
         const bool is_strict = is_repeatable && rolls_back_for_newer_rows(inside);
@@ -112,29 +118,62 @@ public:
         asking.from(mapping.table).sql(" WHERE ").key_is(mapping.key, as_read.key).sql(" AND ");
         asking.name(mapping.version).sql(" = ").put(as_read.version).sql(" AND ");
         asking.available(mapping).sql(" LIMIT 1 FOR UPDATE SKIP LOCKED) AS mine ON ");
-        asking.key_is_mine(mapping.key).sql(" SET ").set_claimed(mapping, as_read).sql(" WHERE ");
-        asking.name(mapping.version).sql(" = ").put(as_read.version);
+        asking.key_is_mine(mapping.key).sql(" SET ");
+        asking.set_claimed(mapping, as_read.claimed_as)
+            .sql(" WHERE ")
+            .name(mapping.version)
+            .sql(" = ")
+            .put(as_read.version);
         return is_one(asking.run(inside).affected_rows, mapping);
+    }
+
+    // What was locked is changed by its keys: nothing tells which rows an UPDATE has changed. The
+    // index of the keys is forced, since a scan would lock what it passes, at REPEATABLE READ for
+    // good.
+    several_claimed claim_several(connection& inside, const several_request& wanted)
+        const override {
+        if (!locks_ranges(inside, wanted)) {
+            return claim_in_turns(inside, wanted, [&](std::span<const versioned_row> chosen) {
+                return take(inside, wanted, chosen);
+            });
+        }
+        several_claimed got;
+        const auto count = static_cast<std::size_t>(wanted.count);
+        // Late ones first: few, and oldest.
+        if (!wanted.mapping.expires_at.empty()) lock_range(inside, wanted, false, got.rows);
+        if (got.rows.size() < count) lock_range(inside, wanted, true, got.rows);
+        set_all_claimed(inside, wanted, got.rows);
+        got.has_passed_over = got.rows.size() < count && shows_full(inside, wanted);
+        return got;
     }
 
     // Changed, not matched, rows: the version always changes, so both counts are the same with and
     // without CLIENT_FOUND_ROWS.
-    change_outcome change(
-        connection& inside,
-        const versioned_mapping& mapping,
-        const versioned_row& at,
-        claim_change what,
-        const assignments& to,
-        bool /*is_referable*/
-    ) const override {
+    change_outcome change(connection& inside, const change_request& wanted, const versioned_row& at)
+        const override {
+        const versioned_mapping& mapping = wanted.mapping;
+        if (!looks_unchanged(inside, mapping, at)) return change_outcome::lost;
         claim_statement asking = begin("UPDATE ");
         asking.table(mapping.table).sql(" AS t JOIN (SELECT ").key_as(mapping.key);
         asking.from(mapping.table).sql(" WHERE ").still_is(mapping, at);
         asking.sql(" LIMIT 1 FOR UPDATE SKIP LOCKED) AS mine ON ").key_is_mine(mapping.key);
-        asking.sql(" SET ").set_changed(mapping, at, what, to).sql(" WHERE ");
+        asking.sql(" SET ").set_changed(wanted, at.is_claimed).sql(" WHERE ");
         asking.name(mapping.version).sql(" = ").put(at.version);
         if (is_one(asking.run(inside).affected_rows, mapping)) return change_outcome::done;
         return may_be_locked(inside, mapping, at) ? change_outcome::busy : change_outcome::lost;
+    }
+
+    std::vector<change_outcome> change_several(
+        connection& inside, const change_request& wanted, std::span<const versioned_row> rows
+    ) const override {
+        std::vector<change_outcome> outcomes;
+        while (!rows.empty()) {
+            const auto part = rows.first(part_size(rows));
+            rows = rows.subspan(part.size());
+            const auto of_part = change_part(inside, wanted, part);
+            outcomes.insert(outcomes.end(), of_part.begin(), of_part.end());
+        }
+        return outcomes;
     }
 
     // InnoDB keeps the lock of a row it has found by its key, also where the row is not as wanted.
@@ -150,7 +189,7 @@ public:
     claimed_rows lock_by_key(connection& inside, const row_request& wanted) const override {
         claimed_rows got = plain_table_store::lock_by_key(inside, wanted);
         if (got.status != claim_status::busy) return got;
-        if (session_isolation(inside) == "READ-COMMITTED") return got;
+        if (session_isolation(inside) == read_committed) return got;
         claim_statement newest = begin("SELECT CASE WHEN ");
         newest.all_of(wanted.where, wanted.mapping.times).sql(" THEN 1 ELSE 0 END");
         newest.from(wanted.mapping.table).sql(" WHERE ");
@@ -162,6 +201,227 @@ public:
     }
 
 private:
+    // How many of the first rows go into one statement, which is text here and may be no longer
+    // than a server's smallest max_allowed_packet.
+    static std::size_t part_size(std::span<const versioned_row> rows) {
+        constexpr std::size_t rows_max = 200;
+        constexpr std::size_t bytes_max = 8192;
+        std::size_t bytes = 0;
+        std::size_t count = 0;
+        for (const versioned_row& each : rows.first(std::min(rows.size(), rows_max))) {
+            bytes += each.claimed_as.size();
+            for (const value& part : each.key) {
+                const auto* text = std::get_if<std::string>(&part.held());
+                const auto* other = std::get_if<blob>(&part.held());
+                bytes += text ? text->size() : other ? other->bytes.size() : 8;
+            }
+            if (bytes > bytes_max && count > 0) break;
+            ++count;
+        }
+        return count;
+    }
+
+    // Of candidates that a plain read has shown.
+    std::vector<versioned_row> take(
+        connection& inside, const several_request& wanted, std::span<const versioned_row> chosen
+    ) const {
+        const versioned_mapping& mapping = wanted.mapping;
+        std::vector<versioned_row> taken;
+        while (!chosen.empty()) {
+            const auto part = chosen.first(part_size(chosen));
+            chosen = chosen.subspan(part.size());
+            claim_statement locking = begin_to_lock(mapping);
+            locking.from(mapping.table, wanted.key_index).sql(" WHERE ");
+            locking.key_is_any(mapping.key, part).sql(" AND ").open(mapping).sql(" AND ");
+            locking.all_of(wanted.where, mapping.times);
+            auto mine = lock_these(inside, wanted, locking);
+            in_order_of(part, mine);
+            std::move(mine.begin(), mine.end(), std::back_inserter(taken));
+        }
+        set_all_claimed(inside, wanted, taken);
+        return taken;
+    }
+
+    // Whether what is missing can be locked as it is found. A plain read of what others have just
+    // claimed goes to each row for its older versions, as long as they are not purged; a locking
+    // one passes over it. That has to be at READ COMMITTED, where nothing is kept of what is passed
+    // over, and by an index, or what is sorted would be locked; with two ranges it knows no order.
+    bool locks_ranges(connection& inside, const several_request& wanted) const {
+        const bool has_late = !wanted.mapping.expires_at.empty();
+        if (wanted.index.empty() || (has_late && wanted.late_index.empty())) return false;
+        if (has_late && !wanted.is_shuffled) return false;
+        return inside.is_untouched() || session_isolation(inside) == read_committed;
+    }
+    void lock_range(
+        connection& inside,
+        const several_request& wanted,
+        bool is_fresh,
+        std::vector<versioned_row>& mine
+    ) const {
+        const versioned_mapping& mapping = wanted.mapping;
+        claim_statement locking = begin_to_lock(mapping);
+        locking.from(mapping.table, is_fresh ? wanted.index : wanted.late_index).sql(" WHERE ");
+        is_fresh ? locking.fresh(mapping) : locking.late(mapping);
+        locking.sql(" AND ").all_of(wanted.where, mapping.times);
+        auto more = lock_these(
+            inside,
+            wanted,
+            locking,
+            is_fresh ? mapping.order : std::vector<order_by>{},
+            wanted.count - static_cast<int>(mine.size())
+        );
+        std::move(more.begin(), more.end(), std::back_inserter(mine));
+    }
+
+    claim_statement begin_to_lock(const versioned_mapping& mapping) const {
+        claim_statement locking = begin("SELECT ");
+        locking.key_as(mapping.key).sql(", ").name(mapping.version);
+        for (const std::string& each : mapping.columns) locking.sql(", ").name(each);
+        return locking;
+    }
+    static std::vector<versioned_row> lock_these(
+        connection& inside,
+        const several_request& wanted,
+        claim_statement& locking,
+        const std::vector<order_by>& order = {},
+        int limit = 0
+    ) {
+        const versioned_mapping& mapping = wanted.mapping;
+        locking.sql(" AND ").name(mapping.version).sql(" < ").put(wanted.version_most);
+        locking.ordered(order);
+        if (limit > 0) locking.sql(" LIMIT ").put(limit);
+        std::vector<versioned_row> mine;
+        for (const row& each : locking.sql(" FOR UPDATE SKIP LOCKED").run(inside).rows) {
+            mine.push_back(versioned_row_of(each, 0, mapping.key.size(), mapping.columns.size()));
+        }
+        return mine;
+    }
+    void set_all_claimed(
+        connection& inside, const several_request& wanted, std::span<const versioned_row> mine
+    ) const {
+        while (!mine.empty()) {
+            const auto part = mine.first(part_size(mine));
+            mine = mine.subspan(part.size());
+            claim_statement asking = begin("");
+            asking.update(wanted.mapping.table, wanted.key_index).sql(" SET ");
+            asking.set_claimed(wanted.mapping, wanted.claimed_as).sql(" WHERE ");
+            asking.key_is_any(wanted.mapping.key, part);
+            require_all(asking.run(inside).affected_rows, part.size(), wanted.mapping);
+        }
+    }
+
+    // Locked as they are said to be, and those changed. What was not locked is lost, unless a plain
+    // look still shows it so.
+    std::vector<change_outcome> change_part(
+        connection& inside, const change_request& wanted, std::span<const versioned_row> part
+    ) const {
+        if (part.size() == 1) return {change(inside, wanted, part[0])};
+        const versioned_mapping& mapping = wanted.mapping;
+        std::vector<change_outcome> outcomes(part.size(), change_outcome::lost);
+        const auto locked = positions_of(inside, wanted, part, " FOR UPDATE SKIP LOCKED");
+        std::vector<versioned_row> mine;
+        for (const std::size_t at : locked.found) {
+            mine.push_back(part[at]);
+            outcomes[at] = change_outcome::done;
+        }
+        if (!mine.empty()) {
+            claim_statement asking = begin("");
+            asking.update(mapping.table, wanted.key_index).sql(" SET ");
+            asking.set_changed(wanted, part[0].is_claimed);
+            asking.sql(" WHERE ").key_is_any(mapping.key, mine);
+            require_all(asking.run(inside).affected_rows, mine.size(), mapping);
+        }
+        if (mine.size() == part.size()) return outcomes;
+        // A key that was not said as the table has it, and the snapshots of REPEATABLE READ, are
+        // told one by one.
+        const bool is_plain = !locked.has_strangers && session_isolation(inside) == read_committed;
+        const auto seen = positions_of(inside, wanted, part, "");
+        for (std::size_t at = 0; at < part.size(); ++at) {
+            if (outcomes[at] == change_outcome::done) continue;
+            const bool is_seen = std::binary_search(seen.found.begin(), seen.found.end(), at);
+            if (is_plain && is_seen) outcomes[at] = change_outcome::busy;
+            if (!is_plain && (is_seen || locked.has_strangers)) {
+                outcomes[at] = change(inside, wanted, part[at]);
+            }
+        }
+        return outcomes;
+    }
+
+    struct positions {
+        std::vector<std::size_t> found;  // ascending
+        bool has_strangers = false;      // rows came whose keys are not among those asked for
+    };
+    // Which of these rows are as they are said to be.
+    positions positions_of(
+        connection& inside,
+        const change_request& wanted,
+        std::span<const versioned_row> part,
+        std::string_view locking
+    ) const {
+        const versioned_mapping& mapping = wanted.mapping;
+        const bool is_compared = !mapping.claimed_by.empty() && !part[0].claimed_as.empty();
+        claim_statement asking = begin("SELECT ");
+        asking.key_as(mapping.key).sql(", ").name(mapping.version);
+        if (is_compared) asking.sql(", ").name(mapping.claimed_by);
+        asking.from(mapping.table, wanted.key_index).sql(" WHERE ");
+        asking.key_is_any(mapping.key, part).sql(" AND ").is_any_of(mapping, part);
+        asking.within_term(mapping, part[0].is_claimed).sql(locking);
+        positions answer;
+        std::size_t next = 0;  // rows come in the order of their keys as a rule, as part is
+        for (const row& each : asking.run(inside).rows) {
+            versioned_row is = versioned_row_of(each, 0, mapping.key.size(), is_compared ? 1 : 0);
+            if (is_compared) is.claimed_as = is.columns.bytes(0);
+            const std::size_t at = position_of(is, part, next, is_compared);
+            if (at == part.size()) {
+                answer.has_strangers = true;
+            } else {
+                answer.found.push_back(at);
+                next = at + 1;
+            }
+        }
+        std::sort(answer.found.begin(), answer.found.end());
+        return answer;
+    }
+    // What names a row in other letters than the table has it is not it.
+    static std::size_t position_of(
+        const versioned_row& is,
+        std::span<const versioned_row> rows,
+        std::size_t first,
+        bool is_compared
+    ) {
+        for (std::size_t step = 0; step < rows.size(); ++step) {
+            const std::size_t at = (first + step) % rows.size();
+            const versioned_row& each = rows[at];
+            if (each.version != is.version || each.key != is.key) continue;
+            if (!is_compared || each.claimed_as == is.claimed_as) return at;
+        }
+        return rows.size();
+    }
+    static void in_order_of(
+        std::span<const versioned_row> order, std::vector<versioned_row>& rows
+    ) {
+        const auto rank = [&](const versioned_row& each) {
+            return std::find_if(order.begin(), order.end(), [&](const versioned_row& one) {
+                return one.key == each.key;
+            });
+        };
+        std::sort(rows.begin(), rows.end(), [&](const auto& one, const auto& other) {
+            return rank(one) < rank(other);
+        });
+    }
+
+    static void require_all(
+        std::int64_t affected_rows, std::size_t locked, const versioned_mapping& mapping
+    ) {
+        require_at_most(locked, affected_rows, mapping);
+        if (affected_rows == static_cast<std::int64_t>(locked)) return;
+        throw error(
+            errc::database_error,
+            "of " + std::to_string(locked) + " locked rows of table " + mapping.table.name + " " +
+                std::to_string(affected_rows) + " were changed: roll back"
+        );
+    }
+
     std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
         const override {
         claim_statement asking = rows_text(wanted);
@@ -177,7 +437,7 @@ private:
         connection& inside, const versioned_mapping& mapping, const versioned_row& at
     ) const {
         if (!looks_unchanged(inside, mapping, at)) return false;
-        if (session_isolation(inside) == "READ-COMMITTED") return true;
+        if (session_isolation(inside) == read_committed) return true;
         claim_statement newest = begin("SELECT CASE WHEN ");
         newest.still_is(mapping, at).sql(" THEN 1 ELSE 0 END").from(mapping.table).sql(" WHERE ");
         newest.key_is(mapping.key, at.key).sql(" FOR UPDATE SKIP LOCKED");

@@ -87,9 +87,12 @@ SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), l.is_not_null,
                           OR EXISTS (SELECT 1 FROM pg_cast k
                                       WHERE k.castsource = coalesce(e.oid, b.oid)
                                         AND k.casttarget = o.opcintype
-                                        AND k.castmethod = 'b' AND k.castcontext = 'i')))
+                                        AND k.castmethod = 'b' AND k.castcontext = 'i'))),
+       CASE WHEN b.typarray <> 0 AND b.typcategory <> 'A'
+            THEN quote_ident(m.nspname) || '.' || quote_ident(b.typname) ELSE '' END
   FROM layer l
   JOIN pg_type b ON b.oid = l.type AND b.typtype <> 'd'
+  JOIN pg_namespace m ON m.oid = b.typnamespace
   LEFT JOIN pg_type e ON b.typcategory = 'A' AND e.oid = b.typelem
   JOIN pg_attribute a ON a.attrelid = $1::bigint::oid AND a.attnum = l.attnum
   JOIN pg_class c ON c.oid = a.attrelid
@@ -147,6 +150,7 @@ column_shape column_of(const row& from) {
     // Since 15 the scale may be negative, in 11 bits.
     column.scale = static_cast<int>(((digits & 0x7ff) ^ 0x400) - 0x400);
     column.is_comparable = from.integer(16) == 1;
+    column.element_type = from.text(17);
     return column;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "dialect/claim_text.hpp"
+#include "dialect/plain_table_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "leasehold/error.hpp"
@@ -227,25 +227,51 @@ public:
         bool /*is_referable*/
     ) const override {
         claim_statement asking = begin("UPDATE ");
-        asking.table(mapping.table).sql(" AS t SET ").set_claimed(mapping, as_read).sql(" WHERE ");
+        asking.table(mapping.table).sql(" AS t SET ");
+        asking.set_claimed(mapping, as_read.claimed_as).sql(" WHERE ");
         asking.key_is(mapping.key, as_read.key).sql(" AND ").name(mapping.version).sql(" = ");
         asking.put(as_read.version).sql(" AND ").available(mapping);
         return changed_one(inside, asking, mapping);
     }
 
-    change_outcome change(
-        connection& inside,
-        const versioned_mapping& mapping,
-        const versioned_row& at,
-        claim_change what,
-        const assignments& to,
-        bool /*is_referable*/
-    ) const override {
+    // What was read under the write lock is so: whoever is chosen is had.
+    several_claimed claim_several(connection& inside, const several_request& wanted)
+        const override {
+        const versioned_mapping& mapping = wanted.mapping;
+        std::vector<std::string> selected = mapping.key;
+        selected.push_back(mapping.version);
+        selected.insert(selected.end(), mapping.columns.begin(), mapping.columns.end());
+        claim_statement asking = begin("SELECT * FROM (");
+        ranges(asking, wanted, selected).sql(") WHERE c" + std::to_string(mapping.key.size()));
+        asking.sql(" < ").put(wanted.version_most);
+        if (wanted.is_shuffled) asking.sql(" ORDER BY random()");
+        const result found = asking.sql(" LIMIT ").put(wanted.count).run(inside);
+        several_claimed got;
+        for (const row& each : found.rows) {
+            versioned_row mine =
+                versioned_row_of(each, 0, mapping.key.size(), mapping.columns.size());
+            mine.claimed_as = wanted.claimed_as;
+            if (claim(inside, mapping, mine, false)) got.rows.push_back(std::move(mine));
+        }
+        return got;
+    }
+
+    change_outcome change(connection& inside, const change_request& wanted, const versioned_row& at)
+        const override {
         claim_statement asking = begin("UPDATE ");
-        asking.table(mapping.table).sql(" AS t SET ").set_changed(mapping, at, what, to);
-        asking.sql(" WHERE ").still_is(mapping, at);
-        const bool is_done = changed_one(inside, asking, mapping);
+        asking.table(wanted.mapping.table).sql(" AS t SET ").set_changed(wanted, at.is_claimed);
+        asking.sql(" WHERE ").still_is(wanted.mapping, at);
+        const bool is_done = changed_one(inside, asking, wanted.mapping);
         return is_done ? change_outcome::done : change_outcome::lost;
+    }
+
+    // There is no round trip to save, and each statement is prepared once.
+    std::vector<change_outcome> change_several(
+        connection& inside, const change_request& wanted, std::span<const versioned_row> rows
+    ) const override {
+        std::vector<change_outcome> outcomes;
+        for (const versioned_row& each : rows) outcomes.push_back(change(inside, wanted, each));
+        return outcomes;
     }
 
 private:
@@ -298,7 +324,8 @@ private:
     static bool changed_one(
         connection& inside, const claim_statement& asking, const versioned_mapping& mapping
     ) {
-        if (asking.run(inside).affected_rows == 0) return false;
+        const std::int64_t changes = asking.run(inside).affected_rows;
+        if (changes <= 1) return changes == 1;
         return is_one(inside.execute("SELECT changes()").rows.at(0).integer(0), mapping);
     }
 };

@@ -1,0 +1,28 @@
+#pragma once
+// What a versioned_mapping must be by itself, and what it needs of its table. No I/O.
+//
+// Threads: plain functions.
+#include <cstddef>
+#include <string>
+
+#include "claim/mapping_check.hpp"
+#include "leasehold/engine.hpp"
+#include "leasehold/versioned_claim.hpp"
+
+namespace leasehold {
+
+// Of what tells one claim from another in claimed_by.
+inline constexpr std::size_t tag_size = 12;
+
+// Whether a claim leaves a trace.
+bool is_claimable(const versioned_mapping& mapping);
+
+// Throws invalid_argument.
+[[noreturn]] void refuse(const versioned_mapping& mapping, const std::string& why);
+
+// The same mapping; throws invalid_argument where it can work nowhere.
+versioned_mapping checked(versioned_mapping mapping);
+
+table_need need_of(const versioned_mapping& mapping, engine which);
+
+}  // namespace leasehold

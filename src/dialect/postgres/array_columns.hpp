@@ -1,0 +1,25 @@
+#pragma once
+// Private to the PostgreSQL dialect: keys, versions and claimants of many rows, each as one
+// parameter, so that a statement has one text whatever their number.
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/table_store.hpp"
+
+namespace leasehold::postgres_dialect {
+
+struct array_column {
+    std::string name;  // k0, k1, …, v, who
+    std::string type;  // of an element, as any search_path finds it
+    std::string text;  // {1,2,3}
+};
+
+// `who` last, where the rows have a claimant. Nothing where one type does not hold them: its rows
+// go one by one.
+std::optional<std::vector<array_column>> array_columns_of(
+    const change_request& wanted, std::span<const versioned_row> rows
+);
+
+}  // namespace leasehold::postgres_dialect
