@@ -1,0 +1,95 @@
+#pragma once
+// Who does the work that is measured. A *side* is one way to do it: leasehold, or the floor beside
+// it. A *crew* is a side with so many workers, which work in rounds that all begin at one instant.
+//
+// Threads: a side makes its workers one after another; each then works in a thread of its own.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "bench/histogram.hpp"
+
+namespace leasehold::bench {
+
+using clock = std::chrono::steady_clock;
+
+// What one operation did.
+struct sample {
+    std::int64_t items = 1;             // 0: it did not count, as a hop from oneself to oneself
+    std::chrono::nanoseconds took{-1};  // negative: the whole call
+    std::chrono::nanoseconds first{0};  // of that, its first part: the acquire of a pair
+    bool is_over = false;               // nothing was left to do, or the round was ended
+};
+
+class worker {
+public:
+    worker() = default;
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+    virtual ~worker() = default;
+
+    // One of many. A call that waits ends soon after `stop`.
+    virtual sample operate(const std::stop_token& stop) = 0;
+};
+
+class side {
+public:
+    side() = default;
+    side(const side&) = delete;
+    side& operator=(const side&) = delete;
+    virtual ~side() = default;
+
+    virtual std::unique_ptr<worker> make_worker(int index) = 0;
+    // By one process for all workers, before there are any: rows, keys that are to be held.
+    virtual void set_up() {}
+    // Not timed.
+    virtual void before_round() {}
+};
+
+struct round_time {
+    clock::time_point start;
+    std::chrono::nanoseconds length{};
+};
+
+// What all workers did in a round.
+struct tally {
+    std::int64_t operations = 0;
+    std::int64_t items = 0;
+    histogram whole{};
+    histogram first{};
+    std::chrono::nanoseconds span{0};        // from the start to the last operation's end
+    std::chrono::nanoseconds client_cpu{0};  // of the processes that worked
+    std::int64_t bytes_written = 0;          // by them, to files
+
+    void add(const tally& other);
+};
+
+class crew {
+public:
+    crew() = default;
+    crew(const crew&) = delete;
+    crew& operator=(const crew&) = delete;
+    virtual ~crew() = default;
+
+    virtual void before_round() = 0;
+    // Throws what a worker threw.
+    virtual tally run(const round_time& when, const std::stop_token& stop) = 0;
+};
+
+// Threads of this process.
+class thread_crew final : public crew {
+public:
+    thread_crew(std::unique_ptr<side> of, int workers, int first_index = 0);
+    ~thread_crew() override;
+
+    void before_round() override { side_->before_round(); }
+    tally run(const round_time& when, const std::stop_token& stop) override;
+
+private:
+    std::unique_ptr<side> side_;
+    std::vector<std::unique_ptr<worker>> workers_;
+};
+
+}  // namespace leasehold::bench

@@ -1,0 +1,241 @@
+// leasehold's side of each workload, by its public interface and with its default settings.
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "bench/board.hpp"
+#include "bench/tasks.hpp"
+#include "bench/texts.hpp"
+#include "bench/workload.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/row_claim.hpp"
+#include "leasehold/session.hpp"
+#include "leasehold/versioned_claim.hpp"
+
+namespace leasehold::bench {
+namespace {
+
+using std::chrono::milliseconds;
+
+// One handle and one session for all workers of a process.
+class subject : public side {
+public:
+    explicit subject(const place& where)
+        : database_(where.open(where.connections_max, database_settings{}.statement_timeout)) {}
+
+protected:
+    session& within() {
+        if (!session_) session_.emplace(database_, session_settings{.name = "bench"});
+        return *session_;
+    }
+    const database& where() const noexcept { return database_; }
+
+private:
+    database database_;
+    std::optional<session> session_;
+};
+
+class pair_worker final : public worker {
+public:
+    pair_worker(session& within, const std::string& key) : mutex_(within, key) {}
+
+    sample operate(const std::stop_token&) override {
+        const auto before = clock::now();
+        auto got = mutex_.try_acquire();
+        const auto between = clock::now();
+        if (!got) throw std::runtime_error("a key of our own was refused");
+        got->release();
+        return {.first = between - before};
+    }
+
+private:
+    mutex mutex_;
+};
+
+class pairs final : public subject {
+public:
+    pairs(const place& where, int held) : subject(where), held_count_(held) {}
+
+    std::unique_ptr<worker> make_worker(int index) override {
+        const std::string name = "pair/" + std::to_string(index);
+        for (int each = 0; held_.size() < static_cast<std::size_t>(held_count_); ++each) {
+            auto got = mutex{within(), name + "/held/" + std::to_string(each)}.try_acquire();
+            if (!got) throw std::runtime_error("a key of our own was refused");
+            held_.push_back(*std::move(got));
+        }
+        return std::make_unique<pair_worker>(within(), name);
+    }
+
+private:
+    const int held_count_;
+    std::vector<lease> held_;
+};
+
+class refused_worker final : public worker {
+public:
+    explicit refused_worker(session& within) : mutex_(within, "refused") {}
+
+    sample operate(const std::stop_token&) override {
+        if (mutex_.try_acquire()) throw std::runtime_error("a key that is held was granted");
+        return {};
+    }
+
+private:
+    mutex mutex_;
+};
+
+class refusals final : public subject {
+public:
+    explicit refusals(const place& where)
+        : subject(where), holder_place_(where.open(1, database_settings{}.statement_timeout)) {}
+
+    void set_up() override {
+        holder_.emplace(holder_place_, session_settings{.name = "bench holder"});
+        auto got = mutex{*holder_, "refused"}.try_acquire();
+        if (!got) throw std::runtime_error("a key of our own was refused");
+        held_.emplace(*std::move(got));
+    }
+    std::unique_ptr<worker> make_worker(int) override {
+        return std::make_unique<refused_worker>(within());
+    }
+
+private:
+    database holder_place_;
+    std::optional<session> holder_;
+    std::optional<lease> held_;
+};
+
+class hop_worker final : public worker {
+public:
+    hop_worker(session& within, board& shared, int index)
+        : mutex_(within, "hop"), board_(shared), index_(index) {}
+
+    sample operate(const std::stop_token& stop) override {
+        auto got = mutex_.acquire(stop);
+        if (!got) return {.is_over = true};
+        const auto took = board_.since(index_);
+        board_.let_go(index_);
+        got->release();
+        if (!took) return {.items = 0};
+        return {.took = *took};
+    }
+
+private:
+    mutex mutex_;
+    board& board_;
+    const int index_;
+};
+
+class hops final : public subject {
+public:
+    explicit hops(const place& where)
+        : subject(where), board_(where.board.empty() ? "" : where.board + ".leasehold") {}
+
+    std::unique_ptr<worker> make_worker(int index) override {
+        return std::make_unique<hop_worker>(within(), board_, index);
+    }
+    void before_round() override { board_.wipe(); }
+
+private:
+    board board_;
+};
+
+class row_claim_worker final : public worker {
+public:
+    row_claim_worker(const database& where, const task_table& tasks, int batch)
+        : database_(where), tasks_(tasks), batch_(batch), claim_(mapping_of(tasks)) {}
+
+    sample operate(const std::stop_token&) override {
+        transaction tx = database_.begin();
+        const auto found = claim_.claim_some(tx, batch_, skip_locked);
+        if (!found) return {.is_over = true};
+        std::vector<std::int64_t> ids;
+        for (const claimed_row& each : found.rows) ids.push_back(each.key.at(0).integer());
+        tasks_.finish_locked(tx, ids);
+        tx.commit();
+        return {.items = static_cast<std::int64_t>(ids.size())};
+    }
+
+private:
+    static row_mapping mapping_of(const task_table& tasks) {
+        return {
+            .table = tasks.name(),
+            .key = {"id"},
+            .columns = {"payload"},
+            .where = {{"state", comparison::equal, 0}},
+            .order = {"id"}};
+    }
+
+    const database& database_;
+    const task_table& tasks_;
+    const int batch_;
+    const row_claim claim_;
+};
+
+class versioned_claim_worker final : public worker {
+public:
+    versioned_claim_worker(const database& where, const task_table& tasks, int batch)
+        : database_(where), batch_(batch), claim_(mapping_of(tasks)) {}
+
+    sample operate(const std::stop_token&) override {
+        transaction claiming = database_.begin();
+        auto rows = claim_.try_claim_some(claiming, batch_);
+        if (rows.empty()) return {.is_over = true};
+        claiming.commit();
+        transaction finishing = database_.begin();
+        for (versioned_row& each : rows) {
+            if (claim_.finish(finishing, each) != change_outcome::done) {
+                throw std::runtime_error("a claim of our own was lost");
+            }
+        }
+        finishing.commit();
+        return {.items = static_cast<std::int64_t>(rows.size())};
+    }
+
+private:
+    static versioned_mapping mapping_of(const task_table& tasks) {
+        return {
+            .table = tasks.name(),
+            .key = {"id"},
+            .version = "version",
+            .state = {.column = "state", .from = 0, .to = 1, .done = 2},
+            .order = {"id"},
+            .claimed_by = "claimed_by",
+            .columns = {"payload"}};
+    }
+
+    const database& database_;
+    const int batch_;
+    const versioned_claim claim_;
+};
+
+class claims final : public subject {
+public:
+    claims(const place& at, const workload& what)
+        : subject(at), what_(what), tasks_(at, "leasehold", what.batch) {}
+
+    void set_up() override { tasks_.make(); }
+    void before_round() override { tasks_.fill(); }
+    std::unique_ptr<worker> make_worker(int) override {
+        if (what_.what == "row-claim") {
+            return std::make_unique<row_claim_worker>(where(), tasks_, what_.batch);
+        }
+        return std::make_unique<versioned_claim_worker>(where(), tasks_, what_.batch);
+    }
+
+private:
+    const workload what_;
+    task_table tasks_;
+};
+
+}  // namespace
+
+std::unique_ptr<side> make_subject(const workload& what, const place& where) {
+    if (what.what == "pair") return std::make_unique<pairs>(where, what.held);
+    if (what.what == "refused") return std::make_unique<refusals>(where);
+    if (what.what == "hop") return std::make_unique<hops>(where);
+    if (what.what.ends_with("-claim")) return std::make_unique<claims>(where, what);
+    return nullptr;
+}
+
+}  // namespace leasehold::bench

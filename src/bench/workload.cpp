@@ -1,0 +1,35 @@
+#include "bench/workload.hpp"
+
+#include "leasehold/open.hpp"
+
+namespace leasehold::bench {
+
+std::string_view workload::unit() const {
+    if (what == "pair") return "pairs";
+    if (what == "refused") return "tries";
+    if (what == "hop") return "hops";
+    if (what == "commit") return "commits";
+    if (what.ends_with("-claim")) return "rows";
+    return what == "round-trip" ? "round trips" : "runs";
+}
+
+std::string workload::shape() const {
+    std::string text;
+    if (what.ends_with("-claim")) text = "batches of " + std::to_string(batch) + ", ";
+    text += std::to_string(workers);
+    if (what == "hop") text += " waiting";
+    text += are_processes ? " process" : " thread";
+    if (workers != 1) text += are_processes ? "es" : "s";
+    if (held > 0) text += ", " + std::to_string(held) + " leases held";
+    return text;
+}
+
+database place::open(int connections, std::chrono::milliseconds statement_timeout) const {
+    database_settings settings;
+    settings.names = names;
+    settings.connections_max = connections;
+    settings.statement_timeout = statement_timeout;
+    return leasehold::open(url, std::move(settings));
+}
+
+}  // namespace leasehold::bench

@@ -1,0 +1,47 @@
+#pragma once
+// What is measured, and where.
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bench/crew.hpp"
+#include "leasehold/database.hpp"
+
+namespace leasehold::bench {
+
+// | what            | one operation                                                         |
+// |-----------------|-----------------------------------------------------------------------|
+// | round-trip      | the least that can be asked for                                       |
+// | commit          | one row changed, durable                                              |
+// | pair            | acquire and release of a key of one's own                             |
+// | refused         | a try for a key that somebody holds                                   |
+// | hop             | one hot key: a worker gets it that did not have it last, and releases |
+// | row-claim       | claim `batch` rows by locking them, and finish them, in one commit    |
+// | versioned-claim | claim `batch` rows, commit; finish them, commit                       |
+struct workload {
+    std::string what;
+    int workers = 1;
+    bool are_processes = false;
+    int batch = 1;  // of claims
+    int held = 0;   // leases held besides, by each session
+
+    // What its rate counts: "pairs", "rows".
+    std::string_view unit() const;
+    // "16 threads", "batches of 10, 4 threads".
+    std::string shape() const;
+};
+
+struct place {
+    std::string url;
+    table_names names{};
+    int connections_max = database_settings{}.connections_max;  // of each of leasehold's handles
+    // A file that processes share, to tell how long a hop took; empty: all are threads of one.
+    std::string board{};
+
+    database open(int connections, std::chrono::milliseconds statement_timeout) const;
+};
+
+// leasehold's own side; null where there is none of this workload.
+std::unique_ptr<side> make_subject(const workload& what, const place& where);
+
+}  // namespace leasehold::bench
