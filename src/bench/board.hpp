@@ -23,6 +23,7 @@ public:
     // What went before has nothing to do with what comes.
     void wipe() noexcept;
     void let_go(int by) noexcept;
+    int last() const noexcept { return shared_->by; }
     // How long ago somebody else has; nothing where it was nobody, or the same.
     std::optional<std::chrono::nanoseconds> since(int asked_by) const noexcept;
 

@@ -29,15 +29,19 @@ public:
 
     void warm_up(const contender& each) {
         tell_(each.name, 0);
-        run(each, std::min(timing_.round, std::chrono::milliseconds{200}));
+        run(each, std::min(timing_.round, std::chrono::milliseconds{200}), {});
     }
 
     void measure(const contender& each, int repetition, record& into) {
         tell_(each.name, repetition);
         each.who->before_round();
-        const counts before = counted_.read();
-        const tally done = run(each, timing_.round);
-        for (const auto& [name, value] : counted_.between(before, counted_.read())) {
+        counts before;
+        counts after;
+        const tally done =
+            run(each,
+                timing_.round,
+                {[&] { before = counted_.read(); }, [&] { after = counted_.read(); }});
+        for (const auto& [name, value] : counted_.between(before, after)) {
             into.server[name] += value;
         }
         const double seconds = std::chrono::duration<double>(done.span).count();
@@ -46,11 +50,13 @@ public:
     }
 
 private:
-    tally run(const contender& each, std::chrono::milliseconds length) {
+    tally run(const contender& each, std::chrono::milliseconds length, const round_marks& marks) {
         if (stop_.stop_requested()) throw interrupted();
+        // Who queues takes a while until all do.
+        const std::chrono::milliseconds lead{what_.what == "hop" ? 10 * what_.workers : 0};
         // Later than the last thread or process is ready.
-        const auto start = clock::now() + std::chrono::milliseconds{5 + what_.workers / 4};
-        tally done = each.who->run({start, length}, stop_);
+        const std::chrono::milliseconds ready{5 + what_.workers / 4};
+        tally done = each.who->run({clock::now() + ready + lead, length, lead}, marks, stop_);
         if (stop_.stop_requested()) throw interrupted();
         return done;
     }

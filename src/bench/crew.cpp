@@ -56,8 +56,8 @@ public:
         std::unique_lock guard{mutex_};
         const auto until = when_.start + when_.length;
         changed_.wait_until(guard, end_.get_token(), until, [&] { return ended_ == workers; });
-        end_.request_stop();
     }
+    void end() noexcept { end_.request_stop(); }
 
     tally take() {
         if (failure_) std::rethrow_exception(failure_);
@@ -72,13 +72,13 @@ private:
 
     void count(worker& each, tally& done) {
         const auto stop = end_.get_token();
-        std::this_thread::sleep_until(when_.start);
+        std::this_thread::sleep_until(when_.start - when_.lead);
         const auto until = when_.start + when_.length;
         for (auto before = clock::now(); before < until && !stop.stop_requested();) {
             const sample what = each.operate(stop);
             const auto after = clock::now();
             if (what.is_over) return;
-            if (what.items > 0) {
+            if (what.items > 0 && after >= when_.start) {
                 done.items += what.items;
                 ++done.operations;
                 done.whole.add(what.took.count() < 0 ? after - before : what.took);
@@ -120,22 +120,27 @@ thread_crew::thread_crew(std::unique_ptr<side> of, int workers, int first_index)
 
 thread_crew::~thread_crew() = default;
 
-tally thread_crew::run(const round_time& when, const std::stop_token& stop) {
+tally thread_crew::run(
+    const round_time& when, const round_marks& marks, const std::stop_token& stop
+) {
     one_round round{when, stop};
-    std::chrono::nanoseconds cpu_before{0};
-    std::int64_t written_before = 0;
+    tally used;
     {
         std::vector<std::jthread> threads;
         threads.reserve(workers_.size());
         for (auto& each : workers_) threads.emplace_back([&] { round.work(*each); });
         std::this_thread::sleep_until(when.start);
-        cpu_before = cpu_time();
-        written_before = bytes_written();
+        if (marks.at_start) marks.at_start();
+        used.client_cpu -= cpu_time();
+        used.bytes_written -= bytes_written();
         round.wait_for(workers_.size());
+        used.client_cpu += cpu_time();
+        used.bytes_written += bytes_written();
+        if (marks.at_end) marks.at_end();
+        round.end();
     }
     tally done = round.take();
-    done.client_cpu = cpu_time() - cpu_before;
-    done.bytes_written = bytes_written() - written_before;
+    done.add(used);
     return done;
 }
 

@@ -5,6 +5,7 @@
 // Threads: a side makes its workers one after another; each then works in a thread of its own.
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -48,9 +49,18 @@ public:
     virtual void before_round() {}
 };
 
+// Workers begin `lead` before the start, so that those who wait are all in line when it comes; what
+// ends before the start, or begins after the end, does not count.
 struct round_time {
     clock::time_point start;
     std::chrono::nanoseconds length{};
+    std::chrono::nanoseconds lead{0};
+};
+
+// Called at the start and at the end, while the workers work.
+struct round_marks {
+    std::function<void()> at_start{};
+    std::function<void()> at_end{};
 };
 
 // What all workers did in a round.
@@ -75,7 +85,9 @@ public:
 
     virtual void before_round() = 0;
     // Throws what a worker threw.
-    virtual tally run(const round_time& when, const std::stop_token& stop) = 0;
+    virtual tally run(
+        const round_time& when, const round_marks& marks, const std::stop_token& stop
+    ) = 0;
 };
 
 // Threads of this process.
@@ -85,7 +97,8 @@ public:
     ~thread_crew() override;
 
     void before_round() override { side_->before_round(); }
-    tally run(const round_time& when, const std::stop_token& stop) override;
+    tally run(const round_time& when, const round_marks& marks, const std::stop_token& stop)
+        override;
 
 private:
     std::unique_ptr<side> side_;

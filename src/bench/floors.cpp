@@ -1,7 +1,14 @@
 // The floor of each workload: what one would write by hand for it.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -47,6 +54,59 @@ private:
     const database database_;
     const engine engine_;
     std::optional<transaction> tx_;
+};
+
+// SQLite lets one write at a time, and has who comes second ask again later and later. A program of
+// several threads does better: they queue for the file in the process.
+class taking_turns final : public hand {
+public:
+    explicit taking_turns(std::unique_ptr<hand> by) : by_(std::move(by)) {}
+
+    engine which() const override { return by_->which(); }
+    answer execute(const std::string& text, const parameters& values) override {
+        const bool is_free = turn_.owns_lock() || text.starts_with("SELECT");
+        std::unique_lock<std::mutex> turn;
+        if (!is_free) turn = std::unique_lock{mutex()};
+        return by_->execute(text, values);
+    }
+    void begin() override {
+        turn_ = std::unique_lock{mutex()};
+        by_->begin();
+    }
+    void commit() override {
+        by_->commit();
+        turn_.unlock();
+    }
+
+private:
+    static std::mutex& mutex() {
+        static std::mutex of_the_process;
+        return of_the_process;
+    }
+
+    const std::unique_ptr<hand> by_;
+    std::unique_lock<std::mutex> turn_;  // of the transaction under way
+};
+
+// Keeps out all who have the same file, other processes too. The kernel lets whoever asks first have
+// it, which is mostly who had it: so that one waits until somebody else has.
+class file_bell {
+public:
+    explicit file_bell(const std::string& path)
+        : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}  // NOLINT(*-vararg)
+    ~file_bell() { close(file_); }
+    file_bell(const file_bell&) = delete;
+    file_bell& operator=(const file_bell&) = delete;
+
+    void wait() const { set(LOCK_EX); }
+    void ring() const { set(LOCK_UN); }
+
+private:
+    void set(int what) const {
+        if (flock(file_, what) == 0) return;
+        throw std::system_error(errno, std::generic_category(), "flock");
+    }
+    int file_;
 };
 
 // Each worker has a connection of its own, as programs written by hand do.
@@ -115,7 +175,7 @@ private:
     const parameters values_;
 };
 
-// Waits in a queue of the server's own where there is one, and asks again and again on SQLite.
+// Waits in a queue of the server's own, or of the kernel's for a file.
 class hop_worker final : public floor_worker {
 public:
     hop_worker(
@@ -124,9 +184,8 @@ public:
         : floor_worker(std::move(by)),
           board_(shared),
           index_(index),
-          waits_(has_text(which(), "wait_and_take")),
-          take_(text_of(which(), waits_ ? "wait_and_take" : "take", where.names)),
-          give_(text_of(which(), waits_ ? "give_and_ring" : "give", where.names)) {
+          take_(text_of(which(), in_queue() ? "wait_and_take" : "take", where.names)),
+          give_(text_of(which(), in_queue() ? "give_and_ring" : "give", where.names)) {
         if (which() == engine::mysql || which() == engine::mariadb) {
             values_ = {where.names.prefix + "hop"};
         } else {
@@ -134,29 +193,36 @@ public:
         }
         const auto bell = static_cast<std::int64_t>(std::hash<std::string>{}(where.names.prefix));
         if (which() == engine::postgres) values_.emplace_back(bell);
+        if (!in_queue()) bell_.emplace(where.url.substr(where.url.find(':') + 1) + ".bell");
     }
 
     sample operate(const std::stop_token& stop) override {
-        while (by().execute(take_, values_).rows == 0) {
-            if (waits_) throw std::runtime_error("who has waited in the queue was refused");
-            if (stop.stop_requested()) return {.is_over = true};
-            std::this_thread::sleep_for(std::chrono::microseconds{500});
+        if (bell_) bell_->wait();
+        if (by().execute(take_, values_).rows == 0) {
+            throw std::runtime_error("who has waited in the queue was refused");
         }
         const auto took = board_.since(index_);
         board_.let_go(index_);
         by().execute(give_, values_);
+        if (bell_) {
+            bell_->ring();
+            while (board_.last() == index_ && !stop.stop_requested()) nap();
+        }
         if (stop.stop_requested()) return {.is_over = true};
         if (!took) return {.items = 0};
         return {.took = *took};
     }
 
 private:
+    bool in_queue() const { return has_text(which(), "wait_and_take"); }
+    static void nap() { std::this_thread::sleep_for(std::chrono::microseconds{20}); }
+
     board& board_;
     const int index_;
-    const bool waits_;
     const std::string take_;
     const std::string give_;
     parameters values_;
+    std::optional<file_bell> bell_;
 };
 
 // SELECT … FOR UPDATE SKIP LOCKED, UPDATE, COMMIT.
@@ -224,6 +290,12 @@ private:
     const std::string claim_;
 };
 
+std::unique_ptr<hand> hand_of(const hand_maker& make, const place& where) {
+    auto by = make(where);
+    if (by->which() != engine::sqlite) return by;
+    return std::make_unique<taking_turns>(std::move(by));
+}
+
 class locks final : public side {
 public:
     locks(const place& where, workload what, hand_maker by)
@@ -231,7 +303,7 @@ public:
 
     void before_round() override { board_.wipe(); }
     std::unique_ptr<worker> make_worker(int index) override {
-        auto by = by_(place_);
+        auto by = hand_of(by_, place_);
         // Of a refused try this is the least that could answer it.
         if (what_.what == "round-trip" || what_.what == "refused") {
             return std::make_unique<statement_worker>(
@@ -270,7 +342,7 @@ public:
     void set_up() override { tasks_.make(); }
     void before_round() override { tasks_.fill(); }
     std::unique_ptr<worker> make_worker(int index) override {
-        auto by = by_(place_);
+        auto by = hand_of(by_, place_);
         if (what_.what == "row-claim") {
             return std::make_unique<row_claim_worker>(std::move(by), tasks_, what_.batch);
         }

@@ -55,7 +55,7 @@ std::string line_of(const side_report& of) {
     for (const double each : {of.took.p50, of.took.p90, of.took.p99, of.took.max}) {
         line += padded(shown_time(each), 9);
     }
-    if (of.took.first_p50 > 0) line += "  first " + shown_time(of.took.first_p50);
+    if (of.took.first_p50 > 0) line += "  acquire " + shown_time(of.took.first_p50);
     return line + "\n" + std::string(14, ' ') + counts_of(of) + "\n";
 }
 

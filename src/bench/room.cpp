@@ -59,7 +59,7 @@ void room::make() {
 void room::remove() {
     if (is_removed_) return;
     if (!file_.empty()) {
-        for (const char* end : {"", "-wal", "-shm", "-journal"}) {
+        for (const char* end : {"", "-wal", "-shm", "-journal", ".bell"}) {
             std::filesystem::remove(file_ + end);
         }
     } else {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 extern char** environ;
@@ -132,10 +133,15 @@ process_crew::process_crew(
 
 process_crew::~process_crew() = default;
 
-tally process_crew::run(const round_time& when, const std::stop_token&) {
+tally process_crew::run(const round_time& when, const round_marks& marks, const std::stop_token&) {
     const std::string order = std::to_string(when.start.time_since_epoch().count()) + " " +
-                              std::to_string(when.length.count());
+                              std::to_string(when.length.count()) + " " +
+                              std::to_string(when.lead.count());
     for (auto& each : processes_) each->say(order);
+    std::this_thread::sleep_until(when.start);
+    if (marks.at_start) marks.at_start();
+    std::this_thread::sleep_until(when.start + when.length);
+    if (marks.at_end) marks.at_end();
     tally all;
     for (auto& each : processes_) all.add(tally_in(each->hear()));
     return all;
@@ -154,9 +160,13 @@ int work_as_told(const side_maker& make) try {
     std::cout << "ready" << std::endl;
     std::int64_t start = 0;
     std::int64_t length = 0;
-    while (std::cin >> start >> length) {
-        const clock::time_point from{clock::duration{start}};
-        const tally done = one.run({from, std::chrono::nanoseconds{length}}, {});
+    std::int64_t lead = 0;
+    while (std::cin >> start >> length >> lead) {
+        const round_time when{
+            clock::time_point{clock::duration{start}},
+            std::chrono::nanoseconds{length},
+            std::chrono::nanoseconds{lead}};
+        const tally done = one.run(when, {}, {});
         std::cout << line_of(done) << std::endl;
     }
     return 0;

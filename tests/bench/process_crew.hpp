@@ -2,7 +2,7 @@
 // Workers that are processes: this program again, each with one worker of one side.
 //
 // They speak by pipes, a line at a time. To a worker: first what it is, then for each round its
-// start on the machine's clock and its length, in nanoseconds. From it: "ready", then for each
+// start on the machine's clock, its length and its lead, in nanoseconds. From it: "ready", then for each
 // round what it did, or "failed" and why.
 #include <functional>
 #include <memory>
@@ -26,7 +26,8 @@ public:
     ~process_crew() override;
 
     void before_round() override { side_->before_round(); }
-    tally run(const round_time& when, const std::stop_token& stop) override;
+    tally run(const round_time& when, const round_marks& marks, const std::stop_token& stop)
+        override;
 
 private:
     class process;
