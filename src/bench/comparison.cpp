@@ -22,7 +22,7 @@ public:
         const workload& what,
         const timing& timing,
         gauges& counted,
-        const on_round& tell,
+        const round_listener& tell,
         const std::stop_token& stop
     )
         : what_(what), timing_(timing), counted_(counted), tell_(tell), stop_(stop) {}
@@ -64,7 +64,7 @@ private:
     const workload& what_;
     const timing& timing_;
     gauges& counted_;
-    const on_round& tell_;
+    const round_listener& tell_;
     const std::stop_token& stop_;
 };
 
@@ -103,7 +103,7 @@ report compare(
     const std::vector<contender>& sides,
     const timing& timing,
     gauges& counted,
-    const on_round& tell,
+    const round_listener& tell,
     const std::stop_token& stop
 ) {
     rounds measured{what, timing, counted, tell, stop};

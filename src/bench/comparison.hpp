@@ -26,7 +26,7 @@ struct timing {
 
 // Told of each round before it begins: the side's name and the number of the repetition, from 1; 0
 // is the one that only warms up.
-using on_round = std::function<void(const std::string& name, int repetition)>;
+using round_listener = std::function<void(const std::string& name, int repetition)>;
 
 // The measurement was stopped before its end.
 class interrupted : public std::exception {
@@ -39,7 +39,7 @@ report compare(
     const std::vector<contender>& sides,
     const timing& timing,
     gauges& counted,
-    const on_round& tell,
+    const round_listener& tell,
     const std::stop_token& stop
 );
 

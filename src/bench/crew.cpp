@@ -77,7 +77,8 @@ private:
         for (auto before = clock::now(); before < until && !stop.stop_requested();) {
             const sample what = each.operate(stop);
             const auto after = clock::now();
-            if (what.is_over) return;
+            // One at least, whatever time it takes.
+            if (what.is_over || (after > until && done.operations > 0)) return;
             if (what.items > 0 && after >= when_.start) {
                 done.items += what.items;
                 ++done.operations;

@@ -64,21 +64,28 @@ public:
 
     engine which() const override { return by_->which(); }
     answer execute(const std::string& text, const parameters& values) override {
-        const bool is_free = turn_.owns_lock() || text.starts_with("SELECT");
         std::unique_lock<std::mutex> turn;
-        if (!is_free) turn = std::unique_lock{mutex()};
-        return by_->execute(text, values);
+        if (!turn_.owns_lock()) turn = std::unique_lock{mutex()};
+        return or_give_up([&] { return by_->execute(text, values); });
     }
     void begin() override {
         turn_ = std::unique_lock{mutex()};
-        by_->begin();
+        or_give_up([&] { by_->begin(); });
     }
     void commit() override {
-        by_->commit();
+        or_give_up([&] { by_->commit(); });
         turn_.unlock();
     }
 
 private:
+    // Where a transaction failed, the others are not to wait for its end: there is none.
+    template <class Call>
+    auto or_give_up(Call call) -> decltype(call()) try {
+        return call();
+    } catch (...) {
+        if (turn_.owns_lock()) turn_.unlock();
+        throw;
+    }
     static std::mutex& mutex() {
         static std::mutex of_the_process;
         return of_the_process;
@@ -88,8 +95,8 @@ private:
     std::unique_lock<std::mutex> turn_;  // of the transaction under way
 };
 
-// Keeps out all who have the same file, other processes too. The kernel lets whoever asks first have
-// it, which is mostly who had it: so that one waits until somebody else has.
+// Keeps out all who have the same file, other processes too. The kernel lets whoever asks first
+// have it, which is mostly who had it: so that one waits until somebody else has.
 class file_bell {
 public:
     explicit file_bell(const std::string& path)
@@ -303,13 +310,13 @@ public:
 
     void before_round() override { board_.wipe(); }
     std::unique_ptr<worker> make_worker(int index) override {
-        auto by = hand_of(by_, place_);
         // Of a refused try this is the least that could answer it.
         if (what_.what == "round-trip" || what_.what == "refused") {
             return std::make_unique<statement_worker>(
-                std::move(by), place_, "round_trip", parameters{}
+                by_(place_), place_, "round_trip", parameters{}
             );
         }
+        auto by = hand_of(by_, place_);
         const bool is_hot = what_.what == "hop";
         std::string name = what_.what;
         if (!is_hot) name.append("/").append(std::to_string(index));

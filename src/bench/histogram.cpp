@@ -56,6 +56,7 @@ void histogram::add(const histogram& other) noexcept {
 
 std::chrono::nanoseconds histogram::at(double share) const noexcept {
     const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
+    if (wanted >= count_) return max_;
     std::uint64_t seen = 0;
     for (std::size_t each = 0; each < size; ++each) {
         seen += buckets_[each];

@@ -47,16 +47,21 @@ std::string counts_of(const side_report& of) {
     return text;
 }
 
+constexpr std::size_t name_width = 16, rate_width = 10, spread_width = 22, time_width = 9;
+
 std::string line_of(const side_report& of) {
     std::string line = "  " + of.name;
-    line.resize(std::max<std::size_t>(line.size(), 14), ' ');
-    line += padded(shown_number(of.rate.median), 9) + "/s";
-    line += padded("(" + shown_number(of.rate.min) + " to " + shown_number(of.rate.max) + ")", 20);
+    line.resize(std::max(line.size(), name_width), ' ');
+    line += padded(shown_number(of.rate.median), rate_width);
+    std::string spread = "(" + shown_number(of.rate.min);
+    spread.append(" to ").append(shown_number(of.rate.max)).append(")");
+    line += padded(spread, spread_width);
     for (const double each : {of.took.p50, of.took.p90, of.took.p99, of.took.max}) {
-        line += padded(shown_time(each), 9);
+        line += padded(shown_time(each), time_width);
     }
     if (of.took.first_p50 > 0) line += "  acquire " + shown_time(of.took.first_p50);
-    return line + "\n" + std::string(14, ' ') + counts_of(of) + "\n";
+    const std::string counts = counts_of(of);
+    return line + "\n" + (counts.empty() ? "" : std::string(name_width, ' ') + counts + "\n");
 }
 
 }  // namespace
@@ -78,17 +83,24 @@ std::string shown_number(double number) {
     return text;
 }
 
+std::string text_heading() {
+    std::string line(name_width, ' ');
+    line += padded("median/s", rate_width) + padded("(least to most)", spread_width);
+    for (const char* each : {"p50", "p90", "p99", "max"}) line += padded(each, time_width);
+    return line + "\n";
+}
+
 std::string text_of(const report& of) {
     std::string text = of.what.what;
-    text.append(", ").append(of.what.shape()).append(" (").append(of.what.unit());
-    text.append("; median, least and most of ").append(std::to_string(of.repetitions));
-    text.append("; p50, p90, p99, max)\n");
+    text.append(", ").append(of.what.shape()).append(": ").append(of.what.unit()).append("\n");
     for (const side_report& each : of.sides) text += line_of(each);
     for (const side_report& each : of.sides) {
         if (each.ratio.median <= 0) continue;
-        text += "  = " + three_digits(each.ratio.median) + " of " + each.name + " (" +
-                three_digits(each.ratio.min) + " to " + three_digits(each.ratio.max) +
-                "), median latency " + three_digits(each.latency_ratio) + " times\n";
+        text.append("  ").append(of.sides.front().name).append(" has ");
+        text.append(three_digits(each.ratio.median)).append(" of the rate of ").append(each.name);
+        text.append(" (").append(three_digits(each.ratio.min)).append(" to ");
+        text.append(three_digits(each.ratio.max)).append("), and takes ");
+        text.append(three_digits(each.latency_ratio)).append(" times as long\n");
     }
     return text;
 }

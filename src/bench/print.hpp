@@ -11,7 +11,10 @@ std::string shown_time(double microseconds);
 // "1,250", "0.87"
 std::string shown_number(double number);
 
-// A heading, a line for each side, a line for each ratio; ends with a line feed.
+// What the columns of all reports are; ends with a line feed, as the reports do.
+std::string text_heading();
+
+// A title, two lines for each side, a line for each ratio.
 std::string text_of(const report& of);
 
 }  // namespace leasehold::bench

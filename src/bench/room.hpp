@@ -4,6 +4,7 @@
 //
 // Errors: what the database says, as migrate() does. Threads: one.
 #include <string>
+#include <vector>
 
 #include "bench/workload.hpp"
 
@@ -29,5 +30,9 @@ private:
     std::string file_{};  // of SQLite
     bool is_removed_ = false;
 };
+
+// What rooms have left whose process was killed, by name; a measurement that runs meanwhile loses
+// its own.
+std::vector<std::string> remove_left_behind(const std::string& url);
 
 }  // namespace leasehold::bench

@@ -53,6 +53,7 @@ constexpr const char* tool_examples =
     "  leasehold locks --prefix deploy/\n"
     "  leasehold unlock nightly-backup --force\n"
     "  leasehold --json sessions\n"
+    "  leasehold bench\n"
     "\n";
 
 // Says what CLI11 cannot know: that a command follows.
@@ -135,6 +136,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_runs(tool, options),
         add_unlock(tool, options),
         add_reap(tool, options),
+        add_bench(tool, options),
     };
     tool.allow_extras();
     tool.require_subcommand(0, 1);

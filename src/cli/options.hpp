@@ -57,5 +57,6 @@ command add_sessions(CLI::App& tool, const global_options& options);
 command add_unlock(CLI::App& tool, const global_options& options);
 command add_migrate(CLI::App& tool, const global_options& options);
 command add_reap(CLI::App& tool, const global_options& options);
+command add_bench(CLI::App& tool, const global_options& options);
 
 }  // namespace leasehold::cli

@@ -2,8 +2,8 @@
 // Workers that are processes: this program again, each with one worker of one side.
 //
 // They speak by pipes, a line at a time. To a worker: first what it is, then for each round its
-// start on the machine's clock, its length and its lead, in nanoseconds. From it: "ready", then for each
-// round what it did, or "failed" and why.
+// start on the machine's clock, its length and its lead, in nanoseconds. From it: "ready", then for
+// each round what it did, or "failed" and why.
 #include <functional>
 #include <memory>
 #include <string>

@@ -20,7 +20,7 @@ _leasehold() {
     done
     local global='--url --json --table-prefix --schema --help --version' more=''
     case $command in
-        '') more='migrate lock elect once locks runs sessions unlock reap' ;;
+        '') more='migrate lock elect once locks runs sessions unlock reap bench' ;;
         migrate) more='up down status sql --to --resume --yes' ;;
         'migrate up') more='--to --resume --yes' ;;
         'migrate down') more='--to' ;;
@@ -31,6 +31,7 @@ _leasehold() {
         runs) more='--prefix --forget' ;;
         locks) more='--prefix' ;;
         unlock) more='--force --ask' ;;
+        bench) more='--only --threads --waiters --batches --repetitions --time --svg --clean-up' ;;
         reap) more='--session-retention --lock-retention' ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$global $more" -- "$word")
