@@ -1,11 +1,10 @@
 // leasehold's side of each workload, by its public interface and with its default settings.
-#include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "bench/board.hpp"
 #include "bench/tasks.hpp"
-#include "bench/texts.hpp"
 #include "bench/workload.hpp"
 #include "leasehold/mutex.hpp"
 #include "leasehold/row_claim.hpp"
@@ -20,19 +19,29 @@ using std::chrono::milliseconds;
 // One handle and one session for all workers of a process.
 class subject : public side {
 public:
-    explicit subject(const place& where)
-        : database_(where.open(where.connections_max, database_settings{}.statement_timeout)) {}
+    explicit subject(const place& where, session_settings settings = {.name = "bench"})
+        : database_(where.open(where.connections_max, database_settings{}.statement_timeout)),
+          settings_(std::move(settings)) {}
 
 protected:
     session& within() {
-        if (!session_) session_.emplace(database_, session_settings{.name = "bench"});
+        if (!session_) session_.emplace(database_, settings_);
         return *session_;
     }
     const database& where() const noexcept { return database_; }
+    void hold(const std::string& name, int count) {
+        for (int each = 0; each < count; ++each) {
+            auto got = mutex{within(), name + "/held/" + std::to_string(each)}.try_acquire();
+            if (!got) throw std::runtime_error("a key of our own was refused");
+            held_.push_back(*std::move(got));
+        }
+    }
 
 private:
     database database_;
+    const session_settings settings_;
     std::optional<session> session_;
+    std::vector<lease> held_;
 };
 
 class pair_worker final : public worker {
@@ -54,21 +63,39 @@ private:
 
 class pairs final : public subject {
 public:
-    pairs(const place& where, int held) : subject(where), held_count_(held) {}
+    pairs(const place& where, int held) : subject(where), held_(held) {}
 
     std::unique_ptr<worker> make_worker(int index) override {
         const std::string name = "pair/" + std::to_string(index);
-        for (int each = 0; held_.size() < static_cast<std::size_t>(held_count_); ++each) {
-            auto got = mutex{within(), name + "/held/" + std::to_string(each)}.try_acquire();
-            if (!got) throw std::runtime_error("a key of our own was refused");
-            held_.push_back(*std::move(got));
-        }
+        hold(name, std::exchange(held_, 0));
         return std::make_unique<pair_worker>(within(), name);
     }
 
 private:
-    const int held_count_;
-    std::vector<lease> held_;
+    int held_;  // by the session, once
+};
+
+class idle_worker final : public worker {
+public:
+    sample operate(const std::stop_token&) override {
+        std::this_thread::sleep_for(heartbeat_every);
+        return {};
+    }
+};
+
+// The session does the work: one heartbeat in the time of one operation.
+class heartbeats final : public subject {
+public:
+    heartbeats(const place& where, int held)
+        : subject(where, {.name = "bench", .heartbeat_every = heartbeat_every}), held_(held) {}
+
+    std::unique_ptr<worker> make_worker(int index) override {
+        hold("heartbeat/" + std::to_string(index), std::exchange(held_, 0));
+        return std::make_unique<idle_worker>();
+    }
+
+private:
+    int held_;
 };
 
 class refused_worker final : public worker {
@@ -232,6 +259,7 @@ private:
 
 std::unique_ptr<side> make_subject(const workload& what, const place& where) {
     if (what.what == "pair") return std::make_unique<pairs>(where, what.held);
+    if (what.what == "heartbeat") return std::make_unique<heartbeats>(where, what.held);
     if (what.what == "refused") return std::make_unique<refusals>(where);
     if (what.what == "hop") return std::make_unique<hops>(where);
     if (what.what.ends_with("-claim")) return std::make_unique<claims>(where, what);

@@ -9,6 +9,7 @@ std::string_view workload::unit() const {
     if (what == "refused") return "tries";
     if (what == "hop") return "hops";
     if (what == "commit") return "commits";
+    if (what == "heartbeat") return "heartbeats";
     if (what.ends_with("-claim")) return "rows";
     return what == "round-trip" ? "round trips" : "runs";
 }
@@ -20,7 +21,8 @@ std::string workload::shape() const {
     if (what == "hop") text += " waiting";
     text += are_processes ? " process" : " thread";
     if (workers != 1) text += are_processes ? "es" : "s";
-    if (held > 0) text += ", " + std::to_string(held) + " leases held";
+    if (held == 1) text += ", 1 lease held";
+    if (held > 1) text += ", " + std::to_string(held) + " leases held";
     return text;
 }
 

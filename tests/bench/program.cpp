@@ -1,0 +1,168 @@
+#include "bench/program.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/hands.hpp"
+#include "bench/print.hpp"
+#include "bench/process_crew.hpp"
+#include "bench/server_cpu.hpp"
+#include "bench/tool_side.hpp"
+#include "budget/relay.hpp"
+#include "support/url.hpp"
+
+namespace leasehold::bench {
+namespace {
+
+using std::chrono::milliseconds;
+
+int port_of(const std::string& url) {
+    const auto end = url.find('/', url.find("://") + 3);
+    return std::stoi(url.substr(url.rfind(':', end) + 1));
+}
+
+}  // namespace
+
+std::unique_ptr<side> make_side(const std::string& by, const workload& what, const place& where) {
+    if (what.what == "tool") {
+        if (by == "leasehold") return make_tool_side(where);
+        return make_flock_side(where.board + ".flock");
+    }
+    if (by == "leasehold") return make_subject(what, where);
+    if (by == "library") return make_floor(what, where, by, &make_library_hand);
+    if (by == "connection") return make_floor(what, where, by);
+    throw std::runtime_error("no such side: " + by);
+}
+
+program::program(const options& chosen)
+    : chosen_(chosen), room_(url(), ""), gauges_(room_.where(), server_cpu()) {
+    if (!chosen_.is_json) {
+        std::cout << text_heading();
+        return;
+    }
+    const auto server = room_.where().open(1, milliseconds{5000}).server();
+    const nlohmann::json first{{"backend", chosen_.backend}, {"version", server.version_text}};
+    std::cout << first.dump() << std::endl;
+}
+
+program::~program() = default;
+
+void program::run(const std::vector<step>& plan) {
+    for (const step& each : plan) run(each);
+    room_.remove();
+}
+
+std::string program::from_environment(const char* what) const {
+    std::string name = "LEASEHOLD_TEST_";
+    for (const char each : chosen_.backend) {
+        name += static_cast<char>(std::toupper(static_cast<unsigned char>(each)));
+    }
+    name.append("_").append(what);
+    const char* const found = std::getenv(name.c_str());
+    return found ? found : "";
+}
+
+// Without TLS, which is one client library's habit and not the other's.
+std::string program::url() const {
+    if (!chosen_.url.empty()) return chosen_.url;
+    if (chosen_.backend == "sqlite") return "sqlite:" + folder_.path() + "/bench.db";
+    const std::string found = from_environment("URL");
+    if (found.empty()) throw std::runtime_error("no server: see tests/bench/run, or give --url");
+    const bool is_postgres = chosen_.backend == "postgres";
+    return testing::with_option(found, is_postgres ? "sslmode=disable" : "ssl-mode=DISABLED");
+}
+
+std::function<double()> program::server_cpu() const {
+    const std::string pid = chosen_.url.empty() ? from_environment("PID") : "";
+    if (pid.empty()) return {};
+    return [number = std::stoi(pid)] { return server_cpu_us(number); };
+}
+
+contender program::contender_of(const std::string& by, const workload& what, place where) {
+    where.connections_max = chosen_.connections;
+    if (what.are_processes || what.what == "tool") {
+        where.board = folder_.path() + "/" + what.what;
+    }
+    auto of = make_side(by, what, where);
+    if (!of) return {by, nullptr};
+    of->set_up();
+    if (!what.are_processes) {
+        return {by, std::make_unique<thread_crew>(std::move(of), what.workers)};
+    }
+    return {by, std::make_unique<process_crew>(std::move(of), by, what, where)};
+}
+
+std::map<std::string, double> program::round_trips(const step& what) {
+    std::map<std::string, double> found;
+    const bool is_counted = chosen_.backend != "sqlite" && what.what.workers == 1 &&
+                            !what.what.are_processes && what.what.what != "tool" &&
+                            what.what.what != "heartbeat";
+    if (!is_counted) return found;
+    const testing::relay counting{port_of(room_.where().url)};
+    place where = room_.where();
+    where.url = testing::with_port(where.url, counting.port());
+    std::vector<std::string> names{"leasehold"};
+    names.insert(names.end(), what.floors.begin(), what.floors.end());
+    for (const std::string& by : names) {
+        const contender each = contender_of(by, what.what, where);
+        if (!each.who) continue;
+        std::int64_t before = 0;
+        std::int64_t after = 0;
+        each.who->before_round();
+        const round_marks marks{
+            [&] { before = counting.round_trips(); }, [&] { after = counting.round_trips(); }};
+        each.who->run({clock::now(), milliseconds{100}}, {}, {});  // prepares the statements
+        const auto done =
+            each.who->run({clock::now() + milliseconds{5}, milliseconds{300}}, marks, {});
+        if (done.items > 0) {
+            found[by] = static_cast<double>(after - before) / static_cast<double>(done.items);
+        }
+    }
+    return found;
+}
+
+void program::run(const step& what) {
+    const bool is_terminal = isatty(STDERR_FILENO) == 1;
+    report made;
+    {
+        std::vector<contender> sides;
+        sides.push_back(contender_of("leasehold", what.what, room_.where()));
+        if (!sides[0].who) sides.clear();
+        for (const std::string& by : what.floors) {
+            sides.push_back(contender_of(by, what.what, room_.where()));
+        }
+        const auto tell = [&](const std::string& name, int repetition) {
+            if (!is_terminal) return;
+            std::cerr << "\r\033[K" << chosen_.backend << ": " << what.what.what << ", "
+                      << what.what.shape() << ": " << name << " " << repetition << std::flush;
+        };
+        const timing times{chosen_.repetitions, milliseconds{what.round_ms}};
+        made = compare(what.what, sides, times, gauges_, tell, {});
+    }
+    for (const auto& [by, each] : round_trips(what)) {
+        for (side_report& side : made.sides) {
+            if (side.name == by) side.each["round_trips"] = each;
+        }
+    }
+    if (is_terminal) std::cerr << "\r\033[K" << std::flush;
+    print(made);
+}
+
+void program::print(const report& made) const {
+    if (!chosen_.is_json) {
+        std::cout << text_of(made) << std::flush;
+        return;
+    }
+    auto object = json_of(made);
+    object["backend"] = chosen_.backend;
+    std::cout << object.dump() << std::endl;
+}
+
+}  // namespace leasehold::bench

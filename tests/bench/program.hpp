@@ -1,0 +1,51 @@
+#pragma once
+// Measures one backend after a plan.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/comparison.hpp"
+#include "bench/gauges.hpp"
+#include "bench/plan.hpp"
+#include "bench/room.hpp"
+#include "support/folder.hpp"
+
+namespace leasehold::bench {
+
+struct options {
+    std::string backend = "postgres";
+    std::string url{};  // empty: that of LEASEHOLD_TEST_<BACKEND>_URL; on SQLite a file of our own
+    int repetitions = 5;
+    int connections = place{}.connections_max;
+    bool is_json = false;
+};
+
+// A side by its name: leasehold, library (the client library), connection (leasehold's own).
+std::unique_ptr<side> make_side(const std::string& by, const workload& what, const place& where);
+
+class program {
+public:
+    explicit program(const options& chosen);
+    ~program();
+
+    void run(const std::vector<step>& plan);
+
+private:
+    std::string from_environment(const char* what) const;
+    std::string url() const;
+    std::function<double()> server_cpu() const;
+    contender contender_of(const std::string& by, const workload& what, place where);
+    // Through a relay that counts them, by one thread; nothing where there is no server.
+    std::map<std::string, double> round_trips(const step& what);
+    void run(const step& what);
+    void print(const report& made) const;
+
+    const options chosen_;
+    const testing::folder folder_;
+    room room_;
+    gauges gauges_;
+};
+
+}  // namespace leasehold::bench
