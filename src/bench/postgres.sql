@@ -104,3 +104,15 @@ SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint AS log_bytes,
 -- name: statements
 SELECT coalesce(sum(calls), 0)::bigint AS statements FROM pg_stat_statements
  WHERE toplevel AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- What a measurement's tables have been through, as each connection tells when it ends: rows
+-- changed with new entries in indexes, and dead ones that nothing has removed yet. By whose they
+-- are.
+-- name: growth
+SELECT CASE WHEN relname LIKE '%floor\_lock' THEN 'floor' ELSE 'leasehold' END AS whose,
+       sum(n_tup_upd - n_tup_hot_upd)::bigint AS cold_updates,
+       sum(n_dead_tup)::bigint AS dead_rows,
+       sum(n_tup_ins + n_tup_upd + n_tup_del)::bigint AS changes
+  FROM pg_stat_user_tables
+ WHERE starts_with(relname, $1) AND relname NOT LIKE '%\_task\_%'
+ GROUP BY 1;

@@ -26,13 +26,15 @@ std::string padded(std::string text, std::size_t width) {
 }
 
 // How the counts are called in a line.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> count_words{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> count_words{{
     {"statements", " statements"},
     {"round_trips", " round trips"},
     {"commits", " commits"},
     {"flushes", " flushes"},
     {"log_bytes", " B of log"},
     {"bytes_written", " B written"},
+    {"cold_updates", " updates that were not HOT"},
+    {"dead_rows", " dead rows left"},
     {"server_cpu_us", " us of server CPU"},
     {"client_cpu_us", " us of client CPU"},
 }};

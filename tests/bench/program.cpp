@@ -8,12 +8,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "bench/hands.hpp"
 #include "bench/print.hpp"
 #include "bench/process_crew.hpp"
 #include "bench/server_cpu.hpp"
+#include "bench/texts.hpp"
 #include "bench/tool_side.hpp"
 #include "budget/relay.hpp"
 #include "support/url.hpp"
@@ -128,9 +130,46 @@ std::map<std::string, double> program::round_trips(const step& what) {
     return found;
 }
 
+std::map<std::string, program::growth> program::look_at_tables() {
+    std::map<std::string, growth> found;
+    if (chosen_.backend != "postgres") return found;
+    const place& where = room_.where();
+    const auto text = text_of(engine::postgres, "growth", where.names);
+    const auto answer = where.open(1, milliseconds{5000}).execute(text, {where.names.prefix});
+    for (const row& each : answer.rows) {
+        const auto number = [&](std::size_t at) { return static_cast<double>(each.integer(at)); };
+        found[each.text(0)] = {number(1), number(2), number(3)};
+    }
+    return found;
+}
+
+// Each connection tells when it ends, and is not waited for: until all that was done is seen.
+void program::add_growth(const std::map<std::string, growth>& before, report& to) {
+    const bool changes = to.what.what == "commit" || to.what.what == "pair" ||
+                         to.what.what == "hop" || to.what.what == "heartbeat";
+    if (chosen_.backend != "postgres" || !changes) return;
+    const auto since = [&](const std::string& whose, auto member) {
+        const auto found = before.find(whose);
+        return look_at_tables()[whose].*member -
+               (found == before.end() ? 0 : found->second.*member);
+    };
+    for (side_report& each : to.sides) {
+        const std::string whose = each.name == "leasehold" ? each.name : "floor";
+        const auto done = static_cast<double>(each.operations);
+        const auto deadline = clock::now() + std::chrono::seconds{3};
+        while (since(whose, &growth::changes) < done && clock::now() < deadline) {
+            std::this_thread::sleep_for(milliseconds{20});
+        }
+        if (to.sides.size() > 2 && whose == "floor") continue;  // two floors share a table
+        each.each["cold_updates"] = since(whose, &growth::cold_updates) / done;
+        each.each["dead_rows"] = std::max(0.0, since(whose, &growth::dead_rows) / done);
+    }
+}
+
 void program::run(const step& what) {
     const bool is_terminal = isatty(STDERR_FILENO) == 1;
     report made;
+    const auto before = look_at_tables();
     {
         std::vector<contender> sides;
         sides.push_back(contender_of("leasehold", what.what, room_.where()));
@@ -146,6 +185,7 @@ void program::run(const step& what) {
         const timing times{chosen_.repetitions, milliseconds{what.round_ms}};
         made = compare(what.what, sides, times, gauges_, tell, {});
     }
+    add_growth(before, made);
     for (const auto& [by, each] : round_trips(what)) {
         for (side_report& side : made.sides) {
             if (side.name == by) side.each["round_trips"] = each;

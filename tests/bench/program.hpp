@@ -39,6 +39,14 @@ private:
     contender contender_of(const std::string& by, const workload& what, place where);
     // Through a relay that counts them, by one thread; nothing where there is no server.
     std::map<std::string, double> round_trips(const step& what);
+    // PostgreSQL's tables, by whose they are: what they have been through so far.
+    struct growth {
+        double cold_updates = 0;
+        double dead_rows = 0;
+        double changes = 0;
+    };
+    std::map<std::string, growth> look_at_tables();
+    void add_growth(const std::map<std::string, growth>& before, report& to);
     void run(const step& what);
     void print(const report& made) const;
 

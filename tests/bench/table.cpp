@@ -46,7 +46,7 @@ std::string spread_text(const spread& of) {
 
 std::string count_text(const side_report& of, const char* name) {
     const auto found = of.each.find(name);
-    return found == of.each.end() ? "–" : shown_number(found->second);
+    return found == of.each.end() ? "-" : shown_number(found->second);
 }
 
 void print_row(const report& of, const side_report& side) {
@@ -54,7 +54,7 @@ void print_row(const report& of, const side_report& side) {
     std::cout << "| " << (is_first ? of.what.what + ", " + of.what.shape() : "") << " | "
               << side.name << " | " << spread_text(side.rate) << " | "
               << (side.ratio.median > 0 ? spread_text(side.ratio) : "") << " | "
-              << shown_time(side.took.p50) << " · " << shown_time(side.took.p99) << " | "
+              << shown_time(side.took.p50) << "; " << shown_time(side.took.p99) << " | "
               << (side.latency_ratio > 0 ? shown_number(side.latency_ratio) : "");
     for (const char* each :
          {"round_trips",
@@ -62,6 +62,8 @@ void print_row(const report& of, const side_report& side) {
           "commits",
           "flushes",
           "log_bytes",
+          "cold_updates",
+          "dead_rows",
           "server_cpu_us",
           "client_cpu_us"}) {
         std::cout << " | " << count_text(side, each);
@@ -71,9 +73,9 @@ void print_row(const report& of, const side_report& side) {
 
 constexpr const char* heading =
     "| what | by | per second: median (least to most) | leasehold's rate beside it "
-    "| p50 · p99 | leasehold's p50 beside it | round trips | statements | commits | flushes "
-    "| B of log | server CPU, µs | client CPU, µs |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    "| p50; p99 | leasehold's p50 beside it | round trips | statements | commits | flushes "
+    "| B of log | not HOT | dead rows | us of server CPU | us of client CPU |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
 }  // namespace
 
