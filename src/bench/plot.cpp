@@ -24,6 +24,10 @@ std::string decimal(double number) {
     return text.data();
 }
 
+std::string size_text(double size) {
+    return std::to_string(std::lround(size));
+}
+
 std::string escaped(const std::string& text) {
     std::string made;
     for (const char each : text) {
@@ -98,7 +102,7 @@ std::string frame_of(const plot& of, const axes& on) {
         made += text_at(left - 6, y + 4, shown_number(number), "end");
     }
     for (const double each : on.sizes()) {
-        made += text_at(on.x(each), height - bottom + 16, shown_number(each), "middle");
+        made += text_at(on.x(each), height - bottom + 16, size_text(each), "middle");
     }
     made += text_at(width - right, height - bottom + 32, of.x_label, "end");
     return made + text_at(left - 6, top - 10, of.y_label, "start");
@@ -138,6 +142,15 @@ scale scale_of(const workload& what) {
     return {what.what == "hop" ? "waiting" : "workers", double(what.workers)};
 }
 
+double cpu_of(const side_report& of) {
+    double all = 0;
+    for (const char* each : {"client_cpu_us", "server_cpu_us"}) {
+        const auto found = of.each.find(each);
+        if (found != of.each.end()) all += found->second;
+    }
+    return all;
+}
+
 void add_point(plot& to, const std::string& name, double x, double y) {
     auto found = std::find_if(to.lines.begin(), to.lines.end(), [&](const line& each) {
         return each.name == name;
@@ -158,10 +171,16 @@ std::vector<plot> plots_of(const std::vector<report>& all) {
         const std::string title = each.what.what;
         rate = {title + ": throughput", label, unit + "/s", std::move(rate.lines)};
         latency = {title + ": median latency", label, "ms", std::move(latency.lines)};
+        // Of which there are as many whatever they cost.
+        const bool is_paced = each.what.what == "heartbeat";
+        if (is_paced) {
+            latency.title = title + ": CPU of client and server";
+            latency.y_label = "us";
+        }
         for (const side_report& one : each.sides) {
             const std::string name = one.name + (each.what.are_processes ? ", processes" : "");
             add_point(rate, name, size, one.rate.median);
-            add_point(latency, name, size, one.took.p50 / 1000);
+            add_point(latency, name, size, is_paced ? cpu_of(one) : one.took.p50 / 1000);
         }
     }
     std::vector<plot> kept;

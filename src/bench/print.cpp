@@ -39,16 +39,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> count_wo
     {"client_cpu_us", " us of client CPU"},
 }};
 
-std::string counts_of(const side_report& of) {
-    std::string text;
-    for (const auto& [name, words] : count_words) {
-        const auto found = of.each.find(std::string{name});
-        if (found == of.each.end()) continue;
-        text.append(text.empty() ? "" : ", ").append(shown_number(found->second)).append(words);
-    }
-    return text;
-}
-
 constexpr std::size_t name_width = 16, rate_width = 10, spread_width = 22, time_width = 9;
 
 std::string line_of(const side_report& of) {
@@ -81,6 +71,16 @@ std::string shown_number(double number) {
     for (std::size_t each = 0; each < digits.size(); ++each) {
         if (each > 0 && (digits.size() - each) % 3 == 0) text += ',';
         text += digits[each];
+    }
+    return text;
+}
+
+std::string counts_of(const side_report& of) {
+    std::string text;
+    for (const auto& [name, words] : count_words) {
+        const auto found = of.each.find(std::string{name});
+        if (found == of.each.end()) continue;
+        text.append(text.empty() ? "" : ", ").append(shown_number(found->second)).append(words);
     }
     return text;
 }

@@ -11,6 +11,9 @@ std::string shown_time(double microseconds);
 // "1,250", "0.87"
 std::string shown_number(double number);
 
+// What one of them costs: "2.00 statements, 1.00 commits"; empty where nothing was counted.
+std::string counts_of(const side_report& of);
+
 // What the columns of all reports are; ends with a line feed, as the reports do.
 std::string text_heading();
 
