@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <fstream>
@@ -63,7 +64,10 @@ public:
     void wait_for(std::size_t workers) {
         std::unique_lock guard{mutex_};
         const auto until = when_.start + when_.length;
-        changed_.wait_until(guard, end_.get_token(), until, [&] { return ended_ == workers; });
+        const auto all_have = [&] { return ended_ == workers; };
+        changed_.wait_until(guard, end_.get_token(), until, all_have);
+        if (!when_.goes_on) return;
+        changed_.wait(guard, end_.get_token(), [&] { return all_have() || has_counted_; });
     }
     void end() noexcept { end_.request_stop(); }
 
@@ -82,20 +86,27 @@ private:
         const auto stop = end_.get_token();
         std::this_thread::sleep_until(when_.start - when_.lead);
         const auto until = when_.start + when_.length;
-        for (auto before = clock::now(); before < until && !stop.stop_requested();) {
+        const auto is_late = [&](clock::time_point now) {
+            return now > until && (has_counted_ || !when_.goes_on);
+        };
+        for (auto before = clock::now(); !is_late(before) && !stop.stop_requested();) {
             const sample what = each.operate(stop);
             const auto after = clock::now();
-            // One at least, whatever time it takes.
-            if (what.is_over || (after > until && done.operations > 0)) return;
+            if (what.is_over || is_late(after)) return;
             if (what.items > 0 && after >= when_.start) {
                 done.items += what.items;
                 ++done.operations;
                 done.whole.add(what.took.count() < 0 ? after - before : what.took);
                 if (what.first.count() > 0) done.first.add(what.first);
                 done.span = after - when_.start;
+                if (!has_counted_.exchange(true)) notify();
             }
             before = after;
         }
+    }
+    void notify() {
+        const std::lock_guard guard{mutex_};
+        changed_.notify_all();
     }
 
     const round_time when_;
@@ -104,6 +115,7 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::size_t ended_ = 0;
+    std::atomic<bool> has_counted_ = false;
     tally all_;
     std::exception_ptr failure_;
 };

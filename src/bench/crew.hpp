@@ -50,11 +50,14 @@ public:
 };
 
 // Workers begin `lead` before the start, so that those who wait are all in line when it comes; what
-// ends before the start, or begins after the end, does not count.
+// ends before the start, or after the end, does not count. Where nothing ends between them, because
+// one operation takes longer or the machine is busy, the round goes on until one of all has ended;
+// not where several processes work, each of which knows of itself alone.
 struct round_time {
     clock::time_point start;
     std::chrono::nanoseconds length{};
     std::chrono::nanoseconds lead{0};
+    bool goes_on = true;
 };
 
 // Called at the start and at the end, while the workers work.

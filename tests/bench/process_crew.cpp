@@ -165,7 +165,8 @@ int work_as_told(const side_maker& make) try {
         const round_time when{
             clock::time_point{clock::duration{start}},
             std::chrono::nanoseconds{length},
-            std::chrono::nanoseconds{lead}};
+            std::chrono::nanoseconds{lead},
+            false};
         const tally done = one.run(when, {}, {});
         std::cout << line_of(done) << std::endl;
     }

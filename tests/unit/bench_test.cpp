@@ -205,6 +205,17 @@ TEST(crew, counts_what_its_workers_do) {
     EXPECT_GT(done.client_cpu.count(), 0);
 }
 
+// A machine that is so busy that no worker begins before the end, or so slow a database.
+TEST(crew, has_one_operation_at_least) {
+    thread_crew crew{std::make_unique<clockwork>(0), 3};
+    const tally late = crew.run({clock::now() - std::chrono::seconds{1}, nanoseconds{1}}, {}, {});
+    EXPECT_GE(late.operations, 1);
+    EXPECT_GE(late.span, std::chrono::seconds{1});
+    round_time alone{clock::now() - std::chrono::seconds{1}, nanoseconds{1}};
+    alone.goes_on = false;
+    EXPECT_EQ(crew.run(alone, {}, {}).operations, 0);
+}
+
 TEST(crew, ends_a_round_with_the_first_failure) {
     thread_crew crew{std::make_unique<clockwork>(2), 3};
     EXPECT_THROW(crew.run({clock::now(), std::chrono::hours{1}}, {}, {}), std::runtime_error);
