@@ -134,27 +134,20 @@ private:
 class statement_worker final : public floor_worker {
 public:
     statement_worker(
-        std::unique_ptr<hand> by,
-        const place& where,
-        std::string_view name,
-        parameters values,
-        std::chrono::nanoseconds pause = {}
+        std::unique_ptr<hand> by, const place& where, std::string_view name, parameters values
     )
         : floor_worker(std::move(by)),
           text_(text_of(which(), name, where.names)),
-          values_(std::move(values)),
-          pause_(pause) {}
+          values_(std::move(values)) {}
 
     sample operate(const std::stop_token&) override {
         by().execute(text_, values_);
-        if (pause_.count() > 0) std::this_thread::sleep_for(pause_);
         return {};
     }
 
 private:
     const std::string text_;
     const parameters values_;
-    const std::chrono::nanoseconds pause_;
 };
 
 value owner_of(int index) {
@@ -335,11 +328,7 @@ public:
         if (what_.what == "pair") {
             return std::make_unique<pair_worker>(std::move(by), place_, key, index);
         }
-        const bool is_heartbeat = what_.what == "heartbeat";
-        const auto pause = is_heartbeat ? heartbeat_every : std::chrono::milliseconds{0};
-        return std::make_unique<statement_worker>(
-            std::move(by), place_, "commit", parameters{key}, pause
-        );
+        return std::make_unique<statement_worker>(std::move(by), place_, "commit", parameters{key});
     }
 
 private:

@@ -16,6 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr milliseconds heartbeat_every{20};
+
 // One handle and one session for all workers of a process.
 class subject : public side {
 public:

@@ -19,7 +19,7 @@ namespace leasehold::bench {
 // | hop             | one hot key: a worker gets it that did not have it last, and releases |
 // | row-claim       | claim `batch` rows by locking them, and finish them, in one commit    |
 // | versioned-claim | claim `batch` rows, commit; finish them, commit                       |
-// | heartbeat       | 20 ms pass, in which a session is renewed once                         |
+// | heartbeat       | 20 ms pass, in which a session is renewed once                        |
 //
 // tests/bench has one more, for programs.
 struct workload {
@@ -34,8 +34,6 @@ struct workload {
     // "16 threads", "batches of 10, 4 threads".
     std::string shape() const;
 };
-
-inline constexpr std::chrono::milliseconds heartbeat_every{20};
 
 struct place {
     std::string url;

@@ -27,7 +27,8 @@ std::vector<step> steps_of(const asked& from) {
     if (from.what.empty()) return plan_of(from.is_quick);
     std::vector<step> all;
     const auto add = [&](const workload& what) {
-        all.push_back({what, from.floors, from.round_ms});
+        const bool is_alone = what.what == "heartbeat";
+        all.push_back({what, is_alone ? std::vector<std::string>{} : from.floors, from.round_ms});
     };
     const std::vector<int> one{1};
     const bool is_sized = !from.threads.empty() || !from.processes.empty();
