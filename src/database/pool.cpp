@@ -229,15 +229,15 @@ void pool::note_success() {
     for (auto before : {server_word::refusal, server_word::mute}) {
         last_word_.compare_exchange_strong(before, server_word::silence);
     }
-    bool is_recovery = false;
+    bool had_failed = false, is_recovery = false;
     {
         const thread_guard guard{mutex_};
-        const bool had_failed = std::exchange(failures_in_a_row_, 0) > 0;
+        had_failed = std::exchange(failures_in_a_row_, 0) > 0;
         const bool had_lost = std::exchange(has_lost_one_, false);
         is_recovery = (had_failed || had_lost) && connected_once_;
         connected_once_ = true;
     }
-    if (is_recovery) recovered_.notify_all();
+    if (had_failed) recovered_.notify_all();
     if (is_recovery && settings_.observer) {
         settings_.observer->on_event(
             {event_kind::reconnected, "", 0, "a lost connection was replaced"}

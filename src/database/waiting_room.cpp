@@ -194,7 +194,7 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     waiters due;
     thread_guard guard{mutex_};
     // A bell may have been rung before.
-    if (is_new && is_listening_) next_look_ = local_clock::now();
+    if (is_new && hears()) next_look_ = local_clock::now();
     const auto until = next_wake();
     if (is_listening_ || bell_.is_open()) {
         sleeps_until_ = until;
@@ -202,7 +202,8 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
         wait_for_bells(until, due);
         guard.lock();
         sleeps_until_.reset();
-        if (!due.empty()) return due;
+        if (!due.empty() && local_clock::now() < next_look_) return due;
+        due.clear();  // the look at all has them, too: bells in every pass do not keep it away
     } else {
         wait_until(guard, changed_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
             return next_look_ < until;
@@ -223,7 +224,7 @@ void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) 
     bool heeds_database = false;
     {
         const thread_guard guard{mutex_};
-        heeds_database = is_listening_ && !(names_nobody_ && trusts_own_bell_);
+        heeds_database = is_listening_ && !(names_nobody_ && trusts_own_bell());
     }
     if (heeds_database) hear_database(milliseconds{0}, rung);
     hear_direct_bells(rung);
@@ -338,14 +339,17 @@ void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
         if (found[at].term_left) heard.term_end = sent + *found[at].term_left;
         if (tell(who[at].owner, heard) && found[at].status == look_status::granted) {
             const thread_guard guard{mutex_};
-            trusts_own_bell_ = were_rung[at];
+            turns_told_ = were_rung[at] ? std::min(turns_told_ + 1, turns_to_trust) : 0;
         }
         is_lively = true;
     }
     for (const auto& each : takeable) serve(on, stores, key{each});
     const thread_guard guard{mutex_};
     if (is_vain) deaf_until_ = local_clock::now() + deafness;
-    if (is_lively || !takeable.empty()) plan_next_look(true);
+    if (!is_lively && takeable.empty()) return;
+    const auto planned = next_look_;  // of all: what some were told of does not put it off
+    plan_next_look(true);
+    next_look_ = std::min(planned, next_look_);
 }
 
 void waiting_room::serve(connection& on, store& stores, const key& name) {

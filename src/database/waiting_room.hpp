@@ -129,7 +129,10 @@ private:
     void serve(connection& on, store& stores, const key& name);
     bool tell(const owner_id& whom, const news& what) LEASEHOLD_EXCLUDES(mutex_);
     void tell_failure(const std::exception_ptr& failure) LEASEHOLD_EXCLUDES(mutex_);
-    bool hears() const LEASEHOLD_REQUIRES(mutex_) { return is_listening_ || trusts_own_bell_; }
+    bool trusts_own_bell() const LEASEHOLD_REQUIRES(mutex_) {
+        return turns_told_ == turns_to_trust;
+    }
+    bool hears() const LEASEHOLD_REQUIRES(mutex_) { return is_listening_ || trusts_own_bell(); }
     void plan_next_look(bool is_lively) LEASEHOLD_REQUIRES(mutex_);
     connection& own_connection(const std::stop_token& stop) LEASEHOLD_EXCLUDES(mutex_);
     bool listens(connection& on);
@@ -154,8 +157,9 @@ private:
     // While the thread sleeps: until when, unless somebody wakes it.
     std::optional<local_clock::time_point> sleeps_until_ LEASEHOLD_GUARDED_BY(mutex_);
     std::chrono::milliseconds looks_most_ LEASEHOLD_GUARDED_BY(mutex_){100};  // of the last plan
-    // The room's own bell told of the last turn, so that others need not be heard.
-    bool trusts_own_bell_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    // Of turns, in a row, the room's own bell told: of so many that others need not be heard.
+    static constexpr int turns_to_trust = 4;
+    int turns_told_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     bool names_nobody_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the database's bell
     // A bell that told of no turn may be anybody's: until then, others wait for the next look.
     local_clock::time_point deaf_until_ LEASEHOLD_GUARDED_BY(mutex_){};

@@ -44,7 +44,7 @@ private:
     static constexpr unsigned tries_between_small_ones = 16;
 
     std::atomic<std::uint64_t>& place_of(std::uint64_t hash) noexcept {
-        return refused_[hash % places];
+        return refused_[(hash >> 1U) % places];  // they are odd
     }
 
     std::array<std::atomic<std::uint64_t>, places> refused_{};  // 0: nobody

@@ -4,6 +4,7 @@
 // Each is a module (open_module.cpp) in a folder that is found from the program's own place, so
 // that an installed tree can be moved. It is never unloaded: the database that it made is in use.
 #include <dlfcn.h>
+#include <sys/auxv.h>
 
 #include <filesystem>
 #include <string>
@@ -19,6 +20,21 @@ namespace {
 std::string path_of(const std::string& driver) {
     std::error_code unknown;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+    if (!program.is_absolute()) {
+        throw error(
+            errc::unsupported,
+            "the driver " + driver + " cannot be found without /proc, which says where this " +
+                "program is; mount it"
+        );
+    }
+    // Whoever gives this program another name may have put anything beside that.
+    if (getauxval(AT_SECURE) != 0) {
+        throw error(
+            errc::unsupported,
+            "the driver " + driver + " is not loaded with the rights of another user; run this " +
+                "program without setuid, setgid and file capabilities"
+        );
+    }
     const auto folder = program.parent_path() / LEASEHOLD_MODULES;
     return (folder / (driver + LEASEHOLD_MODULE_SUFFIX)).lexically_normal().string();
 }

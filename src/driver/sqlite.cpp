@@ -13,6 +13,7 @@
 #include "core/jitter.hpp"
 #include "core/numbered_parameters.hpp"
 #include "driver/sqlite_classify.hpp"
+#include "driver/sqlite_errors.hpp"
 #include "driver/sqlite_file.hpp"
 #include "driver/sqlite_nap.hpp"
 #include "driver/sqlite_watch.hpp"
@@ -31,39 +32,6 @@ struct finalizer {
     void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
 };
 using statement_handle = std::unique_ptr<sqlite3_stmt, finalizer>;
-
-// What failed, where, and what to do about it.
-std::string explain(int code, const std::string& path, errc meaning) {
-    const std::string where = "SQLite database " + path;
-    switch (meaning) {
-        case errc::transient:
-            return where + " was locked by another writer for too long; try again";
-        case errc::read_only:
-            return where + " may not be written; check the permissions of the file and its folder";
-        case errc::timed_out:
-            return where + " did not finish a statement within the time allowed";
-        case errc::connection_failed:
-            return where +
-                   " cannot be opened; check that its folder exists, and that both may be read and "
-                   "written";
-        case errc::permission_denied:
-            return where + " refuses access; check the permissions of the file and its folder";
-        case errc::constraint:
-            return where + " refused a row by one of its constraints";
-        default:
-            break;
-    }
-    switch (code & 0xff) {
-        case SQLITE_IOERR:
-        case SQLITE_CORRUPT:
-        case SQLITE_NOTADB:
-        case SQLITE_FULL:
-            return where + " failed: " + sqlite3_errstr(code) +
-                   "; check the disk, and the file with `PRAGMA integrity_check`";
-        default:
-            return where + " refused a statement: " + sqlite3_errstr(code);
-    }
-}
 
 class sqlite_connection final : public connection {
 public:
@@ -112,9 +80,14 @@ public:
         start();
         sqlite3_stmt* const statement = prepare_kept(sql);
         if (bind(statement, values, 0) != values.size()) wrong_count(values.size());
-        result answer = run(statement);
-        leave_if_done();
-        return answer;
+        try {
+            result answer = run(statement);
+            leave_if_done();
+            return answer;
+        } catch (...) {
+            leave_if_done();  // some failures end the transaction, too
+            throw;
+        }
     }
 
     result execute_script(std::string_view sql, const parameters& values) override {
@@ -307,7 +280,7 @@ private:
                 std::move(facts)
             );
         }
-        throw error(meaning, explain(code, path_, meaning), std::move(facts));
+        throw error(meaning, sqlite::explain(code, path_, meaning), std::move(facts));
     }
 
     // Prepared once per connection; the least recently used makes room.
@@ -468,7 +441,7 @@ std::unique_ptr<connection> connect(
     if (code != SQLITE_OK) {
         const errc meaning = classify_sqlite(code);
         throw error(
-            meaning, explain(code, path, meaning), {"", code, sqlite3_errmsg(handle), false}
+            meaning, sqlite::explain(code, path, meaning), {"", code, sqlite3_errmsg(handle), false}
         );
     }
     made->set_statement_timeout(patience);

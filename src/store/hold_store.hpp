@@ -16,7 +16,7 @@
 // - leave no transaction open, whatever fails;
 // - let leasehold::error through as the driver made it.
 //
-// Threads: stateless after construction; safe.
+// Threads: what a store remembers is a hint; safe.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -107,9 +107,9 @@ public:
     // - refuse with session_ended when `session` is not live;
     // - grant anew where the same owner holds already and the answer had been lost: it does not;
     //   the caller asks find_grants() first.
-    // Cost on PostgreSQL, MariaDB and MySQL: a known free key 1 round trip; a key never seen
-    // before up to 3, and up to 2 where keys are mostly new; refused: no write, and 1 where it was
-    // refused last time, otherwise up to 2.
+    // Cost on PostgreSQL, MariaDB and MySQL: a known free key 1 round trip, 2 where it was refused
+    // last time; a key never seen before up to 3, and up to 2 where keys are mostly new; refused:
+    // no write, and 1 where it was refused last time, otherwise 2; of a dead holder up to 3.
     virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
     // For tests: where a small statement may go before the whole one, only the whole one does.
     virtual void suppress_small_statements() noexcept {}

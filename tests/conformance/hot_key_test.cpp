@@ -101,6 +101,30 @@ TEST_F(hot_key_suite, a_direct_bell_alone_wakes_a_waiter_of_another_process) {
     EXPECT_EQ(second_.inner()->room().looks(), rounds) << "each bell is one look";
 }
 
+// Bells for one key do not put off the look at all others, which alone finds a holder's end.
+TEST_F(hot_key_suite, a_busy_key_keeps_nobody_elses_turn_away) {
+    session one{first_, calm("one")}, two{second_, calm("two")}, third{second_, calm("third")};
+    const key hot = fresh("hot"), other = fresh("other");
+    mutex_settings for_a_second;
+    for_a_second.hold_at_most = 1s;
+    auto held = mutex{one, other, for_a_second}.try_acquire();
+    ASSERT_TRUE(held);
+    std::atomic<bool> is_over = false;
+    const auto bounce = [&](session& within) {
+        mutex key{within, hot};
+        while (!is_over) {
+            if (auto got = key.acquire_for(1s)) got->release();
+        }
+    };
+    std::optional<acquisition> got;
+    {
+        thread here{[&] { bounce(one); }}, there{[&] { bounce(two); }};
+        got = mutex{third, other}.acquire_for(20s);
+        is_over = true;
+    }
+    EXPECT_TRUE(got && *got) << "nobody looked while others were told of their turns";
+}
+
 // Each row names a socket of which nobody is at the other end.
 TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_database_rings) {
     if (!current().has_bells) GTEST_SKIP() << "a feature of some engines, never a promise";

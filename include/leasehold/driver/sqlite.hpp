@@ -5,8 +5,9 @@
 //
 // The file is created by `migrate`, in a folder that must exist; it is opened in WAL mode with
 // synchronous=FULL. Its log, PATH-wal, is a part of it, also when nobody has it open: a copy takes
-// both, and where an older copy is put back the log that was there goes. Network file systems are not supported (sqlite.org/wal.html). A connection does
-// not survive fork(): open the database in the child.
+// both, and where an older copy is put back the log that was there goes. Network file systems are
+// not supported (sqlite.org/wal.html). A connection does not survive fork(): open the database in
+// the child.
 // Every process of the machine shares one kernel, so its CLOCK_BOOTTIME is the database's clock:
 // steps of the wall clock change nothing, and a reboot frees everything.
 //

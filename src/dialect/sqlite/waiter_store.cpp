@@ -1,6 +1,8 @@
 // How SQLite queues, and hands a key over. The statements: waiter.sql.
 #include "dialect/waiter_store.hpp"
 
+#include <cstdlib>
+
 #include "dialect/sqlite/stores.hpp"
 #include "leasehold/error.hpp"
 
@@ -20,7 +22,9 @@ public:
         try {
             on_.execute(texts_["commit_flushed"].text());
         } catch (const error&) {
-            // Its file is gone, and so is the connection.
+            // Its file is gone, and so is the connection. Any other would go on without flushes,
+            // and a token be given twice.
+            if (on_.state() != connection_state::lost) std::abort();
         }
     }
     without_flush(const without_flush&) = delete;
