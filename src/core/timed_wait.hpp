@@ -10,13 +10,14 @@
 
 #include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
 // Waits until `holds`, which is asked with the lock held, until a request to stop, or until the
 // deadline, where time_point::max() is none. Returns what `holds` says in the end. Whoever makes it
 // true notifies `changed`.
-bool wait_until(
+LEASEHOLD_EXPORT bool wait_until(
     std::unique_lock<std::mutex>& guard,
     std::condition_variable_any& changed,
     const std::stop_token& stop,

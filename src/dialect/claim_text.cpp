@@ -133,6 +133,8 @@ claim_statement& claim_statement::fresh(const versioned_mapping& mapping) {
 claim_statement& claim_statement::late(const versioned_mapping& mapping) {
     if (!mapping.state.column.empty()) {
         name(mapping.state.column).sql(" = ").put(mapping.state.to).sql(" AND ");
+    } else if (!mapping.claimed_by.empty()) {
+        name(mapping.claimed_by).sql(" IS NOT NULL AND ");  // or it is fresh, and found twice
     }
     return is_past(mapping.expires_at, mapping.times);
 }

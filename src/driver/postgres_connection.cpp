@@ -170,14 +170,28 @@ reply owned_connection::run(std::span<const message> batch) {
 
 reply owned_connection::run_begun(std::span<const message> batch) {
     if (!is_begin_due_) return run(batch);
-    is_begin_due_ = false;
     std::vector<message> all{message{message_kind::query, "", begin_sql}};
     all.insert(all.end(), batch.begin(), batch.end());
     reply answer = run(all);
-    // What has failed there, and no statement was answered.
+    // Otherwise it is what has failed, and the transaction is as it was.
     const bool has_begun = answer.results.front().empty() ||
                            PQresultStatus(answer.results.front().front().get()) == PGRES_COMMAND_OK;
-    if (has_begun) answer.results.erase(answer.results.begin());
+    if (has_begun) {
+        is_begin_due_ = false;
+        answer.results.erase(answer.results.begin());
+    }
+    return answer;
+}
+
+// A script is taken apart as a whole before any of it is run: where that fails, or BEGIN does, the
+// transaction is as it was.
+reply owned_connection::run_script(std::string text) {
+    if (is_begin_due_) text = begin_text() + ";\n" + text;
+    const std::array batch{message{message_kind::script, "", text.c_str()}};
+    reply answer = run(batch);
+    const auto& results = answer.results.front();
+    is_begin_due_ = is_begin_due_ && answer.end == exchange_end::answered &&
+                    (results.empty() || PQresultStatus(results.front().get()) != PGRES_COMMAND_OK);
     return answer;
 }
 
@@ -313,9 +327,7 @@ result owned_connection::execute_script(std::string_view sql, const parameters& 
     const bool is_in_doubt = is_idle || may_commit(text);
     if (is_idle && is_pooled_) text = begin_text() + ";\n" + text + "\n;COMMIT";
     if (is_idle && !is_pooled_ && limit_ > server_limit_) widen_server_bounds();
-    if (std::exchange(is_begin_due_, false)) text = begin_text() + ";\n" + text;
-    const std::array batch{message{message_kind::script, "", text.c_str()}};
-    const reply answer = run(batch);
+    const reply answer = run_script(std::move(text));
     if (is_idle && is_pooled_ && answer.end == exchange_end::answered) rollback();
     require_success(answer, is_in_doubt);
     return last_result_of(answer.results[0]);
@@ -430,10 +442,7 @@ void owned_connection::listen(std::string_view channel) {
     if (quoted == nullptr) {
         throw error{errc::invalid_argument, "the name of a PostgreSQL channel is not UTF-8"};
     }
-    std::string text = "LISTEN " + std::string{quoted.get()};
-    if (std::exchange(is_begin_due_, false)) text = begin_text() + ";\n" + text;
-    const std::array batch{message{message_kind::script, "", text.c_str()}};
-    require_success(run(batch), false);
+    require_success(run_script("LISTEN " + std::string{quoted.get()}), false);
 }
 
 int owned_connection::notification_descriptor() const noexcept {

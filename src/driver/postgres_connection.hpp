@@ -71,6 +71,7 @@ private:
     reply run(std::span<const message> batch);
     // The same, behind the BEGIN that is due; that has no part in the answer.
     reply run_begun(std::span<const message> batch);
+    reply run_script(std::string text);
     // `is_in_doubt`: what was sent may have been committed when its answer does not come.
     void require_success(const reply& answer, bool is_in_doubt);
     [[noreturn]] void fail(const reply& answer, bool is_in_doubt);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <random>
+#include <set>
 
 #include "claim/counted.hpp"
 #include "claim/suite.hpp"
@@ -67,6 +68,24 @@ protected:
         return made;
     }
 };
+
+// It is in both ranges that a claim of several goes through.
+TEST_P(many_rows_suite, a_row_that_is_free_and_past_its_term_is_one_row) {
+    versioned_mapping mapping = leased_seats();
+    mapping.state = {};
+    define("CREATE INDEX " + table_ + "_b ON " + table_ + " (buyer, event, id)");
+    define("CREATE INDEX " + table_ + "_t ON " + table_ + " (expires_at)");
+    for (const int id : {1, 2}) expire(id);
+    const versioned_claim claims{mapping};
+    const auto tx = begin();
+    auto got = claims.try_claim_some(tx->ref(), 3);
+    EXPECT_EQ(got.size(), 3U);
+    std::set<std::int64_t> ids;
+    for (const versioned_row& each : got) ids.insert(std::get<std::int64_t>(each.key[0].held()));
+    EXPECT_EQ(ids.size(), got.size());
+    EXPECT_EQ(claims.update(tx->ref(), got), outcomes(got.size(), done));
+    tx->commit();
+}
 
 TEST_P(many_rows_suite, each_has_its_own_outcome_in_the_order_given) {
     const versioned_claim claims{impatient_seats()};

@@ -68,6 +68,13 @@ TEST_F(postgres_test, a_transaction_is_untouched_until_its_first_statement) {
     EXPECT_EQ(on->state(), connection_state::in_transaction);
     EXPECT_EQ(level(), "read committed");
     on->rollback();
+    // A script is taken apart as a whole before any of it is run.
+    on->begin();
+    EXPECT_THROW(on->execute_script("SELEC 1"), error);
+    EXPECT_EQ(on->state(), connection_state::in_transaction);
+    on->execute("CREATE TEMPORARY TABLE gone (id int)");
+    on->rollback();
+    EXPECT_THROW(on->execute("SELECT id FROM gone"), error);
     on->execute("SET default_transaction_isolation = 'serializable'");
     on->begin();
     EXPECT_EQ(level(), "read committed");

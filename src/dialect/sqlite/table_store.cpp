@@ -325,7 +325,7 @@ private:
         connection& inside, const claim_statement& asking, const versioned_mapping& mapping
     ) {
         const std::int64_t changes = asking.run(inside).affected_rows;
-        if (changes <= 1) return changes == 1;
+        if (changes == 0) return false;
         return is_one(inside.execute("SELECT changes()").rows.at(0).integer(0), mapping);
     }
 };
