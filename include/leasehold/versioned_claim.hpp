@@ -138,9 +138,8 @@ enum class change_outcome {
 
 // In which order a claim of several goes through what is available.
 enum class candidate_order {
-    // Any of the first `candidates_max` in the mapping's order, so that workers do not run after
-    // each other: random ones, or, on MySQL and MariaDB where an index serves, the first ones that
-    // nobody has locked, and those past their term before others.
+    // Random ones of the first `candidates_max` in the mapping's order, so that workers do not run
+    // after each other.
     shuffled = 1,
     // The mapping's order. Losers move on to the next.
     ordered = 2,

@@ -132,19 +132,9 @@ public:
     // good.
     several_claimed claim_several(connection& inside, const several_request& wanted)
         const override {
-        if (!locks_ranges(inside, wanted)) {
-            return claim_in_turns(inside, wanted, [&](std::span<const versioned_row> chosen) {
-                return take(inside, wanted, chosen);
-            });
-        }
-        several_claimed got;
-        const auto count = static_cast<std::size_t>(wanted.count);
-        // Late ones first: few, and oldest.
-        if (!wanted.mapping.expires_at.empty()) lock_range(inside, wanted, false, got.rows);
-        if (got.rows.size() < count) lock_range(inside, wanted, true, got.rows);
-        set_all_claimed(inside, wanted, got.rows);
-        got.has_passed_over = got.rows.size() < count && shows_full(inside, wanted);
-        return got;
+        return claim_in_turns(inside, wanted, [&](std::span<const versioned_row> chosen) {
+            return take(inside, wanted, chosen);
+        });
     }
 
     // Changed, not matched, rows: the version always changes, so both counts are the same with and
@@ -221,7 +211,9 @@ private:
         return count;
     }
 
-    // Of candidates that a plain read has shown.
+    // Of candidates that a plain read has shown, by their keys: a locking read by another index
+    // keeps the entries of the rows it skips, and whoever has locked one of those could not change
+    // it.
     std::vector<versioned_row> take(
         connection& inside, const several_request& wanted, std::span<const versioned_row> chosen
     ) const {
@@ -242,37 +234,6 @@ private:
         return taken;
     }
 
-    // Whether what is missing can be locked as it is found. A plain read of what others have just
-    // claimed goes to each row for its older versions, as long as they are not purged; a locking
-    // one passes over it. That has to be at READ COMMITTED, where nothing is kept of what is passed
-    // over, and by an index, or what is sorted would be locked; with two ranges it knows no order.
-    bool locks_ranges(connection& inside, const several_request& wanted) const {
-        const bool has_late = !wanted.mapping.expires_at.empty();
-        if (wanted.index.empty() || (has_late && wanted.late_index.empty())) return false;
-        if (has_late && !wanted.is_shuffled) return false;
-        return inside.is_untouched() || session_isolation(inside) == read_committed;
-    }
-    void lock_range(
-        connection& inside,
-        const several_request& wanted,
-        bool is_fresh,
-        std::vector<versioned_row>& mine
-    ) const {
-        const versioned_mapping& mapping = wanted.mapping;
-        claim_statement locking = begin_to_lock(mapping);
-        locking.from(mapping.table, is_fresh ? wanted.index : wanted.late_index).sql(" WHERE ");
-        is_fresh ? locking.fresh(mapping) : locking.late(mapping);
-        locking.sql(" AND ").all_of(wanted.where, mapping.times);
-        auto more = lock_these(
-            inside,
-            wanted,
-            locking,
-            is_fresh ? mapping.order : std::vector<order_by>{},
-            wanted.count - static_cast<int>(mine.size())
-        );
-        std::move(more.begin(), more.end(), std::back_inserter(mine));
-    }
-
     claim_statement begin_to_lock(const versioned_mapping& mapping) const {
         claim_statement locking = begin("SELECT ");
         locking.key_as(mapping.key).sql(", ").name(mapping.version);
@@ -280,16 +241,10 @@ private:
         return locking;
     }
     static std::vector<versioned_row> lock_these(
-        connection& inside,
-        const several_request& wanted,
-        claim_statement& locking,
-        const std::vector<order_by>& order = {},
-        int limit = 0
+        connection& inside, const several_request& wanted, claim_statement& locking
     ) {
         const versioned_mapping& mapping = wanted.mapping;
         locking.sql(" AND ").name(mapping.version).sql(" < ").put(wanted.version_most);
-        locking.ordered(order);
-        if (limit > 0) locking.sql(" LIMIT ").put(limit);
         std::vector<versioned_row> mine;
         for (const row& each : locking.sql(" FOR UPDATE SKIP LOCKED").run(inside).rows) {
             mine.push_back(versioned_row_of(each, 0, mapping.key.size(), mapping.columns.size()));
