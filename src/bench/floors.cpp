@@ -281,7 +281,7 @@ public:
 private:
     std::vector<std::int64_t> claim_in_two() {
         by().begin();
-        const auto ids = by().execute(claim_, {batch_}).ids;
+        auto ids = by().execute(claim_, {batch_}).ids;
         if (!ids.empty()) {
             const auto mark = tasks_.text("mark_claimed", ids.size());
             by().execute(mark, tasks_.with_ids({claimant_}, ids));

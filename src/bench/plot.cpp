@@ -115,7 +115,8 @@ std::string lines_of(const plot& of, const axes& on) {
         const std::string colour = colours[each % colours.size()];
         std::string path;
         for (const auto& [x, y] : of.lines[each].points) {
-            path += (path.empty() ? "M" : " L") + decimal(on.x(x)) + "," + decimal(on.y(y));
+            path.append(path.empty() ? "M" : " L").append(decimal(on.x(x)));
+            path.append(",").append(decimal(on.y(y)));
             made += "<circle cx=\"" + decimal(on.x(x)) + "\" cy=\"" + decimal(on.y(y)) +
                     "\" r=\"3\" fill=\"" + colour + "\"/>\n";
         }
@@ -194,16 +195,18 @@ std::vector<plot> plots_of(const std::vector<report>& all) {
 }
 
 std::string svg_of(const std::vector<plot>& all) {
-    const auto rows = static_cast<double>((all.size() + columns - 1) / columns);
+    const std::size_t rows = (all.size() + columns - 1) / columns;
     std::string made = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-                       decimal(width * columns) + "\" height=\"" + decimal(height * rows) +
+                       decimal(width * columns) + "\" height=\"" +
+                       decimal(height * static_cast<double>(rows)) +
                        "\" font-family=\"sans-serif\" font-size=\"11\">\n"
                        "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
     for (std::size_t each = 0; each < all.size(); ++each) {
         const axes on{all[each]};
-        made += "<g transform=\"translate(" + decimal(width * static_cast<double>(each % columns)) +
-                "," + decimal(height * static_cast<double>(each / columns)) + ")\">\n" +
-                frame_of(all[each], on) + lines_of(all[each], on) + "</g>\n";
+        const std::size_t column = each % columns, row = each / columns;
+        made += "<g transform=\"translate(" + decimal(width * static_cast<double>(column)) + "," +
+                decimal(height * static_cast<double>(row)) + ")\">\n" + frame_of(all[each], on) +
+                lines_of(all[each], on) + "</g>\n";
     }
     return made + "</svg>\n";
 }

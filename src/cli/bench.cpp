@@ -155,7 +155,7 @@ int run_bench(const global_options& options, const bench_options& chosen) {
         return measure_all(url, options.schema, chosen, options.is_json, stop);
     }};
     // A round ends at once, and its tables go: a little later for a database that is slow.
-    constexpr std::chrono::seconds goodbye{30};
+    static constexpr std::chrono::seconds goodbye{30};
     const int cancelled_by = wait_for_end(
         running,
         signals,

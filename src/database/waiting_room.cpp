@@ -231,9 +231,8 @@ void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) 
     auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
     if (!rung.empty() || left <= milliseconds{0}) return;
     const int database_bell = heeds_database ? own_connection_->notification_descriptor() : -1;
-    if (heeds_database && database_bell < 0) {
-        hear_database(std::min(left, listening_slice), rung);
-    } else if (bell_.is_open()) {
+    const bool polls_both = bell_.is_open() && (!heeds_database || database_bell >= 0);
+    if (polls_both) {
         bell_.listen_until(until, database_bell);
     } else {
         hear_database(std::min(left, listening_slice), rung);

@@ -193,10 +193,21 @@ TEST_F(upkeep_suite, a_turn_that_somebody_keeps_for_himself_ends_the_clean_up_an
     transaction tx = first_.begin();
     connection& inside = transaction_ref{tx}.inside();
     seize_turn(inside, first_.inner()->store_for(inside), upkeep_task::dead_waiters);
-    const auto report = reap(hasty);
+    // InnoDB looks once a second whether a wait was too long: on a busy machine the client may have
+    // given up by then, which is an error.
+    const auto reaped = [&](const reap_settings& how) {
+        for (int late = 0;; ++late) {
+            try {
+                return reap(hasty, how);
+            } catch (const error& failure) {
+                if (failure.code() != errc::timed_out || late == 3) throw;
+            }
+        }
+    };
+    const auto report = reaped({});
     EXPECT_FALSE(report.is_complete);
     EXPECT_GE(report.rows_left, 1);
-    const auto soon = reap(hasty, {.time_max = 100ms});
+    const auto soon = reaped({.time_max = 100ms});
     EXPECT_FALSE(soon.is_complete);
     tx.rollback();
     EXPECT_TRUE(reap(hasty).is_complete);
