@@ -277,8 +277,8 @@ INSTANTIATE_TEST_SUITE_P(
 );
 
 // Whole transactions with and without proofs are compared, because PostgreSQL counts a statement of
-// a transaction only when the next one begins or the transaction ends. Each begins with a statement,
-// because there BEGIN travels with the first one.
+// a transaction only when the next one begins or the transaction ends. Each has another statement,
+// too: BEGIN travels there with the first.
 TEST_F(budget_test, a_proof_is_one_statement_in_the_callers_transaction) {
     const database db = meter_.open();
     session one{db, calm("one")};
