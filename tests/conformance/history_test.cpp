@@ -192,6 +192,33 @@ TEST(history_suite, random_histories_with_random_deaths_agree_with_the_model) {
     }
 }
 
+// Found by a random history: the newest waiter leaves, and whoever gets the key after it must be
+// able to free it in one statement.
+TEST(history_suite, a_waiter_that_left_leaves_no_mark_behind_the_next_holder) {
+    const tables_apart tables;
+    const auto step = [](const char* name, int session, int owner) {
+        history_step made;
+        made.operation = operation_named(name);
+        made.session = session;
+        made.owner = owner;
+        made.hours = 2;
+        return made;
+    };
+    const std::vector<history_step> steps{
+        step("start", 0, 0),
+        step("start", 1, 0),
+        step("start", 2, 0),
+        step("try_acquire", 0, 3),
+        step("enqueue", 1, 8),
+        step("enqueue", 2, 10),
+        step("withdraw the waiter", 2, 10),
+        step("hand_over", 0, 3),
+        step("release", 1, 8)};
+    const auto difference =
+        repeat_history(tables.place(), make_model(), history_names{seed(), 0, 0}, steps);
+    EXPECT_FALSE(difference) << difference->what;
+}
+
 // That the comparison and the ledger can fail; on the model alone, since they know no engine.
 struct planted_fault {
     const char* name;

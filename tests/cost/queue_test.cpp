@@ -17,7 +17,7 @@ TEST_P(queue_cost, a_release_hands_over_by_reading_the_first_waiter) {
         const hold held = hold_of(each);
         expect_reads(
             "hand_over of " + each.name(),
-            {6, 10, 500},
+            {7, 13, 500},
             [&](connection& on, store& stores) {
                 const auto done = stores.waiters->hand_over(on, held);
                 EXPECT_EQ(done.status, hand_over_status::handed_over);
@@ -32,7 +32,7 @@ TEST_P(queue_cost, the_dead_before_it_cost_some_rows_each) {
     const hold held = hold_of(mourned_key(++number));
     expect_reads(
         "hand_over past ten dead",
-        {4 + 12 + 6 * 10, 10 + 4 * 10, 500 + 20 * 10},
+        {4 + 12 + 6 * 10, 13 + 4 * 10, 500 + 20 * 10},
         [&](connection& on, store& stores) {
             const auto done = stores.waiters->hand_over(on, held);
             ASSERT_TRUE(done.next);

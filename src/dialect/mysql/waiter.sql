@@ -45,12 +45,15 @@ SELECT IF(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1,
 --    process, or who hands over, removes it while it lives. Nobody, where the hold is not ours:
 --    what comes too late does not wait.
 -- 2. The grant, which waits for proofs of the same hold, and is nothing where that waiter has left.
---    The mark is the newest ticket: where that is the one that goes, nobody is left.
+--    The mark is the newest ticket: where that is the one that goes, nobody is left. Where it is
+--    not, and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
 -- 3. The waiter goes, and the dead before it.
--- Reads: 10 rows, and 4 for each waiter that goes with it.
+-- Reads: 13 rows, and 4 for each waiter that goes with it.
 -- name: pass_on
-SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell
-INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_bell
+SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell,
+       EXISTS (SELECT 1 FROM {prefix}waiter b WHERE b.lock_key = $1 AND b.ticket > w.ticket)
+INTO @leasehold_ticket, @leasehold_owner, @leasehold_session, @leasehold_term, @leasehold_bell,
+     @leasehold_more
 FROM (SELECT 1 AS one) o
 LEFT JOIN (
     SELECT q.ticket, q.owner, q.session_id, q.hold_at_most, q.bell
@@ -67,7 +70,8 @@ SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = w.owner,
     l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + w.hold_at_most,
     l.lock_delay = w.lock_delay, l.metadata = w.metadata, l.revocations = 0,
     l.last_ticket = IF(l.last_ticket = w.ticket, 0, l.last_ticket)
-WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_ticket IS NOT NULL;
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_ticket IS NOT NULL
+  AND (@leasehold_more OR l.last_ticket = w.ticket);
 SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), 0) INTO @leasehold_token;
 DELETE FROM {prefix}waiter
 WHERE lock_key = $1 AND @leasehold_token > 0 AND ticket <= @leasehold_ticket;

@@ -59,11 +59,12 @@ SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM
 --        and only its own process, or who hands over, removes it while it lives. It is alive in the
 --        snapshot, by the time that was taken at. A delete waits for one who is just leaving, and
 --        then finds nothing.
--- The mark is the newest ticket: where that is the one that goes, nobody is left.
--- Indexes: the primary keys. Reads: 6 rows.
+-- The mark is the newest ticket: where that is the one that goes, nobody is left. Where it is not,
+-- and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
+-- Indexes: the primary keys. Reads: 7 rows.
 -- name: pass_on
 WITH held AS MATERIALIZED (
-    SELECT l.lock_key
+    SELECT l.lock_key, l.last_ticket
       FROM {prefix}lock l
      WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
        FOR NO KEY UPDATE OF l
@@ -74,6 +75,10 @@ WITH held AS MATERIALIZED (
                         WHERE f.lock_key = $1 ORDER BY f.ticket LIMIT 1)
        AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id)
            > statement_timestamp()
+       AND ((SELECT last_ticket FROM held) = w.ticket
+            OR (SELECT b.ticket FROM {prefix}waiter b
+                 WHERE b.lock_key = $1 AND b.ticket > w.ticket
+                 ORDER BY b.ticket LIMIT 1) IS NOT NULL)
     RETURNING w.ticket, w.owner, w.session_id, w.node_info, w.hold_at_most, w.lock_delay,
               w.metadata, w.bell
 )
