@@ -122,8 +122,8 @@ std::string lines_of(const plot& of, const axes& on) {
         }
         // Dashed: what is compared with.
         const bool is_floor = of.lines[each].name.rfind("leasehold", 0) != 0;
-        made += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\"" +
-                (is_floor ? " stroke-dasharray=\"5,3\"" : "") + "/>\n";
+        made.append("<path d=\"").append(path).append("\" fill=\"none\" stroke=\"").append(colour);
+        made.append(is_floor ? "\" stroke-dasharray=\"5,3\"/>\n" : "\"/>\n");
         made += text_at(
             key_at, height - 12, of.lines[each].name, "start", (" fill=\"" + colour + "\"").c_str()
         );
