@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/thread_mutex.hpp"
+#include "database/combiner.hpp"
 #include "database/pool.hpp"
 #include "database/waiting_room.hpp"
 #include "leasehold/database.hpp"
@@ -96,6 +97,9 @@ public:
     }
     pool& connections() noexcept { return pool_; }
     const pool& connections() const noexcept { return pool_; }
+    // Of those that wait for a connection, to be granted a key or to release one.
+    combiner& acquires() noexcept { return acquires_; }
+    combiner& releases() noexcept { return releases_; }
     waiting_room& room() noexcept { return room_; }
     const database_settings& settings() const noexcept { return settings_; }
     void tell(const event& what) const noexcept {
@@ -124,6 +128,8 @@ private:
     const database_settings settings_;
     const connector create_;
     pool pool_;
+    combiner acquires_{pool_};
+    combiner releases_{pool_};
     mutable thread_mutex mutex_;
     bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;

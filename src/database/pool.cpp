@@ -68,7 +68,11 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
         ++lent_;
         return;
     }
-    require_wanted(stop.token());
+    give_up(stop.token(), asked);
+}
+
+void pool::give_up(const std::stop_token& stop, local_clock::time_point asked) const {
+    require_wanted(stop);
     const auto waited = duration_cast<milliseconds>(local_clock::now() - asked);
     throw error(
         errc::timed_out,

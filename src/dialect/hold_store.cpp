@@ -152,8 +152,7 @@ std::optional<acquire_result> sql_hold_store::try_small(
     }
     const result taken = how_->write(on, *take, values);
     if (taken.rows.empty()) return std::nullopt;
-    first_.note_granted(wanted.key);
-    first_.note_taken();
+    note_granted(wanted.key);
     answer.status = acquire_status::granted;
     answer.token = {taken.rows[0].integer(0)};
     return answer;

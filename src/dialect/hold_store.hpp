@@ -46,6 +46,14 @@ protected:
     std::optional<acquire_result> try_small(
         connection& on, const acquire_request& wanted, const parameters& values
     );
+    // That a free key is to be expected; and that it was one.
+    bool is_worth_taking(const key& name) noexcept {
+        return first_.of(name) == first_statement::choice::take_free;
+    }
+    void note_granted(const key& name) noexcept {
+        first_.note_granted(name);
+        first_.note_taken();
+    }
     // What came of the statement that is right in every case.
     void note(const key& name, const attempt& made) noexcept;
     // Of find_grants(): nothing where they are fewer than `wanted`.

@@ -62,6 +62,42 @@ std::chrono::microseconds margin_of(
 
 namespace {
 
+struct acquire_beside_others final : combiner::request {
+    explicit acquire_beside_others(const acquire_request& which) : wanted(which) {}
+    const acquire_request& wanted;
+    std::optional<acquire_result> answer;
+};
+
+void ask_for_several(connection& on, store& stores, const combiner::requests& all) {
+    std::vector<const acquire_request*> wanted;
+    for (const auto* each : all) {
+        wanted.push_back(&static_cast<const acquire_beside_others*>(each)->wanted);
+    }
+    const auto tokens = stores.holds->try_acquire_several(on, wanted);
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        if (!tokens[at]) continue;
+        auto& granted = static_cast<acquire_beside_others*>(all[at])->answer.emplace();
+        granted.status = acquire_status::granted;
+        granted.token = *tokens[at];
+    }
+}
+
+// On a connection of the pool, together with whoever waits for one by then.
+acquire_result ask_beside_others(
+    database::implementation& within, const bounds& of_call, const acquire_request& wanted
+) {
+    acquire_beside_others mine{wanted};
+    within.acquires().carry(
+        mine,
+        of_call,
+        [&](const bounds& until, const auto& use) { within.use(until, use); },
+        ask_for_several,
+        [&](connection& on, store& stores) { mine.answer = ask_for(on, stores, wanted); },
+        [&] { return mine.answer.has_value(); }
+    );
+    return *std::move(mine.answer);
+}
+
 class mutex_attempt final : grant_attempt {
 public:
     mutex_attempt(session::implementation& within, const wish& what, const sender& send)
@@ -77,10 +113,8 @@ private:
     void prepare() override { request_.emplace(request_for(within(), what_)); }
 
     attempt_event send(const bounds& of_call) override {
-        answer_ = send_ ? send_(*request_)
-                        : within().database().use(of_call, [&](connection& on, store& stores) {
-                              return ask_for(on, stores, *request_);
-                          });
+        answer_ =
+            send_ ? send_(*request_) : ask_beside_others(within().database(), of_call, *request_);
         switch (answer_.status) {
             case acquire_status::granted:
                 token_ = answer_.token;

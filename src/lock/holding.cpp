@@ -79,10 +79,10 @@ release_outcome holding::release_all(
     const auto send_once = [&](int attempt) {
         // One that failed may have released some of several, whatever it failed of.
         const bool is_in_doubt = all.size() > 1 ? attempt > 1 : is_unknown;
+        const auto outcome = send();
+        if (outcome != release_outcome::not_held || !is_in_doubt) return outcome;
         return session_->database().use(of_call, [&](connection& on, store& stores) {
-            const auto outcome = send(on, stores);
-            const bool is_open = outcome == release_outcome::not_held && is_in_doubt;
-            return is_open ? after_doubt(on, stores, all) : outcome;
+            return after_doubt(on, stores, all);
         });
     };
     try {

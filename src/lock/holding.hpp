@@ -39,7 +39,7 @@ public:
     void release_quietly() noexcept;
 
 protected:
-    using releaser = std::function<release_outcome(connection&, store&)>;
+    using releaser = std::function<release_outcome()>;
 
     // Whoever is told may destroy the lease.
     struct forward_stop {

@@ -132,9 +132,11 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
         return release_outcome::unknown;
     }
     const bool is_count_certain = !first_->depth().is_uncertain;
-    return release_all(of_call, {&what(), 1}, [&](connection& on, store& stores) {
-        if (is_count_certain) return release_last_level(database, on, stores, what());
-        return release_owner(database, on, stores, what().key, what().owner, what().kind);
+    return release_all(of_call, {&what(), 1}, [&] {
+        if (is_count_certain) return release_last_level(database, of_call, what());
+        return database.use(of_call, [&](connection& on, store& stores) {
+            return release_owner(database, on, stores, what().key, what().owner, what().kind);
+        });
     });
 }
 

@@ -82,9 +82,12 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
         return is_anything_left ? release_outcome::unknown : release_outcome::not_held;
     }
     const auto held = holds();
-    return release_all(bounds_of_release(is_parting), held, [&](connection& on, store& stores) {
-        const bool were_ours = release_holds(session_->database(), on, stores, held);
-        return were_ours ? release_outcome::released : release_outcome::not_held;
+    const bounds of_call = bounds_of_release(is_parting);
+    return release_all(of_call, held, [&] {
+        return session_->database().use(of_call, [&](connection& on, store& stores) {
+            const bool were_ours = release_holds(session_->database(), on, stores, held);
+            return were_ours ? release_outcome::released : release_outcome::not_held;
+        });
     });
 }
 

@@ -1,6 +1,8 @@
 #include "session/release.hpp"
 
 #include <exception>
+#include <optional>
+#include <vector>
 
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
@@ -26,6 +28,24 @@ release_outcome hand_over(
     return release_outcome::released;
 }
 
+struct release_beside_others final : combiner::request {
+    explicit release_beside_others(const hold& which) : held(which) {}
+    const hold& held;
+    std::optional<release_outcome> answer;
+};
+
+void release_several(connection& on, store& stores, const combiner::requests& all) {
+    std::vector<const hold*> held;
+    for (const auto* each : all) {
+        held.push_back(&static_cast<const release_beside_others*>(each)->held);
+    }
+    const auto are_free = stores.holds->release_several(on, held);
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        if (!are_free[at]) continue;
+        static_cast<release_beside_others*>(all[at])->answer = release_outcome::released;
+    }
+}
+
 }  // namespace
 
 release_outcome release_hold(
@@ -38,10 +58,27 @@ release_outcome release_hold(
 }
 
 release_outcome release_last_level(
-    database::implementation& within, connection& on, store& stores, const hold& held
+    database::implementation& within, const bounds& of_call, const hold& held
 ) {
-    const bool is_sought = held.kind == lock_kind::mutex && within.room().sought().has(held.key);
-    return is_sought ? hand_over(within, on, stores, held) : release_hold(within, on, stores, held);
+    const auto lend = [&](const bounds& until, const auto& use) { within.use(until, use); };
+    release_beside_others mine{held};
+    const auto by_itself = [&](connection& on, store& stores) {
+        mine.answer = release_hold(within, on, stores, held);
+    };
+    const auto to_the_next = [&](connection& on, store& stores) {
+        mine.answer = hand_over(within, on, stores, held);
+    };
+    const bool is_mutex = held.kind == lock_kind::mutex;
+    if (is_mutex && within.room().sought().has(held.key)) {
+        lend(of_call, to_the_next);
+    } else if (is_mutex) {
+        within.releases().carry(mine, of_call, lend, release_several, by_itself, [&] {
+            return mine.answer.has_value();
+        });
+    } else {
+        lend(of_call, by_itself);
+    }
+    return mine.answer.value();
 }
 
 release_outcome release_owner(

@@ -10,10 +10,10 @@ release_outcome release_hold(
     database::implementation& within, connection& on, store& stores, const hold& held
 );
 
-// The same for a hold that has one level alone: where its key is known to be waited for, one
-// statement.
+// The same for a hold that has one level alone, on a connection of the pool, together with whoever
+// waits for one by then; where its key is known to be waited for, by itself, in one statement.
 release_outcome release_last_level(
-    database::implementation& within, connection& on, store& stores, const hold& held
+    database::implementation& within, const bounds& of_call, const hold& held
 );
 
 // Whatever this owner holds of the key, or waits for.

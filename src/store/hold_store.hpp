@@ -111,6 +111,15 @@ public:
     // last time; a key never seen before up to 3, and up to 2 where keys are mostly new; refused:
     // no write, and 1 where it was refused last time, otherwise 2; of a dead holder up to 3.
     virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
+    // Of several requests, of whatever sessions, those that are granted as try_acquire() would, in
+    // one statement and one commit: tokens in the order of the requests. Nothing for one that is
+    // not: it says nothing, and is asked for alone. MUST not grant two of them one key, and MUST
+    // not wait for what may take longer than a commit, a proof above all. MAY grant none.
+    virtual std::vector<std::optional<fencing_token>> try_acquire_several(
+        connection&, const std::vector<const acquire_request*>& wanted
+    ) {
+        return std::vector<std::optional<fencing_token>>(wanted.size());
+    }
     // For tests: where a small statement may go before the whole one, only the whole one does.
     virtual void suppress_small_statements() noexcept {}
 
@@ -134,6 +143,13 @@ public:
     // Keeps the fence. Answers not_held, too, where the last level would go and the row has a
     // ticket, so that somebody may wait: waiter_store::hand_over() then ends it.
     virtual release_outcome release(connection& on, const hold& held) = 0;
+
+    // The same of several holds, of whatever owners, that have one level each: true for each that
+    // is free now. False says nothing: it is released alone. The MUST and MAY of
+    // try_acquire_several().
+    virtual std::vector<bool> release_several(connection&, const std::vector<const hold*>& held) {
+        return std::vector<bool>(held.size());
+    }
 
     // Frees whatever `owner` holds of this key, whatever the token, level and ticket: settles an
     // acquire whose answer was lost. Whoever waits is served by waiter_store::serve().

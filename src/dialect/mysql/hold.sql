@@ -29,6 +29,35 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.kind = 1 AND l.owner IS NULL
       WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0);
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
+-- Lists of as many parameters: {keys}, {owners}, {sessions}, {node_infos}. `take_free` for requests
+-- of several threads that ask for no term, no delay and no metadata. A transaction inside one
+-- packet; see waiter.sql.
+--
+-- 1. Locks those that are free, and waits for nobody: what is locked is asked for alone. A bit for
+--    each; of a key that is there twice only the first one's.
+-- 2. Takes them; our own sessions are plain reads.
+-- 3. Who has got them is told by owner ids, of which no two are the same.
+-- Reads: 5 rows for each.
+-- name: take_free_of
+START TRANSACTION;
+SELECT BIT_OR(1 << (FIELD(l.lock_key, {keys}) - 1)) INTO @leasehold_free
+FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.kind = 1 AND l.owner IS NULL FOR UPDATE SKIP LOCKED;
+UPDATE {prefix}lock l FORCE INDEX (PRIMARY)
+SET l.fence = l.fence + 1, l.owner = ELT(FIELD(l.lock_key, {keys}), {owners}),
+    l.session_id = ELT(FIELD(l.lock_key, {keys}), {sessions}),
+    l.node_info = ELT(FIELD(l.lock_key, {keys}), {node_infos}),
+    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = NULL, l.lock_delay = 0,
+    l.metadata = NULL, l.revocations = 0
+WHERE l.lock_key IN ({keys})
+  AND (@leasehold_free >> (FIELD(l.lock_key, {keys}) - 1)) & 1 = 1
+  AND EXISTS (
+      SELECT 1 FROM {prefix}session m
+      WHERE m.id = ELT(FIELD(l.lock_key, {keys}), {sessions}) AND m.expires_at > {now});
+COMMIT;
+SELECT l.owner, l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.owner IN ({owners});
+
 -- $1 key, $2 session. Whether somebody has the key, for who was refused it lately: plain reads.
 -- Reads: 3 rows.
 -- name: holder_of
@@ -118,6 +147,22 @@ SET l.session_id = IF(l.reentrant_count > 1, l.session_id, NULL),
 WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
   AND (l.last_ticket = 0 OR l.reentrant_count > 1);
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
+
+-- Lists of as many parameters: {keys}, {owners}, {tokens}. `release` for several threads, of holds
+-- that have one level. As `take_free_of`: waits for nobody, proofs above all, and what is locked is
+-- released alone. Reads: 2 rows for each.
+-- name: release_of
+START TRANSACTION;
+SELECT BIT_OR(1 << (FIELD(l.lock_key, {keys}) - 1)) INTO @leasehold_free
+FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key IN ({keys}) AND l.owner = ELT(FIELD(l.lock_key, {keys}), {owners})
+  AND l.fence = CAST(ELT(FIELD(l.lock_key, {keys}), {tokens}) AS SIGNED)
+  AND l.last_ticket = 0 AND l.reentrant_count = 1 FOR UPDATE SKIP LOCKED;
+UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
+WHERE l.lock_key IN ({keys})
+  AND (@leasehold_free >> (FIELD(l.lock_key, {keys}) - 1)) & 1 = 1;
+COMMIT;
+SELECT CAST(@leasehold_free AS SIGNED);
 
 -- $1 key, $2 owner. Without a pre-check on purpose: it queues for the row behind the acquire it
 -- settles, which may still wait for a proof or for its commit, and so finds what that one did.

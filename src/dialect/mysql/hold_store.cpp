@@ -2,7 +2,11 @@
 // statements, and why they are as they are: hold.sql.
 #include "dialect/hold_store.hpp"
 
+#include <cstdint>
+#include <map>
+
 #include "dialect/mysql/stores.hpp"
+#include "dialect/sql_text.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
@@ -24,6 +28,42 @@ public:
             note(wanted.key, made);
             return made.answer;
         });
+    }
+
+    std::vector<std::optional<fencing_token>> try_acquire_several(
+        connection& on, const std::vector<const acquire_request*>& wanted
+    ) override {
+        std::vector<std::optional<fencing_token>> tokens(wanted.size());
+        std::map<std::string, std::size_t> places;  // of an owner id
+        lists asked{{"{keys}", "{owners}", "{sessions}", "{node_infos}"}};
+        for (std::size_t at = 0; at < wanted.size(); ++at) {
+            const acquire_request& each = *wanted[at];
+            if (!is_plain(each) || !is_worth_taking(each.key)) continue;
+            places.emplace(each.owner.bytes(), at);
+            asked.add(
+                {value_of(each.key), value_of(each.owner), value_of(each.session), each.node_info}
+            );
+        }
+        if (places.empty()) return tokens;
+        for (const row& each : write(on, "take_free_of", asked).rows) {
+            const std::size_t at = places.at(each.bytes(0));
+            tokens[at] = fencing_token{each.integer(1)};
+            note_granted(wanted[at]->key);
+        }
+        return tokens;
+    }
+
+    std::vector<bool> release_several(connection& on, const std::vector<const hold*>& held)
+        override {
+        lists asked{{"{keys}", "{owners}", "{tokens}"}};
+        for (const hold* const each : held) asked.add(values_of(*each));
+        const row bits = write(on, "release_of", asked).rows.at(0);
+        const auto free = static_cast<std::uint64_t>(bits.integer(0));
+        std::vector<bool> are_free;
+        for (std::size_t at = 0; at < held.size(); ++at) {
+            are_free.push_back(((free >> at) & 1U) != 0);
+        }
+        return are_free;
     }
 
     std::optional<std::vector<fencing_token>> find_grants(
@@ -54,6 +94,46 @@ public:
     }
 
 private:
+    // Columns of a list, each of which stands somewhere in a statement as $1, $2, …
+    class lists {
+    public:
+        explicit lists(std::vector<std::string> places)
+            : places_(std::move(places)), columns_(places_.size()) {}
+
+        void add(const parameters& row) {
+            for (std::size_t at = 0; at < row.size(); ++at) columns_.at(at).push_back(row[at]);
+        }
+        std::string filled_in(std::string text) const {
+            std::size_t number = 0;
+            for (std::size_t at = 0; at < places_.size(); ++at) {
+                std::string all;
+                for (std::size_t each = 0; each < columns_[at].size(); ++each) {
+                    all += (each == 0 ? "$" : ", $") + std::to_string(++number);
+                }
+                text = replaced(text, places_[at], all);
+            }
+            return text;
+        }
+        parameters values() const {
+            parameters all;
+            for (const parameters& each : columns_) all = joined(std::move(all), each);
+            return all;
+        }
+
+    private:
+        std::vector<std::string> places_;
+        std::vector<parameters> columns_;
+    };
+
+    result write(connection& on, std::string_view name, const lists& asked) const {
+        const statement all{asked.filled_in(texts_.source(name)), how_->which()};
+        return how_->write(on, all, asked.values());
+    }
+
+    static bool is_plain(const acquire_request& wanted) {
+        return !wanted.hold_at_most && wanted.lock_delay.count() == 0 && wanted.metadata.empty();
+    }
+
     attempt ask(connection& on, std::string_view name, const parameters& values) const {
         return attempt_in(send(on, texts_[name], values).rows.at(0));
     }

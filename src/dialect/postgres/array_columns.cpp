@@ -1,10 +1,8 @@
 #include "dialect/postgres/array_columns.hpp"
 
-#include <array>
-#include <charconv>
 #include <variant>
 
-#include "core/hexadecimal.hpp"
+#include "dialect/postgres/array_text.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
@@ -15,31 +13,6 @@ std::string type_for(const value& first, const column_shape& column) {
     if (std::holds_alternative<double>(first.held())) return "pg_catalog.float8";
     if (std::holds_alternative<blob>(first.held())) return "pg_catalog.bytea";
     return column.element_type;
-}
-
-// Quoted always, so that an element NULL is text; a quote and a backslash have one before them.
-void add_quoted(const std::string& element, std::string& text) {
-    text += '"';
-    for (const char each : element) {
-        if (each == '"' || each == '\\') text += '\\';
-        text += each;
-    }
-    text += '"';
-}
-
-void add_element(const value& each, std::string& text) {
-    if (!text.empty()) text += ',';
-    if (const auto* number = std::get_if<std::int64_t>(&each.held())) {
-        text += std::to_string(*number);
-    } else if (const auto* real = std::get_if<double>(&each.held())) {
-        std::array<char, 32> written{};
-        char* const begin = written.data();
-        text.append(begin, std::to_chars(begin, begin + written.size(), *real).ptr);
-    } else if (const auto* bytes = std::get_if<blob>(&each.held())) {
-        text += "\"\\\\x" + in_hexadecimal(bytes->bytes) + '"';
-    } else {
-        add_quoted(each.text(), text);
-    }
 }
 
 }  // namespace
@@ -56,15 +29,15 @@ std::optional<std::vector<array_column>> array_columns_of(
         if (made.type.empty()) return std::nullopt;
         for (const versioned_row& each : rows) {
             if (each.key[part].held().index() != first.held().index()) return std::nullopt;
-            add_element(each.key[part], made.text);
+            add_to_array(each.key[part], made.text);
         }
     }
     array_column versions{"v", "pg_catalog.int8", ""};
-    for (const versioned_row& each : rows) add_element(each.version, versions.text);
+    for (const versioned_row& each : rows) add_to_array(each.version, versions.text);
     columns.push_back(std::move(versions));
     if (!wanted.mapping.claimed_by.empty() && !rows[0].claimed_as.empty()) {
         array_column claimants{"who", "pg_catalog.text", ""};
-        for (const versioned_row& each : rows) add_element(each.claimed_as, claimants.text);
+        for (const versioned_row& each : rows) add_to_array(each.claimed_as, claimants.text);
         columns.push_back(std::move(claimants));
     }
     for (array_column& each : columns) each.text = "{" + each.text + "}";

@@ -28,6 +28,43 @@ UPDATE {prefix}lock AS l
                 WHERE s.id = $3 AND s.expires_at > statement_timestamp())
 RETURNING l.fence, {durable};
 
+-- Lists, each an array of as many elements: $1 keys, $2 owners, $3 sessions, $4 node_infos, $5 terms
+-- in microseconds or null, $6 delays, $7 metadata or null. `take_free` for requests of several
+-- threads: whoever has got it is told by its owner id, of which no two are the same.
+--
+-- free:  waits for nobody: what is locked is left to be asked for alone. A key that is there twice
+--        is granted to one of the two, since a row is changed once.
+-- taken: by primary key; a list whose length the planner cannot know is taken for a short one.
+-- Index: lock_pkey, session_pkey. Reads: 3 rows for each.
+-- name: take_free_of
+WITH asked AS MATERIALIZED (
+    SELECT * FROM unnest($1::text::bytea[], $2::text::bytea[], $3::text::bytea[], $4::text::text[],
+                         $5::text::bigint[], $6::text::bigint[], $7::text::text[])
+        AS a (lock_key, owner, session_id, node_info, term, delay, metadata)
+), free AS MATERIALIZED (
+    SELECT found.lock_key
+      FROM asked
+     CROSS JOIN LATERAL (
+        SELECT l.lock_key
+          FROM {prefix}lock l
+         WHERE l.lock_key = asked.lock_key AND l.kind = 1 AND l.owner IS NULL
+           FOR NO KEY UPDATE OF l SKIP LOCKED) AS found
+     WHERE (SELECT s.expires_at FROM {prefix}session s WHERE s.id = asked.session_id)
+           > statement_timestamp()
+)
+UPDATE {prefix}lock AS l
+   SET fence = l.fence + 1, owner = asked.owner,
+       session_id = CASE WHEN asked.term IS NULL THEN asked.session_id END,
+       node_info = asked.node_info, reentrant_count = 1, changed_at = clock_timestamp(),
+       expires_at = clock_timestamp() + asked.term * interval '1 microsecond',
+       lock_delay = asked.delay, metadata = asked.metadata, revocations = 0
+  FROM asked
+ WHERE l.lock_key = ANY (ARRAY(SELECT lock_key FROM free)) AND l.lock_key = asked.lock_key
+   AND l.kind = 1 AND l.owner IS NULL
+   AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = asked.session_id)
+       > statement_timestamp()
+RETURNING l.owner, l.fence, {durable};
+
 -- $1 key, $2 session. Whether somebody has the key, for who was refused it lately: a plain read of
 -- one snapshot, by the clock, waits for nobody. Who is live in it is refused by it; nobody is taken
 -- for dead, and nothing granted, because of it. Reads: 3 rows.
@@ -160,6 +197,31 @@ UPDATE {prefix}lock
        changed_at = CASE WHEN reentrant_count > 1 THEN changed_at ELSE clock_timestamp() END
  WHERE lock_key = $1 AND owner = $2 AND fence = $3 AND (last_ticket = 0 OR reentrant_count > 1)
 RETURNING reentrant_count, {asynchronous};
+
+-- Lists, each an array of as many elements: $1 keys, $2 owners, $3 tokens. `release` for several
+-- threads, of holds that have one level. Waits for nobody, proofs above all: what is locked is
+-- released alone. Index: lock_pkey. Reads: 2 rows for each.
+-- name: release_of
+WITH asked AS MATERIALIZED (
+    SELECT * FROM unnest($1::text::bytea[], $2::text::bytea[], $3::text::bigint[])
+        AS a (lock_key, owner, fence)
+), ours AS MATERIALIZED (
+    SELECT asked.lock_key, asked.owner
+      FROM asked
+     CROSS JOIN LATERAL (
+        SELECT FROM {prefix}lock l
+         WHERE l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.fence
+           AND l.last_ticket = 0 AND l.reentrant_count = 1
+           FOR NO KEY UPDATE OF l SKIP LOCKED) AS found
+)
+UPDATE {prefix}lock AS l
+   SET reentrant_count = 0, owner = NULL, session_id = NULL, expires_at = NULL,
+       changed_at = clock_timestamp()
+  FROM ours
+ WHERE l.lock_key = ANY (ARRAY(SELECT lock_key FROM ours))
+   AND l.lock_key = ours.lock_key AND l.owner = ours.owner
+   AND l.last_ticket = 0 AND l.reentrant_count = 1
+RETURNING ours.owner, {asynchronous};
 
 -- $1 key, $2 owner. As release, for all levels; commits as the database is set to, because the
 -- caller reports what it did as settled.

@@ -2,6 +2,7 @@
 // and why they are as they are: hold.sql.
 #include "dialect/hold_store.hpp"
 
+#include "dialect/postgres/array_text.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/error.hpp"
@@ -19,6 +20,40 @@ public:
         const attempt made = try_whole(on, values);
         note(wanted.key, made);
         return made.answer;
+    }
+
+    std::vector<std::optional<fencing_token>> try_acquire_several(
+        connection& on, const std::vector<const acquire_request*>& wanted
+    ) override {
+        std::vector<std::optional<fencing_token>> tokens(wanted.size());
+        array_texts lists(7);
+        for (const acquire_request* const each : wanted) {
+            if (is_worth_taking(each->key)) lists.add(values_of(*each));
+        }
+        if (lists.is_empty()) return tokens;
+        for (const row& each : write(on, "take_free_of", lists.values()).rows) {
+            const std::string& owner = each.bytes(0);
+            for (std::size_t at = 0; at < wanted.size(); ++at) {
+                if (wanted[at]->owner.bytes() != owner) continue;
+                tokens[at] = fencing_token{each.integer(1)};
+                note_granted(wanted[at]->key);
+            }
+        }
+        return tokens;
+    }
+
+    std::vector<bool> release_several(connection& on, const std::vector<const hold*>& held)
+        override {
+        std::vector<bool> are_free(held.size());
+        array_texts lists(3);
+        for (const hold* const each : held) lists.add(values_of(*each));
+        for (const row& each : write(on, "release_of", lists.values()).rows) {
+            const std::string& owner = each.bytes(0);
+            for (std::size_t at = 0; at < held.size(); ++at) {
+                if (held[at]->owner.bytes() == owner) are_free[at] = true;
+            }
+        }
+        return are_free;
     }
 
     std::optional<std::vector<fencing_token>> find_grants(

@@ -1,0 +1,127 @@
+#pragma once
+// Requests of threads of one process that wait for a connection at the same moment travel together,
+// in one statement and one commit. Nothing is waited for to that end: who finds a connection free
+// sends its own request alone.
+//
+// One of those that wait *leads*: it waits for the connection, the others for it. Once it has one
+// it takes whatever waits by then, and whoever comes later has a leader again. What the statement
+// for all leaves open, each asks for by itself, as if it had been alone.
+//
+// | stage   | event                                   | becomes                                    |
+// |---------|-----------------------------------------|--------------------------------------------|
+// | waiting | nobody leads                            | leading                                    |
+// | waiting | the leader has a connection             | taken                                      |
+// | waiting | stopped, or time is up                  | gone: throws what a busy pool throws       |
+// | leading | has a connection                        | taken, with those that wait                |
+// | leading | has none: throws what the pool throws   | gone; the next that waits leads            |
+// | taken   | the statement was answered, or failed   | done; a stop is not heeded until then      |
+//
+// A failure whose outcome is unknown is everybody's: each settles its own request. After one that
+// proved that nothing was done each asks by itself, since one request may have spoilt it for all.
+//
+// Source: "flat combining" (Hendler, Incze, Shavit, Tzafrir, SPAA 2010), with a connection as the
+// lock.
+//
+// Threads: safe.
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/thread_mutex.hpp"
+#include "database/bounds.hpp"
+#include "database/pool.hpp"
+#include "leasehold/connection.hpp"
+#include "leasehold/error.hpp"
+#include "store/store.hpp"
+
+namespace leasehold {
+
+class combiner {
+public:
+    // One thread's; what it asks for, and the answer, stand in a class derived from it.
+    class request {
+    public:
+        request() = default;
+        request(const request&) = delete;
+        request& operator=(const request&) = delete;
+
+    protected:
+        ~request() = default;
+
+    private:
+        friend class combiner;
+        enum class stage { waiting, leading, taken, done };
+        stage now_ = stage::waiting;
+        std::optional<error> failure_{};
+        std::condition_variable_any changed_{};
+    };
+    using requests = std::vector<request*>;
+
+    static constexpr std::size_t requests_max = 64;  // of one statement
+
+    explicit combiner(const pool& of) : pool_(of) {}
+    combiner(const combiner&) = delete;
+    combiner& operator=(const combiner&) = delete;
+
+    // `lend(use)` calls use(connection, store) on a connection, or throws; `together(connection,
+    // store, requests)` answers what it can of several, `alone(connection, store)` of this one;
+    // `is_answered()` tells that it has. The calling thread may carry others' requests, and others
+    // its own: `together` may be called by any of them.
+    template <class Lend, class Together, class Alone, class Answered>
+    void carry(
+        request& mine,
+        const bounds& of_call,
+        Lend&& lend,
+        Together&& together,
+        Alone&& alone,
+        Answered&& is_answered
+    ) {
+        bounds within = of_call;
+        if (join(mine, within)) {
+            bool has_taken = false;
+            const auto use = [&](connection& on, store& stores) {
+                const requests all = take(mine);
+                has_taken = true;
+                send(all, on, [&] { together(on, stores, all); });
+                if (!is_answered()) alone(on, stores);
+            };
+            try {
+                lend(within, use);
+            } catch (...) {
+                if (!has_taken) abdicate(mine);
+                throw;
+            }
+        } else if (!is_answered()) {
+            lend(of_call, alone);
+        }
+    }
+
+    // How many have no connection yet, the one that leads among them.
+    std::size_t waiting() {
+        const thread_guard guard{mutex_};
+        return waiting_.size();
+    }
+    // For tests: one request is sent as several are; or several as one each.
+    enum class way { usual = 0, always = 1, never = 2 };
+    void suppose(way every) noexcept { way_ = every; }
+
+private:
+    // True: it leads, and goes on with the time that is left. False: it was carried.
+    bool join(request& mine, bounds& of_call);
+    requests take(request& mine);
+    void send(const requests& all, connection& on, const std::function<void()>& together);
+    void finish(const requests& all, const error* failure) noexcept;
+    void abdicate(request& mine) noexcept;
+    void appoint() noexcept LEASEHOLD_REQUIRES(mutex_);
+
+    const pool& pool_;
+    std::atomic<way> way_ = way::usual;
+    thread_mutex mutex_;
+    requests waiting_ LEASEHOLD_GUARDED_BY(mutex_);  // in the order they came in
+    bool has_leader_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace leasehold
