@@ -64,6 +64,7 @@ protected:
         }
         if (!has_direct_bells()) made.inner()->room().suppress_direct_bells();
         suppose(made);
+        combine(made);
         return made;
     }
 
@@ -75,6 +76,16 @@ protected:
         made.inner()->room().sought().suppose(
             is_always ? sought_keys::guess::always : sought_keys::guess::never
         );
+    }
+
+    // LEASEHOLD_TEST_COMBINED=never|always: one request alone goes as several do, or none as several.
+    static void combine(const database& made) {
+        const char* const given = std::getenv("LEASEHOLD_TEST_COMBINED");
+        if (!given) return;
+        const bool is_always = std::string(given) == "always";
+        const auto every = is_always ? combiner::way::always : combiner::way::never;
+        made.inner()->acquires().suppose(every);
+        made.inner()->releases().suppose(every);
     }
 
     database first_ = open();

@@ -10,6 +10,25 @@ namespace {
 
 using std::chrono::microseconds;
 
+void grant(memory_tables& tables, lock_row& row, const acquire_request& wanted) {
+    ++row.fence;
+    row.owner = wanted.owner;
+    row.session.reset();
+    row.expires_at.reset();
+    if (wanted.hold_at_most) {
+        row.expires_at = tables.now + *wanted.hold_at_most;
+    } else {
+        row.session = wanted.session;
+    }
+    row.node_info = wanted.node_info;
+    row.lock_delay = wanted.lock_delay;
+    row.metadata = words_of(wanted.metadata);
+    row.revocations = 0;
+    row.reentrant_count = 1;
+    row.changed_at = tables.now;
+    ++tables.writes;
+}
+
 class memory_hold_store final : public hold_store {
 public:
     explicit memory_hold_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
@@ -37,25 +56,47 @@ public:
                 row = &tables.locks[wanted.key.name()];
                 row->fence = tables.fence_mark;
             }
-            ++row->fence;
-            row->owner = wanted.owner;
-            row->session.reset();
-            row->expires_at.reset();
-            if (wanted.hold_at_most) {
-                row->expires_at = tables.now + *wanted.hold_at_most;
-            } else {
-                row->session = wanted.session;
-            }
-            row->node_info = wanted.node_info;
-            row->lock_delay = wanted.lock_delay;
-            row->metadata = words_of(wanted.metadata);
-            row->revocations = 0;
-            row->reentrant_count = 1;
-            row->changed_at = tables.now;
-            ++tables.writes;
+            grant(tables, *row, wanted);
             return acquire_result{acquire_status::granted, {row->fence}, std::nullopt};
         };
         return server_->ask<acquire_result>(on, "try_acquire", attempt);
+    }
+
+    std::vector<std::optional<fencing_token>> try_acquire_several(
+        connection& on, const std::vector<const acquire_request*>& wanted
+    ) override {
+        using tokens = std::vector<std::optional<fencing_token>>;
+        const auto attempt = [wanted](memory_tables& tables, const connection&) {
+            tokens granted(wanted.size());
+            for (std::size_t at = 0; at < wanted.size(); ++at) {
+                const acquire_request& each = *wanted[at];
+                lock_row* const row = find_row(tables, each.key);
+                const bool is_free =
+                    row && row->kind == static_cast<int>(lock_kind::mutex) && !row->owner;
+                if (!is_free || !is_live_session(tables, each.session)) continue;
+                grant(tables, *row, each);
+                granted[at] = fencing_token{row->fence};
+            }
+            return std::optional{granted};
+        };
+        return server_->ask<tokens>(on, "try_acquire_several", attempt);
+    }
+
+    std::vector<bool> release_several(connection& on, const std::vector<const hold*>& held)
+        override {
+        const auto attempt = [held](memory_tables& tables, const connection& from) {
+            std::vector<bool> are_free;
+            for (const hold* const each : held) {
+                lock_row* const row = find_hold(tables, *each);
+                are_free.push_back(
+                    row && row->last_ticket == 0 && row->reentrant_count == 1 &&
+                    !is_proved_by_another(*row, from)
+                );
+                if (are_free.back()) make_free(tables, *row);
+            }
+            return std::optional{are_free};
+        };
+        return server_->ask<std::vector<bool>>(on, "release_several", attempt);
     }
 
     std::optional<std::vector<fencing_token>> find_grants(

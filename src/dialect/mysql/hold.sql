@@ -35,7 +35,8 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 --
 -- 1. Locks those that are free, and waits for nobody: what is locked is asked for alone. A bit for
 --    each; of a key that is there twice only the first one's.
--- 2. Takes them; our own sessions are plain reads.
+-- 2. Takes them; our own sessions are plain reads. {locked}: the keys again, and null for each that
+--    has no bit: an UPDATE waits for every row that its WHERE finds by key.
 -- 3. Who has got them is told by owner ids, of which no two are the same.
 -- Reads: 5 rows for each.
 -- name: take_free_of
@@ -49,8 +50,7 @@ SET l.fence = l.fence + 1, l.owner = ELT(FIELD(l.lock_key, {keys}), {owners}),
     l.node_info = ELT(FIELD(l.lock_key, {keys}), {node_infos}),
     l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = NULL, l.lock_delay = 0,
     l.metadata = NULL, l.revocations = 0
-WHERE l.lock_key IN ({keys})
-  AND (@leasehold_free >> (FIELD(l.lock_key, {keys}) - 1)) & 1 = 1
+WHERE l.lock_key IN ({locked})
   AND EXISTS (
       SELECT 1 FROM {prefix}session m
       WHERE m.id = ELT(FIELD(l.lock_key, {keys}), {sessions}) AND m.expires_at > {now});
@@ -159,8 +159,7 @@ WHERE l.lock_key IN ({keys}) AND l.owner = ELT(FIELD(l.lock_key, {keys}), {owner
   AND l.fence = CAST(ELT(FIELD(l.lock_key, {keys}), {tokens}) AS SIGNED)
   AND l.last_ticket = 0 AND l.reentrant_count = 1 FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
-WHERE l.lock_key IN ({keys})
-  AND (@leasehold_free >> (FIELD(l.lock_key, {keys}) - 1)) & 1 = 1;
+WHERE l.lock_key IN ({locked});
 COMMIT;
 SELECT CAST(@leasehold_free AS SIGNED);
 

@@ -112,7 +112,13 @@ private:
                 }
                 text = replaced(text, places_[at], all);
             }
-            return text;
+            std::string locked;
+            for (std::size_t each = 0; each < columns_[0].size(); ++each) {
+                locked += each == 0 ? "" : ", ";
+                locked += "IF(@leasehold_free & (1 << " + std::to_string(each) + "), $" +
+                          std::to_string(each + 1) + ", NULL)";
+            }
+            return replaced(text, "{locked}", locked);
         }
         parameters values() const {
             parameters all;

@@ -1,0 +1,54 @@
+// That threads which travel together would find a statement which grants two of them one key.
+#include <gtest/gtest.h>
+
+#include "database/database.hpp"
+#include "support/many_threads.hpp"
+#include "support/memory_store.hpp"
+#include "support/passing_hold_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class granting_one_key_twice final : public passing_hold_store {
+public:
+    using passing_hold_store::passing_hold_store;
+    std::vector<std::optional<fencing_token>> try_acquire_several(
+        connection& on, const std::vector<const acquire_request*>& wanted
+    ) override {
+        auto tokens = passing_hold_store::try_acquire_several(on, wanted);
+        for (std::size_t at = 0; at < wanted.size(); ++at) {
+            for (std::size_t before = 0; before < at && !tokens[at]; ++before) {
+                if (wanted[at]->key == wanted[before]->key) tokens[at] = tokens[before];
+            }
+        }
+        return tokens;
+    }
+};
+
+std::string found_with(const std::function<void(store&)>& change) {
+    const auto model = std::make_shared<memory_database>();
+    store stores = model->stores();
+    change(stores);
+    database_settings settings;
+    settings.connections_max = 2;
+    settings.acquire_timeout = std::chrono::minutes{10};
+    const database over{std::make_shared<database::implementation>(
+        [model](std::chrono::milliseconds) { return model->connect(); }, std::move(stores), settings
+    )};
+    const many_threads done{over, 2, 16, 200};
+    EXPECT_GT(done.grants(), 100);
+    return done.broken();
+}
+
+TEST(combined_fault, a_statement_that_grants_two_threads_one_key_is_found) {
+    EXPECT_EQ(found_with([](store&) {}), "");
+    EXPECT_NE(
+        found_with([](store& in) {
+            in.holds = std::make_unique<granting_one_key_twice>(std::move(in.holds));
+        }),
+        ""
+    );
+}
+
+}  // namespace
+}  // namespace leasehold::testing
