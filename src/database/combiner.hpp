@@ -4,12 +4,15 @@
 // sends its own request alone.
 //
 // One of those that wait *leads*: it waits for the connection, the others for it. Once it has one
-// it takes whatever waits by then, and whoever comes later has a leader again. What the statement
-// for all leaves open, each asks for by itself, as if it had been alone.
+// it takes whatever waits by then. While a statement for several is under way whoever comes waits
+// for its end, and one of them leads then: two at a time would each carry half. Who has waited for
+// it in vain for `overtaking_after` leads all the same: one connection that hangs stops nobody.
+// What the statement for all leaves open, each asks for by itself, as if it had been alone.
 //
 // | stage   | event                                   | becomes                                    |
 // |---------|-----------------------------------------|--------------------------------------------|
-// | waiting | nobody leads                            | leading                                    |
+// | waiting | nobody leads, and none is under way     | leading                                    |
+// | waiting | nobody leads, one is under way for long | leading                                    |
 // | waiting | the leader has a connection             | taken                                      |
 // | waiting | stopped, or time is up                  | gone: throws what a busy pool throws       |
 // | leading | has a connection                        | taken, with those that wait                |
@@ -24,6 +27,7 @@
 //
 // Threads: safe.
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -61,6 +65,7 @@ public:
     using requests = std::vector<request*>;
 
     static constexpr std::size_t requests_max = 64;  // of one statement
+    static constexpr std::chrono::milliseconds overtaking_after{20};
 
     explicit combiner(const pool& of) : pool_(of) {}
     combiner(const combiner&) = delete;
@@ -83,9 +88,9 @@ public:
         if (join(mine, within)) {
             bool has_taken = false;
             const auto use = [&](connection& on, store& stores) {
-                const requests all = take(mine);
+                const batch taken = take(mine);
                 has_taken = true;
-                send(all, on, [&] { together(on, stores, all); });
+                send(taken, on, [&] { together(on, stores, taken.all); });
                 if (!is_answered()) alone(on, stores);
             };
             try {
@@ -109,12 +114,18 @@ public:
     void suppose(way every) noexcept { way_ = every; }
 
 private:
+    struct batch {
+        requests all;
+        bool is_for_several = false;  // goes in a statement for several; otherwise there is one
+    };
+
     // True: it leads, and goes on with the time that is left. False: it was carried.
     bool join(request& mine, bounds& of_call);
-    requests take(request& mine);
-    void send(const requests& all, connection& on, const std::function<void()>& together);
-    void finish(const requests& all, const error* failure) noexcept;
+    batch take(request& mine);
+    void send(const batch& taken, connection& on, const std::function<void()>& together);
+    void finish(const batch& taken, const error* failure) noexcept;
     void abdicate(request& mine) noexcept;
+    void lead(request& mine) noexcept LEASEHOLD_REQUIRES(mutex_);
     void appoint() noexcept LEASEHOLD_REQUIRES(mutex_);
 
     const pool& pool_;
@@ -122,6 +133,7 @@ private:
     thread_mutex mutex_;
     requests waiting_ LEASEHOLD_GUARDED_BY(mutex_);  // in the order they came in
     bool has_leader_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // statements for several
 };
 
 }  // namespace leasehold

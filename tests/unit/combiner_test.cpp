@@ -1,4 +1,4 @@
-// Who carries whose request, on a pool of one connection that does nothing.
+// Who carries whose request, on connections that do nothing.
 #include "database/combiner.hpp"
 
 #include <gtest/gtest.h>
@@ -31,9 +31,9 @@ struct asked final : combiner::request {
 
 class combiner_test : public ::testing::Test {
 protected:
-    static database_settings one_connection() {
+    static database_settings with_connections(int number) {
         database_settings made;
-        made.connections_max = 1;
+        made.connections_max = number;
         made.acquire_timeout = 1h;
         return made;
     }
@@ -88,8 +88,14 @@ protected:
         answers_.push_back(answer);
         if (failure) failures_.push_back(*failure);
     }
-    void take() { held_ = pool_.take(); }
+    // All there are but for one, or all; and then that one again.
+    void take_all_but_one() { spare_ = pool_.take(); }
+    void take() {
+        take_all_but_one();
+        held_ = pool_.take();
+    }
     void give_back() { pool_.give_back(std::move(held_)); }
+    void give_back_spare() { pool_.give_back(std::move(spare_)); }
 
     struct lent {
         lent(pool& of, const bounds& until) : from(of), held(of.take(until)) {}
@@ -108,9 +114,10 @@ protected:
             if (fails_) throw error(errc::connection_failed, "refused");
             return std::make_unique<idle_connection>(record_);
         },
-        one_connection()};
+        with_connections(2)};
     combiner tried_{pool_};
     store stores_;
+    std::unique_ptr<connection> spare_;
     std::unique_ptr<connection> held_;
     std::function<void(connection&, const combiner::requests&)> on_several_;
     std::atomic<int> together_ = 0;
@@ -155,6 +162,29 @@ TEST_F(combiner_test, who_comes_while_others_are_carried_has_a_leader) {
     threads_.clear();
     std::sort(answers_.begin(), answers_.end());
     EXPECT_EQ(answers_, (std::vector<int>{2, 2, 3, 3, 3}));
+}
+
+// The others use the connection that is free, when the statement under way does not come back.
+TEST_F(combiner_test, one_statement_that_hangs_keeps_nobody) {
+    take();
+    start(2);
+    std::promise<void> under_way, answers;
+    on_several_ = [&](connection&, const combiner::requests& all) {
+        if (all.size() != 2) return;
+        under_way.set_value();
+        answers.get_future().wait();
+    };
+    give_back();
+    under_way.get_future().wait();
+    start(3);
+    give_back_spare();
+    test_time::advance(combiner::overtaking_after);
+    EXPECT_TRUE(eventually([&] {
+        const std::lock_guard guard{mutex_};
+        return answers_.size() == 3;
+    }));
+    EXPECT_EQ(answers_, std::vector<int>(3, 3));
+    answers.set_value();
 }
 
 TEST_F(combiner_test, what_the_statement_for_all_leaves_open_is_asked_alone) {
@@ -211,7 +241,7 @@ TEST_F(combiner_test, time_is_up_for_each_by_itself) {
     threads_.clear();
     ASSERT_EQ(failures_.size(), 1U);
     EXPECT_NE(
-        std::string(failures_[0].what()).find("all 1 connections were busy"), std::string::npos
+        std::string(failures_[0].what()).find("all 2 connections were busy"), std::string::npos
     );
 }
 
