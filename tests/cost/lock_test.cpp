@@ -108,6 +108,33 @@ TEST_P(lock_cost, moving_a_hold) {
     });
 }
 
+TEST_P(lock_cost, requests_of_several_threads) {
+    std::vector<acquire_request> wanted;
+    std::vector<const acquire_request*> asked;
+    for (int each = 0; each < 16; ++each) wanted.push_back(request_for(next_free_key()));
+    for (const acquire_request& each : wanted) asked.push_back(&each);
+    std::vector<hold> held;
+    expect_reads(
+        "try_acquire_several, 16",
+        {6 * 16, 8 * 16, 0},
+        [&](connection& on, store& stores) {
+            const auto tokens = stores.holds->try_acquire_several(on, asked);
+            for (std::size_t at = 0; at < wanted.size(); ++at) {
+                if (tokens[at]) held.push_back({wanted[at].key, wanted[at].owner, *tokens[at]});
+            }
+        }
+    );
+    const bool combines = !held.empty();  // not on SQLite, where it reads nothing
+    ASSERT_EQ(held.size(), combines ? wanted.size() : 0);
+    std::vector<const hold*> ours;
+    for (const hold& each : held) ours.push_back(&each);
+    expect_reads("release_several, 16", {4 * 16, 8 * 16, 0}, [&](connection& on, store& stores) {
+        EXPECT_EQ(
+            stores.holds->release_several(on, ours), std::vector<bool>(held.size(), combines)
+        );
+    });
+}
+
 TEST_P(lock_cost, several_keys_at_once) {
     acquire_all_request wanted{{}, identity::random(), numbered(1), "cost", std::nullopt};
     for (int each = 0; each < 8; ++each) wanted.keys.push_back(next_free_key());

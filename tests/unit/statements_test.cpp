@@ -90,6 +90,8 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
         "{asked_rest}",
         "{keys}",
         "{list}",
+        "{locked}",
+        "{node_infos}",
         "{now}",
         "{wall}",
         "{boot}",
@@ -99,8 +101,10 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
         "{rest}",
         "{rows}",
         "{schema}",
+        "{sessions}",
         "{size}",
-        "{table}"};
+        "{table}",
+        "{tokens}"};
     std::vector<std::string> files{
         "hold", "holder", "installations", "multi_lock", "run", "schema", "session", "waiter"};
     if (GetParam() == engine::sqlite) files.emplace_back("boot");
