@@ -9,15 +9,15 @@
 // it in vain for `overtaking_after` leads all the same: one connection that hangs stops nobody.
 // What the statement for all leaves open, each asks for by itself, as if it had been alone.
 //
-// | stage   | event                                   | becomes                                    |
-// |---------|-----------------------------------------|--------------------------------------------|
-// | waiting | nobody leads, and none is under way     | leading                                    |
-// | waiting | nobody leads, one is under way for long | leading                                    |
-// | waiting | the leader has a connection             | taken                                      |
-// | waiting | stopped, or time is up                  | gone: throws what a busy pool throws       |
-// | leading | has a connection                        | taken, with those that wait                |
-// | leading | has none: throws what the pool throws   | gone; the next that waits leads            |
-// | taken   | the statement was answered, or failed   | done; a stop is not heeded until then      |
+// | stage   | event                                   | becomes                                  |
+// |---------|-----------------------------------------|------------------------------------------|
+// | waiting | nobody leads, and none is under way     | leading                                  |
+// | waiting | nobody leads, one is under way for long | leading                                  |
+// | waiting | the leader has a connection             | taken                                    |
+// | waiting | stopped, or time is up                  | gone: throws what a busy pool throws     |
+// | leading | has a connection                        | taken, with those that wait              |
+// | leading | has none: throws what the pool throws   | gone; the next that waits leads          |
+// | taken   | the statement was answered, or failed   | done; a stop is not heeded until then    |
 //
 // A failure whose outcome is unknown is everybody's: each settles its own request. After one that
 // proved that nothing was done each asks by itself, since one request may have spoilt it for all.

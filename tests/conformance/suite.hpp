@@ -78,7 +78,7 @@ protected:
         );
     }
 
-    // LEASEHOLD_TEST_COMBINED=never|always: one request alone goes as several do, or none as several.
+    // LEASEHOLD_TEST_COMBINED=never|always: one request alone goes as several do, or none does.
     static void combine(const database& made) {
         const char* const given = std::getenv("LEASEHOLD_TEST_COMBINED");
         if (!given) return;

@@ -28,14 +28,14 @@ UPDATE {prefix}lock AS l
                 WHERE s.id = $3 AND s.expires_at > statement_timestamp())
 RETURNING l.fence, {durable};
 
--- Lists, each an array of as many elements: $1 keys, $2 owners, $3 sessions, $4 node_infos, $5 terms
--- in microseconds or null, $6 delays, $7 metadata or null. `take_free` for requests of several
--- threads: whoever has got it is told by its owner id, of which no two are the same.
+-- Lists, each an array of as many elements: $1 keys, $2 owners, $3 sessions, $4 node_infos,
+-- $5 terms in microseconds or null, $6 delays, $7 metadata or null. `take_free` for requests of
+-- several threads: whoever has got it is told by its owner id, of which no two are the same.
 --
 -- free:  waits for nobody: what is locked is left to be asked for alone. A key that is there twice
 --        is granted to one of the two, since a row is changed once.
 -- taken: by primary key; a list whose length the planner cannot know is taken for a short one.
--- Index: lock_pkey, session_pkey. Reads: 3 rows for each.
+-- Index: lock_pkey, session_pkey. Reads: 4 rows for each.
 -- name: take_free_of
 WITH asked AS MATERIALIZED (
     SELECT * FROM unnest($1::text::bytea[], $2::text::bytea[], $3::text::bytea[], $4::text::text[],
