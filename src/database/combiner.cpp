@@ -1,55 +1,69 @@
 #include "database/combiner.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "core/timed_wait.hpp"
 
 namespace leasehold {
 
+combiner::combiner(const pool& of)
+    : pool_(of),
+      unknown_(
+          errc::database_error,
+          "the statement that carried this request, and others, failed within the library; whether "
+          "it was done is unknown",
+          {.outcome_unknown = true}
+      ) {}
+
 bool combiner::join(request& mine, bounds& of_call) {
     using stage = request::stage;
-    thread_guard guard{mutex_};
-    waiting_.push_back(&mine);
-    if (way_ == way::never || (!has_leader_ && under_way_ == 0)) {
-        lead(mine);
-        return true;
+    {
+        const thread_guard guard{mutex_};
+        if (leads_at_once(mine)) return true;
     }
     const auto asked = local_clock::now();
     of_call.deadline = std::min(of_call.deadline, asked + pool_.patience());
     const either_stop stop{of_call};
+    thread_guard guard{mutex_};
+    if (leads_at_once(mine)) return true;
+    waiting_.push_back(&mine);
     const auto is_turn = [&]() LEASEHOLD_REQUIRES(mutex_) {
         return mine.now_ == stage::leading || mine.now_ == stage::done;
     };
-    for (auto nap = overtaking_after; mine.now_ == stage::waiting; nap *= 2) {
-        const auto until = std::min(of_call.deadline, local_clock::now() + nap);
-        if (wait_until(guard, mine.changed_, stop.token(), until, is_turn)) break;
-        if (mine.now_ != stage::waiting) break;
+    const auto overtaking = std::min(of_call.deadline, asked + overtaking_after_.load());
+    wait_until(guard, mine.changed_, stop.token(), overtaking, is_turn);
+    if (mine.now_ == stage::waiting) {
         if (of_call.are_stopped() || of_call.have_passed()) {
             std::erase(waiting_, &mine);
-            pool_.give_up(stop.token(), asked);
+            pool_.give_up(of_call, asked);
         }
-        if (!has_leader_) lead(mine);
+        lead(mine);
     }
     wait_until(guard, mine.changed_, {}, local_clock::time_point::max(), is_turn);
     if (mine.failure_) throw error{*mine.failure_};
     return mine.now_ == stage::leading;
 }
 
+bool combiner::leads_at_once(request& mine) {
+    if (way_ != way::never && (leaders_ > 0 || under_way_ > 0)) return false;
+    waiting_.push_back(&mine);
+    lead(mine);
+    return true;
+}
+
 combiner::batch combiner::take(request& mine) {
     const thread_guard guard{mutex_};
     requests all{&mine};
-    if (way_ != way::never) {
-        for (request* const each : waiting_) {
-            if (each != &mine && all.size() < requests_max) all.push_back(each);
-        }
+    for (request* const each : waiting_) {
+        const bool is_carried = way_ != way::never && each->now_ == request::stage::waiting;
+        if (is_carried && all.size() < requests_max) all.push_back(each);
     }
     for (request* const each : all) each->now_ = request::stage::taken;
     std::erase_if(waiting_, [](const request* each) {
         return each->now_ == request::stage::taken;
     });
-    has_leader_ = false;
+    --leaders_;
     const bool is_for_several = all.size() > 1 || way_ == way::always;
     if (is_for_several) ++under_way_;
     appoint();
@@ -66,12 +80,9 @@ void combiner::send(const batch& taken, connection& on, const std::function<void
         finish(taken, is_undone ? nullptr : &failure);
         if (!is_undone) throw;
         return;
-    } catch (const std::exception& failure) {
-        error_facts facts;
-        facts.outcome_unknown = true;
-        const error lost{errc::database_error, failure.what(), facts};
-        finish(taken, &lost);
-        throw error{lost};
+    } catch (...) {
+        finish(taken, &unknown_);
+        throw error{unknown_};
     }
     finish(taken, nullptr);
 }
@@ -90,17 +101,17 @@ void combiner::finish(const batch& taken, const error* failure) noexcept {
 void combiner::abdicate(request& mine) noexcept {
     const thread_guard guard{mutex_};
     std::erase(waiting_, &mine);
-    has_leader_ = false;
+    --leaders_;
     appoint();
 }
 
 void combiner::lead(request& mine) noexcept {
-    has_leader_ = true;
+    ++leaders_;
     mine.now_ = request::stage::leading;
 }
 
 void combiner::appoint() noexcept {
-    if (waiting_.empty() || has_leader_ || under_way_ > 0) return;
+    if (leaders_ > 0 || under_way_ > 0 || waiting_.empty()) return;
     lead(*waiting_.front());
     waiting_.front()->changed_.notify_all();
 }

@@ -1,23 +1,24 @@
 #pragma once
 // Requests of threads of one process that wait for a connection at the same moment travel together,
-// in one statement and one commit. Nothing is waited for to that end: who finds a connection free
-// sends its own request alone.
+// in one statement and one commit. Where none waits, and no such statement is under way, a request
+// goes alone and at once.
 //
 // One of those that wait *leads*: it waits for the connection, the others for it. Once it has one
 // it takes whatever waits by then. While a statement for several is under way whoever comes waits
 // for its end, and one of them leads then: two at a time would each carry half. Who has waited for
-// it in vain for `overtaking_after` leads all the same: one connection that hangs stops nobody.
+// `overtaking_after` leads all the same, as if it were alone: neither a statement that hangs nor a
+// connection that does not open stops anybody else.
 // What the statement for all leaves open, each asks for by itself, as if it had been alone.
 //
-// | stage   | event                                   | becomes                                  |
-// |---------|-----------------------------------------|------------------------------------------|
-// | waiting | nobody leads, and none is under way     | leading                                  |
-// | waiting | nobody leads, one is under way for long | leading                                  |
-// | waiting | the leader has a connection             | taken                                    |
-// | waiting | stopped, or time is up                  | gone: throws what a busy pool throws     |
-// | leading | has a connection                        | taken, with those that wait              |
-// | leading | has none: throws what the pool throws   | gone; the next that waits leads          |
-// | taken   | the statement was answered, or failed   | done; a stop is not heeded until then    |
+// | stage   | event                                  | becomes                                   |
+// |---------|----------------------------------------|-------------------------------------------|
+// | waiting | nobody leads, and none is under way    | leading                                   |
+// | waiting | it has waited for overtaking_after     | leading                                   |
+// | waiting | a leader has a connection              | taken                                     |
+// | waiting | stopped, or time is up                 | gone: throws what a busy pool throws      |
+// | leading | has a connection                       | taken, with those that wait               |
+// | leading | has none: throws what the pool throws  | gone; the next that waits leads           |
+// | taken   | the statement was answered, or failed  | done; a stop is not heeded until then     |
 //
 // A failure whose outcome is unknown is everybody's: each settles its own request. After one that
 // proved that nothing was done each asks by itself, since one request may have spoilt it for all.
@@ -67,7 +68,7 @@ public:
     static constexpr std::size_t requests_max = 64;  // of one statement
     static constexpr std::chrono::milliseconds overtaking_after{20};
 
-    explicit combiner(const pool& of) : pool_(of) {}
+    explicit combiner(const pool& of);
     combiner(const combiner&) = delete;
     combiner& operator=(const combiner&) = delete;
 
@@ -100,7 +101,7 @@ public:
                 throw;
             }
         } else if (!is_answered()) {
-            lend(of_call, alone);
+            lend(within, alone);
         }
     }
 
@@ -112,6 +113,7 @@ public:
     // For tests: one request is sent as several are; or several as one each.
     enum class way { usual = 0, always = 1, never = 2 };
     void suppose(way every) noexcept { way_ = every; }
+    void overtake_after(std::chrono::milliseconds wait) noexcept { overtaking_after_ = wait; }
 
 private:
     struct batch {
@@ -119,8 +121,9 @@ private:
         bool is_for_several = false;  // goes in a statement for several; otherwise there is one
     };
 
-    // True: it leads, and goes on with the time that is left. False: it was carried.
+    // True: it leads. False: it was carried. Either goes on with the time that is left.
     bool join(request& mine, bounds& of_call);
+    bool leads_at_once(request& mine) LEASEHOLD_REQUIRES(mutex_);
     batch take(request& mine);
     void send(const batch& taken, connection& on, const std::function<void()>& together);
     void finish(const batch& taken, const error* failure) noexcept;
@@ -129,10 +132,12 @@ private:
     void appoint() noexcept LEASEHOLD_REQUIRES(mutex_);
 
     const pool& pool_;
+    const error unknown_;  // made beforehand: there may be no memory then
     std::atomic<way> way_ = way::usual;
+    std::atomic<std::chrono::milliseconds> overtaking_after_{overtaking_after};
     thread_mutex mutex_;
     requests waiting_ LEASEHOLD_GUARDED_BY(mutex_);  // in the order they came in
-    bool has_leader_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    int leaders_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // statements for several
 };
 

@@ -17,12 +17,15 @@ milliseconds left_until(local_clock::time_point deadline) {
     return duration_cast<milliseconds>(deadline - local_clock::now());
 }
 
-void require_wanted(const std::stop_token& stop) {
-    if (!stop.stop_requested()) return;
-    throw error(
+error not_wanted() {
+    return {
         errc::timed_out,
-        "no connection was waited for any longer: the call was cancelled, or its session has ended"
-    );
+        "no connection was waited for any longer: the call was cancelled, or its session has "
+        "ended"};
+}
+
+void require_wanted(const std::stop_token& stop) {
+    if (stop.stop_requested()) throw not_wanted();
 }
 
 }  // namespace
@@ -68,11 +71,11 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
         ++lent_;
         return;
     }
-    give_up(stop.token(), asked);
+    give_up(of_call, asked);
 }
 
-void pool::give_up(const std::stop_token& stop, local_clock::time_point asked) const {
-    require_wanted(stop);
+void pool::give_up(const bounds& of_call, local_clock::time_point asked) const {
+    if (of_call.are_stopped()) throw not_wanted();
     const auto waited = duration_cast<milliseconds>(local_clock::now() - asked);
     throw error(
         errc::timed_out,

@@ -54,7 +54,7 @@ public:
     std::unique_ptr<connection> take_beside(const bounds& of_call = {});
     void give_back(std::unique_ptr<connection> lent) noexcept;
     // What whoever waited for one since then in vain is told: stopped, or all were busy.
-    [[noreturn]] void give_up(const std::stop_token& stop, local_clock::time_point asked) const;
+    [[noreturn]] void give_up(const bounds& of_call, local_clock::time_point asked) const;
     std::chrono::milliseconds patience() const noexcept { return settings_.acquire_timeout; }
 
     // A connection broke: the next one that opens is a recovery, and the observer is told.

@@ -87,14 +87,17 @@ acquire_result ask_beside_others(
     database::implementation& within, const bounds& of_call, const acquire_request& wanted
 ) {
     acquire_beside_others mine{wanted};
-    within.acquires().carry(
-        mine,
-        of_call,
-        [&](const bounds& until, const auto& use) { within.use(until, use); },
-        ask_for_several,
-        [&](connection& on, store& stores) { mine.answer = ask_for(on, stores, wanted); },
-        [&] { return mine.answer.has_value(); }
-    );
+    const auto lend = [&](const bounds& until, const auto& use) { within.use(until, use); };
+    const auto by_itself = [&](connection& on, store& stores) {
+        mine.answer = ask_for(on, stores, wanted);
+    };
+    if (within.combines()) {
+        within.acquires().carry(mine, of_call, lend, ask_for_several, by_itself, [&] {
+            return mine.answer.has_value();
+        });
+    } else {
+        lend(of_call, by_itself);
+    }
     return *std::move(mine.answer);
 }
 

@@ -71,7 +71,7 @@ release_outcome release_last_level(
     const bool is_mutex = held.kind == lock_kind::mutex;
     if (is_mutex && within.room().sought().has(held.key)) {
         lend(of_call, to_the_next);
-    } else if (is_mutex) {
+    } else if (is_mutex && within.combines()) {
         within.releases().carry(mine, of_call, lend, release_several, by_itself, [&] {
             return mine.answer.has_value();
         });

@@ -34,6 +34,7 @@ public:
         std::vector<thread> all;
         std::vector<lent_connection> taken;
         auto& within = *through.inner();
+        within.acquires().overtake_after(std::chrono::hours{1});
         for (int each = 0; each < within.settings().connections_max; ++each) {
             taken.emplace_back(within.connections());
         }
@@ -43,6 +44,7 @@ public:
         const auto number = static_cast<std::size_t>(threads);
         EXPECT_TRUE(eventually([&] { return within.acquires().waiting() == number; }));
         taken.clear();
+        within.acquires().overtake_after(combiner::overtaking_after);
     }
     int grants() const { return grants_; }
     const std::string& broken() const { return broken_; }

@@ -35,7 +35,8 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 --
 -- 1. Locks those that are free, and waits for nobody: what is locked is asked for alone. A bit for
 --    each; of a key that is there twice only the first one's.
--- 2. Takes them; our own sessions are plain reads. {locked}: the keys again, and null for each that
+-- 2. Takes them; our own sessions are plain reads, asked for each row: MySQL would make an EXISTS a
+--    join that begins at them. {locked}: the keys again, and null for each that
 --    has no bit: an UPDATE waits for every row that its WHERE finds by key.
 -- 3. Who has got them is told by owner ids, of which no two are the same.
 -- Reads: 4 rows for each.
@@ -51,9 +52,8 @@ SET l.fence = l.fence + 1, l.owner = ELT(FIELD(l.lock_key, {keys}), {owners}),
     l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = NULL, l.lock_delay = 0,
     l.metadata = NULL, l.revocations = 0
 WHERE l.lock_key IN ({locked})
-  AND EXISTS (
-      SELECT 1 FROM {prefix}session m
-      WHERE m.id = ELT(FIELD(l.lock_key, {keys}), {sessions}) AND m.expires_at > {now});
+  AND (SELECT m.expires_at FROM {prefix}session m
+       WHERE m.id = ELT(FIELD(l.lock_key, {keys}), {sessions})) > {now};
 COMMIT;
 SELECT l.owner, l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner IN ({owners});

@@ -38,7 +38,7 @@ public:
         lists asked{{"{keys}", "{owners}", "{sessions}", "{node_infos}"}};
         for (std::size_t at = 0; at < wanted.size(); ++at) {
             const acquire_request& each = *wanted[at];
-            if (!is_plain(each) || !is_worth_taking(each.key)) continue;
+            if (!is_plain(each) || !is_worth_taking(each.key) || asked.is_full()) continue;
             places.emplace(each.owner.bytes(), at);
             asked.add(
                 {value_of(each.key), value_of(each.owner), value_of(each.session), each.node_info}
@@ -56,7 +56,9 @@ public:
     std::vector<bool> release_several(connection& on, const std::vector<const hold*>& held)
         override {
         lists asked{{"{keys}", "{owners}", "{tokens}"}};
-        for (const hold* const each : held) asked.add(values_of(*each));
+        for (const hold* const each : held) {
+            if (!asked.is_full()) asked.add(values_of(*each));
+        }
         const row bits = write(on, "release_of", asked).rows.at(0);
         const auto free = static_cast<std::uint64_t>(bits.integer(0));
         std::vector<bool> are_free;
@@ -102,7 +104,11 @@ private:
 
         void add(const parameters& row) {
             for (std::size_t at = 0; at < row.size(); ++at) columns_.at(at).push_back(row[at]);
+            bytes_ += row[0].bytes().size();
         }
+        // Each byte of a key is sixteen of the packet, beside 300 for the row and what its node
+        // says, in the least max_allowed_packet that connections are taken with.
+        bool is_full() const noexcept { return bytes_ * 16 + columns_[0].size() * 800 > 56'000; }
         std::string filled_in(std::string text) const {
             std::size_t number = 0;
             for (std::size_t at = 0; at < places_.size(); ++at) {
@@ -129,6 +135,7 @@ private:
     private:
         std::vector<std::string> places_;
         std::vector<parameters> columns_;
+        std::size_t bytes_ = 0;  // of all keys
     };
 
     result write(connection& on, std::string_view name, const lists& asked) const {

@@ -23,9 +23,7 @@ void add_quoted(const std::string& element, std::string& text) {
 
 void add_to_array(const value& element, std::string& text) {
     if (!text.empty()) text += ',';
-    if (element.is_null()) {
-        text += "NULL";
-    } else if (const auto* number = std::get_if<std::int64_t>(&element.held())) {
+    if (const auto* number = std::get_if<std::int64_t>(&element.held())) {
         text += std::to_string(*number);
     } else if (const auto* real = std::get_if<double>(&element.held())) {
         std::array<char, 32> written{};

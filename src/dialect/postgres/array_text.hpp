@@ -9,7 +9,8 @@
 
 namespace leasehold::postgres_dialect {
 
-// Adds one element to the text of an array, without its braces. All are of one type, or null.
+// Adds one element to the text of an array, without its braces. All are of one type, none is
+// null.
 void add_to_array(const value& element, std::string& text);
 
 // Lists that are the parameters of one statement, each a column of rows.

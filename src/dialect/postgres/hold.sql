@@ -29,8 +29,9 @@ UPDATE {prefix}lock AS l
 RETURNING l.fence, {durable};
 
 -- Lists, each an array of as many elements: $1 keys, $2 owners, $3 sessions, $4 node_infos,
--- $5 terms in microseconds or null, $6 delays, $7 metadata or null. `take_free` for requests of
--- several threads: whoever has got it is told by its owner id, of which no two are the same.
+-- $5 terms in microseconds or -1, $6 delays, $7 metadata or ''. No element is null, since NULL may
+-- be four letters there (array_nulls). `take_free` for requests of several threads: whoever has got
+-- it is told by its owner id, of which no two are the same.
 --
 -- free:  waits for nobody: what is locked is left to be asked for alone. A key that is there twice
 --        is granted to one of the two, since a row is changed once.
@@ -38,8 +39,10 @@ RETURNING l.fence, {durable};
 -- Index: lock_pkey, session_pkey. Reads: 4 rows for each.
 -- name: take_free_of
 WITH asked AS MATERIALIZED (
-    SELECT * FROM unnest($1::text::bytea[], $2::text::bytea[], $3::text::bytea[], $4::text::text[],
-                         $5::text::bigint[], $6::text::bigint[], $7::text::text[])
+    SELECT lock_key, owner, session_id, node_info, nullif(term, -1) AS term, delay,
+           nullif(metadata, '') AS metadata
+      FROM unnest($1::text::bytea[], $2::text::bytea[], $3::text::bytea[], $4::text::text[],
+                  $5::text::bigint[], $6::text::bigint[], $7::text::text[])
         AS a (lock_key, owner, session_id, node_info, term, delay, metadata)
 ), free AS MATERIALIZED (
     SELECT found.lock_key

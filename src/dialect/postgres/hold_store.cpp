@@ -28,7 +28,7 @@ public:
         std::vector<std::optional<fencing_token>> tokens(wanted.size());
         array_texts lists(7);
         for (const acquire_request* const each : wanted) {
-            if (is_worth_taking(each->key)) lists.add(values_of(*each));
+            if (is_worth_taking(each->key)) lists.add(without_nulls(*each));
         }
         if (lists.is_empty()) return tokens;
         for (const row& each : write(on, "take_free_of", lists.values()).rows) {
@@ -102,6 +102,15 @@ public:
     }
 
 private:
+    // The parameters of `take_free_of`.
+    static parameters without_nulls(const acquire_request& wanted) {
+        parameters values = values_of(wanted);
+        constexpr std::size_t term = 4, metadata = 6;
+        if (values[term].is_null()) values[term] = -1;
+        if (values[metadata].is_null()) values[metadata] = "";
+        return values;
+    }
+
     attempt try_whole(connection& on, const parameters& values) {
         // Free or absent in our snapshot and yet not ours: somebody else was there first, or the
         // reaper was. Looking again finds out, and each time somebody has got on. A dead holder,
