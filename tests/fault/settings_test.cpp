@@ -5,8 +5,10 @@
 // server meanwhile.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
 
+#include "database/database.hpp"
 #include "fault/hostile_place.hpp"
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/error.hpp"
@@ -17,6 +19,7 @@
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
 #include "leasehold/versioned_claim.hpp"
+#include "store/hold_store.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
 #include "support/required.hpp"
@@ -76,6 +79,7 @@ protected:
     void permits_are_counted();
     void what_is_lost_is_told_and_nothing_else();
     void lists_are_whole();
+    void several_travel_together();
     void rows_are_claimed();
 
     const std::string prefix_ = fresh_prefix();
@@ -166,6 +170,47 @@ void settings_suite::lists_are_whole() {
     EXPECT_GE(list_sessions(two_).size(), 1U);
 }
 
+void settings_suite::several_travel_together() {
+    session one{one_, calm("one")};
+    std::vector<acquire_request> wanted;
+    std::vector<const acquire_request*> all;
+    for (int each = 0; each < 64; ++each) {
+        const std::string name = std::to_string(each) + std::string(250, 'g');
+        for (int times = 0; times < 2; ++times) ASSERT_TRUE(mutex(one, name).try_acquire());
+        wanted.push_back({name, owner_id::random(), one.id(), R"("node", \{NULL})", std::nullopt});
+    }
+    for (const acquire_request& each : wanted) all.push_back(&each);
+    const auto granted = [&] {
+        return one_.inner()->use([&](connection& on, store& stores) {
+            const auto tokens = stores.holds->try_acquire_several(on, all);
+            std::vector<hold> held;
+            std::vector<const hold*> ours;
+            for (std::size_t at = 0; at < wanted.size(); ++at) {
+                const acquire_request& each = wanted[at];
+                EXPECT_EQ(stores.holds->find_grant(on, each.key, each.owner), tokens[at]);
+                if (!tokens[at]) continue;
+                held.push_back({each.key, each.owner, *tokens[at]});
+                const auto seen = stores.holds->describe(on, each.key, false);
+                EXPECT_EQ(seen->info.node_info, each.node_info);
+                EXPECT_FALSE(seen->metadata);
+            }
+            for (const hold& each : held) ours.push_back(&each);
+            std::vector<bool> are_free;
+            if (!ours.empty()) are_free = stores.holds->release_several(on, ours);
+            return std::pair{held.size(), std::count(are_free.begin(), are_free.end(), true)};
+        });
+    };
+    // As many as go into one packet.
+    const auto [plain, freed] = granted();
+    EXPECT_GT(plain, 5U);
+    EXPECT_GT(freed, 5);
+    for (acquire_request& each : wanted) {
+        each.owner = owner_id::random();
+        each.hold_at_most = 1h;
+    }
+    granted();
+}
+
 void settings_suite::rows_are_claimed() {
     const std::string table = prefix_ + "seat";
     run("CREATE TABLE " + table + " (id " + place().bytes_type() +
@@ -211,6 +256,7 @@ TEST_P(settings_suite, the_core_holds) {
     permits_are_counted();
     what_is_lost_is_told_and_nothing_else();
     lists_are_whole();
+    several_travel_together();
     rows_are_claimed();
     if (!GetParam().question.empty()) {
         transaction tx = two_.begin();
