@@ -20,6 +20,7 @@ struct asked {
     int round_ms = 1000;
     bool is_quick = false;
     page table{};
+    page growth{};
 };
 
 // What the options name; nothing: the plan of the table.
@@ -70,6 +71,7 @@ void add_options(CLI::App& parser, asked& to) {
     parser.add_flag("--quick", to.is_quick, "A shorter table");
     parser.add_flag("--json", to.how.is_json, "One object per line");
     parser.add_option("--table", to.table.lines, "Print the page made of a file of such lines");
+    parser.add_option("--growth", to.growth.lines, "The same of lines of tests/bench/growth");
     parser.add_option("--plots", to.table.folder, "Of the page");
     parser.add_option("--about", to.table.about, "Of the page: machine, date and commit");
 }
@@ -80,7 +82,11 @@ int run(int count, char** values) {
     asked from;
     add_options(parser, from);
     CLI11_PARSE(parser, count, values);
-    if (from.table.lines.empty()) {
+    if (!from.growth.lines.empty()) {
+        from.growth.folder = from.table.folder;
+        from.growth.about = from.table.about;
+        print_growth(from.growth);
+    } else if (from.table.lines.empty()) {
         program{from.how}.run(steps_of(from));
     } else {
         print_table(from.table);

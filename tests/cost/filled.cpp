@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -109,7 +110,16 @@ volume volume_wanted() {
     const char* const scale = std::getenv("LEASEHOLD_COST_SCALE");
     if (!scale || std::string_view{scale}.empty()) return {20'000, 5'000, 2'000, 300};
     if (std::string_view{scale} == "full") return {1'000'000, 100'000, 10'000, 1'000};
-    throw std::invalid_argument("LEASEHOLD_COST_SCALE is full, or is not set");
+    volume made{};
+    std::istringstream numbers{scale};
+    char comma = ',';
+    numbers >> made.locks >> comma >> made.sessions >> comma >> made.waiters;
+    made.holders = 100;
+    if (numbers && made.locks > 0 && made.sessions > 0 && made.waiters > 0) return made;
+    throw std::invalid_argument(
+        "LEASEHOLD_COST_SCALE is full, or numbers of locks, sessions and waiters with commas "
+        "between, or is not set"
+    );
 }
 
 identity numbered(std::int64_t number) {
