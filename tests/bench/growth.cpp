@@ -1,5 +1,7 @@
 // How long each operation takes in a database that has so many rows: LEASEHOLD_COST_SCALE, as in
 // tests/cost. One line of JSON for each, beside an empty round trip of the same connection.
+//
+//     growth_postgres postgres ROUNDS    0: what a row costs while somebody has an old snapshot
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -29,8 +31,38 @@ public:
         });
     }
 
+    // What a row costs of which so many versions are kept for somebody's snapshot.
+    void measure_beside_a_snapshot(const std::string& engine) {
+        const database other = of_.beside();
+        const bool is_postgres = engine == "postgres";
+        if (!is_postgres) {
+            other.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+        }
+        transaction reading = other.begin();
+        if (is_postgres) reading.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+        reading.execute("SELECT COUNT(*) FROM leasehold_lock");
+        of_.run([&](connection& on, store& stores) {
+            int made = 0;
+            for (const int versions : {0, 1'000, 3'000, 10'000, 30'000}) {
+                for (; made < versions; made += 2) {
+                    pair(on, stores, "");
+                    heartbeat(on, stores, 1, "");
+                    // Or the server ends it, being idle.
+                    if (made % 100 == 0) reading.execute("SELECT 1");
+                }
+                const std::string after = " after " + std::to_string(versions);
+                for (int each = 0; each < 100; ++each, made += 2) {
+                    pair(on, stores, "pair" + after);
+                    heartbeat(on, stores, 1, "heartbeat" + after);
+                }
+            }
+        });
+        reading.rollback();
+    }
+
     void print(const std::string& engine) const {
         for (const auto& [name, all] : taken_) {
+            if (name.empty()) continue;
             std::vector<double> sorted = all;
             std::sort(sorted.begin(), sorted.end());
             const auto at = [&](double share) {
@@ -47,7 +79,7 @@ public:
 
 private:
     template <class Call>
-    void time(const char* name, Call&& call) {
+    void time(const std::string& name, Call&& call) {
         const auto began = steady_clock::now();
         call();
         const std::chrono::duration<double, std::micro> took = steady_clock::now() - began;
@@ -75,18 +107,30 @@ private:
         }
         const acquire_request refused = request(lock_key(any_lock(true)));
         time("refused", [&] { stores.holds->try_acquire(on, refused); });
-        time("heartbeat", [&] {
-            const auto whose = static_cast<std::int64_t>(
-                random_() % static_cast<std::size_t>(of_.size().sessions)
-            );
-            stores.sessions->heartbeat(on, numbered(whose + 1), std::chrono::hours{24}, {});
-        });
+        const auto sessions = static_cast<std::size_t>(of_.size().sessions);
+        const auto whose = static_cast<std::int64_t>(random_() % sessions);
+        heartbeat(on, stores, whose + 1, "heartbeat");
         hand_over(on, stores);
         time("reap, a look at 1,000", [&] {
             const auto long_ago = std::chrono::hours{1000};
             const auto seen =
                 stores.schema->look(on, upkeep_task::dead_locks, place_, 1000, long_ago);
             place_ = seen.place;
+        });
+    }
+
+    void heartbeat(connection& on, store& stores, std::int64_t whose, const std::string& name) {
+        time(name, [&] {
+            stores.sessions->heartbeat(on, numbered(whose), std::chrono::hours{24}, {});
+        });
+    }
+
+    // One key, again and again.
+    void pair(connection& on, store& stores, const std::string& name) {
+        const acquire_request wanted = request(lock_key(2));
+        time(name, [&] {
+            const auto got = stores.holds->try_acquire(on, wanted);
+            stores.holds->release(on, {wanted.key, wanted.owner, got.token});
         });
     }
 
@@ -116,9 +160,15 @@ private:
 int main(int count, char** values) try {
     using namespace leasehold::testing;
     const filled all;
+    const std::string engine = count > 1 ? values[1] : "";
+    const int rounds = count > 2 ? std::stoi(values[2]) : 300;
     growth measured{all};
-    measured.measure(count > 2 ? std::stoi(values[2]) : 300);
-    measured.print(count > 1 ? values[1] : "");
+    if (rounds > 0) {
+        measured.measure(rounds);
+    } else {
+        measured.measure_beside_a_snapshot(engine);
+    }
+    measured.print(engine);
     return 0;
 } catch (const std::exception& failed) {
     std::cerr << "growth: " << failed.what() << std::endl;

@@ -68,6 +68,8 @@ public:
     using call = std::function<void(connection&, store&)>;
     void run(const call& what) const;
     std::int64_t reads_of(const call& what) const;
+    // The same tables, by a connection more.
+    database beside() const;
 
 private:
     class state;

@@ -105,6 +105,10 @@ void filled::run(const call& what) const {
     state_->inside_->inner()->use(what);
 }
 
+database filled::beside() const {
+    return mysql::open(with_database(state_->server_, state_->name_), patient_settings());
+}
+
 std::int64_t filled::reads_of(const call& what) const {
     std::int64_t reads = 0;
     run([&](connection& on, store& stores) {

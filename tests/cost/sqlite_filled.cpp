@@ -93,6 +93,10 @@ void filled::run(const call& what) const {
     state_->inside_->inner()->use(what);
 }
 
+database filled::beside() const {
+    return sqlite::open("sqlite:" + state_->folder_.path() + "/cost.db", patient_settings());
+}
+
 std::int64_t filled::reads_of(const call& what) const {
     std::int64_t taken = 0;
     run([&](connection& on, store& stores) {
