@@ -1,5 +1,8 @@
 // leasehold::session on the model: told before lost, never revived, and what its end leaves behind.
+#include <malloc.h>
+
 #include <atomic>
+#include <iostream>
 #include <latch>
 #include <thread>
 
@@ -257,6 +260,29 @@ TEST_F(session_test, every_one_of_many_leases_is_told) {
 }
 
 // --------------------------------------------------------------------------------- fixed terms
+
+// Less than 1 KiB each, with the handle. The rows of the model are there before and after.
+TEST_F(session_test, ten_thousand_leases_take_less_than_ten_mebibytes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's memory is not the library's";
+#else
+    session mine{sound(), calm("mine")};
+    std::vector<acquisition> held;
+    constexpr int number = 10'000;
+    held.reserve(number);
+    const std::string prefix(40, 'k');
+    for (int each = 0; each < number; ++each) {
+        held.push_back(mutex(mine, prefix + std::to_string(each)).try_acquire());
+        ASSERT_TRUE(held.back());
+    }
+    const std::size_t with = mallinfo2().uordblks;
+    held.clear();
+    const std::size_t without = mallinfo2().uordblks;
+    std::cout << (with - without) / number << " bytes each\n";
+    EXPECT_LT(with - without, std::size_t{10} << 20U);
+    EXPECT_GT(with - without, std::size_t{number} * 100) << "or it was not counted";
+#endif
+}
 
 TEST_F(session_test, a_fixed_term_is_told_at_its_own_end_and_not_with_the_session) {
     session mine{faulty(), calm()};
