@@ -97,8 +97,8 @@ public:
     }
     pool& connections() noexcept { return pool_; }
     const pool& connections() const noexcept { return pool_; }
-    // Of those that wait for a connection, to be granted a key or to release one.
-    // On SQLite there are none: its writers wait for the file.
+    // Whether requests that wait for a connection travel together, to be granted a key or to
+    // release one. Not on SQLite: its writers wait for the file.
     bool combines() const { return which() != engine::sqlite; }
     combiner& acquires() noexcept { return acquires_; }
     combiner& releases() noexcept { return releases_; }

@@ -1,7 +1,9 @@
 #include "lock/acquire.hpp"
 
 #include <algorithm>
+#include <vector>
 
+#include "database/beside_others.hpp"
 #include "leasehold/error.hpp"
 #include "lock/attempt.hpp"
 #include "store/hold_store.hpp"
@@ -62,43 +64,26 @@ std::chrono::microseconds margin_of(
 
 namespace {
 
-struct acquire_beside_others final : combiner::request {
-    explicit acquire_beside_others(const acquire_request& which) : wanted(which) {}
-    const acquire_request& wanted;
-    std::optional<acquire_result> answer;
-};
+using maybe_granted = std::vector<std::optional<acquire_result>>;
 
-void ask_for_several(connection& on, store& stores, const combiner::requests& all) {
-    std::vector<const acquire_request*> wanted;
-    for (const auto* each : all) {
-        wanted.push_back(&static_cast<const acquire_beside_others*>(each)->wanted);
+maybe_granted ask_for_several(
+    connection& on, store& stores, const std::vector<const acquire_request*>& wanted
+) {
+    maybe_granted answers;
+    for (const auto& token : stores.holds->try_acquire_several(on, wanted)) {
+        answers.emplace_back();
+        if (token) answers.back() = acquire_result{acquire_status::granted, *token, std::nullopt};
     }
-    const auto tokens = stores.holds->try_acquire_several(on, wanted);
-    for (std::size_t at = 0; at < all.size(); ++at) {
-        if (!tokens[at]) continue;
-        auto& granted = static_cast<acquire_beside_others*>(all[at])->answer.emplace();
-        granted.status = acquire_status::granted;
-        granted.token = *tokens[at];
-    }
+    return answers;
 }
 
-// On a connection of the pool, together with whoever waits for one by then.
-acquire_result ask_beside_others(
+acquire_result ask_on_pool(
     database::implementation& within, const bounds& of_call, const acquire_request& wanted
 ) {
-    acquire_beside_others mine{wanted};
-    const auto lend = [&](const bounds& until, const auto& use) { within.use(until, use); };
-    const auto by_itself = [&](connection& on, store& stores) {
-        mine.answer = ask_for(on, stores, wanted);
-    };
-    if (within.combines()) {
-        within.acquires().carry(mine, of_call, lend, ask_for_several, by_itself, [&] {
-            return mine.answer.has_value();
-        });
-    } else {
-        lend(of_call, by_itself);
-    }
-    return *std::move(mine.answer);
+    const auto alone = [&](connection& on, store& stores) { return ask_for(on, stores, wanted); };
+    return ask_beside_others<acquire_result>(
+        within, within.acquires(), of_call, wanted, ask_for_several, alone
+    );
 }
 
 class mutex_attempt final : grant_attempt {
@@ -116,8 +101,7 @@ private:
     void prepare() override { request_.emplace(request_for(within(), what_)); }
 
     attempt_event send(const bounds& of_call) override {
-        answer_ =
-            send_ ? send_(*request_) : ask_beside_others(within().database(), of_call, *request_);
+        answer_ = send_ ? send_(*request_) : ask_on_pool(within().database(), of_call, *request_);
         switch (answer_.status) {
             case acquire_status::granted:
                 token_ = answer_.token;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "database/beside_others.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/multi_lock_store.hpp"
@@ -28,22 +29,17 @@ release_outcome hand_over(
     return release_outcome::released;
 }
 
-struct release_beside_others final : combiner::request {
-    explicit release_beside_others(const hold& which) : held(which) {}
-    const hold& held;
-    std::optional<release_outcome> answer;
-};
+using maybe_released = std::vector<std::optional<release_outcome>>;
 
-void release_several(connection& on, store& stores, const combiner::requests& all) {
-    std::vector<const hold*> held;
-    for (const auto* each : all) {
-        held.push_back(&static_cast<const release_beside_others*>(each)->held);
+maybe_released release_several(
+    connection& on, store& stores, const std::vector<const hold*>& held
+) {
+    maybe_released answers;
+    for (const bool is_free : stores.holds->release_several(on, held)) {
+        answers.emplace_back();
+        if (is_free) answers.back() = release_outcome::released;
     }
-    const auto are_free = stores.holds->release_several(on, held);
-    for (std::size_t at = 0; at < all.size(); ++at) {
-        if (!are_free[at]) continue;
-        static_cast<release_beside_others*>(all[at])->answer = release_outcome::released;
-    }
+    return answers;
 }
 
 }  // namespace
@@ -60,25 +56,18 @@ release_outcome release_hold(
 release_outcome release_last_level(
     database::implementation& within, const bounds& of_call, const hold& held
 ) {
-    const auto lend = [&](const bounds& until, const auto& use) { within.use(until, use); };
-    release_beside_others mine{held};
-    const auto by_itself = [&](connection& on, store& stores) {
-        mine.answer = release_hold(within, on, stores, held);
+    const auto alone = [&](connection& on, store& stores) {
+        return release_hold(within, on, stores, held);
     };
-    const auto to_the_next = [&](connection& on, store& stores) {
-        mine.answer = hand_over(within, on, stores, held);
-    };
-    const bool is_mutex = held.kind == lock_kind::mutex;
-    if (is_mutex && within.room().sought().has(held.key)) {
-        lend(of_call, to_the_next);
-    } else if (is_mutex && within.combines()) {
-        within.releases().carry(mine, of_call, lend, release_several, by_itself, [&] {
-            return mine.answer.has_value();
+    if (held.kind != lock_kind::mutex) return within.use(of_call, alone);
+    if (within.room().sought().has(held.key)) {
+        return within.use(of_call, [&](connection& on, store& stores) {
+            return hand_over(within, on, stores, held);
         });
-    } else {
-        lend(of_call, by_itself);
     }
-    return mine.answer.value();
+    return ask_beside_others<release_outcome>(
+        within, within.releases(), of_call, held, release_several, alone
+    );
 }
 
 release_outcome release_owner(

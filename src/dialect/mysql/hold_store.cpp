@@ -110,16 +110,12 @@ private:
         // says, in the least max_allowed_packet that connections are taken with.
         bool is_full() const noexcept { return bytes_ * 16 + columns_[0].size() * 800 > 56'000; }
         std::string filled_in(std::string text) const {
-            std::size_t number = 0;
+            const std::size_t rows = columns_[0].size();
             for (std::size_t at = 0; at < places_.size(); ++at) {
-                std::string all;
-                for (std::size_t each = 0; each < columns_[at].size(); ++each) {
-                    all += (each == 0 ? "$" : ", $") + std::to_string(++number);
-                }
-                text = replaced(text, places_[at], all);
+                text = replaced(text, places_[at], numbered_places(rows, at * rows + 1));
             }
             std::string locked;
-            for (std::size_t each = 0; each < columns_[0].size(); ++each) {
+            for (std::size_t each = 0; each < rows; ++each) {
                 locked += each == 0 ? "" : ", ";
                 locked += "IF(@leasehold_free & (1 << " + std::to_string(each) + "), $" +
                           std::to_string(each + 1) + ", NULL)";

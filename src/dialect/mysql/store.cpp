@@ -106,11 +106,16 @@ std::string session_isolation(connection& inside) {
     return inside.execute(question).rows.at(0).bytes(0);
 }
 
-std::string for_keys(std::string_view text, std::size_t count, std::size_t first) {
-    std::string keys;
+std::string numbered_places(std::size_t count, std::size_t first) {
+    std::string all;
     for (std::size_t at = 0; at < count; ++at) {
-        keys += (at == 0 ? "$" : ", $") + std::to_string(first + at);
+        all += (at == 0 ? "$" : ", $") + std::to_string(first + at);
     }
+    return all;
+}
+
+std::string for_keys(std::string_view text, std::size_t count, std::size_t first) {
+    const std::string keys = numbered_places(count, first);
     return replaced(replaced(text, "{keys}", keys), "{size}", std::to_string(count));
 }
 

@@ -47,7 +47,9 @@ private:
 // without the PROCESS privilege.
 std::string session_isolation(connection& inside);
 
-// "$5, $6, $7" in place of each {keys}, and the number of them of each {size}.
+// "$5, $6, $7"
+std::string numbered_places(std::size_t count, std::size_t first);
+// The same in place of each {keys}, and the number of them of each {size}.
 std::string for_keys(std::string_view text, std::size_t count, std::size_t first);
 
 // A deadlock rolled everything back and may not happen again. A lock wait that ran out (1205) is
