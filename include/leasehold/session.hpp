@@ -13,6 +13,17 @@
 // | lost   | for ever: lost() fires, every lease of it is lost, and a late answer changes nothing |
 // | ended  | for ever: everything was released                                                   |
 //
+// A program that takes one lock and ends can do with two commits: `begins_with_grant`, and
+// end_with(). The constructor then looks whether the database can be used, and writes nothing. The
+// row comes with the first grant of a mutex that is free, or before whatever else is done in the
+// session; it does not come for a try that is refused. Until then the session is live, without a
+// deadline, and nobody sees it; mutex::try_acquire_in() throws wrong_transaction. Whoever begins it
+// learns what else the constructor says: that the database cannot be reached, or that ttl is too
+// short for it. Calls of other threads wait for that, within their own deadlines. Where it gets no
+// answer the session counts as begun; if it is not, the next heartbeat says so, and it is lost. It
+// is lost, too, and what it was granted free, where no thread can be started for it
+// (std::system_error).
+//
 // Promises: lost() fires *before* the database lets anyone else have what this session holds: the
 // local deadline counts from before the last successful heartbeat was sent, on a clock that runs
 // during suspend, minus a margin. Only force_release() does not wait for that: its holder is told
@@ -34,8 +45,11 @@
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
+#include "leasehold/lock_info.hpp"
 
 namespace leasehold {
+
+class lease;
 
 struct session_settings {
     // For people: shown by `leasehold sessions`. Cut to 100 bytes. Empty: the program's name.
@@ -48,6 +62,8 @@ struct session_settings {
     // How long before the database's expiry the holder is told. 0: the smaller of 2 s and ttl / 6.
     // Less than half of ttl.
     std::chrono::milliseconds margin{0};
+    // Begin with the first grant, in one commit with it; see above.
+    bool begins_with_grant = false;
     // Clean up after the dead in the background, about once in this time, at most 366 days; 0:
     // never.
     std::chrono::milliseconds reap_every{60'000};
@@ -79,7 +95,14 @@ public:
     // seconds. After that nothing more is tried, also where only one connection was lost: the
     // observer is told, and what could not be released ends with the TTL. A heartbeat that hangs
     // in its client library is not waited for then: its thread ends by itself when that gives up.
+    // A call that begins the session meanwhile (begins_with_grant) is waited for as long again.
     void end() noexcept;
+
+    // last.release(), and end(). One commit where this mutex is all that the session has, or ever
+    // had, it is not recursive, and nobody waits for it. Answers, and throws, what the release
+    // does; the session is ended in any case, and who has entered the lease once more by then is
+    // told.
+    release_outcome end_with(lease& last);
 
     const session_id& id() const noexcept;
     bool is_live() const noexcept;

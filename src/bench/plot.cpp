@@ -173,7 +173,7 @@ std::vector<plot> plots_of(const std::vector<report>& all) {
         rate = {title + ": throughput", label, unit + "/s", std::move(rate.lines)};
         latency = {title + ": median latency", label, "ms", std::move(latency.lines)};
         // Of which there are as many whatever they cost.
-        const bool is_paced = each.what.what == "heartbeat";
+        const bool is_paced = each.what.what == "heartbeat" || each.what.what == "sessions";
         if (is_paced) {
             latency.title = title + ": CPU of client and server";
             latency.y_label = "us";

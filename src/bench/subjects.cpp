@@ -1,4 +1,7 @@
 // leasehold's side of each workload, by its public interface and with its default settings.
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -79,10 +82,15 @@ private:
 
 class idle_worker final : public worker {
 public:
+    explicit idle_worker(std::int64_t items) : items_(items) {}
+
     sample operate(const std::stop_token&) override {
         std::this_thread::sleep_for(heartbeat_every);
-        return {};
+        return {.items = items_};
     }
+
+private:
+    const std::int64_t items_;
 };
 
 // The session does the work: one heartbeat in the time of one operation.
@@ -93,11 +101,53 @@ public:
 
     std::unique_ptr<worker> make_worker(int index) override {
         hold("heartbeat/" + std::to_string(index), std::exchange(held_, 0));
-        return std::make_unique<idle_worker>();
+        return std::make_unique<idle_worker>(1);
     }
 
 private:
     int held_;
+};
+
+// A session with all defaults, which lives for a second in one operation.
+class session_worker final : public worker {
+public:
+    explicit session_worker(const database& where) : session_(where, {.name = "bench"}) {}
+
+    sample operate(const std::stop_token& stop) override {
+        std::mutex mutex;
+        std::unique_lock guard{mutex};
+        std::condition_variable_any nothing;
+        nothing.wait_for(guard, stop, std::chrono::seconds{1}, [] { return false; });
+        return {.is_over = stop.stop_requested()};
+    }
+    bool was_renewed() const { return session_.deadline() > first_deadline_; }
+
+private:
+    session session_;
+    const local_clock::time_point first_deadline_ = session_.deadline();
+};
+
+// Each with a session, and so a connection, of its own.
+class sessions final : public side {
+public:
+    explicit sessions(const place& where)
+        : database_(where.open(where.connections_max, database_settings{}.statement_timeout)) {}
+
+    std::unique_ptr<worker> make_worker(int) override {
+        auto made = std::make_unique<session_worker>(database_);
+        workers_.push_back(made.get());
+        return made;
+    }
+    // The first heartbeat connects.
+    void before_round() override {
+        for (const session_worker* const each : workers_) {
+            while (!each->was_renewed()) std::this_thread::sleep_for(heartbeat_every);
+        }
+    }
+
+private:
+    database database_;
+    std::vector<const session_worker*> workers_;
 };
 
 class refused_worker final : public worker {
@@ -132,6 +182,66 @@ private:
     database holder_place_;
     std::optional<session> holder_;
     std::optional<lease> held_;
+};
+
+// Has the key for a moment, again and again; what counts is how long its release takes.
+class holding_worker final : public worker {
+public:
+    explicit holding_worker(session& within) : mutex_(within, "release") {}
+
+    sample operate(const std::stop_token& stop) override {
+        auto got = mutex_.try_acquire();
+        if (!got) return {.items = 0, .is_over = stop.stop_requested()};
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        const auto before = clock::now();
+        got->release();
+        return {.took = clock::now() - before};
+    }
+
+private:
+    mutex mutex_;
+};
+
+class trying_worker final : public worker {
+public:
+    trying_worker(session& within, std::chrono::nanoseconds every)
+        : mutex_(within, "release"), every_(every) {}
+
+    sample operate(const std::stop_token&) override {
+        std::this_thread::sleep_until(next_);
+        next_ = std::max(next_, clock::now() - std::chrono::milliseconds{10}) + every_;
+        if (auto got = mutex_.try_acquire()) got->release();
+        return {.items = 0};
+    }
+
+private:
+    mutex mutex_;
+    const std::chrono::nanoseconds every_;
+    clock::time_point next_{};
+};
+
+// The first worker holds; the others try for its key, or do nothing where it is to have its peace.
+class releases final : public subject {
+public:
+    releases(const place& where, const workload& what, bool is_quiet)
+        : subject(where),
+          every_(std::chrono::seconds{what.workers - 1} / tries_per_second),
+          is_quiet_(is_quiet),
+          their_place_(where.open(where.connections_max, database_settings{}.statement_timeout)),
+          theirs_(their_place_, {.name = "bench tries"}) {}
+
+    std::unique_ptr<worker> make_worker(int index) override {
+        if (index == 0) return std::make_unique<holding_worker>(within());
+        if (is_quiet_) return std::make_unique<idle_worker>(0);
+        return std::make_unique<trying_worker>(theirs_, every_);
+    }
+
+private:
+    static constexpr int tries_per_second = 10'000;
+    const std::chrono::nanoseconds every_;
+    const bool is_quiet_;
+    database their_place_;
+    session theirs_;
 };
 
 class hop_worker final : public worker {
@@ -212,8 +322,8 @@ public:
         if (rows.empty()) return {.is_over = true};
         claiming.commit();
         transaction finishing = database_.begin();
-        for (versioned_row& each : rows) {
-            if (claim_.finish(finishing, each) != change_outcome::done) {
+        for (const change_outcome each : claim_.finish(finishing, rows)) {
+            if (each != change_outcome::done) {
                 throw std::runtime_error("a claim of our own was lost");
             }
         }
@@ -262,10 +372,17 @@ private:
 std::unique_ptr<side> make_subject(const workload& what, const place& where) {
     if (what.what == "pair") return std::make_unique<pairs>(where, what.held);
     if (what.what == "heartbeat") return std::make_unique<heartbeats>(where, what.held);
+    if (what.what == "sessions") return std::make_unique<sessions>(where);
+    if (what.what == "release") return std::make_unique<releases>(where, what, false);
     if (what.what == "refused") return std::make_unique<refusals>(where);
     if (what.what == "hop") return std::make_unique<hops>(where);
     if (what.what.ends_with("-claim")) return std::make_unique<claims>(where, what);
     return nullptr;
+}
+
+std::unique_ptr<side> make_quiet_subject(const workload& what, const place& where) {
+    if (what.what != "release") return nullptr;
+    return std::make_unique<releases>(where, what, true);
 }
 
 }  // namespace leasehold::bench

@@ -10,11 +10,15 @@ std::string_view workload::unit() const {
     if (what == "hop") return "hops";
     if (what == "commit") return "commits";
     if (what == "heartbeat") return "heartbeats";
+    if (what == "sessions") return "seconds of a session";
+    if (what == "release") return "releases";
     if (what.ends_with("-claim")) return "rows";
     return what == "round-trip" ? "round trips" : "runs";
 }
 
 std::string workload::shape() const {
+    if (what == "sessions") return std::to_string(workers) + " in one process";
+    if (what == "release") return std::to_string(workers - 1) + " threads try for it";
     std::string text;
     if (what.ends_with("-claim")) text = "batches of " + std::to_string(batch) + ", ";
     text += std::to_string(workers);

@@ -20,6 +20,8 @@ namespace leasehold::bench {
 // | row-claim       | claim `batch` rows by locking them, and finish them, in one commit    |
 // | versioned-claim | claim `batch` rows, commit; finish them, commit                       |
 // | heartbeat       | 20 ms pass, in which a session is renewed once                        |
+// | sessions        | each of `workers` sessions, of all defaults, lives for a second       |
+// | release         | of a key for which all other workers try, 10,000 times a second       |
 //
 // tests/bench has one more, for programs.
 struct workload {
@@ -47,5 +49,8 @@ struct place {
 
 // leasehold's own side; null where there is none of this workload.
 std::unique_ptr<side> make_subject(const workload& what, const place& where);
+
+// The same without what makes it hard: `release` of a key that nobody else wants. Null elsewhere.
+std::unique_ptr<side> make_quiet_subject(const workload& what, const place& where);
 
 }  // namespace leasehold::bench

@@ -157,6 +157,8 @@ int candidate::wait_a_moment() {
 void candidate::part_with(acquired gone) {
     std::erase_if(departing_, [](const auto& each) { return each->has_ended(); });
     if (!gone.held) return;
+    // Ended with the release: nothing more is asked of the database.
+    if (gone.held->within.why_lost() == loss_reason::session_ended) return;
     departing_.push_back(std::make_unique<background<bool>>([leaving = std::move(gone.held
                                                              )](const std::stop_token&) mutable {
         leaving.reset();

@@ -34,7 +34,7 @@ verdict lead(
     try {
         const ending ended = run_under(what, command, keep_open, *answer.held, held, signals);
         if (ended.status) {
-            const int status = release(what, held, *ended.status, signals);
+            const int status = release(what, *answer.held, *ended.status, signals);
             // Asked for by `unlock --ask`, the office goes to whoever is next, and this candidate
             // waits for its turn.
             if (ended.was_revoked && ended.asked_by == 0) return std::nullopt;

@@ -55,7 +55,9 @@ holding acquire(
     const std::function<void()>& on_session,
     const std::stop_token& cancel
 ) {
-    session within{db, what.timing};
+    session_settings timing = what.timing;
+    timing.begins_with_grant = true;
+    session within{db, timing};
     on_session();
     if (cancel.stop_requested()) return {std::move(within), acquisition{std::nullopt, what.name}};
     try {
@@ -105,12 +107,13 @@ ending run_under(
     return {status, watching.asked_by(), watching.was_revoked()};
 }
 
-int release(const errand& what, lease& held, int status, signal_inbox& signals) {
+int release(const errand& what, holding& with, int status, signal_inbox& signals) {
+    lease& held = *with.got;
     const bool was_held = held.held_locally();
     const auto failed = [&](const std::string& why) {
         return unreleased(what, held, was_held, status, why);
     };
-    const auto work = [&](const std::stop_token&) { return held.release(); };
+    const auto work = [&](const std::stop_token&) { return with.within.end_with(held); };
     const auto give_up = [&] { return failed("the database does not answer"); };
     try {
         switch (finish(signals, what.timing.ttl, work, give_up)) {

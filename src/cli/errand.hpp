@@ -84,9 +84,10 @@ ending run_under(
     signal_inbox& signals
 );
 
-// The command has ended by itself. Whether it had the key to itself until then is for the database
-// to say: answers with the tool's status, `status` where all is well.
-int release(const errand& what, lease& held, int status, signal_inbox& signals);
+// The command has ended by itself, and the session ends with its lease. Whether it had the key to
+// itself until then is for the database to say: answers with the tool's status, `status` where all
+// is well.
+int release(const errand& what, holding& with, int status, signal_inbox& signals);
 
 // Waits for the end of what runs in the background, and calls `look_up` when one of the other
 // sources can be read, or the time has passed that it said last. Answers with the signal that

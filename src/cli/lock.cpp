@@ -85,7 +85,7 @@ int run_holding(
     lease& held = *with.got;
     const ending ended = run_under(what, command, keep_open, with, held, signals);
     if (!ended.status) throw lost(what, held, "the command was stopped");
-    return release(what, held, *ended.status, signals);
+    return release(what, with, *ended.status, signals);
 }
 
 // What went wrong is said before the session is ended, which takes time where the database is away.

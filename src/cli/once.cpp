@@ -52,7 +52,9 @@ started start(const database& db, const task& wanted, const std::stop_token& can
     if (seen.refusal != start_refusal::none || cancel.stop_requested()) {
         return {std::nullopt, run_start{std::move(seen), what.name}};
     }
-    session within{db, what.timing};
+    session_settings timing = what.timing;
+    timing.begins_with_grant = true;
+    session within{db, timing};
     run_start answer = once{within, what.name, when, settings}.start(cancel);
     return {std::move(within), std::move(answer)};
 }

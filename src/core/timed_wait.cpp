@@ -7,7 +7,7 @@
 namespace leasehold {
 namespace {
 
-constexpr std::chrono::milliseconds nap_max{200};
+constexpr std::chrono::seconds nap_max{1};
 
 }  // namespace
 

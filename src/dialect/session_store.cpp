@@ -19,6 +19,20 @@ void sql_session_store::end(
     write(on, "end", {value_of(id)});
 }
 
+std::optional<fencing_token> sql_session_store::start_with_grant(
+    connection& on, const session_start& session, const acquire_request& wanted
+) {
+    const parameters values = joined(values_of(wanted), {value_of(session.ttl)});
+    const result granted = write(on, "start_with_grant", values);
+    if (granted.rows.empty() || granted.rows[0].is_null(0)) return std::nullopt;
+    return fencing_token{granted.rows[0].integer(0)};
+}
+
+bool sql_session_store::end_with_release(connection& on, const session_id& id, const hold& last) {
+    const result freed = write(on, "end_with_release", joined(values_of(last), {value_of(id)}));
+    return freed.rows.at(0).integer(0) != 0;
+}
+
 std::vector<session_info> sql_session_store::list(connection& on) {
     const result found = read(on, "list");
     std::vector<session_info> sessions;

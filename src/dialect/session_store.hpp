@@ -21,6 +21,10 @@ public:
         const session_id& id,
         const std::optional<std::vector<waiter_id>>& remove_unless
     ) override;
+    std::optional<fencing_token> start_with_grant(
+        connection& on, const session_start& session, const acquire_request& wanted
+    ) override;
+    bool end_with_release(connection& on, const session_id& id, const hold& last) override;
     std::vector<session_info> list(connection& on) override;
 
 protected:

@@ -100,8 +100,14 @@ public:
 private:
     void prepare() override { request_.emplace(request_for(within(), what_)); }
 
+    // Whoever sends it elsewhere needs a session before.
+    void require_session(const bounds& of_call) override {
+        const bool may_begin = !send_ && !within().has_begun() && within().is_live();
+        if (!may_begin) within().require_live(of_call);
+    }
+
     attempt_event send(const bounds& of_call) override {
-        answer_ = send_ ? send_(*request_) : ask_on_pool(within().database(), of_call, *request_);
+        answer_ = answer_to(of_call);
         switch (answer_.status) {
             case acquire_status::granted:
                 token_ = answer_.token;
@@ -114,6 +120,37 @@ private:
                 break;
         }
         return attempt_event::refused;
+    }
+
+    acquire_result answer_to(const bounds& of_call) {
+        if (send_) return send_(*request_);
+        if (auto of_first = first_act(of_call)) return std::move(*of_first);
+        return ask_on_pool(within().database(), of_call, *request_);
+    }
+
+    // Of a session that has not begun: a grant begins it, and a refusal does without. A fixed term
+    // would outlive a session whose beginning is in doubt.
+    std::optional<acquire_result> first_act(const bounds& of_call) {
+        if (within().has_begun()) return std::nullopt;
+        if (!what_.hold_at_most) {
+            if (const auto token = within().begin_with(of_call, *request_)) {
+                return acquire_result{acquire_status::granted, *token, std::nullopt};
+            }
+            if (within().has_begun()) return std::nullopt;  // by another call's
+            if (auto holder = holder_now(of_call)) {
+                return acquire_result{acquire_status::busy, {}, std::move(holder)};
+            }
+        }
+        within().require_live(of_call);
+        return std::nullopt;
+    }
+
+    std::optional<lock_info> holder_now(const bounds& of_call) {
+        auto seen = within().database().use(of_call, [&](connection& on, store& stores) {
+            return stores.holds->describe(on, request_->key, false);
+        });
+        if (!seen || !seen->info.is_held) return std::nullopt;
+        return std::move(seen->info);
     }
 
     bool find(const bounds& of_call) override {

@@ -56,7 +56,7 @@ bool grant_attempt::carry_through(const bounds& of_call) {
         attempt_event what{};
         try {
             if (state == stage::sending) {
-                within_.require_live();
+                require_session(of_call);
                 prepare();
                 notices_ = within_.notices();
                 sent_at_ = local_clock::now();

@@ -84,6 +84,8 @@ protected:
     // Granted, or found: from here on it is watched.
     virtual void accept() = 0;
 
+    // Throws session_lost where the session is not live; begins it, unless the request does.
+    virtual void require_session(const bounds& of_call) { within_.require_live(of_call); }
     // How often something may be cleared out of the way.
     virtual std::size_t clearings_max() const { return 1; }
     // What is asked for, in messages: "'k'".

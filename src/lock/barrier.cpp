@@ -26,6 +26,7 @@ public:
     // Nothing: the limit was reached before the phase was complete.
     std::optional<fencing_token> wait(const wait_limit& limit, const polling& polls) {
         const std::optional<fencing_token> nothing;
+        session_.begin_to_wait(of_call_);
         const auto phase =
             keep_asking(limit, polls, session_.over(), nothing, [&] { return proceed(); });
         return phase ? phase : leave();
@@ -34,7 +35,7 @@ public:
 private:
     // Arrives if it has not, and looks whether the phase is complete.
     std::optional<fencing_token> proceed() {
-        session_.require_live();
+        session_.require_live(of_call_);
         const auto phase = session_.database().use(of_call_, [&](connection& on, store& stores) {
             return proceed_on(on, *stores.holders);
         });

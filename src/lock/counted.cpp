@@ -144,6 +144,7 @@ acquisition seeker::try_once() {
 acquisition seeker::wait(const wait_limit& limit, const polling& polls) {
     of_call_ = session_->call_until(limit.deadline, limit.cancel);
     acquisition nothing{std::nullopt, wish_.name};
+    session_->begin_to_wait(of_call_);
     return keep_asking(
         limit,
         polls,

@@ -5,6 +5,7 @@
 #include "session/release.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/session_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -133,11 +134,23 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
     }
     const bool is_count_certain = !first_->depth().is_uncertain;
     return release_all(of_call, {&what(), 1}, [&] {
+        if (is_count_certain && session_->takes_row_along() && release_with_row(of_call)) {
+            return release_outcome::released;
+        }
         if (is_count_certain) return release_last_level(database, of_call, what());
         return database.use(of_call, [&](connection& on, store& stores) {
             return release_owner(database, on, stores, what().key, what().owner, what().kind);
         });
     });
+}
+
+// False, and nothing changed, where it is not held so any more, or somebody waits.
+bool lease::implementation::release_with_row(const bounds& of_call) {
+    const bool is_done = session_->database().use(of_call, [&](connection& on, store& stores) {
+        return stores.sessions->end_with_release(on, session_->id(), what());
+    });
+    if (is_done) session_->note_row_gone();
+    return is_done;
 }
 
 void lease::implementation::supersede() noexcept {
@@ -208,6 +221,20 @@ release_outcome lease::release() {
 lease& acquisition::granted() {
     if (lease_) return *lease_;
     throw_not_granted(wanted_, words_for(holder_));
+}
+
+// What is said of the lease comes first, and the session ends in any case.
+release_outcome session::end_with(lease& last) {
+    struct ending {
+        std::shared_ptr<session::implementation> of;
+        bool is_all = false;
+        bool is_released = false;
+        ~ending() { is_all ? of->end_with(is_released) : of->end(); }
+    } within{inner_};
+    within.is_all = inner_->is_ending_with(*last.inner()->granted());
+    const release_outcome outcome = last.release();
+    within.is_released = outcome == release_outcome::released;
+    return outcome;
 }
 
 }  // namespace leasehold

@@ -39,6 +39,7 @@ private:
     release_outcome give_back_lost();
     release_outcome release_level(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);
     release_outcome release_last(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);
+    bool release_with_row(const bounds& of_call);
 
     // Every level is told when the grant is lost, and this one alone when it is released.
     std::stop_callback<forward_stop> chain_;

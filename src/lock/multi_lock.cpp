@@ -138,6 +138,7 @@ public:
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         const polling polls{settings_.poll_min, settings_.poll_max};
         multi_acquisition nothing{std::nullopt, keys_};
+        session_->begin_to_wait(of_call);
         return keep_asking(limit, polls, session_->over(), std::move(nothing), [&] {
             return try_within(of_call);
         });

@@ -57,7 +57,7 @@ public:
             guard.lock();
         }
         auto outcome = try_once(*session_, wanted(), of_call);
-        current_ = outcome.granted;
+        if (outcome.granted) remember(outcome.granted);
         return wrap(std::move(outcome));
     }
 
@@ -68,13 +68,18 @@ public:
             const auto alive = of.lock();
             if (!alive || !alive->settings_.recursive) return;
             const thread_guard guard{alive->recursion_mutex_};
-            alive->current_ = held;
+            alive->remember(held);
         };
         return try_once_in(self->session_, self->wanted(), inside, enter_later);
     }
 
     acquisition acquire(const wait_limit& limit) {
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
+        if (!session_->has_begun() && !limit.cancel.stop_requested()) {
+            acquisition first = try_to_begin(limit, of_call);
+            if (first || limit.is_over()) return first;
+            session_->begin_to_wait(of_call);
+        }
         // A key that others wait for is queued for at once: whoever finds it free there is served.
         // Not so where a try may enter the key again.
         bool is_sought = !settings_.recursive && session_->database().room().sought().has(key_);
@@ -108,6 +113,17 @@ private:
         return {key_, settings_.hold_at_most, settings_.lock_delay, settings_.metadata};
     }
 
+    // The first try of a call that waits. What keeps the session from beginning is said.
+    acquisition try_to_begin(const wait_limit& limit, const bounds& of_call) {
+        try {
+            return try_within(of_call);
+        } catch (const error& failure) {
+            const bool may_go_on = session_->has_begun() || limit.cancel.stop_requested();
+            if (!may_go_on || !failure.is_transient() || limit.is_late()) throw;
+        }
+        return acquisition{std::nullopt, key_};
+    }
+
     waiting_plan plan_until(const wait_limit& limit) {
         waiting_plan how{
             limit, {settings_.poll_min, settings_.poll_max}, settings_.detects_deadlock, nullptr};
@@ -122,10 +138,15 @@ private:
         return held && held->is_live();
     }
 
+    void remember(const std::shared_ptr<grant>& granted) LEASEHOLD_REQUIRES(recursion_mutex_) {
+        granted->is_recursive() = true;
+        current_ = granted;
+    }
+
     acquisition keep(std::shared_ptr<grant> granted) {
         if (settings_.recursive) {
             const thread_guard guard{recursion_mutex_};
-            current_ = granted;
+            remember(granted);
         }
         return acquisition{make_lease(std::move(granted))};
     }

@@ -20,8 +20,15 @@ namespace {
 // much else to do.
 constexpr std::chrono::seconds moves_last{2};
 
-void require_part(const session::implementation& within, connection& inside) {
+void require_part(session::implementation& within, connection& inside) {
     constexpr std::string_view what = "try_acquire_in";
+    if (!within.has_begun() && within.is_live()) {
+        throw error(
+            errc::wrong_transaction,
+            "try_acquire_in needs a session that has begun, and this one begins with its first "
+            "grant: leave begins_with_grant off"
+        );
+    }
     within.require_live();
     require_transaction(inside, what);
     require_engine(inside, within.database().which(), what);

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // How often a waiting call sees whether another thread of its mutex has the key meanwhile.
-constexpr milliseconds nap_max{250};
+constexpr milliseconds look_interval{250};
 
 // A waiter in the room, which leaves it whatever happens.
 class entry {
@@ -209,10 +209,9 @@ queue_outcome queued_call::wait() {
     };
     try {
         do {
-            const auto nap_end = local_clock::now() + nap_max;
-            heard = room.wait(
-                entry_.waiter(), std::min(how_.limit.deadline, nap_end), how_.limit.cancel, over
-            );
+            auto until = how_.limit.deadline;
+            if (how_.look_up) until = std::min(until, local_clock::now() + look_interval);
+            heard = room.wait(entry_.waiter(), until, how_.limit.cancel, over);
         } while (!heard && !is_over());
     } catch (...) {
         leave_quietly();

@@ -54,6 +54,10 @@ public:
     };
     levels& depth() noexcept { return depth_; }
 
+    // Whether another thread may enter it once more. Set before anybody can have a lease of it.
+    std::atomic<bool>& is_recursive() noexcept { return is_recursive_; }
+    bool is_recursive() const noexcept { return is_recursive_; }
+
     // Of keys that several can hold: a downgrade changes it, and nothing else.
     std::atomic<hold_mode>& mode() noexcept { return mode_; }
 
@@ -64,6 +68,7 @@ private:
     std::stop_source lost_;
     std::stop_source revoke_;
     levels depth_;
+    std::atomic<bool> is_recursive_{false};
     std::atomic<hold_mode> mode_{hold_mode::exclusive};
 };
 

@@ -21,6 +21,7 @@ public:
     using lost_grant = std::pair<std::shared_ptr<grant>, loss_reason>;
 
     bool is_empty() const noexcept { return all_.empty(); }
+    bool is_only(const grant& what) const { return all_.size() == 1 && all_.contains(&what); }
 
     // The same one twice is once.
     void add(const std::shared_ptr<grant>& what) {

@@ -81,7 +81,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
         is_live = machine_->is_live();
         next = {is_live ? machine_->next_heartbeat() : local_clock::now() + nap_max, changes_};
         // Not before everybody was told: it lets others have the keys at once.
-        may_say_goodbye = !is_live && !has_ended_ && tellers_ == 0;
+        may_say_goodbye = !is_live && !has_ended_ && !takes_row_along_ && tellers_ == 0;
     }
     if (is_live && local_clock::now() >= next.until) {
         const bool is_renewed = beat();

@@ -55,6 +55,13 @@ lease_machine::lease_machine(const session_settings& settings, instant sent, ins
     tick(answered);
 }
 
+lease_machine::lease_machine(const session_settings& settings)
+    : ttl_(settings.ttl),
+      heartbeat_every_(settings.heartbeat_every),
+      margin_(settings.margin),
+      deadline_(instant::max()),
+      next_heartbeat_(instant::max()) {}
+
 void lease_machine::renewed(instant sent, instant answered) {
     tick(answered);  // too late is too late, whatever the answer says
     if (!is_live()) return;

@@ -35,6 +35,9 @@ public:
     // The first request was sent at `sent`, and answered with success at `answered`.
     lease_machine(const session_settings& settings, instant sent, instant answered);
 
+    // Nothing was sent: live, without a deadline.
+    explicit lease_machine(const session_settings& settings);
+
     void renewed(instant sent, instant answered);
     void ended_by_server(instant answered);
     void failed(instant now);

@@ -50,7 +50,14 @@ session::implementation::implementation(leasehold::database within, session_sett
       id_(session_id::random()),
       node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
       ) {
-    start();
+    const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
+    if (settings_.begins_with_grant) {
+        machine_.emplace(settings_);
+        database().use(of_call, [](connection&, store&) {});  // what stands against it is said now
+    } else {
+        start(of_call);
+        has_begun_ = true;
+    }
     next_look_ = local_clock::now() + jittered(settings_.ttl);
     if (settings_.reap_every > milliseconds{0}) {
         next_reap_ = local_clock::now() + jittered(settings_.reap_every);
@@ -73,37 +80,6 @@ session::implementation::~implementation() {
     }
 }
 
-// Inserting the row again under the same id is harmless, so a lost answer is simply asked again;
-// where the row of the first attempt has expired meanwhile, with another id.
-void session::implementation::start() {
-    constexpr int attempts_max = 3;
-    const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
-    for (int attempt = 1;; ++attempt) {
-        const auto sent = local_clock::now();
-        try {
-            const session_start row{id_, node_info_, settings_.ttl};
-            const bool is_live = database().use(of_call, [&](connection& on, store& stores) {
-                return stores.sessions->start(on, row);
-            });
-            if (!is_live) {
-                id_ = session_id::random();
-                continue;
-            }
-        } catch (const error& failure) {
-            if (!failure.is_transient() || attempt >= attempts_max) throw;
-            if (of_call.have_passed()) throw;
-            continue;
-        }
-        const thread_guard guard{mutex_};
-        machine_.emplace(settings_, sent, local_clock::now());
-        if (machine_->is_live()) return;
-        throw error(
-            errc::timed_out,
-            "the database took longer than the session's ttl to start it; raise ttl"
-        );
-    }
-}
-
 bool session::implementation::is_live() const {
     const thread_guard guard{mutex_};
     return machine_->is_live() && local_clock::now() < machine_->deadline();
@@ -119,13 +95,21 @@ local_clock::time_point session::implementation::deadline() const {
     return machine_->deadline();
 }
 
-void session::implementation::require_live() const {
+void session::implementation::require_live(const bounds& of_call) {
+    if (!has_begun_) begin(of_call);
     if (!is_live()) refuse_lost();
+}
+
+void session::implementation::require_live() {
+    require_live(one_request());
 }
 
 void session::implementation::refuse_lost() const {
     // After a pause the deadline may have passed before the thread that watches it has looked.
-    const auto why = reason() == loss_reason::none ? loss_reason::expired : reason();
+    refuse_lost(reason() == loss_reason::none ? loss_reason::expired : reason());
+}
+
+void session::implementation::refuse_lost(loss_reason why) {
     throw error(
         errc::session_lost,
         std::string("the session has ended (") + name_of(why) + "); open a new one"
@@ -248,6 +232,29 @@ void session::implementation::settle_pending(
     );
 }
 
+bool session::implementation::is_ending_with(const grant& last) {
+    const thread_guard guard{mutex_};
+    machine_->tick(local_clock::now());
+    const bool is_all = grants_.is_only(last) && given_up_.all().empty();
+    const bool is_quiet = !was_ever_in_doubt_ && under_way_ == 0 && tellers_ == 0 && !has_ended_;
+    // One that another thread may enter once more meanwhile is released apart.
+    const bool is_simple =
+        last.what().kind == lock_kind::mutex && !last.term_end() && !last.is_recursive();
+    if (!is_all || !is_quiet || !is_simple || !machine_->is_live()) return false;
+    // As end() does it: so nothing is sent for this session any more, and nobody told of a loss.
+    machine_->end();
+    grants_.remove(last);
+    takes_row_along_ = true;
+    ++under_way_;  // an end() by another thread meanwhile leaves the row
+    return true;
+}
+
+void session::implementation::end_with(bool is_released) noexcept {
+    if (!is_released) keep_row();
+    count_under_way(-1);
+    end();
+}
+
 void session::implementation::keep_row() {
     const thread_guard guard{mutex_};
     was_ever_in_doubt_ = true;
@@ -367,6 +374,7 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
 // In an outage all of it takes one statement time-out, or a moment to connect where somebody has
 // waited for that already: a question that got no answer for so long is the last.
 void session::implementation::end() noexcept {
+    if (end_before_begin()) return;
     std::vector<lost_grant> held;
     bool was_live = false;
     bool may_remove = false;
@@ -379,7 +387,7 @@ void session::implementation::end() noexcept {
         machine_->tick(local_clock::now());
         // Where holders are being told of its loss just now, perhaps by who calls this, the row is
         // left to expire by itself: it must not let others have the keys before.
-        was_live = machine_->is_live();
+        was_live = machine_->is_live() || takes_row_along_;
         may_expire = was_live || tellers_ == 0;
         may_remove = was_live && !was_ever_in_doubt_ && under_way_ == 0;
         machine_->end();
@@ -404,7 +412,7 @@ void session::implementation::end() noexcept {
     bool has_failed = was_live && !all_free;
     // Frees all the rest at once, where it is only that keys are locked by somebody's transaction.
     const bool answers = database().connections().last_word() == server_word::answer;
-    if (may_expire && (answers || may_say_goodbye(has_failed, until))) {
+    if (may_expire && !is_row_gone_ && (answers || may_say_goodbye(has_failed, until))) {
         has_failed =
             !end_in_database(may_remove && all_free ? last_had() : std::nullopt) || has_failed;
     }
@@ -424,7 +432,7 @@ void session::implementation::end() noexcept {
 
 session::session(leasehold::database db, session_settings settings)
     : inner_(std::make_shared<implementation>(std::move(db), std::move(settings))) {
-    inner_->launch();
+    if (inner_->has_begun()) inner_->launch();
 }
 session::session(session&&) noexcept = default;
 session& session::operator=(session&& other) noexcept {

@@ -6,6 +6,7 @@
 // from being told in time. A grant that is lost runs its callbacks on whichever thread noticed.
 //
 // Threads: safe.
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -30,7 +31,7 @@ namespace leasehold {
 class session::implementation : public std::enable_shared_from_this<session::implementation> {
 public:
     implementation(leasehold::database within, session_settings settings);
-    // Starts the threads; once, when somebody holds it.
+    // Starts the threads; once, when somebody holds it and it has begun.
     void launch();
     ~implementation();
     implementation(const implementation&) = delete;
@@ -50,8 +51,21 @@ public:
     std::stop_token lost() const noexcept { return lost_.get_token(); }
     // Stops when it is lost and when its owner ends it: whoever waits asks again, and is told.
     std::stop_token over() const noexcept { return over_.get_token(); }
-    // Throws session_lost where it is not live.
-    void require_live() const;
+    // Throws session_lost where it is not live; begins it where it has not, within the bounds of
+    // the call, or of one request.
+    void require_live(const bounds& of_call);
+    void require_live();
+
+    // Before a call that waits: what keeps a session from beginning is said, as its constructor
+    // says it, and not waited for. Nothing where the call was stopped before, or meanwhile.
+    void begin_to_wait(const bounds& of_call);
+
+    // Where settings().begins_with_grant, there is no row before the first of these. The grant's
+    // token; nothing where the session has begun, or the key is not free: then nothing was done.
+    // What fails in doubt leaves a session that has begun, and the grant to be asked for. Whoever
+    // else would begin it at the same time waits until this one is done, within his own bounds.
+    bool has_begun() const noexcept { return has_begun_; }
+    std::optional<fencing_token> begin_with(const bounds& of_call, const acquire_request& wanted);
     // For who has seen that it was not live, and gave up what he had because of that.
     [[noreturn]] void refuse_lost() const;
     // The database has answered that the session has ended: it is lost from here on, and everybody
@@ -121,6 +135,15 @@ public:
         std::int64_t ticket = 0
     );
 
+    // True where this is all that the session has, or ever had: then nothing begins in it any more,
+    // and the release may take its row along, before end().
+    bool is_ending_with(const grant& last);
+    // And then, with what came of the release: end(). Where that has left the grant there, or may
+    // have, the row does not go before it.
+    void end_with(bool is_released) noexcept;
+    bool takes_row_along() const noexcept { return takes_row_along_; }
+    void note_row_gone() noexcept { is_row_gone_ = true; }
+
     // A hold that nobody here knows of any more lives with this session: end() leaves the session's
     // row, expired, because a missing one would count as alive.
     void keep_row();
@@ -140,7 +163,7 @@ private:
     };
 
     // How often its threads look, at least, whether there is still something to do.
-    static constexpr std::chrono::milliseconds nap_max{200};
+    static constexpr std::chrono::seconds nap_max{1};
 
     // Until when a thread has nothing to do, unless `changes_` moves on from what it was.
     struct nap {
@@ -148,7 +171,20 @@ private:
         std::uint64_t changes;
     };
 
-    void start();
+    [[noreturn]] static void refuse_lost(loss_reason why);
+    class turn;
+    bool insert_row(
+        const bounds& of_call,
+        local_clock::time_point& sent,
+        std::optional<local_clock::time_point>& in_doubt_since
+    );
+    void start(const bounds& of_call);
+    void start_late(const bounds& of_call, std::optional<local_clock::time_point> in_doubt_since);
+    void begin_in_doubt(const bounds& of_call, local_clock::time_point since);
+    bool may_begin(const bounds& of_call);
+    void begin(const bounds& of_call);
+    void note_begun(local_clock::time_point since, bool is_row_live = true);
+    bool end_before_begin() noexcept;
     void keep_alive(std::stop_token stop);
     void keep_watch(std::stop_token stop);
     nap heartbeat_step();
@@ -201,6 +237,10 @@ private:
     std::stop_source over_;
     std::stop_source ending_;  // its owner ends it: the heartbeat need not connect any more
 
+    std::atomic<bool> has_begun_ = false;  // from then on its threads are there, or never will be
+    std::atomic<bool> takes_row_along_ = false;
+    std::atomic<bool> is_row_gone_ = false;
+
     mutable thread_mutex mutex_;
     std::condition_variable_any changed_;
     // Of anything a sleeping thread might wait for.
@@ -211,7 +251,8 @@ private:
     // Grants may have been lost since they were watched; at first nothing is known to compare with.
     bool must_ask_ LEASEHOLD_GUARDED_BY(mutex_) = true;
     bool has_ended_ LEASEHOLD_GUARDED_BY(mutex_) = false;
-    bool is_in_step_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the heartbeat thread
+    bool is_beginning_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // a thread sends what begins it
+    bool is_in_step_ LEASEHOLD_GUARDED_BY(mutex_) = false;    // the heartbeat thread
     // And waits for nothing that the server owes it: for a callback, or for what is said of the
     // dead, which may take long.
     bool has_its_answers_ LEASEHOLD_GUARDED_BY(mutex_) = false;

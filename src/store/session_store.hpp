@@ -9,6 +9,7 @@
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/session_info.hpp"
+#include "store/hold_store.hpp"
 #include "store/waiter_store.hpp"
 
 namespace leasehold {
@@ -50,6 +51,15 @@ public:
     // and leave one live row; a row that has expired MUST stay as it is, and the answer is false.
     virtual bool start(connection& on, const session_start& session) = 0;
 
+    // The same, and a grant of hold_store::try_acquire() in the same commit: the token. `wanted` is
+    // for `session`, for no fixed term. Nothing, and nothing written, where the key is not free at
+    // this moment without more ado; start() and try_acquire() then say more. MUST grant nothing
+    // where there is a row of this id, whatever came before it: so one that arrives late, behind a
+    // start() or an end() that leaves the row, does nothing.
+    virtual std::optional<fencing_token> start_with_grant(
+        connection& on, const session_start& session, const acquire_request& wanted
+    ) = 0;
+
     // One statement that changes one row when it renews. MUST carry the expiry in its condition, by
     // a clock read after any wait, and commit durably. The second statement that tells `ended` from
     // `noticed` is sent only when nothing was changed.
@@ -70,6 +80,12 @@ public:
         const session_id& id,
         const std::optional<std::vector<waiter_id>>& remove_unless
     ) = 0;
+
+    // A release of the last level of this hold, which ends the session in the same durable commit:
+    // the row of one that is live is deleted. False, and nothing changed, where release() answers
+    // not_held, or the level is not the last. Only safe as above, and where the session has nothing
+    // else. Harmless to repeat.
+    virtual bool end_with_release(connection& on, const session_id& id, const hold& last) = 0;
 
     virtual std::vector<session_info> list(connection& on) = 0;
 };

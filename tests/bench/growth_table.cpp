@@ -62,8 +62,8 @@ void print_growth(const page& what) {
     std::cout << "# Growth\n\n"
               << what.about
               << "\n\nMade by `tests/bench/growth`: each operation in databases of so many lock "
-                 "rows; its `--help` says with how many\nsessions and waiters. Commits do not wait "
-                 "for the disk: what would grow is the work.\n";
+                 "rows; its\n`--help` says with how many sessions and waiters. Commits do not wait "
+                 "for the disk: what would grow\nis the work.\n";
     for (const grown& each : engines_in(what.lines)) {
         std::set<double> sizes;
         for (const auto& [operation, took] : each.took) {

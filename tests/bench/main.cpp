@@ -23,13 +23,17 @@ struct asked {
     page growth{};
 };
 
+std::vector<std::string> floors_of(const workload& what, const std::vector<std::string>& chosen) {
+    if (what.what == "heartbeat" || what.what == "sessions") return {};
+    return what.what == "release" ? std::vector<std::string>{"quiet"} : chosen;
+}
+
 // What the options name; nothing: the plan of the table.
 std::vector<step> steps_of(const asked& from) {
     if (from.what.empty()) return plan_of(from.is_quick);
     std::vector<step> all;
     const auto add = [&](const workload& what) {
-        const bool is_alone = what.what == "heartbeat";
-        all.push_back({what, is_alone ? std::vector<std::string>{} : from.floors, from.round_ms});
+        all.push_back({what, floors_of(what, from.floors), from.round_ms});
     };
     const std::vector<int> one{1};
     const bool is_sized = !from.threads.empty() || !from.processes.empty();
@@ -53,7 +57,8 @@ void add_options(CLI::App& parser, asked& to) {
     parser.add_option(
         "what",
         to.what,
-        "round-trip, commit, pair, refused, hop, row-claim, versioned-claim, heartbeat, tool; "
+        "round-trip, commit, pair, refused, release, hop, row-claim, versioned-claim, heartbeat, "
+        "sessions, tool; "
         "nothing: all of the table"
     );
     const auto add_sizes = [&](const char* name, std::vector<int>& into, const char* help) {

@@ -11,6 +11,7 @@ public:
     void add(const workload& what, int round_ms) {
         steps_.push_back({what, {"library"}, round_ms});
     }
+    void add_with_quiet(const workload& what) { steps_.push_back({what, {"quiet"}, round_ms_}); }
     void add_alone(const workload& what, int round_ms) { steps_.push_back({what, {}, round_ms}); }
     // What our own connection adds to the client library: measured on the smallest.
     void add_with_connection(const workload& what) {
@@ -41,6 +42,7 @@ std::vector<step> plan_of(bool is_quick) {
     all.add_sizes("pair", is_quick ? std::vector{16} : std::vector{16, 64}, false, 0);
     all.add_sizes("pair", is_quick ? std::vector{16} : std::vector{1, 16, 64}, true, 0);
     all.add({"refused"});
+    all.add_with_quiet({"release", 5});
     // Hundreds of hops at least, also where one takes milliseconds.
     all.add_sizes("hop", {2, 8, 64}, false, 500);
     all.add_sizes("hop", {2, 8, 64}, true, 500);
@@ -50,6 +52,7 @@ std::vector<step> plan_of(bool is_quick) {
     for (const int held : is_quick ? std::vector{1, 1000} : std::vector{1, 1000, 10'000}) {
         all.add_alone({"heartbeat", 1, false, 1, held}, 1000);
     }
+    if (!is_quick) all.add_alone({"sessions", 1000}, 10'000);
     all.add({"tool"}, 1000);
     return all.take();
 }

@@ -38,6 +38,7 @@ std::unique_ptr<side> make_side(const std::string& by, const workload& what, con
         return make_flock_side(where.board + ".flock");
     }
     if (by == "leasehold") return make_subject(what, where);
+    if (by == "quiet") return make_quiet_subject(what, where);
     if (by == "library") return make_floor(what, where, by, &make_library_hand);
     if (by == "connection") return make_floor(what, where, by);
     throw std::runtime_error("no such side: " + by);
@@ -105,7 +106,7 @@ std::map<std::string, double> program::round_trips(const step& what) {
     std::map<std::string, double> found;
     const bool is_counted = chosen_.backend != "sqlite" && what.what.workers == 1 &&
                             !what.what.are_processes && what.what.what != "tool" &&
-                            what.what.what != "heartbeat";
+                            what.what.what != "heartbeat" && what.what.what != "sessions";
     if (!is_counted) return found;
     const testing::relay counting{port_of(room_.where().url)};
     place where = room_.where();

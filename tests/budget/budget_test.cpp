@@ -6,6 +6,7 @@
 #include <iostream>
 #include <limits>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "budget/meter.hpp"
@@ -186,6 +187,44 @@ TEST_F(budget_test, a_grant_and_a_release_are_one_transaction_each) {
     const auto least_of = [](const auto& all) { return *std::min_element(all.begin(), all.end()); };
     expect_one_write_transaction("grant", least_of(grants));
     expect_one_write_transaction("release", least_of(releases));
+}
+
+// As `leasehold lock k -- true`: no more than the two commits that a row by hand takes.
+TEST_F(budget_test, a_session_that_begins_with_a_grant_and_ends_with_its_release_is_two_commits) {
+    const database db = meter_.open();
+    session_settings late = calm("late");
+    late.begins_with_grant = true;
+    std::optional<session> one;
+    std::optional<acquisition> held;
+    const auto begin = [&] {
+        one.emplace(db, late);
+        held.emplace(mutex{*one, "k"}.try_acquire());
+        ASSERT_TRUE(*held);
+    };
+    const auto end = [&] { ASSERT_EQ(one->end_with(**held), release_outcome::released); };
+    const auto live = [&] {
+        begin();
+        end();
+    };
+    live();
+    expect_cost("life", allowed().life, live);
+    std::int64_t begins = std::numeric_limits<std::int64_t>::max(), ends = begins;
+    many_windows flushes;
+    for (int window = 0; window < 41; ++window) {
+        const auto before = meter_.writes();
+        const auto flushed = meter_.flushes(db);
+        begin();
+        const auto between = meter_.writes();
+        end();
+        begins = std::min(begins, between - before);
+        ends = std::min(ends, meter_.writes() - between);
+        flushes.add(meter_.flushes(db) - flushed);
+    }
+    expect_one_write_transaction("begin", begins);
+    expect_one_write_transaction("end", ends);
+    if (meter::counts_flushes()) {
+        EXPECT_EQ(flushes.usual(), 2);
+    }
 }
 
 TEST_F(budget_test, a_grant_waits_for_one_flush_and_a_release_for_none) {

@@ -49,6 +49,7 @@ struct budget {
     cost release;
     cost heartbeat;
     cost proof;
+    cost life;     // a session that begins with a grant, and ends with its release
     cost nothing;  // a statement of the tests' own: SELECT 1
 };
 budget allowed();

@@ -64,6 +64,7 @@ budget allowed() {
         .release = {1, 3, 1},
         .heartbeat = {1, 1, 1},
         .proof = {1, 1, 0},
+        .life = {2, 14, 4},
         .nothing = {1, 1, 0},
     };
 }

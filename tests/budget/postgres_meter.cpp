@@ -39,6 +39,7 @@ budget allowed() {
         .release = {1, 1, 1},
         .heartbeat = {1, 1, 1},
         .proof = {1, 1, 0},
+        .life = {2, 2, 2},
         .nothing = {1, 1, 0},
     };
 }

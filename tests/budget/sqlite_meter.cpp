@@ -80,6 +80,7 @@ budget allowed() {
         .release = {0, 1, 1},
         .heartbeat = {0, 1, 1},
         .proof = {0, 1, 0},
+        .life = {0, 6, 4},
         .nothing = {0, 1, 0},
     };
 }

@@ -64,6 +64,14 @@ public:
     ) override {
         below_->end(on, id, remove_unless);
     }
+    std::optional<fencing_token> start_with_grant(
+        connection& on, const session_start& session, const acquire_request& wanted
+    ) override {
+        return below_->start_with_grant(on, session, wanted);
+    }
+    bool end_with_release(connection& on, const session_id& id, const hold& last) override {
+        return below_->end_with_release(on, id, last);
+    }
     std::vector<session_info> list(connection& on) override { return below_->list(on); }
 
 private:

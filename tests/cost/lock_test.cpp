@@ -193,6 +193,21 @@ TEST_P(lock_cost, sessions) {
     });
 }
 
+TEST_P(lock_cost, a_session_that_begins_with_a_grant_and_ends_with_its_release) {
+    const session_start begun{identity::random(), "cost", std::chrono::hours{1}};
+    acquire_request wanted = request_for(next_free_key());
+    wanted.session = begun.id;
+    std::optional<fencing_token> token;
+    expect_reads("start with a grant", {1, 2, 300}, [&](connection& on, store& stores) {
+        token = stores.sessions->start_with_grant(on, begun, wanted);
+    });
+    ASSERT_TRUE(token);
+    const hold held{wanted.key, wanted.owner, *token};
+    expect_reads("end with a release", {2, 3, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.sessions->end_with_release(on, begun.id, held));
+    });
+}
+
 TEST_P(lock_cost, a_list_of_sessions_reads_each_once) {
     const std::int64_t sessions = size().sessions + dead_sessions + 20;  // and of other tests
     expect_reads(

@@ -19,6 +19,22 @@ protected:
         return settings;
     }
 
+    static session_settings late(session_settings settings) {
+        settings.begins_with_grant = true;
+        return settings;
+    }
+    // So that the row of the key is there.
+    void have_row_of(const key& name) {
+        session before{first_, calm("before")};
+        ASSERT_TRUE(mutex(before, name).try_acquire());
+    }
+    bool has_live_row(const session& of) {
+        const auto all = list_sessions(first_);
+        return std::any_of(all.begin(), all.end(), [&](const session_info& each) {
+            return each.id == of.id() && each.is_live;
+        });
+    }
+
     // All of the library's connections, those of the heartbeat too.
     void cut() { kill_all(*traffic_); }
 
@@ -68,6 +84,54 @@ TEST_F(connection_loss, in_the_middle_of_a_release_the_key_is_free_all_the_same)
     cut_who_waits_behind(reader);
     reader.rollback();
     EXPECT_EQ(released.get(), release_outcome::released);
+    EXPECT_TRUE(mutex(two, name).try_acquire());
+}
+
+TEST_F(connection_loss, before_a_first_grant_it_is_made_again) {
+    const key name = fresh("k");
+    have_row_of(name);
+    session one{database_, late(lively("one"))};
+    cut();
+    auto got = mutex{one, name}.try_acquire();
+    ASSERT_TRUE(got);
+    EXPECT_TRUE(got->verify());
+    EXPECT_TRUE(has_live_row(one));
+    EXPECT_EQ(one.end_with(*got), release_outcome::released);
+    EXPECT_FALSE(has_live_row(one));
+}
+
+TEST_F(connection_loss, in_the_middle_of_a_first_grant_there_is_a_session_all_the_same) {
+    const key name = fresh("k");
+    have_row_of(name);
+    session one{database_, late(lively("one"))}, two{second_, calm("two")};
+    transaction other = first_.begin();
+    server_->lock_key_row(transaction_ref{other}.inside(), name);
+    auto got = std::async(std::launch::async, [&] { return mutex{one, name}.acquire_for(60s); });
+    cut_who_waits_behind(other);
+    other.rollback();
+    acquisition held = got.get();
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(held->verify());
+    EXPECT_TRUE(has_live_row(one));
+    const auto deadline = one.deadline();
+    EXPECT_TRUE(eventually([&] { return one.deadline() > deadline; })) << "it has a heartbeat";
+    EXPECT_EQ(one.end_with(*held), release_outcome::released);
+    EXPECT_FALSE(has_live_row(one));
+    EXPECT_TRUE(mutex(two, name).try_acquire());
+}
+
+TEST_F(connection_loss, in_the_middle_of_an_end_with_a_release_both_are_done_all_the_same) {
+    const key name = fresh("k");
+    session one{database_, calm("one")}, two{second_, calm("two")};
+    auto got = mutex{one, name}.try_acquire();
+    ASSERT_TRUE(got);
+    transaction other = first_.begin();
+    server_->lock_key_row(transaction_ref{other}.inside(), name);
+    auto ended = std::async(std::launch::async, [&] { return one.end_with(*got); });
+    cut_who_waits_behind(other);
+    other.rollback();
+    EXPECT_EQ(ended.get(), release_outcome::released);
+    EXPECT_FALSE(has_live_row(one));
     EXPECT_TRUE(mutex(two, name).try_acquire());
 }
 

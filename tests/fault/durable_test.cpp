@@ -191,6 +191,19 @@ TEST_P(durable_grants, of_mutexes) {
     durably("adopted", [&] { return adopt(two, *detached); });
 }
 
+TEST_P(durable_grants, of_sessions_that_begin_with_them) {
+    session before{plain_, calm("before")};
+    ASSERT_TRUE(mutex(before, "k").try_acquire());  // so that its row is there
+    session_settings late = calm("late");
+    late.begins_with_grant = true;
+    session one{watched_, late};
+    log_->take();
+    const auto got = mutex{one, "k"}.try_acquire();
+    EXPECT_TRUE(got);
+    EXPECT_EQ(log_->size(), 1U) << "the session with the grant";
+    expect_wanted("a first grant");
+}
+
 TEST_P(durable_grants, of_hand_overs) {
     session one{plain_, calm("one")}, two{plain_, calm("two")}, three{watched_, calm("three")};
     auto held = mutex{three, "k"}.try_acquire();

@@ -112,5 +112,20 @@ TEST_F(heartbeat_fault, it_waits_neither_for_the_holders_proof_nor_for_a_waiting
     EXPECT_TRUE(held->verify());
 }
 
+// The row it removes is another version than the one that it found.
+TEST_F(heartbeat_fault, an_end_with_a_release_waits_for_one_and_removes_the_row) {
+    session one{second_, calm("one")};
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    ASSERT_TRUE(held);
+    transaction beat = first_.begin();
+    EXPECT_EQ(renew_in(beat, one), heartbeat_status::renewed);
+    auto ended = std::async(std::launch::async, [&] { return one.end_with(*held); });
+    const auto id = id_of(beat);
+    EXPECT_TRUE(eventually([&] { return is_waiting_behind(id); }));
+    beat.commit();
+    EXPECT_EQ(ended.get(), release_outcome::released);
+    for (const session_info& each : list_sessions(first_)) EXPECT_NE(each.id, one.id());
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -80,6 +80,7 @@ protected:
     void what_is_lost_is_told_and_nothing_else();
     void lists_are_whole();
     void several_travel_together();
+    void a_session_comes_and_goes_with_its_lease();
     void rows_are_claimed();
 
     const std::string prefix_ = fresh_prefix();
@@ -211,6 +212,41 @@ void settings_suite::several_travel_together() {
     granted();
 }
 
+// Of a key that is there: the statements that send both.
+void settings_suite::a_session_comes_and_goes_with_its_lease() {
+    session two{two_, calm("two")};
+    fencing_token before;
+    {
+        auto first = mutex{two, "h"}.try_acquire();
+        ASSERT_TRUE(first);
+        before = first->token();
+    }
+    session_settings settings = calm("late");
+    settings.begins_with_grant = true;
+    session late{one_, settings};
+    const auto rows = [&] {
+        const auto all = list_sessions(two_);
+        return std::count_if(all.begin(), all.end(), [&](const session_info& each) {
+            return each.id == late.id() && each.is_live && each.remaining > 59min;
+        });
+    };
+    EXPECT_EQ(rows(), 0);
+    mutex_settings words;
+    words.metadata = R"("words", \{NULL}\')";
+    auto held = mutex{late, "h", words}.try_acquire();
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->token().number, before.number + 1);
+    EXPECT_EQ(rows(), 1);
+    EXPECT_FALSE((mutex{two, "h"}.try_acquire()));
+    const auto seen = describe(two_, "h");
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->session, late.id());
+    EXPECT_EQ(seen->metadata, words.metadata);
+    EXPECT_EQ(late.end_with(*held), release_outcome::released);
+    EXPECT_EQ(rows(), 0);
+    EXPECT_FALSE(describe(two_, "h")->is_held);
+}
+
 void settings_suite::rows_are_claimed() {
     const std::string table = prefix_ + "seat";
     run("CREATE TABLE " + table + " (id " + place().bytes_type() +
@@ -257,6 +293,7 @@ TEST_P(settings_suite, the_core_holds) {
     what_is_lost_is_told_and_nothing_else();
     lists_are_whole();
     several_travel_together();
+    a_session_comes_and_goes_with_its_lease();
     rows_are_claimed();
     if (!GetParam().question.empty()) {
         transaction tx = two_.begin();

@@ -10,25 +10,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-void grant(memory_tables& tables, lock_row& row, const acquire_request& wanted) {
-    ++row.fence;
-    row.owner = wanted.owner;
-    row.session.reset();
-    row.expires_at.reset();
-    if (wanted.hold_at_most) {
-        row.expires_at = tables.now + *wanted.hold_at_most;
-    } else {
-        row.session = wanted.session;
-    }
-    row.node_info = wanted.node_info;
-    row.lock_delay = wanted.lock_delay;
-    row.metadata = words_of(wanted.metadata);
-    row.revocations = 0;
-    row.reentrant_count = 1;
-    row.changed_at = tables.now;
-    ++tables.writes;
-}
-
 class memory_hold_store final : public hold_store {
 public:
     explicit memory_hold_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
@@ -56,7 +37,7 @@ public:
                 row = &tables.locks[wanted.key.name()];
                 row->fence = tables.fence_mark;
             }
-            grant(tables, *row, wanted);
+            make_held(tables, *row, wanted);
             return acquire_result{acquire_status::granted, {row->fence}, std::nullopt};
         };
         return server_->ask<acquire_result>(on, "try_acquire", attempt);
@@ -74,7 +55,7 @@ public:
                 const bool is_free =
                     row && row->kind == static_cast<int>(lock_kind::mutex) && !row->owner;
                 if (!is_free || !is_live_session(tables, each.session)) continue;
-                grant(tables, *row, each);
+                make_held(tables, *row, each);
                 granted[at] = fencing_token{row->fence};
             }
             return std::optional{granted};

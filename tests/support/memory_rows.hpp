@@ -31,6 +31,24 @@ lock_row* find_hold(memory_tables& tables, const hold& held);
 bool has_holders(const memory_tables& tables, const std::string& name);
 
 void make_free(memory_tables& tables, lock_row& row);
+void make_held(memory_tables& tables, lock_row& row, const acquire_request& wanted);
+
+// What a grant changes in a free row: to an acquire_request or a waiter_row.
+template <class Wanted>
+void give(const memory_tables& tables, lock_row& row, const Wanted& to) {
+    ++row.fence;
+    row.owner = to.owner;
+    if (to.hold_at_most) {
+        row.expires_at = tables.now + *to.hold_at_most;
+    } else {
+        row.session = to.session;
+    }
+    row.node_info = to.node_info;
+    row.lock_delay = to.lock_delay;
+    row.metadata = words_of(to.metadata);
+    row.revocations = 0;
+    row.reentrant_count = 1;
+}
 lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row);
 
 }  // namespace leasehold::testing

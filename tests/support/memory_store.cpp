@@ -72,6 +72,14 @@ void make_free(memory_tables& tables, lock_row& row) {
     ++tables.writes;
 }
 
+void make_held(memory_tables& tables, lock_row& row, const acquire_request& wanted) {
+    row.session.reset();
+    row.expires_at.reset();
+    give(tables, row, wanted);
+    row.changed_at = tables.now;
+    ++tables.writes;
+}
+
 lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row) {
     lock_info info;
     info.key = name;
@@ -134,6 +142,45 @@ public:
             return std::optional{true};
         };
         return server_->ask<bool>(on, "start", attempt);
+    }
+
+    std::optional<fencing_token> start_with_grant(
+        connection& on, const session_start& session, const acquire_request& wanted
+    ) override {
+        using answer = std::optional<fencing_token>;
+        const auto attempt = [session, wanted](memory_tables& tables, const connection& from) {
+            lock_row* row = find_row(tables, wanted.key);
+            const bool is_mutex = !row || row->kind == static_cast<int>(lock_kind::mutex);
+            if (!is_mutex || (row && !is_takeable(tables, *row))) return std::optional{answer{}};
+            if (row && is_proved_by_another(*row, from)) return std::optional{answer{}};
+            if (tables.sessions.contains(session.id)) {
+                throw error(errc::constraint, "there is a session of this id");
+            }
+            if (!row) {
+                row = &tables.locks[wanted.key.name()];
+                row->fence = tables.fence_mark;
+            }
+            session_row& begun = tables.sessions[session.id];
+            begun.node_info = session.node_info;
+            begun.started_at = begun.heartbeat_at = tables.now;
+            begun.expires_at = tables.now + session.ttl;
+            make_held(tables, *row, wanted);
+            return std::optional{answer{{row->fence}}};
+        };
+        return server_->ask<answer>(on, "start_with_grant", attempt);
+    }
+
+    bool end_with_release(connection& on, const session_id& id, const hold& last) override {
+        const auto attempt =
+            [id, last](memory_tables& tables, const connection& from) -> std::optional<bool> {
+            lock_row* const row = find_hold(tables, last);
+            if (!row || row->last_ticket != 0 || row->reentrant_count != 1) return false;
+            if (is_proved_by_another(*row, from)) return std::nullopt;
+            make_free(tables, *row);
+            if (is_live_session(tables, id)) tables.sessions.erase(id);
+            return true;
+        };
+        return server_->ask<bool>(on, "end_with_release", attempt);
     }
 
     // Looks at no lock row, and so waits for no proof.

@@ -31,18 +31,7 @@ hand_over_result pass_on(memory_tables& tables, const key& name, lock_row& row) 
     const waiter_row granted = next->second;
     next = tables.waiters.erase(next);
     if (!is_ours()) row.last_ticket = 0;
-    ++row.fence;
-    row.owner = granted.owner;
-    if (granted.hold_at_most) {
-        row.expires_at = tables.now + *granted.hold_at_most;
-    } else {
-        row.session = granted.session;
-    }
-    row.node_info = granted.node_info;
-    row.lock_delay = granted.lock_delay;
-    row.metadata = words_of(granted.metadata);
-    row.revocations = 0;
-    row.reentrant_count = 1;
+    give(tables, row, granted);
     return {
         hand_over_status::handed_over,
         successor{

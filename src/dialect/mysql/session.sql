@@ -28,6 +28,28 @@ UPDATE {prefix}session
 SET heartbeat_at = {now}, expires_at = {now} + $3
 WHERE id = $1 AND expires_at > {now};
 
+-- $1 key, $2 owner, $3 id, $4 node_info, $5 null, $6 delay, $7 metadata or null, $8 ttl. One packet
+-- and one transaction. 1062, a row of this id, ends the packet, and the transaction is rolled back.
+--
+-- 1. May only refuse: see `try_acquire` of hold.sql. A key that somebody has is not waited for.
+-- 2. Decides: X on the lock row, by primary key, then the test again. No session is asked for: the
+--    one whose it is begins here. Nobody who has a session's row waits for a lock row.
+-- 3. Not without the grant.
+-- name: start_with_grant
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NULL;
+START TRANSACTION;
+UPDATE {prefix}lock l
+SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = $2, l.session_id = $3, l.node_info = $4,
+    l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + $5, l.lock_delay = $6,
+    l.metadata = $7, l.revocations = 0
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.kind = 1 AND l.owner IS NULL;
+SELECT IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL) INTO @leasehold_go;
+INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
+SELECT $3, $4, {now}, {now}, {now} + $8, 0 FROM DUAL WHERE @leasehold_go IS NOT NULL;
+SELECT @leasehold_go;
+COMMIT;
+
 -- A server is another one after each start: the last two parts of UUID() are the machine's address
 -- and 14 bits that are drawn at each start of the server (Uptime is of a second's grain, and moves
 -- with the clock). Where the draw is the same again, one in 16,384, a direct connection has been
@@ -68,6 +90,21 @@ SELECT (SELECT COUNT(*) FROM {prefix}lock l FORCE INDEX (PRIMARY)
 INTO @leasehold_kept;
 DELETE FROM {prefix}session WHERE id = $1 AND expires_at > {now} AND @leasehold_kept = 0;
 UPDATE {prefix}session SET expires_at = {now} WHERE id = $1 AND expires_at > {now};
+
+-- $1 key, $2 owner, $3 token, $4 id. One packet and one transaction: as `release` of hold.sql, for
+-- one level and a key without a ticket. The lock row first, as a forced release does.
+-- name: end_with_release
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
+WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+  AND l.last_ticket = 0 AND l.reentrant_count = 1;
+START TRANSACTION;
+UPDATE {prefix}lock l SET {free}
+WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
+  AND l.last_ticket = 0 AND l.reentrant_count = 1;
+SELECT ROW_COUNT() INTO @leasehold_go;
+DELETE FROM {prefix}session WHERE id = $4 AND expires_at > {now} AND @leasehold_go = 1;
+SELECT @leasehold_go = 1;
+COMMIT;
 
 -- There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
 -- name: list

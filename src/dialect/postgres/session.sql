@@ -22,6 +22,32 @@ ON CONFLICT (id) DO UPDATE
  WHERE s.expires_at > clock_timestamp()
 RETURNING {durable};
 
+-- $1 key, $2 owner, $3 id, $4 node_info, $5 null, $6 delay, $7 metadata or null, $8 ttl.
+--
+-- taken: of a grant (hold.sql, `try_acquire`) what changes a key that nobody holds. Waits only for
+--        somebody who is taking or reaping it at this moment, then looks at its new version; the
+--        fence is counted on the version that is changed. No session is asked for: the one whose
+--        it is begins by this statement, or the statement fails.
+-- begun: not without the grant. A row of this id is an error, which takes the grant back; the clock
+--        is read after the wait.
+-- Indexes: lock_pkey, session_pkey. Reads: 1 row.
+-- name: start_with_grant
+WITH taken AS (
+    UPDATE {prefix}lock AS l
+       SET fence = l.fence + 1, owner = $2, session_id = $3::bytea, node_info = $4::text,
+           reentrant_count = 1, changed_at = clock_timestamp(),
+           expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond',
+           lock_delay = $6::bigint, metadata = $7::text, revocations = 0
+     WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NULL
+    RETURNING l.fence, {durable}
+), begun AS (
+    INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
+    SELECT $3::bytea, $4::text, clock_timestamp(), clock_timestamp(),
+           clock_timestamp() + $8::bigint * interval '1 microsecond', 0
+      FROM taken
+)
+SELECT fence FROM taken;
+
 -- A server is another one after each start. Its timeline adds nothing: who is promoted to another
 -- one was started at another time, and its functions are not everywhere for everybody to call.
 -- word: incarnation
@@ -96,6 +122,28 @@ UPDATE {prefix}session AS s
    SET expires_at = clock_timestamp()
   FROM kept
  WHERE s.id = $1 AND s.expires_at > clock_timestamp() AND kept.is_so;
+
+-- $1 key, $2 owner, $3 token, $4 id.
+--
+-- freed:   as `release` of hold.sql, for one level and a key without a ticket; but the commit is
+--          the session's last, and flushed as `end` is.
+-- removed: waits for who has the row (a forced release), which then has the lock row, too, or waits
+--          for nobody. One that has expired is for the reaper.
+-- Indexes: lock_pkey, session_pkey. Reads: 2 rows.
+-- name: end_with_release
+WITH freed AS (
+    UPDATE {prefix}lock AS l
+       SET reentrant_count = 0, owner = NULL, session_id = NULL, expires_at = NULL,
+           changed_at = clock_timestamp()
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       AND l.last_ticket = 0 AND l.reentrant_count = 1
+    RETURNING l.lock_key
+), removed AS (
+    DELETE FROM {prefix}session AS s
+     USING freed
+     WHERE s.id = $4 AND s.expires_at > clock_timestamp()
+)
+SELECT count(*) FROM freed;
 
 -- One snapshot. There are as many rows as processes: read whole and sorted. Reads: 1 row for each.
 -- name: list

@@ -8,6 +8,16 @@ VALUES ($1, $2, {now}, {now}, {now} + $3, 0)
 ON CONFLICT (id) DO UPDATE SET heartbeat_at = {now}, expires_at = {now} + $3
  WHERE expires_at > {now};
 
+-- The same, and no row may be there.
+-- name: start_anew
+INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
+VALUES ($1, $2, {now}, {now}, {now} + $3, 0);
+
+-- $1 key, and what else `take` and `make` of hold.sql have, which follow where this has a row.
+-- name: is_takeable
+SELECT 1 WHERE NOT EXISTS (
+    SELECT 1 FROM {prefix}lock l WHERE l.lock_key = $1 AND (l.kind <> 1 OR {closed}));
+
 -- $1 id, $2 ttl, $3 notices, $4 incarnation. Never revives: the row must not have expired by a
 -- clock read after any wait for the write lock.
 -- name: heartbeat

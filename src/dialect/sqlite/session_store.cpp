@@ -11,7 +11,7 @@ namespace {
 class sqlite_session_store final : public sql_session_store {
 public:
     explicit sqlite_session_store(shared_dialect how)
-        : sql_session_store(how), sqlite_(std::move(how)) {}
+        : sql_session_store(how), sqlite_(std::move(how)), holds_(sqlite_->of("hold")) {}
 
     std::string environment_problem(connection& on) override {
         constexpr int wal_reset_fixed_in = 35103;
@@ -31,6 +31,36 @@ public:
         return started.affected_rows > 0;
     }
 
+    // Reads first, without the write lock, as a try does.
+    std::optional<fencing_token> start_with_grant(
+        connection& on, const session_start& session, const acquire_request& wanted
+    ) override {
+        const parameters values = values_of(wanted);
+        if (read(on, "is_takeable", values).rows.empty()) return std::nullopt;
+        write_transaction writing{on};
+        sqlite_->boot().enter_inside(on);
+        const auto run = [&](const statements& of, const char* name, const parameters& with) {
+            return sqlite_->run(on, of[name], with, writing.now());
+        };
+        result granted = run(holds_, "take", values);
+        if (granted.rows.empty()) granted = run(holds_, "make", values);
+        if (granted.rows.empty()) return std::nullopt;
+        run(texts_, "start_anew", values_of_start(session));
+        writing.commit();
+        sqlite_->boot().note_entered();
+        return fencing_token{granted.rows[0].integer(0)};
+    }
+
+    bool end_with_release(connection& on, const session_id& id, const hold& last) override {
+        write_transaction writing{on};
+        const auto now = writing.now();
+        const result left = sqlite_->run(on, holds_["release"], values_of(last), now);
+        if (left.rows.empty() || left.rows[0].integer(0) > 0) return false;
+        sqlite_->run(on, texts_["remove"], {value_of(id)}, now);
+        writing.commit();
+        return true;
+    }
+
 private:
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
         override {
@@ -46,6 +76,7 @@ private:
     }
 
     const shared_dialect sqlite_;
+    const statements& holds_;
 };
 
 }  // namespace

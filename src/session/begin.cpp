@@ -1,0 +1,222 @@
+// How a session comes to its row: by itself, or with its first grant.
+//
+// | the first grant … | the row                       | the grant                                |
+// |-------------------|-------------------------------|------------------------------------------|
+// | is granted        | is there, by the same commit  | is there                                 |
+// | finds no free key | is not; a try that waits, or  | is not                                   |
+// |                   | is of another kind, makes it  |                                          |
+// | fails             | is not                        | is not                                   |
+// | fails in doubt    | is made, unless that fails,   | is asked for as ever; what comes later   |
+// |                   | too: a heartbeat will say     | than the row fails by its id             |
+//
+// | a row by itself …             | the session                                                |
+// |-------------------------------|------------------------------------------------------------|
+// | is answered                   | has begun                                                  |
+// | fails                         | has not: the next call tries again                         |
+// | fails in doubt                | has begun when that was sent: a heartbeat will say         |
+// | is there already, and expired | has begun, and is lost                                     |
+// | has nobody who would renew it | has begun, and is lost, and its row ends: no thread starts |
+#include <exception>
+
+#include "core/timed_wait.hpp"
+#include "leasehold/error.hpp"
+#include "session/session.hpp"
+#include "store/session_store.hpp"
+
+namespace leasehold {
+namespace {
+
+[[noreturn]] void refuse_slow_start() {
+    throw error(
+        errc::timed_out, "the database took longer than the session's ttl to start it; raise ttl"
+    );
+}
+
+}  // namespace
+
+// Inserting the row again under the same id is harmless, so a lost answer is simply asked again.
+// False where the row of the first attempt has expired meanwhile. `in_doubt_since` is when the
+// first one was sent that may have been carried out though it failed.
+bool session::implementation::insert_row(
+    const bounds& of_call,
+    local_clock::time_point& sent,
+    std::optional<local_clock::time_point>& in_doubt_since
+) {
+    constexpr int attempts_max = 3;
+    for (int attempt = 1;; ++attempt) {
+        sent = local_clock::now();
+        try {
+            const session_start row{id_, node_info_, settings_.ttl};
+            return database().use(of_call, [&](connection& on, store& stores) {
+                return stores.sessions->start(on, row);
+            });
+        } catch (const error& failure) {
+            if (failure.outcome_is_unknown() && !in_doubt_since) in_doubt_since = sent;
+            if (!failure.is_transient() || attempt >= attempts_max) throw;
+            if (of_call.have_passed() || of_call.are_stopped()) throw;
+        }
+    }
+}
+
+void session::implementation::start(const bounds& of_call) {
+    local_clock::time_point sent;
+    std::optional<local_clock::time_point> in_doubt_since;
+    while (!insert_row(of_call, sent, in_doubt_since)) id_ = session_id::random();
+    const thread_guard guard{mutex_};
+    machine_.emplace(settings_, sent, local_clock::now());
+    if (!machine_->is_live()) refuse_slow_start();
+}
+
+// Its id is known to others by now. So there may be a row of it after a failure, and an insert that
+// comes with a grant would fail for ever.
+void session::implementation::start_late(
+    const bounds& of_call, std::optional<local_clock::time_point> in_doubt_since
+) {
+    local_clock::time_point sent;
+    bool is_row_live = false;
+    try {
+        is_row_live = insert_row(of_call, sent, in_doubt_since);
+    } catch (const error&) {
+        if (in_doubt_since) {
+            keep_row();
+            note_begun(*in_doubt_since);
+        }
+        throw;
+    }
+    note_begun(sent, is_row_live);
+    if (!is_row_live || reason() == loss_reason::expired) refuse_slow_start();
+}
+
+// One thread at a time begins it: until this one has gone, or is done.
+class session::implementation::turn {
+public:
+    explicit turn(implementation& of) : of_(of) {}
+    ~turn() {
+        {
+            const thread_guard guard{of_.mutex_};
+            of_.is_beginning_ = false;
+        }
+        of_.changed_.notify_all();
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+
+private:
+    implementation& of_;
+};
+
+// True: make a `turn`. False where there is nothing to begin, or not any more.
+bool session::implementation::may_begin(const bounds& of_call) {
+    const either_stop stop{of_call};
+    thread_guard guard{mutex_};
+    const auto is_free = [&]() LEASEHOLD_REQUIRES(mutex_) { return !is_beginning_; };
+    const bool is_our_turn = wait_until(guard, changed_, stop.token(), of_call.deadline, is_free);
+    if (over_.stop_requested() && !has_begun_) refuse_lost(loss_reason::session_ended);
+    if (!is_our_turn) {
+        throw error(
+            errc::timed_out,
+            "another call that begins the session was not waited for any longer: time was up, or "
+            "the call was cancelled"
+        );
+    }
+    if (has_begun_ || has_ended_ || !machine_->is_live()) return false;
+    is_beginning_ = true;
+    return true;
+}
+
+void session::implementation::begin(const bounds& of_call) {
+    if (!may_begin(of_call)) return;
+    const turn ours{*this};
+    start_late(of_call, std::nullopt);
+}
+
+// There is a row, or may be one, that lives from `since` on at least. Where nobody will renew it,
+// or its owner has ended the session meanwhile and did not wait for this, the row ends at once: a
+// grant that came with it is nobody's, and the key free for others.
+void session::implementation::note_begun(local_clock::time_point since, bool is_row_live) {
+    {
+        const thread_guard guard{mutex_};
+        if (!has_ended_) machine_.emplace(settings_, since, local_clock::now());
+        if (!is_row_live) machine_->ended_by_server(local_clock::now());
+    }
+    std::exception_ptr failure;
+    try {
+        launch();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    bool must_end = false;
+    {
+        const thread_guard guard{mutex_};
+        has_begun_ = true;
+        if (failure) machine_->tick(local_clock::time_point::max());
+        must_end = has_ended_ || (failure && !heartbeat_thread_.joinable());
+    }
+    if (failure) tell_losses();
+    if (must_end) end_in_database(std::nullopt);
+    if (failure) std::rethrow_exception(failure);
+}
+
+std::optional<fencing_token> session::implementation::begin_with(
+    const bounds& of_call, const acquire_request& wanted
+) {
+    if (!may_begin(of_call)) return std::nullopt;
+    const turn ours{*this};
+    const auto sent = local_clock::now();
+    std::optional<fencing_token> token;
+    try {
+        const session_start row{id_, node_info_, settings_.ttl};
+        token = database().use(of_call, [&](connection& on, store& stores) {
+            return stores.sessions->start_with_grant(on, row, wanted);
+        });
+    } catch (const error& failure) {
+        if (failure.outcome_is_unknown()) begin_in_doubt(of_call, sent);
+        throw;
+    } catch (...) {
+        // Behind the commit, perhaps: no memory for its answer. Whoever asked hears nothing of it.
+        begin_in_doubt(of_call, sent);
+        settle_later(wanted.key, wanted.owner);
+        throw;
+    }
+    if (!token) return token;
+    note_begun(sent);
+    if (reason() == loss_reason::expired) refuse_slow_start();  // and the key is free with its row
+    return token;
+}
+
+// With a row, or one that is left when the session ends, what may still arrive grants nothing.
+// Where no row can be made either, such a grant lives for one ttl.
+void session::implementation::begin_in_doubt(const bounds& of_call, local_clock::time_point since) {
+    keep_row();
+    try {
+        start_late(of_call, since);
+    } catch (const error&) {
+        // In doubt as well, or lost: the first request says more.
+    }
+}
+
+void session::implementation::begin_to_wait(const bounds& of_call) {
+    if (has_begun_ || of_call.are_stopped()) return;
+    try {
+        require_live(of_call);
+    } catch (const error& failure) {
+        if (!failure.is_transient() || !of_call.are_stopped()) throw;
+    }
+}
+
+// True where there is nothing in the database that could be ended. Whoever begins it just now is
+// waited for, but not one that hangs: that ends what it has begun.
+bool session::implementation::end_before_begin() noexcept {
+    if (has_begun_) return false;
+    over_.request_stop();
+    const auto until = local_clock::now() + database().settings().statement_timeout;
+    thread_guard guard{mutex_};
+    const auto is_free = [&]() LEASEHOLD_REQUIRES(mutex_) { return !is_beginning_; };
+    wait_until(guard, changed_, {}, until, is_free);
+    if (has_begun_) return false;
+    has_ended_ = true;
+    machine_->end();
+    return true;
+}
+
+}  // namespace leasehold
