@@ -121,8 +121,8 @@ void session::implementation::found_ended() {
         const thread_guard guard{mutex_};
         machine_->ended_by_server(local_clock::now());
     }
+    tell_losses();  // before others are woken: all is told when the call that found it returns
     wake_all();
-    tell_losses();
     refuse_lost();
 }
 
