@@ -139,7 +139,7 @@ enum class change_outcome {
 // In which order a claim of several goes through what is available.
 enum class candidate_order {
     // Random ones of the first `candidates_max` in the mapping's order, so that workers do not run
-    // after each other.
+    // after each other. On SQLite, where they cannot meet, as `ordered`.
     shuffled = 1,
     // The mapping's order. Losers move on to the next.
     ordered = 2,

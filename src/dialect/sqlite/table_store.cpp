@@ -234,7 +234,8 @@ public:
         return changed_one(inside, asking, mapping);
     }
 
-    // What was read under the write lock is so: whoever is chosen is had.
+    // What was read under the write lock is so: whoever is chosen is had. Nobody else claims at the
+    // same time, so there is nobody to step around, and neighbours share their pages.
     several_claimed claim_several(connection& inside, const several_request& wanted)
         const override {
         const versioned_mapping& mapping = wanted.mapping;
@@ -244,7 +245,6 @@ public:
         claim_statement asking = begin("SELECT * FROM (");
         ranges(asking, wanted, selected).sql(") WHERE c" + std::to_string(mapping.key.size()));
         asking.sql(" < ").put(wanted.version_most);
-        if (wanted.is_shuffled) asking.sql(" ORDER BY random()");
         const result found = asking.sql(" LIMIT ").put(wanted.count).run(inside);
         several_claimed got;
         for (const row& each : found.rows) {
