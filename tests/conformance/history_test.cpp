@@ -11,6 +11,7 @@
 #include "leasehold/migrate.hpp"
 #include "support/memory_store.hpp"
 #include "support/passing_hold_store.hpp"
+#include "support/patient.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -106,7 +107,7 @@ public:
     }
     ~tables_apart() { made_.destroy(); }
     history_place place() const {
-        return {made_.name, made_.open({}), made_.age_session, made_.age_lock};
+        return {made_.name, made_.open(patient()), made_.age_session, made_.age_lock};
     }
 
 private:
