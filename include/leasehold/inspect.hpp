@@ -21,11 +21,16 @@
 
 namespace leasehold {
 
-// Nothing where the key was never locked, or was idle for so long that it has been cleaned up.
+// Nothing where the key was never locked, or was idle for so long that it has been cleaned up. Of
+// several holders it is about the oldest.
 LEASEHOLD_EXPORT std::optional<lock_info> describe(const database& db, const key& name);
 
+// Who holds this key, and no other: nobody, one, or several, oldest grant first.
+LEASEHOLD_EXPORT std::vector<lock_info> list_holders(const database& db, const key& name);
+
 // The held keys that begin with `prefix` (empty: all), in byte order of their names; a key that
-// several hold has an entry for each of them, oldest grant first. Only live waiters are counted.
+// several hold has an entry for each of them, oldest grant first. A latch at which somebody has
+// arrived, and nobody holds a place, has one that is not held. Only live waiters are counted.
 LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
     const database& db, std::string_view prefix = {}
 );
@@ -41,10 +46,11 @@ LEASEHOLD_EXPORT std::vector<session_info> list_sessions(const database& db);
 LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, const key& name);
 
 // Frees a key from whoever holds it: from all its holders, where there are several, and from what
-// has arrived at a latch; the answer is about the oldest holder and says how many there were. Its
-// token becomes stale at once: what the victim proves or writes under a fence is refused; its
-// lost() fires with its next heartbeat. Waits for a transaction that holds a proof. Answers with
-// what was freed, or nothing where nobody held it.
+// has arrived at a latch, which is closed and empty then; the answer is about the oldest holder and
+// says how many there were. Its token becomes stale at once: what the victim proves or writes under
+// a fence is refused; its lost() fires with its next heartbeat. Waits for a transaction that holds
+// a proof. Answers with what was freed, as it was: not held, and `arrived`, where all that was
+// forgotten are arrivals; or nothing where nobody held it.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
 
 }  // namespace leasehold

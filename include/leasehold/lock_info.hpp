@@ -22,13 +22,20 @@ struct lock_info {
     std::chrono::microseconds held_for{0};  // since the grant, by the database's clock
     // Until the holder would lose it, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
-    std::string metadata{};    // the holder's own words; empty: none
-    std::int64_t waiters = 0;  // live ones in its queue; a refused try counts none
-    // Of keys that several can hold, the above is of one holder; these are of it, and of all.
+    std::string metadata{};  // the holder's own words; empty: none
+    // Live ones in its queue; of a shared mutex the writers, and those who upgrade. A refused try
+    // counts none.
+    std::int64_t waiters = 0;
+    // Of keys that several can hold, the above is of one holder; these are of it, and of all. Of
+    // all, a refused try counts none.
     lock_kind kind = lock_kind::mutex;
     hold_mode mode = hold_mode::exclusive;
     std::int64_t permits = 0;  // of a semaphore: how many it has
     std::int64_t holders = 0;  // how many hold the key, each with an entry of its own in a list
+    std::int64_t permits_in_use = 0;  // of a semaphore: how many they have in all
+    // Of a semaphore how many permits there are, of a latch or a barrier how many places.
+    std::int64_t capacity = 0;
+    std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
 };
 
 enum class release_outcome {

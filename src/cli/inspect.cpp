@@ -30,11 +30,18 @@ nlohmann::json json_of(const lock_info& lock) {
         {"mode", name_of(lock.mode)},
         {"permits", lock.permits},
         {"holders", lock.holders},
+        {"permits_in_use", lock.permits_in_use},
+        {"capacity", lock.capacity},
+        {"arrived", lock.arrived},
     };
     return object;
 }
 
-// In a word or two: how its holder has the key.
+std::string shown_arrivals(const lock_info& latch) {
+    return std::to_string(latch.arrived) + " of " + std::to_string(latch.capacity) + " arrived";
+}
+
+// In a few words: how its holder has the key, and how much of it is left.
 std::string shown_kind(const lock_info& lock) {
     switch (lock.kind) {
         case lock_kind::mutex:
@@ -42,28 +49,36 @@ std::string shown_kind(const lock_info& lock) {
         case lock_kind::shared_mutex:
             return name_of(lock.mode);
         case lock_kind::semaphore:
-            return std::to_string(lock.permits) + (lock.permits == 1 ? " permit" : " permits");
+            return std::to_string(lock.permits) + (lock.permits == 1 ? " permit, " : " permits, ") +
+                   std::to_string(lock.permits_in_use) + " of " + std::to_string(lock.capacity) +
+                   " in use";
         case lock_kind::latch:
+            return "at a latch, " + shown_arrivals(lock);
         case lock_kind::barrier:
-            return std::string("at a ") + name_of(lock.kind);
+            return "at a barrier of " + std::to_string(lock.capacity);
     }
     return name_of(lock.kind);
+}
+
+std::vector<cell> row_of(const lock_info& lock) {
+    const auto where_held = [&](std::string text) { return lock.is_held ? std::move(text) : "-"; };
+    return {
+        {printable(lock.key)},
+        {std::to_string(lock.token.number)},
+        {where_held(printable(lock.node_info))},
+        {where_held(shown(lock.held_for) + " ago")},
+        {where_held(shown(lock.remaining))},
+        {where_held(std::to_string(lock.reentrant_count))},
+        {shown_kind(lock)},
+        {std::to_string(lock.waiters)},
+    };
 }
 
 int show_locks(const database& db, const std::string& prefix, bool is_json) {
     table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT", "AS", "WAITERS"}};
     for (const lock_info& each : list_locks(db, prefix)) {
         if (is_json) print_json(json_of(each));
-        shown_locks.add({
-            {printable(each.key)},
-            {std::to_string(each.token.number)},
-            {printable(each.node_info)},
-            {shown(each.held_for) + " ago"},
-            {shown(each.remaining)},
-            {std::to_string(each.reentrant_count)},
-            {shown_kind(each)},
-            {std::to_string(each.waiters)},
-        });
+        shown_locks.add(row_of(each));
     }
     if (!is_json) shown_locks.print();
     return exit_status::done;
@@ -96,21 +111,32 @@ int show_sessions(const database& db, bool is_json) {
     return exit_status::done;
 }
 
+std::string shown_freed(const key& name, const lock_info& freed) {
+    std::string text = "'" + printable(name.name()) + "'";
+    if (freed.is_held) {
+        text = "freed " + text + " from " + printable(freed.node_info) + " (token " +
+               std::to_string(freed.token.number) + ", held for " + shown(freed.held_for) + ")";
+        if (freed.holders > 1) text += " and " + std::to_string(freed.holders - 1) + " more";
+        if (freed.arrived == 0) return text;
+        return text + "; it was a latch, " + shown_arrivals(freed) + ", and is empty now";
+    }
+    const std::string open = freed.arrived == freed.capacity ? "open, " : "";
+    return text + " was a latch, " + open + shown_arrivals(freed) + ": it is closed and empty now";
+}
+
 int unlock(const database& db, const key& name, bool is_json) {
     const auto freed = force_release(db, name);
     if (is_json) {
         nlohmann::json object{{"key", name.name()}, {"freed", freed.has_value()}};
         if (freed) {
             object["token"] = freed->token.number;
-            object["holder"] = freed->node_info;
+            object["holder"] = freed->is_held ? nlohmann::json(freed->node_info) : nlohmann::json();
+            object["holders"] = freed->holders;
+            object["arrived"] = freed->arrived;
         }
         print_json(object);
     } else if (freed) {
-        print_line(
-            "freed '" + printable(name.name()) + "' from " + printable(freed->node_info) +
-            " (token " + std::to_string(freed->token.number) + ", held for " +
-            shown(freed->held_for) + ")"
-        );
+        print_line(shown_freed(name, *freed));
     } else {
         std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
     }
@@ -159,9 +185,8 @@ command add_locks(CLI::App& tool, const global_options& options) {
     parser->footer(
         "SINCE is when the key was granted; LEFT is when its holder loses it, should it show no\n"
         "further sign of life: a living holder's goes up again with every heartbeat. COUNT is how\n"
-        "often a recursive holder has it; WAITERS how many live calls queue for it: none are "
-        "counted\n"
-        "where several can hold it, since who wants such a key asks again and again.\n"
+        "often a recursive holder has it; WAITERS how many live calls queue for it: of a key that\n"
+        "several can hold only writers are counted, since the others ask again and again.\n"
         "\n"
         "Examples:\n"
         "  leasehold locks\n"

@@ -112,6 +112,37 @@ std::vector<lock_info> sql_holder_store::list(
     ));
 }
 
+std::optional<gate_info> sql_holder_store::gate(connection& on, const key& name) {
+    auto found = gates_between(on, name.name(), name.name() + '\0', 1);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<gate_info> sql_holder_store::gates(
+    connection& on, std::string_view prefix, std::string_view after, int limit
+) {
+    return gates_between(on, first_of_page(prefix, after), end_of_prefix(prefix), limit);
+}
+
+std::vector<gate_info> sql_holder_store::gates_between(
+    connection& on, std::string first, std::string end, int limit
+) const {
+    std::vector<gate_info> found;
+    const parameters range{blob{std::move(first)}, blob{std::move(end)}, std::max(limit, 0)};
+    for (const row& each : read(on, "gates", range).rows) {
+        found.push_back(
+            {.key = each.bytes(0),
+             .token = {each.integer(1)},
+             .node_info = each.bytes(2),
+             .kind = static_cast<lock_kind>(each.integer(3)),
+             .capacity = each.integer(4),
+             .arrived = each.integer(5),
+             .waiting = each.integer(6)}
+        );
+    }
+    return found;
+}
+
 std::vector<lock_info> sql_holder_store::force_release(connection& on, const key& name) {
     return holders_in(write(on, "force_release", {value_of(name)}));
 }

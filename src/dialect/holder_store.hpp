@@ -31,6 +31,10 @@ public:
         const std::optional<owner_id>& after_owner,
         int limit
     ) override;
+    std::optional<gate_info> gate(connection& on, const key& name) override;
+    std::vector<gate_info> gates(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) override;
     std::vector<lock_info> force_release(connection& on, const key& name) override;
 
 protected:
@@ -42,6 +46,12 @@ protected:
     static parameters values_of_request(const holder_request& wanted);
     // Status, kind or null, capacity: from `first` on.
     static holder_result verdict_in(const row& from, std::size_t first);
+
+private:
+    // From `first` on, and before `end`.
+    std::vector<gate_info> gates_between(
+        connection& on, std::string first, std::string end, int limit
+    ) const;
 };
 
 }  // namespace leasehold

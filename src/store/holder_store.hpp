@@ -81,6 +81,17 @@ struct holder_tally {
     std::int64_t present = 0;  // live holders; of a mutex its owner, live or not
 };
 
+// Of a key that several can hold, and that is in use: what no holder's row says.
+struct gate_info {
+    std::string key;
+    fencing_token token;  // of the last grant
+    std::string node_info;
+    lock_kind kind = lock_kind::shared_mutex;
+    std::int64_t capacity = 0;
+    std::int64_t arrived = 0;
+    std::int64_t waiting = 0;  // live holders' rows with that bit
+};
+
 // Of a holder row: what it has, or waits for.
 struct holder_id {
     leasehold::key key;
@@ -169,6 +180,13 @@ public:
         std::string_view after,
         const std::optional<owner_id>& after_owner,
         int limit
+    ) = 0;
+
+    // A gate that has a holder row, live or not, or arrivals; or all of those of keys that begin
+    // with `prefix`, in the order of keys, greater than `after`, at most `limit`. Plain reads.
+    virtual std::optional<gate_info> gate(connection& on, const key& name) = 0;
+    virtual std::vector<gate_info> gates(
+        connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
     // Removes every row of the key, forgets arrivals, adds 1 to the fence, and 1 to the notices of

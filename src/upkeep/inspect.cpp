@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <tuple>
 
 #include "core/utf8.hpp"
@@ -28,61 +29,129 @@ auto read(const database& db, Use&& with) {
     return db.inner()->use(with);
 }
 
-std::vector<lock_info> mutexes(connection& on, store& stores, std::string_view prefix) {
-    std::vector<lock_info> all;
-    std::string after;
+// All pages of a list: each is asked for with the last one of the page before, or nothing.
+template <class Entry, class Ask>
+std::vector<Entry> all_pages(Ask&& ask) {
+    std::vector<Entry> all;
     while (true) {
-        auto page = stores.holds->list(on, prefix, after, page_size);
+        auto page = ask(all.empty() ? nullptr : &all.back());
         const bool is_last = page.size() < page_size;
-        if (!page.empty()) after = page.back().key;
         std::move(page.begin(), page.end(), std::back_inserter(all));
         if (is_last) return all;
     }
 }
 
+std::vector<lock_info> mutexes(connection& on, store& stores, std::string_view prefix) {
+    auto all = all_pages<lock_info>([&](const lock_info* after) {
+        return stores.holds->list(on, prefix, after ? after->key : "", page_size);
+    });
+    for (lock_info& each : all) each.holders = 1;
+    return all;
+}
+
 // Of keys that several hold, one entry for each of them, oldest grant first.
-void add_holders(
-    connection& on, store& stores, std::string_view prefix, std::vector<lock_info>& all
-) {
-    const auto first = static_cast<std::ptrdiff_t>(all.size());
-    std::string after;
-    std::optional<owner_id> after_owner;
-    while (true) {
-        auto page = stores.holders->list(on, prefix, after, after_owner, page_size);
-        const bool is_last = page.size() < page_size;
-        if (!page.empty()) {
-            after = page.back().key;
-            after_owner = page.back().owner;
-        }
-        std::move(page.begin(), page.end(), std::back_inserter(all));
-        if (is_last) break;
-    }
-    std::sort(all.begin() + first, all.end(), [](const lock_info& left, const lock_info& right) {
+std::vector<lock_info> holders(connection& on, store& stores, std::string_view prefix) {
+    auto all = all_pages<lock_info>([&](const lock_info* after) {
+        const std::string last = after ? after->key : "";
+        return stores.holders->list(
+            on, prefix, last, after ? after->owner : std::nullopt, page_size
+        );
+    });
+    std::sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
         return std::tie(left.key, left.token) < std::tie(right.key, right.token);
     });
-    for (auto from = all.begin() + first; from != all.end();) {
+    return all;
+}
+
+// Of one key: what its entries say of all of them.
+void add_totals(std::span<lock_info> all, const gate_info* gate) {
+    std::int64_t permits = 0;
+    for (const lock_info& each : all) permits += each.permits;
+    for (lock_info& each : all) {
+        each.holders = static_cast<std::int64_t>(all.size());
+        if (each.kind == lock_kind::semaphore) each.permits_in_use = permits;
+        if (gate == nullptr) continue;
+        each.capacity = gate->kind == lock_kind::shared_mutex ? 0 : gate->capacity;
+        each.arrived = gate->arrived;
+        each.waiters = gate->waiting;
+    }
+}
+
+lock_info without_holder(const gate_info& gate) {
+    lock_info info;
+    info.key = gate.key;
+    info.token = gate.token;
+    info.node_info = gate.node_info;
+    info.kind = gate.kind;
+    add_totals(std::span{&info, 1}, &gate);
+    info.holders = 0;
+    return info;
+}
+
+// Both in the order of keys.
+void add_totals(std::vector<lock_info>& all, const std::vector<gate_info>& gates) {
+    auto gate = gates.begin();
+    for (auto from = all.begin(); from != all.end();) {
         const auto to = std::find_if(from, all.end(), [&](const lock_info& each) {
             return each.key != from->key;
         });
-        for (const std::int64_t count = to - from; from != to; ++from) from->holders = count;
+        while (gate != gates.end() && gate->key < from->key) ++gate;
+        const bool is_there = gate != gates.end() && gate->key == from->key;
+        add_totals(std::span{from, to}, is_there ? &*gate : nullptr);
+        from = to;
     }
+}
+
+void add_those_without_holder(std::vector<lock_info>& all, const std::vector<gate_info>& gates) {
+    std::vector<lock_info> more;
+    for (const gate_info& each : gates) {
+        const auto at = std::lower_bound(
+            all.begin(),
+            all.end(),
+            each.key,
+            [](const lock_info& info, const std::string& name) { return info.key < name; }
+        );
+        const bool is_held = at != all.end() && at->key == each.key;
+        if (!is_held && each.arrived > 0) more.push_back(without_holder(each));
+    }
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+std::vector<lock_info> holders_of(connection& on, store& stores, const key& name) {
+    auto all = stores.holders->holders_of(on, name);
+    if (all.empty()) return all;
+    const auto gate = stores.holders->gate(on, name);
+    add_totals(all, gate ? &*gate : nullptr);
+    return all;
+}
+
+std::optional<lock_info> mutex_of(connection& on, store& stores, const key& name) {
+    auto found = stores.holds->describe(on, name, true);
+    if (!found) return std::nullopt;
+    if (found->info.is_held) found->info.holders = 1;
+    return std::move(found->info);
 }
 
 }  // namespace
 
 std::optional<lock_info> describe(const database& db, const key& name) {
     return read(db, [&](connection& on, store& stores) {
-        std::optional<lock_info> found;
-        if (auto row = stores.holds->describe(on, name, true)) found = std::move(row->info);
-        if (!found || found->is_held) {
-            if (found) found->holders = 1;
-            return found;
-        }
-        const auto holders = stores.holders->holders_of(on, name);
-        if (holders.empty()) return found;
-        found = holders.front();
-        found->holders = static_cast<std::int64_t>(holders.size());
+        auto found = mutex_of(on, stores, name);
+        if (!found || found->is_held) return found;
+        auto holders = holders_of(on, stores, name);
+        if (!holders.empty()) return std::optional{std::move(holders.front())};
+        const auto gate = stores.holders->gate(on, name);
+        if (gate && gate->arrived > 0) return std::optional{without_holder(*gate)};
         return found;
+    });
+}
+
+std::vector<lock_info> list_holders(const database& db, const key& name) {
+    return read(db, [&](connection& on, store& stores) {
+        auto found = mutex_of(on, stores, name);
+        if (!found) return std::vector<lock_info>{};
+        if (found->is_held) return std::vector{*std::move(found)};
+        return holders_of(on, stores, name);
     });
 }
 
@@ -91,9 +160,14 @@ std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
         throw error(errc::invalid_argument, "a prefix of keys is UTF-8 of at most 255 bytes");
     }
     return read(db, [&](connection& on, store& stores) {
-        std::vector<lock_info> all = mutexes(on, stores, prefix);
-        for (lock_info& each : all) each.holders = 1;
-        add_holders(on, stores, prefix, all);
+        std::vector<lock_info> all = holders(on, stores, prefix);
+        const auto gates = all_pages<gate_info>([&](const gate_info* after) {
+            return stores.holders->gates(on, prefix, after ? after->key : "", page_size);
+        });
+        add_totals(all, gates);
+        add_those_without_holder(all, gates);
+        auto held = mutexes(on, stores, prefix);
+        std::move(held.begin(), held.end(), std::back_inserter(all));
         std::stable_sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
             return left.key < right.key;
         });
@@ -119,10 +193,12 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
             found->holders = 1;
             return found;
         }
-        const auto holders = stores.holders->force_release(on, name);
-        if (holders.empty()) return found;
-        found = holders.front();
-        found->holders = static_cast<std::int64_t>(holders.size());
+        // What has arrived, and how many permits there were, nobody says who is freed.
+        const auto gate = stores.holders->gate(on, name);
+        auto holders = stores.holders->force_release(on, name);
+        add_totals(holders, gate ? &*gate : nullptr);
+        if (!holders.empty()) return std::optional{std::move(holders.front())};
+        if (gate && gate->arrived > 0) found = without_holder(*gate);
         return found;
     });
     if (freed) {

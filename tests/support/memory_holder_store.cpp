@@ -86,6 +86,22 @@ std::vector<lock_info> live_holders(memory_tables& tables, const std::string& na
     return found;
 }
 
+// Nothing of a mutex, nor where nobody uses it.
+std::optional<gate_info> gate_of(
+    memory_tables& tables, const std::string& name, const lock_row& gate
+) {
+    bool is_used = gate.arrived > 0;
+    std::int64_t waiting = 0;
+    for_each_of(tables, name, [&](const owner_id&, const holder_row& row) {
+        is_used = true;
+        const bool is_waiting = (row.bits & holder_bits::waiting) != 0;
+        if (is_waiting && is_live(tables, row)) ++waiting;
+    });
+    if (!is_used || kind_of(gate) == lock_kind::mutex) return std::nullopt;
+    return gate_info{
+        name, {gate.fence}, gate.node_info, kind_of(gate), gate.capacity, gate.arrived, waiting};
+}
+
 // What the owners other than the one who asks have.
 struct usage {
     std::int64_t holders = 0;
@@ -367,6 +383,32 @@ public:
             return std::optional{found};
         };
         return server_->ask<std::vector<lock_info>>(on, "list_holders", attempt);
+    }
+
+    std::optional<gate_info> gate(connection& on, const key& name) override {
+        const auto attempt = [name](memory_tables& tables, const connection&) {
+            const auto at = tables.locks.find(name.name());
+            return std::optional{
+                at == tables.locks.end() ? std::nullopt : gate_of(tables, at->first, at->second)};
+        };
+        return server_->ask<std::optional<gate_info>>(on, "gate", attempt);
+    }
+
+    std::vector<gate_info> gates(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) override {
+        const auto attempt = [prefix = std::string(prefix),
+                              after = std::string(after),
+                              limit](memory_tables& tables, const connection&) {
+            std::vector<gate_info> found;
+            for (const auto& [name, row] : tables.locks) {
+                if (static_cast<int>(found.size()) == limit) break;
+                if (!name.starts_with(prefix) || (!after.empty() && name <= after)) continue;
+                if (auto seen = gate_of(tables, name, row)) found.push_back(*std::move(seen));
+            }
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<gate_info>>(on, "gates", attempt);
     }
 
     std::vector<lock_info> force_release(connection& on, const key& name) override {

@@ -235,6 +235,17 @@ WHERE h.lock_key >= $1 AND h.lock_key < $3 AND (h.lock_key > $1 OR h.owner > $2)
   AND h.fence > 0 AND {live}
 ORDER BY h.lock_key, h.owner LIMIT $4;
 
+-- $1 the first key that may be listed, $2 the first after all, $3 limit. A range of the primary
+-- key. Reads: 2 rows for each lock in it, and 2 for each holder's row of those listed.
+-- name: gates
+SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
+    SELECT COUNT(*) FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+    WHERE h.lock_key = l.lock_key AND h.mode & {waiting} <> 0 AND {live})
+FROM {prefix}lock l
+WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.kind <> 1 AND (l.arrived > 0 OR EXISTS (
+    SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key))
+ORDER BY l.lock_key LIMIT $3;
+
 -- $1 key: of this and the six that follow; $2 owner, $3 session.
 -- name: is_used
 SELECT 1 FROM {prefix}lock l WHERE l.lock_key = $1 AND l.owner IS NULL

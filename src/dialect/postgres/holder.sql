@@ -299,6 +299,23 @@ SELECT {holder},
          ORDER BY u.lock_key, u.owner {all}) AS h
  WHERE {live} ORDER BY h.lock_key, h.owner LIMIT $4;
 
+-- $1 the first key that may be listed, $2 the first after all, $3 limit. Reads: 2 rows for each
+-- lock in that range, and 2 for each holder's row of those listed.
+-- name: gates
+SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
+           SELECT count(*)
+             FROM (SELECT (SELECT s.expires_at FROM {prefix}session s WHERE s.id = u.session_id)
+                              AS until
+                     FROM {prefix}holder u
+                    WHERE u.lock_key = l.lock_key AND u.mode & {waiting} <> 0
+                    ORDER BY u.owner {all}) AS h
+            WHERE {live})
+  FROM {prefix}lock l
+ WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.kind <> 1
+   AND (l.arrived > 0 OR (SELECT true FROM {prefix}holder h WHERE h.lock_key = l.lock_key
+                           ORDER BY h.owner LIMIT 1))
+ ORDER BY l.lock_key LIMIT $3;
+
 -- $1 key. The holder rows first, in one order, waiting for proofs; then the gate. What is granted
 -- between this snapshot and the gate's turn stays: it is younger than the wish to free the key.
 -- Reads: 2 rows, and 5 for each holder.

@@ -157,6 +157,17 @@ SELECT {holder} FROM {prefix}holder h
    AND {live} AND {of_this_boot}
  ORDER BY h.lock_key, h.owner LIMIT $4;
 
+-- $1 the first key that may be listed, $2 the first after all, $3 limit.
+-- name: gates
+SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
+           SELECT count(*) FROM {prefix}holder h
+            WHERE h.lock_key = l.lock_key AND h.mode & {waiting} <> 0 AND {live})
+  FROM {prefix}lock l
+ WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.kind <> 1
+   AND (l.arrived > 0 OR EXISTS (
+           SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key))
+ ORDER BY l.lock_key LIMIT $3;
+
 -- $1 key: of these four.
 -- name: is_used
 SELECT 1 FROM {prefix}lock l

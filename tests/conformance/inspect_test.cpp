@@ -1,0 +1,155 @@
+// What is said of keys that several can hold: of one key alone, of all its holders, and of what has
+// arrived where nobody holds it.
+#include "leasehold/inspect.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "conformance/shared_suite.hpp"
+#include "leasehold/latch.hpp"
+#include "leasehold/semaphore.hpp"
+#include "support/thread.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class inspect_suite : public suite {
+protected:
+    std::vector<lock_info> listed(const key& name) const {
+        std::vector<lock_info> found = list_locks(second_, name.name());
+        std::erase_if(found, [&](const lock_info& each) { return each.key != name.name(); });
+        return found;
+    }
+
+    session one_{first_, calm("one")};
+    session two_{second_, calm("two")};
+    const key name_ = fresh("k");
+};
+
+TEST_F(inspect_suite, the_holders_of_one_key_are_not_those_of_a_longer_one) {
+    const key longer{name_.name() + "/more"};
+    EXPECT_TRUE(list_holders(second_, name_).empty());
+    auto mine = semaphore{one_, name_, 5}.try_acquire(2);
+    auto theirs = semaphore{two_, name_, 5}.try_acquire(1);
+    auto other = semaphore{one_, longer, 9}.try_acquire(7);
+    ASSERT_TRUE(mine && theirs && other);
+    const auto found = list_holders(first_, name_);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].session, one_.id());
+    EXPECT_EQ(found[1].session, two_.id());
+    EXPECT_EQ(found[0].permits, 2);
+    for (const lock_info& each : found) {
+        EXPECT_EQ(each.key, name_.name());
+        EXPECT_EQ(each.holders, 2);
+    }
+    EXPECT_EQ(mine->release(), release_outcome::released);
+    EXPECT_EQ(theirs->release(), release_outcome::released);
+    EXPECT_TRUE(list_holders(second_, name_).empty());
+
+    auto alone = mutex{two_, name_}.try_acquire();
+    ASSERT_TRUE(alone);
+    const auto one = list_holders(second_, name_);
+    ASSERT_EQ(one.size(), 1U);
+    EXPECT_EQ(one[0].owner, alone->owner());
+    EXPECT_EQ(one[0].holders, 1);
+}
+
+TEST_F(inspect_suite, a_semaphore_says_how_many_of_its_permits_are_in_use) {
+    auto mine = semaphore{one_, name_, 5}.try_acquire(2);
+    auto theirs = semaphore{two_, name_, 5}.try_acquire(1);
+    ASSERT_TRUE(mine && theirs);
+    const auto seen = describe(second_, name_);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->permits, 2);
+    EXPECT_EQ(seen->permits_in_use, 3);
+    EXPECT_EQ(seen->capacity, 5);
+    for (const lock_info& each : listed(name_)) {
+        EXPECT_EQ(each.permits_in_use, 3);
+        EXPECT_EQ(each.capacity, 5);
+        EXPECT_EQ(each.arrived, 0);
+    }
+    expire(one_);
+    const auto left = describe(second_, name_);
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->permits_in_use, 1) << "the dead have none";
+}
+
+TEST_F(inspect_suite, a_latch_where_somebody_has_arrived_and_nobody_is_present_is_no_free_mutex) {
+    latch mine{one_, name_, 2};
+    latch other{two_, name_, 2};
+    auto first = mine.try_join();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(listed(name_).at(0).arrived, 0);
+    mine.arrive(*first);
+    const auto expect_arrived = [&](std::int64_t arrived) {
+        const auto seen = describe(second_, name_);
+        ASSERT_TRUE(seen);
+        const auto all = listed(name_);
+        ASSERT_EQ(all.size(), 1U);
+        for (const lock_info& each : {*seen, all[0]}) {
+            EXPECT_FALSE(each.is_held);
+            EXPECT_EQ(each.kind, lock_kind::latch);
+            EXPECT_EQ(each.arrived, arrived);
+            EXPECT_EQ(each.capacity, 2);
+            EXPECT_EQ(each.holders, 0);
+        }
+        EXPECT_TRUE(list_holders(second_, name_).empty());
+    };
+    expect_arrived(1);
+    auto second = other.try_join();
+    ASSERT_TRUE(second);
+    EXPECT_EQ(describe(second_, name_)->arrived, 1);
+    EXPECT_TRUE(describe(second_, name_)->is_held);
+    other.arrive(*second);
+    expect_arrived(2);
+}
+
+TEST_F(inspect_suite, force_says_which_arrivals_it_has_forgotten) {
+    latch mine{one_, name_, 2};
+    for (int arrived = 1; arrived <= 2; ++arrived) {
+        auto place = mine.try_join();
+        ASSERT_TRUE(place);
+        mine.arrive(*place);
+        ASSERT_EQ(mine.tally().arrived, arrived);
+    }
+    const auto freed = force_release(second_, name_);
+    ASSERT_TRUE(freed);
+    EXPECT_FALSE(freed->is_held);
+    EXPECT_EQ(freed->kind, lock_kind::latch);
+    EXPECT_EQ(freed->arrived, 2);
+    EXPECT_EQ(freed->capacity, 2);
+    EXPECT_FALSE(mine.tally().is_open);
+    EXPECT_FALSE(force_release(second_, name_)) << "there is nothing left";
+    EXPECT_TRUE(listed(name_).empty());
+
+    auto place = mine.try_join();
+    ASSERT_TRUE(place);
+    mine.arrive(*place);
+    auto late = mine.try_join();
+    ASSERT_TRUE(late);
+    const auto both = force_release(second_, name_);
+    ASSERT_TRUE(both);
+    EXPECT_TRUE(both->is_held);
+    EXPECT_EQ(both->owner, late->owner());
+    EXPECT_EQ(both->arrived, 1);
+}
+
+class inspect_writers_suite : public shared_mutex_suite {};
+
+TEST_F(inspect_writers_suite, a_waiting_writer_is_counted_and_one_that_has_given_up_is_not) {
+    auto reading = mine_.try_acquire_shared();
+    ASSERT_TRUE(reading);
+    EXPECT_EQ(describe(first_, name_)->waiters, 0);
+    std::stop_source enough;
+    thread writer{[&] { EXPECT_FALSE(other_.acquire(enough.get_token())); }};
+    EXPECT_TRUE(eventually([&] { return describe(first_, name_)->waiters == 1; }));
+    const auto all = list_locks(first_, name_.name());
+    ASSERT_EQ(all.size(), 1U) << "who waits holds nothing";
+    EXPECT_EQ(all[0].waiters, 1);
+    enough.request_stop();
+    writer.join();
+    EXPECT_EQ(describe(first_, name_)->waiters, 0);
+}
+
+}  // namespace
+}  // namespace leasehold::testing
