@@ -10,8 +10,13 @@
 // | state    | lost()   | verify_in(tx)      | release()  | becomes                             |
 // |----------|----------|--------------------|------------|-------------------------------------|
 // | held     | quiet    | passes             | released   | lost by deadline, force or take-over |
+// | expired  | quiet    | throws lease_lost  | see below  | lost, when that is found out         |
 // | lost     | fired    | throws lease_lost  | not_held   | –                                   |
 // | released | fired    | throws lease_lost  | not_held   | –                                   |
+//
+// Expired: over for the database, and nobody here has been told. release() says `released` where
+// nobody has followed, and the key is free; not_held, and changes nothing, where somebody has. A
+// fixed term can be given back so when it is lost, too.
 //
 // Promises: the token is greater than that of every earlier grant of the key. lost() fires before
 // the database can grant the key to another, unless somebody frees it by force (inspect.hpp): then

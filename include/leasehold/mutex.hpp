@@ -32,9 +32,10 @@
 // (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any case:
 // one statement for everybody who waits on one handle. It holds no pooled connection meanwhile.
 // A stop that was requested before the call: empty, at once, and nothing is asked of the database.
-// An outage keeps no call beyond its time: it ends by its deadline (after a second at least, in
-// which a connection may be opened), when it is cancelled or when its session is lost, and one
-// statement time-out later where a statement was under way, which the session then settles.
+// An outage ends no wait, and the call goes on when the database answers again; nor does it keep a
+// call beyond its time: that ends by its deadline (after a second at least, in which a connection
+// may be opened), when it is cancelled or when its session is lost, and one statement time-out
+// later where a statement was under way, which the session then settles.
 // Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
 // before those who wait for it; so may a waiting call with its first try. Waiting calls that come
 // while a transaction with a proof is open queue when that has ended, in any order.
@@ -68,7 +69,8 @@ struct mutex_settings {
     // the token stays. The object is the identity, never the thread.
     bool recursive = false;
     // A fixed term, 1 ms to 366 days, instead of a life with the session: nobody renews it, and it
-    // outlives the process. For tasks that must not run twice within a time. A call that waits gets
+    // outlives the process. For tasks that must not run twice within a time. Another level of a
+    // recursive hold does not begin it anew. A call that waits gets
     // its term at the hand-over; one whose process died while it waited may still be handed the key
     // within the session's ttl, and then nobody has it until the term is over, or force_release().
     std::optional<std::chrono::microseconds> hold_at_most{};

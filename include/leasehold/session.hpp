@@ -11,7 +11,7 @@
 // | live   | lost when its local deadline passes unrenewed, or the database says it has ended;   |
 // |        | ended by end() or its destructor                                                    |
 // | lost   | for ever: lost() fires, every lease of it is lost, and a late answer changes nothing |
-// | ended  | for ever: everything was released                                                   |
+// | ended  | for ever: what lived with it was released; a fixed term (mutex.hpp) goes on          |
 //
 // A program that takes one lock and ends can do with two commits: `begins_with_grant`, and
 // end_with(). The constructor then looks whether the database can be used, and writes nothing. The

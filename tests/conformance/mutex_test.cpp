@@ -130,6 +130,24 @@ TEST_F(mutex_suite, a_late_release_does_not_free_the_successor) {
     EXPECT_FALSE(mutex(heir, name).try_acquire());
 }
 
+TEST_F(mutex_suite, a_release_after_expiry_that_nobody_followed_frees_the_key) {
+    for (const bool is_told : {false, true}) {
+        session dead{first_, calm("dead")};
+        const key name = fresh("k");
+        auto held = mutex{dead, name}.try_acquire();
+        ASSERT_TRUE(held);
+        expire(dead);
+        const auto failure = thrown_by([&] {
+            if (is_told) (void)mutex(dead, fresh("k")).try_acquire();
+        });
+        EXPECT_EQ(failure.has_value(), is_told);
+        ASSERT_EQ(held->lost().stop_requested(), is_told);
+        const auto expected = is_told ? release_outcome::not_held : release_outcome::released;
+        EXPECT_EQ(held->release(), expected);
+        EXPECT_FALSE(describe(second_, name)->is_held);
+    }
+}
+
 TEST_F(mutex_suite, releasing_twice_is_harmless) {
     session one{first_, calm("one")};
     mutex closing{one, fresh("k")};
