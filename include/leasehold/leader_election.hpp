@@ -60,8 +60,8 @@ struct leader_info {
 struct election_settings {
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
-    // Called when elected, in the campaigning thread, before campaign() returns. What it throws ends
-    // the term, as resign() does, and comes out of campaign().
+    // Called when elected, in the campaigning thread, before campaign() returns. What it throws
+    // ends the term, as resign() does, and comes out of campaign().
     std::function<void(fencing_token term)> on_elected{};
     // Called once per term when it ends, before anyone else can be elected; `released` says that
     // the leader resigned. Always after on_elected has returned, also where the term is lost before

@@ -12,7 +12,8 @@
 // reported; `resume` runs its statements again, each of which can be repeated.
 // Errors: schema_mismatch where an applied migration was edited or is unknown to this program, or
 // the schema is newer than the program, or half applied; the message says what to do.
-// permission_denied, read_only. Nothing is changed before these checks.
+// busy where a session is live and tables would go; permission_denied, read_only. Nothing is
+// changed before these checks.
 //
 // Threads: safe.
 #include <cstdint>

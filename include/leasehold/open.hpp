@@ -6,6 +6,7 @@
 // | scheme                     | driver                | where it is described |
 // |----------------------------|-----------------------|-----------------------|
 // | postgresql://, postgres:// | libpq                 | driver/postgres.hpp   |
+// | host=… dbname=…            | libpq, its other form | driver/postgres.hpp   |
 // | mysql://, mariadb://       | MySQL Connector/C++   | driver/mysql.hpp      |
 // | sqlite:                    | sqlite3               | driver/sqlite.hpp     |
 //

@@ -148,7 +148,7 @@ int run_bench(const global_options& options, const bench_options& chosen) {
         return exit_status::done;
     }
     if (!chosen.svg.empty() && !std::ofstream{chosen.svg, std::ios::app}) {
-        throw usage_failure("cannot write to '" + printable(chosen.svg) + "': --svg");
+        throw usage_failure("cannot write to '" + chosen.svg + "': --svg");
     }
     signal_inbox signals;
     background<int> running{[&](const std::stop_token& stop) {

@@ -54,6 +54,11 @@ failure usage_failure(const std::string& message) {
 
 failure failure_of(const error& what) {
     std::string message = what.what();
+    if (what.code() == errc::session_lost) {
+        message =
+            "the session of this command has ended: the database was out of reach for longer than "
+            "--ttl, or somebody ended it; run it again";
+    }
     // Where the library has no better words than the server's.
     const bool is_opaque = what.code() == errc::database_error;
     if (is_opaque && message.find(what.server_message()) == std::string::npos) {

@@ -30,7 +30,7 @@ constexpr const char* tool_examples =
     "The database: --url, else the environment's LEASEHOLD_URL; there is no default, since locks\n"
     "exclude only those who use the same one. A URL is one of\n"
     "  sqlite:PATH                              (for the processes of one machine)\n"
-    "  postgresql://user@host:port/database     (anything libpq takes; PGPASSFILE too)\n"
+    "  postgresql://user@host:port/database     (or host=… dbname=…; PGPASSFILE too)\n"
     "  mysql://user@host:port/database          (MySQL and MariaDB; MYSQL_PWD)\n"
     "A password is best kept in LEASEHOLD_URL or a password file. One given with --url is hidden\n"
     "from `ps` at once, but was there for a moment.\n"

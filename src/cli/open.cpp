@@ -16,7 +16,9 @@ std::string place_of(std::string_view url) {
         const auto whole = std::filesystem::absolute(url, unknown);
         return "the file " + (unknown ? std::string(url) : whole.lexically_normal().string());
     }
-    const auto scheme_end = url.find("://") + 3;
+    const auto scheme = url.find("://");
+    if (scheme == std::string_view::npos) return "the database of PostgreSQL that it names";
+    const auto scheme_end = scheme + 3;
     std::string place{url.substr(0, scheme_end)};
     // The user first: a password may have a question mark in it.
     std::string_view rest = url.substr(scheme_end);

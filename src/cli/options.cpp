@@ -34,7 +34,7 @@ std::chrono::milliseconds parse(
     const char* const end = text.data() + text.size();
     const auto [rest, problem] = std::from_chars(text.data(), end, number);
     if (problem == std::errc::invalid_argument) {
-        throw refuse("is no duration: '" + printable(text) + "'");
+        throw refuse("is no duration: '" + std::string(text) + "'");
     }
     const std::string_view suffix{rest, static_cast<std::size_t>(end - rest)};
     for (const unit& each : units) {
@@ -45,7 +45,7 @@ std::chrono::milliseconds parse(
         }
         return std::chrono::milliseconds{number * each.milliseconds};
     }
-    throw refuse("is no duration: '" + printable(text) + "'");
+    throw refuse("is no duration: '" + std::string(text) + "'");
 }
 
 }  // namespace

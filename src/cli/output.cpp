@@ -74,7 +74,9 @@ std::string printable(std::string_view text) {
     while (!text.empty()) {
         const character next = first_of(text);
         const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
-        if (next.bytes > 0 && is_harmless(next.code)) {
+        if (next.code == U'\\') {
+            line += "\\\\";
+        } else if (next.bytes > 0 && is_harmless(next.code)) {
             line.append(text.substr(0, bytes));
         } else {
             for (const char each : text.substr(0, bytes)) {

@@ -10,7 +10,8 @@
 namespace leasehold::cli {
 
 // `text` on one line of a terminal: control characters, what is not UTF-8, and what turns the
-// direction of writing around are shown as escapes, so that no key can forge another's row.
+// direction of writing around are shown as escapes, so that no key can forge another's row, and a
+// backslash twice, so that none looks like another's escape. Not for what report() is given.
 std::string printable(std::string_view text);
 
 // How many columns of a terminal `text` takes.

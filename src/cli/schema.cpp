@@ -37,7 +37,7 @@ std::optional<int> parse_version(const std::string& text, const char* option) {
     const auto [rest, problem] = std::from_chars(text.data(), end, number);
     if (problem == std::errc{} && rest == end && number >= 0) return number;
     throw usage_failure(
-        std::string(option) + " must be the number of a migration, not '" + printable(text) + "'"
+        std::string(option) + " must be the number of a migration, not '" + std::string(text) + "'"
     );
 }
 
@@ -102,7 +102,10 @@ void print_done(const std::vector<migration_step>& done, const char* action, boo
         if (is_json) {
             print_json({{"version", each.version}, {"name", each.name}, {"action", action}});
         } else {
-            print_line(std::string(action) + " " + std::to_string(each.version) + " " + each.name);
+            print_line(
+                std::string(action) + " migration " + std::to_string(each.version) + ", " +
+                each.name
+            );
         }
     }
     if (done.empty() && !is_json) print_line("nothing to do");
@@ -170,7 +173,7 @@ engine engine_of(const std::string& name) {
         if (name == name_of(each)) return each;
     }
     throw usage_failure(
-        "there is no engine '" + printable(name) + "'; it is postgres, mysql, mariadb or sqlite"
+        "there is no engine '" + std::string(name) + "'; it is postgres, mysql, mariadb or sqlite"
     );
 }
 

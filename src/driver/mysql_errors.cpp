@@ -23,8 +23,11 @@ std::string in_brackets(int code) {
     return " (error " + std::to_string(code) + ")";
 }
 
-std::string sentence_of(errc code, int native_code, bool outcome_unknown) {
-    const std::string number = in_brackets(native_code);
+// What the server says of a table or a right has names of the schema's and of the account, and no
+// data. What is taken for a column may be a value in the wrong quotes.
+std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
+    const std::string number = in_brackets(what.code);
+    const std::string words = what.words.empty() ? "" : ": " + what.words;
     switch (code) {
         case errc::connection_lost:
             return " closed the connection, or it broke" + number +
@@ -35,27 +38,27 @@ std::string sentence_of(errc code, int native_code, bool outcome_unknown) {
             return " stopped a statement, by its time limit or by hand" + number +
                    (outcome_unknown ? ": it may have been done; ask before repeating it" : "");
         case errc::transient:
-            if (native_code == 1213) return " ended a deadlock at this transaction" + number;
-            if (native_code == 1205) return " gave up waiting for a row's lock" + number;
+            if (what.code == 1213) return " ended a deadlock at this transaction" + number;
+            if (what.code == 1205) return " gave up waiting for a row's lock" + number;
             return " could not do this beside other transactions" + number + "; run it again";
         case errc::constraint:
             return " refused a row by one of its constraints" + number;
         case errc::schema_missing:
-            return " has no such table or database" + number +
-                   ": run `leasehold migrate`, or check the table prefix and the URL's database";
+            return " has no such table or database" + number + words +
+                   "; run `leasehold migrate`, or check the table prefix and the URL's database";
         case errc::schema_mismatch:
             return " has no such column" + number +
                    ": is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
-            return " denies this user a statement" + number +
-                   ": grant the right, or connect as another user";
+            return " denies this user a statement" + number + words +
+                   "; grant the right, or connect as another user";
         case errc::read_only:
             return " takes no changes here" + number +
                    ": connect to the primary, or use a transaction that may write";
         case errc::unsupported:
-            return " cannot do this" + number + ": see server_message() for its words";
+            return " cannot do this" + number;
         default:
-            return " refused a statement" + number + ": see server_message() for its words";
+            return " refused a statement" + number;
     }
 }
 
@@ -75,7 +78,8 @@ std::string connect_sentence(const address& where, const failure& what, bool may
         case 1203:
         case 1226:
             return " has no connection left" + number +
-                   ": raise its max_connections, or lower connections_max";
+                   ": raise its max_connections, or let fewer programs connect, or each less "
+                   "often (database_settings::connections_max)";
         case 1104:
             return " refused the client library its first question" + number +
                    ": raise its max_join_size, or set its sql_big_selects";
@@ -144,7 +148,7 @@ error statement_error(const std::string& place, const failure& what, bool is_at_
     // 2006 is said when the statement could not be handed to the network: the server has not got
     // all of it, and runs nothing that is not complete.
     facts.outcome_unknown = is_at_stake && !proves_not_done(code) && what.code != gone_away;
-    const std::string message = place + sentence_of(code, what.code, facts.outcome_unknown);
+    const std::string message = place + sentence_of(code, what, facts.outcome_unknown);
     return error{code, message, std::move(facts)};
 }
 

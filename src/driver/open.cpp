@@ -38,12 +38,19 @@ constexpr std::array schemes{
     scheme{"mariadb://", "mysql"},
 };
 
+// libpq's other form: host=db.example dbname=app
+bool is_key_value(std::string_view url) {
+    const auto first = url.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+    return first != 0 && first != std::string_view::npos && url[first] == '=';
+}
+
 }  // namespace
 
 std::string_view driver_of(std::string_view url) {
     for (const scheme& each : schemes) {
         if (url.starts_with(each.text)) return each.driver;
     }
+    if (is_key_value(url)) return "postgres";
     // Never the whole URL: where it is malformed, nobody knows which part is a password.
     const auto named = url.substr(0, url.find("://"));
     const bool has_scheme = named.size() < url.size() && !named.empty();

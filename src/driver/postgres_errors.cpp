@@ -31,6 +31,13 @@ std::string what_refused(const PGresult* failure) {
     return text;
 }
 
+// Where it is about a table or a right: names of the schema's, and no data. What is taken for a
+// column may be a value in the wrong quotes.
+std::string words_of(const PGresult* failure) {
+    const std::string words = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
+    return words.empty() ? words : ": " + words;
+}
+
 std::string sentence_of(errc code, const PGresult* failure, const std::string& state) {
     switch (code) {
         case errc::transient:
@@ -43,15 +50,15 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
         case errc::constraint:
             return " refused a row" + what_refused(failure) + in_brackets(state);
         case errc::schema_missing:
-            return " has no such table or schema" + in_brackets(state) +
-                   ": run `leasehold migrate`, or check the table prefix, the schema and the "
+            return " has no such table or schema" + in_brackets(state) + words_of(failure) +
+                   "; run `leasehold migrate`, or check the table prefix, the schema and the "
                    "search path";
         case errc::schema_mismatch:
             return " has no such column" + in_brackets(state) +
                    ": is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
-            return " denies this user a statement" + in_brackets(state) +
-                   ": grant the right, or connect as another user";
+            return " denies this user a statement" + in_brackets(state) + words_of(failure) +
+                   "; grant the right, or connect as another user";
         case errc::read_only:
             return " takes no changes here" + in_brackets(state) +
                    ": connect to the primary, or use a transaction that may write";
@@ -61,8 +68,7 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
         case errc::unsupported:
             return " cannot do this" + in_brackets(state);
         default:
-            return " refused a statement" + in_brackets(state) +
-                   ": see server_message() for its words";
+            return " refused a statement" + in_brackets(state);
     }
 }
 
@@ -104,6 +110,13 @@ std::string user_of(const PGconn* handle) {
                                             : "user " + std::string{user};
 }
 
+// libpq quotes hosts, files and users. Should a password ever be among its words, because a URL was
+// taken apart in another way than meant, they are left out.
+bool has_password(const PGconn* handle, const std::string& words) {
+    const char* password = PQpass(handle);
+    return password != nullptr && *password != '\0' && words.find(password) != std::string::npos;
+}
+
 std::string connect_sentence(const PGconn* handle, const connect_failure& what) {
     const std::string& state = what.sqlstate;
     if (state == "28P01") {
@@ -119,7 +132,8 @@ std::string connect_sentence(const PGconn* handle, const connect_failure& what) 
     }
     if (state == "53300") {
         return " has no connection left" + in_brackets(state) +
-               ": raise its max_connections, or lower connections_max";
+               ": raise its max_connections, or let fewer programs connect, or each less often "
+               "(database_settings::connections_max)";
     }
     if (state == "57P03") {
         return " is starting up or shutting down" + in_brackets(state) + "; try again";
@@ -128,14 +142,9 @@ std::string connect_sentence(const PGconn* handle, const connect_failure& what) 
         return " asks for a password of " + user_of(handle) +
                " and there is none: put it into the URL or PGPASSFILE";
     }
-    // libpq quotes hosts, files and users here. Should a password ever be among its words, because
-    // a URL was taken apart in another way than meant, they are left out.
-    const char* password = PQpass(handle);
-    const bool is_safe =
-        password == nullptr || *password == '\0' || what.text.find(password) == std::string::npos;
     std::string sentence = " cannot be reached";
     if (!state.empty()) sentence = " refused the connection" + in_brackets(state);
-    if (is_safe && !what.text.empty()) sentence += ": " + what.text;
+    if (!what.text.empty() && !has_password(handle, what.text)) sentence += ": " + what.text;
     return sentence + "; check host, port and TLS options, and that the server runs";
 }
 
@@ -195,6 +204,14 @@ error gave_up_error(
 error connect_error(const PGconn* handle) {
     const connect_failure what = parse_failure(PQerrorMessage(handle));
     error_facts facts;
+    // Refused by libpq before it asked anybody: the value of an option.
+    const bool is_of_url = PQsocket(handle) < 0 && what.text.starts_with("invalid ");
+    if (is_of_url && what.sqlstate.empty() && !has_password(handle, what.text)) {
+        return error{
+            errc::invalid_argument,
+            "the PostgreSQL URL, or libpq's environment, cannot be used: " + what.text,
+            std::move(facts)};
+    }
     facts.sqlstate = what.sqlstate;
     facts.is_passing =
         may_connect_later_postgres(what.sqlstate) && PQconnectionNeedsPassword(handle) == 0;

@@ -1,5 +1,6 @@
 #include "driver/sqlite_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +35,12 @@ std::string path_of(std::string_view url) {
 void require_file(const std::string& path, bool may_create) {
     struct stat found {};
     if (stat(path.c_str(), &found) == 0) {
-        if (S_ISREG(found.st_mode)) return;
+        if (S_ISREG(found.st_mode)) {
+            if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0 || errno != EACCES) return;
+            throw error(
+                errc::permission_denied, path + " may not be read; check the file's permissions"
+            );
+        }
         throw error(errc::connection_failed, path + " is not a file; name a database file");
     }
     if (errno == EACCES) {

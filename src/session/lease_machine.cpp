@@ -1,7 +1,9 @@
 #include "session/lease_machine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <utility>
 
 #include "leasehold/error.hpp"
 
@@ -10,10 +12,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// In the largest unit that says it exactly.
+std::string shown(milliseconds given) {
+    constexpr std::array units{
+        std::pair{milliseconds{3'600'000}, " h"},
+        std::pair{milliseconds{60'000}, " min"},
+        std::pair{milliseconds{1000}, " s"}};
+    for (const auto& [unit, name] : units) {
+        if (given != milliseconds{0} && given % unit == milliseconds{0}) {
+            return std::to_string(given / unit) + name;
+        }
+    }
+    return std::to_string(given.count()) + " ms";
+}
+
 [[noreturn]] void refuse(const char* name, milliseconds given, const std::string& rule) {
     throw error(
-        errc::invalid_argument,
-        std::string(name) + " is " + std::to_string(given.count()) + " ms; it must be " + rule
+        errc::invalid_argument, std::string(name) + " is " + shown(given) + "; it must be " + rule
     );
 }
 

@@ -112,7 +112,7 @@ void require_no_live_session(connection& on, store& stores, int to_version) {
     const auto live = std::find_if(sessions.begin(), sessions.end(), is_live);
     if (live == sessions.end()) return;
     throw error(
-        errc::schema_mismatch,
+        errc::busy,
         "session " + live->node_info +
             " is live: stop every program that uses these tables, then run it again"
     );

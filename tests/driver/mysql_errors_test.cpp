@@ -54,6 +54,9 @@ TEST_F(mysql_test, a_user_without_rights_is_told) {
     const auto write = failure_of([&] { limited->execute(named("UPDATE {t} SET n = 1")); });
     EXPECT_EQ(write.code(), errc::permission_denied);
     EXPECT_EQ(write.native_code(), 1142);
+    const std::string_view said{write.what()};
+    EXPECT_NE(said.find(named("{t}")), std::string_view::npos) << "which table? " << said;
+    EXPECT_NE(said.find("UPDATE"), std::string_view::npos) << "which right? " << said;
     const auto rule = failure_of([&] { limited->execute("SET GLOBAL max_connections = 100"); });
     EXPECT_EQ(rule.code(), errc::permission_denied);
     EXPECT_EQ(rule.native_code(), 1227);

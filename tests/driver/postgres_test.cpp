@@ -267,6 +267,8 @@ TEST_F(postgres_test, errors_say_what_a_caller_can_act_on) {
     expect("SELECT 'secret' FROM no_such_table", errc::schema_missing, "42P01");
     expect("SELECT secret FROM seat", errc::schema_mismatch, "42703");
     expect("SELECT * FROM pg_authid", errc::permission_denied, "42501");
+    const error denied = failure_of([&] { on->execute("SELECT * FROM pg_authid"); });
+    EXPECT_NE(std::string{denied.what()}.find("pg_authid"), std::string::npos) << denied.what();
     expect("SELECT 'secret'::int", errc::database_error, "22P02");
     expect("SELEKT", errc::database_error, "42601");
     on->begin();

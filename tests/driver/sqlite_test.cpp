@@ -1,7 +1,9 @@
 // The SQLite driver: parameters, and statements outside of transactions.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "leasehold/database.hpp"
 #include "leasehold/driver/sqlite.hpp"
@@ -50,6 +52,29 @@ TEST_F(sqlite_test, a_statement_outside_of_transactions_commits_by_itself) {
 
 // What a lock, a command and a release write is flushed by then. Flushing it again, into the
 // database, took as long as all the rest.
+// Root may read everything: it is somebody else for a moment.
+TEST_F(sqlite_test, a_file_that_may_not_be_read_is_a_matter_of_rights) {
+    using std::filesystem::perms;
+    const auto file = folder_ / "app.db";
+    std::filesystem::permissions(folder_.path(), perms::all);
+    std::filesystem::permissions(file, perms::none);
+    const bool is_root = geteuid() == 0;
+    constexpr uid_t nobody = 65534;
+    ASSERT_TRUE(!is_root || seteuid(nobody) == 0);
+    std::optional<error> failure;
+    try {
+        open().execute("SELECT 1");
+    } catch (const error& refused) {
+        failure = refused;
+    }
+    ASSERT_TRUE(!is_root || seteuid(0) == 0);
+    std::filesystem::permissions(file, perms::owner_read | perms::owner_write);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::permission_denied) << failure->what();
+    EXPECT_NE(std::string{failure->what()}.find("app.db may not be read; check"), std::string::npos)
+        << failure->what();
+}
+
 TEST_F(sqlite_test, the_last_to_close_leaves_a_short_log_and_no_long_one) {
     db_.execute("CREATE TABLE note (n INTEGER, t BLOB)");
     db_.execute("INSERT INTO note VALUES (7, NULL)");

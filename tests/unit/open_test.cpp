@@ -27,13 +27,14 @@ TEST(open_test, the_scheme_says_which_driver) {
     EXPECT_EQ(driver_of("sqlite:/var/lib/app.db"), "sqlite");
     EXPECT_EQ(driver_of("postgresql://app@db/app"), "postgres");
     EXPECT_EQ(driver_of("postgres://app@db/app"), "postgres");
+    EXPECT_EQ(driver_of("host=db dbname=app"), "postgres");
     EXPECT_EQ(driver_of("mysql://app@db/app"), "mysql");
     EXPECT_EQ(driver_of("mariadb://app@db/app"), "mysql");
 }
 
 TEST(open_test, what_is_no_scheme_of_ours_is_refused_without_a_word_of_the_password) {
     for (const std::string_view url :
-         {"oracle://app:secret@db/app", "app:secret@db/app", "host=db password=secret", ""}) {
+         {"oracle://app:secret@db/app", "app:secret@db/app", "=secret", "pass word=secret", ""}) {
         const std::string words = refusal_of(url, errc::invalid_argument);
         EXPECT_EQ(words.find("secret"), std::string::npos) << words;
         EXPECT_NE(words.find("sqlite:PATH"), std::string::npos) << words;

@@ -10,7 +10,8 @@
 // Two things libpq leaves to others: looking up a host name may take longer than connect_timeout
 // (addresses do not), and of several hosts one that swallows packets uses all of it up.
 //
-// Errors: invalid_argument for a malformed URL; connection_failed for host, port, password, too
+// Errors: invalid_argument for a malformed URL, or an option's value that libpq does not know (when
+// it first connects); connection_failed for host, port, password, too
 // many connections; no message holds the password.
 // Threads: as database.hpp and connection.hpp say.
 #include <memory>
