@@ -7,6 +7,7 @@
 #include "cli/candidate.hpp"
 #include "cli/child.hpp"
 #include "cli/errand.hpp"
+#include "cli/key_option.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -16,8 +17,9 @@ namespace leasehold::cli {
 namespace {
 
 struct elect_options {
-    std::string name;
+    key_option name;
     std::string ttl = "30s";
+    own_statuses statuses{};
 };
 
 // What a candidacy came to: the tool's status, or nothing: campaign again.
@@ -81,7 +83,7 @@ int run_elect(const errand& what, const program& command, const database& db) {
     try {
         status = campaign(standing, what, command, keep_open, signals);
     } catch (const error& failed) {
-        const failure explained = failure_of(failed);
+        const failure explained = failure_of(what, failed);
         report(what.is_json, explained.name(), explained.what());
         status = explained.status();
     }
@@ -118,14 +120,13 @@ constexpr const char* elect_examples =
 command add_elect(CLI::App& tool, const global_options& options, const arguments& given) {
     CLI::App* const parser = tool.add_subcommand("elect", "Run a command only while leader");
     auto chosen = std::make_shared<elect_options>();
-    parser->add_option("NAME", chosen->name, "Of the office: 1 to 255 bytes of UTF-8")
-        ->required()
-        ->option_text(" ");
+    chosen->name.add(*parser, "NAME", "Of the office: 1 to 255 bytes of UTF-8");
     parser
         ->add_option(
             "--ttl", chosen->ttl, "Elect another so long after a crash: 1s to 24h; default 30s"
         )
         ->option_text("D");
+    add_lost_status(*parser, chosen->statuses);
     parser->footer(std::string(elect_examples) + exit_status_help);
     const auto run = [chosen, &options, &given] {
         session_settings timing;
@@ -135,7 +136,8 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
                 "there is no command to run: write `leasehold elect NAME -- CMD [ARG...]`"
             );
         }
-        errand what{key{chosen->name}, std::nullopt, timing, options.is_json};
+        errand what{chosen->name.get(), std::nullopt, timing, options.is_json};
+        what.statuses = chosen->statuses;
         const program command = find_program(given.command);
         what.timing.name = command.name();
         return run_elect(what, command, open_database(options, statement_timeout_for(timing)));

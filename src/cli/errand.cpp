@@ -1,5 +1,7 @@
 #include "cli/errand.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "cli/child.hpp"
 #include "cli/output.hpp"
 #include "cli/supervisor.hpp"
@@ -73,6 +75,39 @@ std::chrono::milliseconds statement_timeout_for(const session_settings& timing) 
     return std::clamp(timing.ttl / 6, milliseconds{1000}, milliseconds{5000});
 }
 
+void add_lost_status(CLI::App& parser, own_statuses& chosen) {
+    parser
+        .add_option(
+            "--lost-status",
+            chosen.lost,
+            "Exit with N where the lease was lost: 0 to 255; default 76"
+        )
+        ->option_text("N")
+        ->check(CLI::Range(0, 255));
+}
+
+void add_busy_status(CLI::App& parser, own_statuses& chosen) {
+    parser
+        .add_option(
+            "--busy-status",
+            chosen.busy,
+            "Exit with N where it was not acquired: 0 to 255; default 75"
+        )
+        ->option_text("N")
+        ->check(CLI::Range(0, 255));
+}
+
+failure failure_of(const errand& what, const error& problem) {
+    const failure meant = failure_of(problem);
+    if (meant.status() == exit_status::not_acquired) {
+        return {what.statuses.busy, meant.name(), meant.what()};
+    }
+    if (meant.status() == exit_status::lease_lost) {
+        return {what.statuses.lost, meant.name(), meant.what()};
+    }
+    return meant;
+}
+
 void end_at_once(int signal_number) {
     _exit(exit_status::by_signal + signal_number);
 }
@@ -82,7 +117,7 @@ failure lost(const errand& what, const lease& held, const std::string& consequen
     if (held.why_lost() == loss_reason::taken_over) reason = "it was freed by force";
     if (held.why_lost() == loss_reason::ended_by_server) reason = "the database ended its session";
     return failure{
-        exit_status::lease_lost,
+        what.statuses.lost,
         name_of(errc::lease_lost),
         "the lease on '" + what.name.name() + "' was lost: " + reason + "; " + consequence};
 }
@@ -119,7 +154,7 @@ int release(const errand& what, holding& with, int status, signal_inbox& signals
         switch (finish(signals, what.timing.ttl, work, give_up)) {
             case release_outcome::not_held:
                 throw failure{
-                    exit_status::lease_lost,
+                    what.statuses.lost,
                     name_of(errc::lease_lost),
                     "the lease on '" + what.name.name() +
                         "' ended before the command did: somebody else may have held the key "

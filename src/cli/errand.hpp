@@ -25,7 +25,18 @@
 #include "leasehold/lock_kind.hpp"
 #include "leasehold/mutex.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace leasehold::cli {
+
+// What the tool ends with where CMD has not decided it: CMD may have these numbers for something
+// else.
+struct own_statuses {
+    int busy = exit_status::not_acquired;
+    int lost = exit_status::lease_lost;
+};
 
 // What is wanted, and how long for.
 struct errand {
@@ -38,7 +49,15 @@ struct errand {
     std::optional<hold_mode> mode{};  // of a shared mutex
     std::int64_t permits = 0;         // of a semaphore
     std::int64_t permits_there_are = 0;
+    own_statuses statuses{};
 };
+
+// --lost-status, and where a key can be busy --busy-status.
+void add_lost_status(CLI::App& parser, own_statuses& chosen);
+void add_busy_status(CLI::App& parser, own_statuses& chosen);
+
+// What an error of the library means to this errand.
+failure failure_of(const errand& what, const error& problem);
 
 // The lease and what it lives in, which comes first: it outlives the lease. `failed`: why there is
 // neither a lease nor a holder. Kept here and not thrown, because the session takes its time to end

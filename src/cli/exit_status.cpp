@@ -17,7 +17,8 @@ const char* const exit_status_help =
     "         `leasehold migrate`\n"
     "  126    CMD was found but may not be run\n"
     "  127    CMD was not found\n"
-    "  128+n  signal n ended CMD, or ended the wait for the key\n";
+    "  128+n  signal n ended CMD, or ended the wait for the key\n"
+    "75 and 76 may be CMD's own, too: --busy-status and --lost-status say others instead.\n";
 
 int exit_status_of(errc code) noexcept {
     switch (code) {

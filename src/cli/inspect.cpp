@@ -6,59 +6,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/described.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/key_option.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 
 namespace leasehold::cli {
 namespace {
-
-nlohmann::json json_of(const lock_info& lock) {
-    nlohmann::json object{
-        {"key", lock.key},
-        {"token", lock.token.number},
-        {"holder", lock.node_info},
-        {"owner", lock.owner ? nlohmann::json(lock.owner->text()) : nlohmann::json()},
-        {"session", lock.session ? nlohmann::json(lock.session->text()) : nlohmann::json()},
-        {"held_seconds", seconds_of(lock.held_for)},
-        {"left_seconds", seconds_of(lock.remaining)},
-        {"count", lock.reentrant_count},
-        {"waiters", lock.waiters},
-        {"metadata", lock.metadata},
-        {"kind", name_of(lock.kind)},
-        {"mode", name_of(lock.mode)},
-        {"permits", lock.permits},
-        {"holders", lock.holders},
-        {"permits_in_use", lock.permits_in_use},
-        {"capacity", lock.capacity},
-        {"arrived", lock.arrived},
-    };
-    return object;
-}
-
-std::string shown_arrivals(const lock_info& latch) {
-    return std::to_string(latch.arrived) + " of " + std::to_string(latch.capacity) + " arrived";
-}
-
-// In a few words: how its holder has the key, and how much of it is left.
-std::string shown_kind(const lock_info& lock) {
-    switch (lock.kind) {
-        case lock_kind::mutex:
-            break;
-        case lock_kind::shared_mutex:
-            return name_of(lock.mode);
-        case lock_kind::semaphore:
-            return std::to_string(lock.permits) + (lock.permits == 1 ? " permit, " : " permits, ") +
-                   std::to_string(lock.permits_in_use) + " of " + std::to_string(lock.capacity) +
-                   " in use";
-        case lock_kind::latch:
-            return "at a latch, " + shown_arrivals(lock);
-        case lock_kind::barrier:
-            return "at a barrier of " + std::to_string(lock.capacity);
-    }
-    return name_of(lock.kind);
-}
 
 std::vector<cell> row_of(const lock_info& lock) {
     const auto where_held = [&](std::string text) { return lock.is_held ? std::move(text) : "-"; };
@@ -219,10 +175,10 @@ command add_sessions(CLI::App& tool, const global_options& options) {
 
 command add_unlock(CLI::App& tool, const global_options& options) {
     CLI::App* const parser = tool.add_subcommand("unlock", "Free a key from its holder");
-    auto name = std::make_shared<std::string>();
+    auto name = std::make_shared<key_option>();
     auto is_forced = std::make_shared<bool>(false);
     auto is_asked = std::make_shared<bool>(false);
-    parser->add_option("KEY", *name, "What to free")->required()->option_text(" ");
+    name->add(*parser, "KEY", "What to free");
     CLI::Option* const force =
         parser->add_flag("--force", *is_forced, "At once, although its holder may be at work");
     parser->add_flag("--ask", *is_asked, "Ask the holder to let go")->excludes(force);
@@ -252,7 +208,7 @@ command add_unlock(CLI::App& tool, const global_options& options) {
         "as no mutex; otherwise see `leasehold --help`.\n"
     );
     return {parser, [name, is_forced, is_asked, &options] {
-                const key wanted{*name};
+                const key wanted = name->get();
                 if (*is_asked) return ask(open_database(options), wanted, options.is_json);
                 if (!*is_forced) {
                     throw usage_failure(

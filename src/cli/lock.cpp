@@ -1,15 +1,20 @@
 // `leasehold lock KEY -- CMD…`: runs a command while holding a key.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/candidate.hpp"
 #include "cli/child.hpp"
+#include "cli/described.hpp"
 #include "cli/errand.hpp"
+#include "cli/key_option.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/inspect.hpp"
 #include "leasehold/semaphore.hpp"
 
 namespace leasehold::cli {
@@ -18,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 struct lock_options {
-    std::string key;
+    key_option name;
     std::string wait = "0";
     std::string ttl = "30s";
     std::string lock_delay = "0";
@@ -26,6 +31,8 @@ struct lock_options {
     bool is_exclusive = false;
     std::int64_t permits = 0;
     std::int64_t permits_there_are = 0;
+    own_statuses statuses{};
+    bool is_quiet = false;
 };
 
 // How the key is asked for; a mutex where nothing is said.
@@ -60,19 +67,50 @@ void add_kinds(CLI::App& parser, lock_options& chosen, CLI::Option& delay) {
     delay.excludes(shared)->excludes(exclusive)->excludes(permits);
 }
 
-failure busy(const errand& what, const std::optional<lock_info>& holder) {
+// Of a semaphore: how many permits are in use, which one holder does not say.
+std::string shown_holder(const lock_info& holder) {
+    const std::string whose = holder.node_info + " for " + shown(holder.held_for) + " (token " +
+                              std::to_string(holder.token.number) + ")";
+    if (holder.kind != lock_kind::semaphore) return "is held by " + whose;
+    std::string text = "has " + std::to_string(holder.permits_in_use) + " of " +
+                       std::to_string(holder.capacity) + " permits in use";
+    if (holder.permits_in_use == 0) return "is held by " + whose;
+    return text + ", " + std::to_string(holder.permits) + " of them by " + whose;
+}
+
+int refuse(const errand& what, const std::optional<lock_info>& holder, bool is_quiet) {
+    if (is_quiet) return what.statuses.busy;
     std::string message = "'" + what.name.name() + "' ";
+    nlohmann::json more{{"key", what.name.name()}, {"holder", nullptr}};
     if (holder) {
-        message += "is held by " + holder->node_info + " for " + shown(holder->held_for) +
-                   " (token " + std::to_string(holder->token.number) + "); it is free in at most " +
-                   shown(holder->remaining) + " unless its holder shows signs of life";
+        more = json_of(*holder);
+        message += shown_holder(*holder) + "; if that holder has died it is free in at most " +
+                   shown(holder->remaining);
     } else {
         message += "was held by somebody else, who has just let go of it";
     }
     const bool has_waited = what.patience != milliseconds{0};
     message += has_waited ? "; wait longer with --wait, or see `leasehold locks`"
                           : "; wait for it with --wait";
-    return failure{exit_status::not_acquired, name_of(errc::busy), message};
+    report(what.is_json, name_of(errc::busy), message, std::move(more));
+    return what.statuses.busy;
+}
+
+// The refusal was about one holder; how much all of them have is asked for, and what cannot be told
+// is left out.
+std::optional<lock_info> with_totals(const database& db, const std::optional<lock_info>& holder) {
+    if (!holder || holder->kind != lock_kind::semaphore) return holder;
+    std::optional<lock_info> told = holder;
+    try {
+        const auto all = describe(db, key{holder->key});
+        if (!all || all->kind != lock_kind::semaphore) return told;
+        told->permits_in_use = all->permits_in_use;
+        told->capacity = all->capacity;
+        told->holders = all->holders;
+    } catch (const error&) {
+        return told;
+    }
+    return told;
 }
 
 int run_holding(
@@ -90,7 +128,9 @@ int run_holding(
 
 // What went wrong is said before the session is ended, which takes time where the database is away.
 int run_acquired(
+    const database& db,
     const errand& what,
+    bool is_quiet,
     const program& command,
     const std::vector<int>& keep_open,
     acquired& answer,
@@ -98,7 +138,9 @@ int run_acquired(
 ) {
     if (answer.cancelled_by != 0) return exit_status::by_signal + answer.cancelled_by;
     try {
-        if (!answer.held->got) throw busy(what, answer.held->got.holder());
+        const acquisition& got = answer.held->got;
+        if (!got)
+            return refuse(what, is_quiet ? got.holder() : with_totals(db, got.holder()), is_quiet);
         return run_holding(what, command, keep_open, *answer.held, signals);
     } catch (const failure& failed) {
         report(what.is_json, failed.name(), failed.what());
@@ -106,17 +148,17 @@ int run_acquired(
     }
 }
 
-int run_lock(const errand& what, const program& command, const database& db) {
+int run_lock(const errand& what, bool is_quiet, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
     candidate wanting{db, what, signals};
     int status = exit_status::failed;
     try {
         acquired answer = wanting.wait();
-        status = run_acquired(what, command, keep_open, answer, signals);
+        status = run_acquired(db, what, is_quiet, command, keep_open, answer, signals);
         wanting.part_with(std::move(answer));
     } catch (const error& failed) {
-        const failure explained = failure_of(failed);
+        const failure explained = failure_of(what, failed);
         report(what.is_json, explained.name(), explained.what());
         status = explained.status();
     }
@@ -146,7 +188,7 @@ constexpr const char* lock_examples =
     "  leasehold lock site --shared --wait 1m -- rsync -a site/ mirror:\n"
     "  leasehold lock site --exclusive --wait 1m -- make install\n"
     "  leasehold lock licences --permits 2 --of 5 --wait forever -- render scene\n"
-    "  leasehold lock cache -- curl -H \"Token: $T\" URL || [ $? = 75 ]    # busy is fine\n"
+    "  leasehold lock cache --quiet --busy-status 0 -- make cache    # busy is fine\n"
     "\n";
 
 }  // namespace
@@ -154,9 +196,7 @@ constexpr const char* lock_examples =
 command add_lock(CLI::App& tool, const global_options& options, const arguments& given) {
     CLI::App* const parser = tool.add_subcommand("lock", "Run a command while holding a key");
     auto chosen = std::make_shared<lock_options>();
-    parser->add_option("KEY", chosen->key, "What to lock: 1 to 255 bytes of UTF-8")
-        ->required()
-        ->option_text(" ");
+    chosen->name.add(*parser, "KEY", "What to lock: 1 to 255 bytes of UTF-8");
     parser
         ->add_option(
             "--wait",
@@ -181,6 +221,9 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             )
             ->option_text("D");
     add_kinds(*parser, *chosen, *delay);
+    add_busy_status(*parser, chosen->statuses);
+    add_lost_status(*parser, chosen->statuses);
+    parser->add_flag("--quiet", chosen->is_quiet, "Say nothing where somebody else holds it");
     parser->footer(std::string(lock_examples) + exit_status_help);
     const auto run = [chosen, &options, &given] {
         session_settings timing;
@@ -191,8 +234,9 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             );
         }
         errand what{
-            key{chosen->key}, parse_patience(chosen->wait, "--wait"), timing, options.is_json};
+            chosen->name.get(), parse_patience(chosen->wait, "--wait"), timing, options.is_json};
         what.lock_delay = parse_duration(chosen->lock_delay, "--lock-delay");
+        what.statuses = chosen->statuses;
         choose_kind(*chosen, what);
         if (what.permits > what.permits_there_are) {
             throw usage_failure(
@@ -202,7 +246,8 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         }
         const program command = find_program(given.command);
         what.timing.name = command.name();
-        return run_lock(what, command, open_database(options, statement_timeout_for(timing)));
+        const database db = open_database(options, statement_timeout_for(timing));
+        return run_lock(what, chosen->is_quiet, command, db);
     };
     return {parser, run};
 }

@@ -109,7 +109,10 @@ void refuse_unknown(const CLI::App& tool, bool has_separator) {
     const auto chosen = tool.get_subcommands();
     const bool is_command_due = !chosen.empty() && runs_command(chosen.front()->get_name());
     const std::string& first = rest.front();
-    if (first.starts_with('-')) throw usage_failure("there is no option " + first);
+    if (first.starts_with('-')) {
+        const std::string advice = "; a key that begins with a dash is written --key=" + first;
+        throw usage_failure("there is no option " + first + (is_command_due ? advice : ""));
+    }
     if (tool.get_subcommands().empty()) throw usage_failure("there is no command '" + first + "'");
     if (is_command_due && has_separator) {
         throw usage_failure(

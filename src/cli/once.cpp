@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
 #include "cli/errand.hpp"
+#include "cli/key_option.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -20,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 
 struct once_options {
-    std::string name;
+    key_option name;
     std::string per;
     std::string cron;
     std::string zone;
@@ -30,6 +33,7 @@ struct once_options {
     std::string early = "5s";
     bool is_never_repeated = false;
     bool is_quiet = false;
+    own_statuses statuses{};
 };
 
 struct task {
@@ -91,7 +95,9 @@ std::string story_of(const run_info& last) {
     return story + " and never finished";
 }
 
-failure refused(const task& wanted, const run_outlook& seen) {
+int refuse(const task& wanted, const run_outlook& seen) {
+    const int status = wanted.what.statuses.busy;
+    if (wanted.is_quiet) return status;
     std::string message = "'" + wanted.what.name.name() + "' ";
     if (seen.holder) {
         message += "is held by " + seen.holder->node_info + " for " + shown(seen.holder->held_for);
@@ -104,7 +110,13 @@ failure refused(const task& wanted, const run_outlook& seen) {
         message += "; it stays closed for " + shown(seen.last->closed_for);
     }
     message += "; the next tick is in " + shown(seen.next_in);
-    return failure{exit_status::not_acquired, name_of(seen.refusal), message};
+    nlohmann::json more{
+        {"key", wanted.what.name.name()},
+        {"holder", seen.holder ? nlohmann::json(seen.holder->node_info) : nlohmann::json()},
+        {"next_seconds", seconds_of(seen.next_in)}};
+    if (seen.holder) more["held_seconds"] = seconds_of(seen.holder->held_for);
+    report(wanted.what.is_json, name_of(seen.refusal), message, std::move(more));
+    return status;
 }
 
 // The command has ended, and whether that is on record is not known: nothing for the tool's status.
@@ -135,7 +147,7 @@ int record(
                 break;
             case finish_outcome::not_held:
                 throw failure{
-                    exit_status::lease_lost,
+                    wanted.what.statuses.lost,
                     name_of(errc::lease_lost),
                     "the lease on '" + wanted.what.name.name() +
                         "' ended before the command did, and somebody else has started it since"};
@@ -159,7 +171,7 @@ int stop_at_limit(const task& wanted, task_run& run, signal_inbox& signals) {
     const std::string limit = "--at-most " + shown(*wanted.settings.hold_at_most);
     const run_result result{
         .has_succeeded = false, .message = "it took too long for " + limit + " and was stopped"};
-    const int status = record(wanted, run, result, exit_status::lease_lost, signals);
+    const int status = record(wanted, run, result, wanted.what.statuses.lost, signals);
     report(
         wanted.what.is_json,
         "time_limit",
@@ -226,13 +238,10 @@ int run_attempted(
 ) {
     if (end.cancelled_by != 0) return exit_status::by_signal + end.cancelled_by;
     try {
-        if (!end.result->answer) throw refused(wanted, end.result->answer.outlook());
+        if (!end.result->answer) return refuse(wanted, end.result->answer.outlook());
         return run_started(wanted, command, keep_open, *end.result, signals);
     } catch (const failure& failed) {
-        const bool is_refusal = failed.status() == exit_status::not_acquired;
-        if (!is_refusal || !wanted.is_quiet) {
-            report(wanted.what.is_json, failed.name(), failed.what());
-        }
+        report(wanted.what.is_json, failed.name(), failed.what());
         return failed.status();
     }
 }
@@ -310,9 +319,7 @@ void add_options(CLI::App& parser, once_options& chosen) {
     const auto add = [&](const char* name, std::string& into, const char* help, const char* word) {
         parser.add_option(name, into, help)->option_text(word);
     };
-    parser.add_option("NAME", chosen.name, "Of the task: 1 to 255 bytes of UTF-8")
-        ->required()
-        ->option_text(" ");
+    chosen.name.add(parser, "NAME", "Of the task: 1 to 255 bytes of UTF-8");
     add("--per", chosen.per, "One tick per D: 1s to 366d", "D");
     add("--cron", chosen.cron, "One tick per fire time of EXPR", "EXPR");
     add("--tz", chosen.zone, "The time zone of EXPR, like Europe/Berlin; default UTC", "ZONE");
@@ -333,6 +340,8 @@ void add_options(CLI::App& parser, once_options& chosen) {
         "--no-repeat", chosen.is_never_repeated, "Never run a tick again, even if its host died"
     );
     parser.add_flag("--quiet", chosen.is_quiet, "Say nothing where somebody else has run it");
+    add_busy_status(parser, chosen.statuses);
+    add_lost_status(parser, chosen.statuses);
 }
 
 }  // namespace
@@ -350,7 +359,7 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
             throw usage_failure("--ttl must be 1s to 24h");
         }
         task wanted{
-            {key{chosen->name}, std::nullopt, timing, options.is_json},
+            {chosen->name.get(), std::nullopt, timing, options.is_json},
             schedule_of(*chosen),
             settings_of(*chosen),
             chosen->is_quiet};
@@ -361,6 +370,7 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
         }
         const program command = find_program(given.command);
         wanted.what.timing.name = command.name();
+        wanted.what.statuses = chosen->statuses;
         return run_once(wanted, command, open_database(options));
     };
     return {parser, run};

@@ -191,10 +191,15 @@ void print_line(std::string_view line) {
 }
 
 void report(bool is_json, const char* name, const std::string& message) {
+    report(is_json, name, message, nlohmann::json::object());
+}
+
+void report(bool is_json, const char* name, const std::string& message, nlohmann::json more) {
     std::string line;
     if (is_json) {
-        const nlohmann::json object{{"error", name}, {"message", without_passwords(message)}};
-        line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        more["error"] = name;
+        more["message"] = without_passwords(message);
+        line = more.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     } else {
         line = "leasehold: " + printable(without_passwords(message));
     }

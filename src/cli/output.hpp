@@ -49,8 +49,9 @@ private:
 void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
 
-// One line on standard error; in JSON {"error": name, "message": …}.
+// One line on standard error; in JSON {"error": name, "message": …}, and the members of `more`.
 void report(bool is_json, const char* name, const std::string& message);
+void report(bool is_json, const char* name, const std::string& message, nlohmann::json more);
 
 // Throws where standard output did not take everything: a full disk, a closed pipe.
 void require_written();

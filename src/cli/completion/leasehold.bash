@@ -13,24 +13,30 @@ _leasehold() {
                 fi
                 return
                 ;;
-            --url | --table-prefix | --schema) ((++at)) ;;
+            --url | --table-prefix | --schema | --bell-address) ((++at)) ;;
             -*) ;;
             *) [[ -n $command && $command != migrate ]] || command+=${command:+ }${COMP_WORDS[at]} ;;
         esac
     done
-    local global='--url --json --table-prefix --schema --help --version' more=''
+    local global='--url --json --table-prefix --schema --bell-address --help --version' more=''
     case $command in
         '') more='migrate lock elect once locks runs sessions unlock reap bench' ;;
         migrate) more='up down status sql --to --resume --yes' ;;
         'migrate up') more='--to --resume --yes' ;;
         'migrate down') more='--to' ;;
         'migrate sql') more='--engine --from --to --down' ;;
-        lock) more='--wait --ttl --shared --exclusive --permits --of --' ;;
-        elect) more='--ttl --' ;;
-        once) more='--per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet --' ;;
+        lock)
+            more='--key --wait --ttl --lock-delay --shared --exclusive --permits --of --quiet'
+            more+=' --busy-status --lost-status --'
+            ;;
+        elect) more='--name --ttl --lost-status --' ;;
+        once)
+            more='--name --per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet'
+            more+=' --busy-status --lost-status --'
+            ;;
         runs) more='--prefix --forget' ;;
         locks) more='--prefix' ;;
-        unlock) more='--force --ask' ;;
+        unlock) more='--key --force --ask' ;;
         bench) more='--only --threads --waiters --batches --repetitions --time --svg --clean-up' ;;
         reap) more='--session-retention --lock-retention' ;;
     esac

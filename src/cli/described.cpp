@@ -1,0 +1,55 @@
+#include "cli/described.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/output.hpp"
+
+namespace leasehold::cli {
+
+nlohmann::json json_of(const lock_info& lock) {
+    nlohmann::json object{
+        {"key", lock.key},
+        {"token", lock.token.number},
+        {"holder", lock.node_info},
+        {"owner", lock.owner ? nlohmann::json(lock.owner->text()) : nlohmann::json()},
+        {"session", lock.session ? nlohmann::json(lock.session->text()) : nlohmann::json()},
+        {"held_seconds", seconds_of(lock.held_for)},
+        {"left_seconds", seconds_of(lock.remaining)},
+        {"count", lock.reentrant_count},
+        {"waiters", lock.waiters},
+        {"metadata", lock.metadata},
+        {"kind", name_of(lock.kind)},
+        {"mode", name_of(lock.mode)},
+        {"permits", lock.permits},
+        {"holders", lock.holders},
+        {"permits_in_use", lock.permits_in_use},
+        {"capacity", lock.capacity},
+        {"arrived", lock.arrived},
+    };
+    return object;
+}
+
+std::string shown_arrivals(const lock_info& latch) {
+    return std::to_string(latch.arrived) + " of " + std::to_string(latch.capacity) + " arrived";
+}
+
+// In a few words: how its holder has the key, and how much of it is left.
+std::string shown_kind(const lock_info& lock) {
+    switch (lock.kind) {
+        case lock_kind::mutex:
+            break;
+        case lock_kind::shared_mutex:
+            return name_of(lock.mode);
+        case lock_kind::semaphore:
+            return std::to_string(lock.permits) + (lock.permits == 1 ? " permit, " : " permits, ") +
+                   std::to_string(lock.permits_in_use) + " of " + std::to_string(lock.capacity) +
+                   " in use";
+        case lock_kind::latch:
+            return "at a latch, " + shown_arrivals(lock);
+        case lock_kind::barrier:
+            return "at a barrier of " + std::to_string(lock.capacity);
+    }
+    return name_of(lock.kind);
+}
+
+}  // namespace leasehold::cli

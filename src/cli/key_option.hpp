@@ -1,0 +1,30 @@
+#pragma once
+// The key that a command is about: a word of its own, or --key=K where it begins with a dash.
+#include <string>
+
+#include "leasehold/key.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the parser's own name
+class App;
+class Option;
+}  // namespace CLI
+
+namespace leasehold::cli {
+
+class key_option {
+public:
+    // `word`: KEY or NAME, in help. To stay where it is as long as the parser is in use.
+    void add(CLI::App& parser, const char* word, const char* help);
+
+    // Throws where there is none.
+    leasehold::key get() const;
+
+private:
+    std::string value_;
+    std::string word_;
+    std::string option_;
+    const CLI::Option* plain_ = nullptr;
+    const CLI::Option* named_ = nullptr;
+};
+
+}  // namespace leasehold::cli
