@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/outcome.hpp"
 #include "driver/mysql_classify.hpp"
 
@@ -23,8 +24,8 @@ std::string in_brackets(int code) {
     return " (error " + std::to_string(code) + ")";
 }
 
-std::string sentence_of(errc code, int native_code, bool outcome_unknown) {
-    const std::string number = in_brackets(native_code);
+std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
+    const std::string number = in_brackets(what.code);
     switch (code) {
         case errc::connection_lost:
             return " closed the connection, or it broke" + number +
@@ -35,8 +36,8 @@ std::string sentence_of(errc code, int native_code, bool outcome_unknown) {
             return " stopped a statement, by its time limit or by hand" + number +
                    (outcome_unknown ? ": it may have been done; ask before repeating it" : "");
         case errc::transient:
-            if (native_code == 1213) return " ended a deadlock at this transaction" + number;
-            if (native_code == 1205) return " gave up waiting for a row's lock" + number;
+            if (what.code == 1213) return " ended a deadlock at this transaction" + number;
+            if (what.code == 1205) return " gave up waiting for a row's lock" + number;
             return " could not do this beside other transactions" + number + "; run it again";
         case errc::constraint:
             return " refused a row by one of its constraints" + number;
@@ -47,8 +48,7 @@ std::string sentence_of(errc code, int native_code, bool outcome_unknown) {
             return " has no such column" + number +
                    ": is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
-            return " denies this user a statement" + number +
-                   ": grant the right, or connect as another user";
+            return " denies this user a statement" + number + about_a_missing_right(what.words);
         case errc::read_only:
             return " takes no changes here" + number +
                    ": connect to the primary, or use a transaction that may write";
@@ -144,7 +144,7 @@ error statement_error(const std::string& place, const failure& what, bool is_at_
     // 2006 is said when the statement could not be handed to the network: the server has not got
     // all of it, and runs nothing that is not complete.
     facts.outcome_unknown = is_at_stake && !proves_not_done(code) && what.code != gone_away;
-    const std::string message = place + sentence_of(code, what.code, facts.outcome_unknown);
+    const std::string message = place + sentence_of(code, what, facts.outcome_unknown);
     return error{code, message, std::move(facts)};
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "core/error.hpp"
 #include "core/outcome.hpp"
 #include "driver/postgres_classify.hpp"
 
@@ -31,6 +32,12 @@ std::string what_refused(const PGresult* failure) {
     return text;
 }
 
+// Only of the server itself: a function of the user's own may raise the same code, with his data.
+std::string words_of_the_rights_check(const PGresult* failure) {
+    const bool is_of_server = field_of(failure, PG_DIAG_SOURCE_FUNCTION).starts_with("aclcheck_");
+    return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
+}
+
 std::string sentence_of(errc code, const PGresult* failure, const std::string& state) {
     switch (code) {
         case errc::transient:
@@ -51,7 +58,7 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
                    ": is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
             return " denies this user a statement" + in_brackets(state) +
-                   ": grant the right, or connect as another user";
+                   about_a_missing_right(words_of_the_rights_check(failure));
         case errc::read_only:
             return " takes no changes here" + in_brackets(state) +
                    ": connect to the primary, or use a transaction that may write";
