@@ -10,14 +10,19 @@
 // under a lock of its own. On PostgreSQL and SQLite a migration is applied whole or not at all. On
 // MySQL and MariaDB, which commit every DDL statement by itself, an interrupted one is detected and
 // reported; `resume` runs its statements again, each of which can be repeated.
+// Upgrades go host by host: a migration may let older programs go on, from the one whose newest
+// migration is N. Its name ends with _from_N then, and they read that in the database. Such a
+// program works as before and tells its observer once; its migrate() changes nothing, its
+// migrate_down() refuses. From any other migration that they do not know older programs keep away.
 // Errors: schema_mismatch where an applied migration was edited or is unknown to this program, or
-// the schema is newer than the program, or half applied; the message says what to do.
-// busy where a session is live and tables would go; permission_denied, read_only. Nothing is
+// half applied, or the schema is newer than the program may go on with; the message says what to
+// do. busy where a session is live and tables would go; permission_denied, read_only. Nothing is
 // changed before these checks.
 //
 // Threads: safe.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leasehold/database.hpp"
@@ -36,6 +41,8 @@ struct migration_step {
     std::string checksum{};  // SHA-256 of the file, in hexadecimal
     bool is_applied = false;
     bool is_half_applied = false;
+    bool is_newer =
+        false;  // unknown to this program, which goes on with it where `problem` is empty
     std::string problem{};  // empty, or what is wrong with it in words
 };
 
@@ -59,6 +66,17 @@ LEASEHOLD_EXPORT std::string migration_sql(
     engine which, const table_names& names, int from = 0, int to = -1
 );
 
+// The SQL that gives a user of the database the rights that a program needs on these tables, and no
+// more; it is run by who made them, after each migration that adds a table.
+//
+// `user`: on PostgreSQL a role, in the case it was made with; on MySQL and MariaDB `app@host`, or
+// `app` alone, which is app@'%' there, or a role. Quoted here, whatever is in it. On SQLite a
+// comment that says whose rights count. Errors: invalid_argument where a part of it is empty or it
+// has control characters in it.
+LEASEHOLD_EXPORT std::string grants_sql(
+    engine which, const table_names& names, std::string_view user
+);
+
 struct installation {
     table_names names{};   // with their schema on PostgreSQL
     bool is_ours = false;  // what this database handle uses
@@ -70,7 +88,8 @@ struct installation {
 // of the one database alone, and nothing where there is no file yet.
 LEASEHOLD_EXPORT std::vector<installation> list_installations(const database& db);
 
-// Throws schema_missing or schema_mismatch unless the schema is the one this program knows.
+// Throws schema_missing or schema_mismatch unless the schema is the one this program knows, or a
+// newer one with which it may go on.
 LEASEHOLD_EXPORT void require_schema(const database& db);
 
 }  // namespace leasehold

@@ -28,7 +28,11 @@
 // local deadline counts from before the last successful heartbeat was sent, on a clock that runs
 // during suspend, minus a margin. Only force_release() does not wait for that: its holder is told
 // by the next heartbeat. An expired session is never revived.
-// Does not promise: that work stops by itself. Heed lost(), or write under lease.verify_in(tx).
+// Does not promise: that work stops by itself. Heed lost(), or write under lease.verify_in(tx). Nor
+// that lost() comes first where the database's clock jumps forward (a fail-over to a server whose
+// clock is ahead, a step of its time). A jump of more than what is left of their ttl ends all
+// sessions at once: others may be granted what they held, and their holders are told by their next
+// heartbeat. verify_in(tx) refuses as ever. SQLite's clock does not jump.
 //
 // Errors: the constructor throws leasehold::error when the database cannot be reached, its schema
 // is missing or of another version, or a setting is out of range.

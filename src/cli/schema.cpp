@@ -28,6 +28,7 @@ struct migrate_options {
     bool is_sure = false;
     bool down = false;
     std::string engine;
+    std::string user;  // whose rights are to be printed
 };
 
 std::optional<int> parse_version(const std::string& text, const char* option) {
@@ -111,6 +112,17 @@ void print_done(const std::vector<migration_step>& done, const char* action, boo
     if (done.empty() && !is_json) print_line("nothing to do");
 }
 
+// Migrations of a newer program, with which this one may go on.
+std::string newer_in(const std::vector<migration_step>& steps) {
+    std::string names;
+    for (const migration_step& each : steps) {
+        if (!each.is_newer || !each.problem.empty()) continue;
+        names +=
+            (names.empty() ? "" : ", ") + std::to_string(each.version) + " " + printable(each.name);
+    }
+    return names;
+}
+
 int run_up(const migrate_options& chosen, const global_options& options) {
     migrate_settings settings;
     settings.to_version = parse_version(chosen.to, "--to").value_or(-1);
@@ -120,7 +132,12 @@ int run_up(const migrate_options& chosen, const global_options& options) {
     if (is_new && !chosen.is_sure) refuse_beside_others(db, {options.table_prefix, options.schema});
     const auto done = migrate(db, settings);
     if (is_new && !done.empty()) print_made(db, options);
-    print_done(done, "applied", options.is_json);
+    const std::string newer = done.empty() ? newer_in(migration_status(db)) : "";
+    if (!newer.empty() && !options.is_json) {
+        print_line("nothing to do: the tables are newer than this program, by " + newer);
+    } else {
+        print_done(done, "applied", options.is_json);
+    }
     return exit_status::done;
 }
 
@@ -137,6 +154,7 @@ int run_down(const migrate_options& chosen, const global_options& options) {
 
 const char* state_of(const migration_step& step) {
     if (step.is_half_applied) return "half applied";
+    if (step.is_newer) return "newer";
     return step.is_applied ? "applied" : "missing";
 }
 
@@ -198,12 +216,26 @@ int newest_version(engine which, const table_names& names) {
     return newest;
 }
 
-int run_sql(const migrate_options& chosen, const global_options& options) {
+int print_grants(
+    engine which, const table_names& names, const migrate_options& chosen, bool is_json
+) {
+    std::string sql = grants_sql(which, names, chosen.user);
+    sql.erase(sql.find_last_not_of('\n') + 1);
+    if (is_json) {
+        print_json({{"engine", name_of(which)}, {"user", chosen.user}, {"sql", sql}});
+    } else {
+        print_line(sql);
+    }
+    return exit_status::done;
+}
+
+int run_sql(const migrate_options& chosen, bool wants_grants, const global_options& options) {
     const engine which = chosen.engine.empty() ? engine_of_url(options) : engine_of(chosen.engine);
     const table_names names{options.table_prefix, options.schema};
     if (!names.schema.empty() && which != engine::postgres) {
         throw usage_failure("--schema is for PostgreSQL; elsewhere set a --table-prefix");
     }
+    if (wants_grants) return print_grants(which, names, chosen, options.is_json);
     const int newest = newest_version(which, names);
     const int from = parse_version(chosen.from, "--from").value_or(chosen.down ? newest : 0);
     const int to = parse_version(chosen.to, "--to").value_or(chosen.down ? 0 : newest);
@@ -239,10 +271,15 @@ constexpr const char* schema_examples =
     "  leasehold migrate                                 # up to the newest\n"
     "  leasehold migrate status                          # exit status 78 if not current\n"
     "  leasehold migrate sql --engine postgres >up.sql   # connects to nothing\n"
+    "  leasehold migrate sql --grants app | psql ...     # as the owner: what programs may do\n"
     "  leasehold migrate down --to 0                     # deletes all of leasehold's tables\n"
     "\n"
-    "Exit status: 0; 78 where the tables are not what this program knows (also of `status`), or\n"
-    "stand under another name;\n"
+    "What is \"newer\" in `status` this program does not know; without a problem beside it, it "
+    "goes "
+    "on.\n"
+    "\n"
+    "Exit status: 0; 78 where the tables are not what this program can work with (also of\n"
+    "`status`), or stand under another name;\n"
     "otherwise see `leasehold --help`.\n";
 
 }  // namespace
@@ -277,13 +314,22 @@ command add_migrate(CLI::App& tool, const global_options& options) {
         ->option_text("N");
     add_to(*sql, *chosen, "To version N; default the newest, with --down 0");
     sql->add_flag("--down", chosen->down, "The way back");
+    CLI::Option* const grants =
+        sql->add_option(
+               "--grants",
+               chosen->user,
+               "Instead: the rights a program needs, for this user of the database; app@host on "
+               "MySQL and MariaDB"
+        )
+            ->option_text("USER")
+            ->excludes("--from", "--to", "--down");
     for (CLI::App* const each : {up, down, status, sql})
         each->fallthrough()->footer(schema_examples);
 
-    return {parser, [chosen, down, status, sql, &options] {
+    return {parser, [chosen, down, status, sql, grants, &options] {
                 if (down->parsed()) return run_down(*chosen, options);
                 if (status->parsed()) return run_status(options);
-                if (sql->parsed()) return run_sql(*chosen, options);
+                if (sql->parsed()) return run_sql(*chosen, grants->count() > 0, options);
                 return run_up(*chosen, options);
             }};
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/outcome.hpp"
+#include "core/utf8.hpp"
 
 namespace leasehold {
 
@@ -100,6 +101,12 @@ error reworded(const error& cause, const std::string& message, bool outcome_unkn
          .is_passing = cause.is_transient()},
         cause.where()
     );
+}
+
+std::string about_a_missing_right(std::string_view server_words) {
+    return (server_words.empty() ? "" : ": " + printable_utf8(server_words)) +
+           ": connect as another user, or have the right granted; `leasehold migrate sql --grants "
+           "USER` prints those that leasehold's own tables need";
 }
 
 bool proves_not_done(errc code) noexcept {

@@ -1,12 +1,18 @@
 #pragma once
 // Raising an error again in other words.
 #include <string>
+#include <string_view>
 
 #include "leasehold/error.hpp"
+#include "leasehold/export.hpp"
 
 namespace leasehold {
 
 // What `cause` says of itself, under this message. `outcome_unknown`: as `cause` has it, or more.
 error reworded(const error& cause, const std::string& message, bool outcome_unknown);
+
+// The end of the message about a right that is missing: the server's own words, which name the
+// table, and who can help. Without words where they might have a user's data in them.
+LEASEHOLD_EXPORT std::string about_a_missing_right(std::string_view server_words);
 
 }  // namespace leasehold

@@ -92,9 +92,10 @@ store& database::implementation::store_for(connection& on) {
 store& database::implementation::ready_store(connection& on) {
     store& stores = store_for(on);
     if (!schema_checked_) {
-        require_schema(on, *stores.schema);
-        const std::string problem = stores.sessions->environment_problem(on);
-        if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
+        for (const std::string& problem :
+             {require_schema(on, *stores.schema), stores.sessions->environment_problem(on)}) {
+            if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
+        }
         schema_checked_ = true;
     }
     return stores;

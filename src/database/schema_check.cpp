@@ -1,7 +1,9 @@
 #include "database/schema_check.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <string_view>
 
 #include "leasehold/error.hpp"
 
@@ -12,6 +14,37 @@ std::string label(const migration_step& step) {
     return "migration " + std::to_string(step.version) + " (" + step.name + ")";
 }
 
+std::string newer_than(const migration_step& step, int newest_known) {
+    return label(step) + " is newer than this program knows (its newest is " +
+           std::to_string(newest_known) + ")";
+}
+
+// Of a migration whose name ends with _from_6: 6. A newer program records it by its name, so that
+// older ones, which know neither its file nor what else was recorded since, can read it.
+std::optional<int> oldest_that_may_go_on(std::string_view name) {
+    constexpr std::string_view mark = "_from_";
+    const auto at = name.rfind(mark);
+    if (at == std::string_view::npos) return std::nullopt;
+    const char* const begin = name.data() + at + mark.size();
+    const char* const end = name.data() + name.size();
+    int version = 0;
+    const auto [rest, problem] = std::from_chars(begin, end, version);
+    if (problem != std::errc{} || rest != end || version < 1) return std::nullopt;
+    return version;
+}
+
+std::string problem_of_newer(const migration_step& step, int newest_known) {
+    if (step.is_half_applied) {
+        return newer_than(step, newest_known) +
+               " and was begun and not finished: run `leasehold migrate up` of the newer program";
+    }
+    const auto oldest = oldest_that_may_go_on(step.name);
+    if (oldest && *oldest <= newest_known) return "";
+    return newer_than(step, newest_known) +
+           (oldest ? " and needs one that knows " + std::to_string(*oldest) : "") +
+           ": upgrade this program, or take the migration back with the newer one";
+}
+
 std::string problem_of(
     const migration_step& step,
     const migration* known,
@@ -19,11 +52,7 @@ std::string problem_of(
     int newest_known
 ) {
     if (!record) return "";
-    if (!known && step.version > newest_known) {
-        return label(step) + " is newer than this program knows (its newest is " +
-               std::to_string(newest_known) +
-               "): upgrade this program, or take the migration back with the newer one";
-    }
+    if (step.is_newer) return problem_of_newer(step, newest_known);
     if (!known) {
         return label(step) +
                " was applied but this program has no such file: a released migration was removed; "
@@ -62,6 +91,7 @@ std::vector<migration_step> compare(
         step.checksum = file ? file->checksum : record->checksum;
         step.is_applied = record && record->is_finished;
         step.is_half_applied = record && !record->is_finished;
+        step.is_newer = !file && version > newest_known;
         step.problem = problem_of(step, file, record, newest_known);
         steps.push_back(std::move(step));
     }
@@ -74,7 +104,19 @@ void require_sound(const std::vector<migration_step>& steps) {
     }
 }
 
-void require_schema(connection& on, schema_store& schema) {
+std::string describe_newer(const std::vector<migration_step>& steps) {
+    std::string names;
+    for (const migration_step& step : steps) {
+        if (step.is_newer && step.problem.empty()) {
+            names += (names.empty() ? "" : ", ") + label(step);
+        }
+    }
+    if (names.empty()) return "";
+    return "the schema is newer than this program: " + names +
+           "; by its name this program may go on: upgrade it when you can";
+}
+
+std::string require_schema(connection& on, schema_store& schema) {
     const auto steps = compare(schema.known(), schema.recorded(on));
     const auto is_missing = [](const migration_step& step) {
         return !step.is_applied && !step.is_half_applied;
@@ -95,6 +137,7 @@ void require_schema(connection& on, schema_store& schema) {
                 " is not applied; run `leasehold migrate`"
         );
     }
+    return describe_newer(steps);
 }
 
 }  // namespace leasehold

@@ -17,7 +17,11 @@ std::vector<migration_step> compare(
 // Throws schema_mismatch with the first problem found.
 void require_sound(const std::vector<migration_step>& steps);
 
-// Throws schema_missing or schema_mismatch unless everything known is applied, and nothing else.
-void require_schema(connection& on, schema_store& schema);
+// What is to be said of newer migrations with which this program may go on; or nothing.
+std::string describe_newer(const std::vector<migration_step>& steps);
+
+// Throws schema_missing or schema_mismatch unless everything known is applied, and nothing else
+// that this program may not go on with. Answers with describe_newer().
+std::string require_schema(connection& on, schema_store& schema);
 
 }  // namespace leasehold

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/outcome.hpp"
 #include "driver/mysql_classify.hpp"
 
@@ -23,11 +24,8 @@ std::string in_brackets(int code) {
     return " (error " + std::to_string(code) + ")";
 }
 
-// What the server says of a table or a right has names of the schema's and of the account, and no
-// data. What is taken for a column may be a value in the wrong quotes.
 std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
     const std::string number = in_brackets(what.code);
-    const std::string words = what.words.empty() ? "" : ": " + what.words;
     switch (code) {
         case errc::connection_lost:
             return " closed the connection, or it broke" + number +
@@ -44,14 +42,13 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
         case errc::constraint:
             return " refused a row by one of its constraints" + number;
         case errc::schema_missing:
-            return " has no such table or database" + number + words +
-                   "; run `leasehold migrate`, or check the table prefix and the URL's database";
+            return " has no such table or database" + number +
+                   ": run `leasehold migrate`, or check the table prefix and the URL's database";
         case errc::schema_mismatch:
             return " has no such column" + number +
                    ": is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
-            return " denies this user a statement" + number + words +
-                   "; grant the right, or connect as another user";
+            return " denies this user a statement" + number + about_a_missing_right(what.words);
         case errc::read_only:
             return " takes no changes here" + number +
                    ": connect to the primary, or use a transaction that may write";

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "core/error.hpp"
 #include "core/outcome.hpp"
 #include "driver/postgres_classify.hpp"
 
@@ -31,11 +32,10 @@ std::string what_refused(const PGresult* failure) {
     return text;
 }
 
-// Where it is about a table or a right: names of the schema's, and no data. What is taken for a
-// column may be a value in the wrong quotes.
-std::string words_of(const PGresult* failure) {
-    const std::string words = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
-    return words.empty() ? words : ": " + words;
+// Only of the server itself: a function of the user's own may raise the same code, with his data.
+std::string words_of_the_rights_check(const PGresult* failure) {
+    const bool is_of_server = field_of(failure, PG_DIAG_SOURCE_FUNCTION).starts_with("aclcheck_");
+    return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
 }
 
 std::string sentence_of(errc code, const PGresult* failure, const std::string& state) {
@@ -50,15 +50,15 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
         case errc::constraint:
             return " refused a row" + what_refused(failure) + in_brackets(state);
         case errc::schema_missing:
-            return " has no such table or schema" + in_brackets(state) + words_of(failure) +
-                   "; run `leasehold migrate`, or check the table prefix, the schema and the "
+            return " has no such table or schema" + in_brackets(state) +
+                   ": run `leasehold migrate`, or check the table prefix, the schema and the "
                    "search path";
         case errc::schema_mismatch:
             return " has no such column" + in_brackets(state) +
                    ": is the schema the one `leasehold migrate` made?";
         case errc::permission_denied:
-            return " denies this user a statement" + in_brackets(state) + words_of(failure) +
-                   "; grant the right, or connect as another user";
+            return " denies this user a statement" + in_brackets(state) +
+                   about_a_missing_right(words_of_the_rights_check(failure));
         case errc::read_only:
             return " takes no changes here" + in_brackets(state) +
                    ": connect to the primary, or use a transaction that may write";

@@ -110,6 +110,9 @@ public:
     // hand.
     virtual std::string script(int from, int to) const = 0;
 
+    // Statements that give `user` the rights a program needs on these tables, and no more.
+    virtual std::string grants(std::string_view user) const = 0;
+
     // ---- the clean-up
 
     // All tasks, in no order. Plain read.

@@ -59,7 +59,9 @@ std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bo
     auto steps = compare(schema.known(), records);
     if (resume && records) {
         // Excuses that something was begun and not finished, and nothing else about it.
-        for (migration_record& each : *records) each.is_finished = true;
+        for (migration_record& each : *records) {
+            if (find(schema, each.version)) each.is_finished = true;
+        }
         const auto excused = compare(schema.known(), records);
         for (std::size_t at = 0; at < steps.size(); ++at) steps[at].problem = excused[at].problem;
     }
@@ -135,6 +137,13 @@ std::optional<migration_step> down_once(
     }
     const migration_step last = steps.back();
     if (last.version <= to_version) return std::nullopt;
+    if (last.is_newer) {
+        throw error(
+            errc::schema_mismatch,
+            "migration " + std::to_string(last.version) + " (" + last.name +
+                ") is newer than this program knows, which cannot take it back: use the newer one"
+        );
+    }
     const migration& file = *find(schema, last.version);
     if (!schema.migrates_in_transactions()) schema.record(on, record_of(file, false));
     schema.apply(on, file.down);
@@ -206,6 +215,25 @@ std::string migration_sql(engine which, const table_names& names, int from, int 
     require_known(schema, from);
     require_known(schema, until);
     return schema.script(from, until);
+}
+
+std::string grants_sql(engine which, const table_names& names, std::string_view user) {
+    const bool is_of_host = which == engine::mysql || which == engine::mariadb;
+    const bool lacks_part =
+        user.empty() || (is_of_host && (user.starts_with('@') || user.ends_with('@')));
+    const bool has_controls = std::any_of(user.begin(), user.end(), [](unsigned char each) {
+        return each < ' ' || each == 0x7f;
+    });
+    if (lacks_part || has_controls) {
+        throw error(
+            errc::invalid_argument,
+            is_of_host ? "the user to grant rights to must be app or app@host, without control "
+                         "characters"
+                       : "the user to grant rights to must be the name of a role, without control "
+                         "characters"
+        );
+    }
+    return make_store(which, names).schema->grants(user);
 }
 
 }  // namespace leasehold

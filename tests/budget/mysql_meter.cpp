@@ -1,6 +1,7 @@
 // MySQL and MariaDB, whichever LEASEHOLD_TEST_BACKEND names: the library comes as a user of its
-// own, and both servers count by user. MySQL in the performance schema, which MariaDB has switched
-// off by default; MariaDB in its user statistics, which MySQL does not have.
+// own with the rights of a program, and both servers count by user. MySQL in the performance
+// schema, which MariaDB has switched off by default; MariaDB in its user statistics, which MySQL
+// does not have.
 #include <cstdlib>
 
 #include "budget/meter.hpp"
@@ -83,8 +84,10 @@ public:
         switch_on();
         ask(watch_, "CREATE DATABASE " + name_);
         ask(watch_, "CREATE USER '" + name_ + "'@'%' IDENTIFIED BY 'budget'");
-        ask(watch_, "GRANT ALL ON " + name_ + ".* TO '" + name_ + "'@'%'");
-        migrate(mysql::open(with_database(server_, name_), patient()));
+        const database owned = mysql::open(with_database(server_, name_), patient());
+        migrate(owned);
+        const std::string grants = grants_sql(watch_.server().engine, {}, name_);
+        owned.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(grants); });
     }
     ~state() {
         ask(watch_, "DROP USER '" + name_ + "'@'%'");

@@ -48,6 +48,7 @@ class meter::state {
 public:
     state()
         : server_(require_url("postgres")),
+          program_(require_program_url("postgres")),
           watch_(postgres::open(server_, one_connection())),
           relay_(port_of(server_)),
           name_(fresh_prefix() + "budget") {
@@ -57,14 +58,17 @@ public:
         }
         ask(watch_, "SELECT pg_stat_statements_reset()");  // room for ours: 5000 texts at most
         ask(watch_, "CREATE DATABASE " + name_);
-        migrate(postgres::open(with_database(server_, name_), patient()));
+        const database owned = postgres::open(with_database(server_, name_), patient());
+        migrate(owned);
+        const std::string grants = grants_sql(engine::postgres, {}, user_of(program_));
+        owned.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(grants); });
     }
     ~state() { ask(watch_, "DROP DATABASE " + name_ + " WITH (FORCE)"); }
     state(const state&) = delete;
     state& operator=(const state&) = delete;
 
     database open() const {
-        const std::string url = with_database(with_port(server_, relay_.port()), name_);
+        const std::string url = with_database(with_port(program_, relay_.port()), name_);
         return postgres::open(with_option(url, "sslmode=disable"), one_connection());
     }
     // The least of what we need to know is what was thrown out to make room for others.
@@ -85,6 +89,7 @@ public:
     }
 
     const std::string server_;
+    const std::string program_;  // the same, with a program's rights
     const database watch_;
     const relay relay_;
     const std::string name_;

@@ -5,29 +5,48 @@ set -uo pipefail
 
 backend=$1
 : "${LEASEHOLD_CLI:?is not set: the path of the leasehold program}"
+: "${LEASEHOLD_BY_HAND:?is not set: the path of the program cli_by_hand}"
 cli=$(realpath "$LEASEHOLD_CLI") || exit 1
+hand=$(realpath "$LEASEHOLD_BY_HAND") || exit 1
 folder=$(mktemp --directory)
 cd "$folder" || exit 1
 
 unset LEASEHOLD_TABLE_PREFIX LEASEHOLD_SCHEMA LEASEHOLD_BELL_ADDRESS
 unset LEASEHOLD_KEY LEASEHOLD_TOKEN LEASEHOLD_OWNER LEASEHOLD_TICK NO_COLOR
+url_or_exit() { # VARIABLE
+    [[ -z ${!1-} ]] || return 0
+    echo "$1 is not set: run by tests/run, or set it" >&2
+    [[ ,${LEASEHOLD_REQUIRED_BACKENDS-}, == *,$backend,* ]] && exit 1
+    exit 77
+}
 if [[ $backend == sqlite ]]; then
-    LEASEHOLD_URL=sqlite:$folder/test.db
+    owner_url=sqlite:$folder/test.db
+    program_url=$owner_url
 else
-    variable=LEASEHOLD_TEST_${backend^^}_URL
-    LEASEHOLD_URL=${!variable-}
-    if [[ -z $LEASEHOLD_URL ]]; then
-        echo "$variable is not set: run by tests/run, or set it" >&2
-        [[ ,${LEASEHOLD_REQUIRED_BACKENDS-}, == *,$backend,* ]] && exit 1
-        exit 77
-    fi
+    variable=LEASEHOLD_TEST_${backend^^}
+    url_or_exit "${variable}_URL"
+    url_or_exit "${variable}_PROGRAM_URL"
+    owner_url=${variable}_URL program_url=${variable}_PROGRAM_URL
+    owner_url=${!owner_url} program_url=${!program_url}
 fi
+# First as who makes the tables.
+LEASEHOLD_URL=$owner_url
 export LEASEHOLD_URL
 
 prefix=t$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')_
 # To be run by the shell itself where the number of its process matters: "${tool[@]}" ... &
 tool=("$cli" --table-prefix "$prefix")
 leasehold() { "${tool[@]}" "$@"; }
+by_hand() { "$hand" "$owner_url"; }
+
+# From here on as a user who has the rights that the tool prints, and no more.
+as_program() {
+    local user=${program_url#*://}
+    leasehold --url "$owner_url" migrate sql --grants "${user%%:*}" >grants &&
+        by_hand <grants || fail 'the rights could not be granted'
+    LEASEHOLD_URL=$program_url
+}
+as_owner() { LEASEHOLD_URL=$owner_url; }
 
 failures=0
 fail() {
@@ -43,6 +62,7 @@ finish() {
         kill -KILL "$process"
         wait "$process"
     done 2>/dev/null
+    as_owner
     # What was killed lives in the database until its ttl has passed.
     until_true 40 no_tables || fail "the tables could not be removed: $(cat err)"
     cd / && rm -rf "$folder"

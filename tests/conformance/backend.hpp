@@ -35,14 +35,18 @@ struct forbidden_place {
 struct backend {
     std::string name;
 
-    // Another handle with a pool of its own, as another process would have it, on the same tables.
+    // Another handle with a pool of its own, as another process would have it, on the same tables:
+    // of a user with the rights of grants_sql() and no more.
     std::function<database(database_settings)> open;
+
+    // The same of who owns the tables, for what a program may not: to ask the server about others.
+    std::function<database(database_settings)> open_as_owner;
 
     // The same through a gate that can be shut.
     std::function<database(std::shared_ptr<gate>)> open_through;
 
-    // Tables of another prefix, of which there are none at first (on the model: all of them), with
-    // something between the library and its connections, or nothing.
+    // By the owner: tables of another prefix, of which there are none at first (on the model: all
+    // of them), with something between the library and its connections, or nothing.
     using wrapper = std::function<connector(connector)>;
     std::function<database(const std::string& prefix, const wrapper&)> open_with_prefix;
 
@@ -67,9 +71,11 @@ struct backend {
     // Removes a session's row behind everybody's back.
     std::function<void(const session_id&)> remove_session_row;
 
-    // A row of the user's own, for writes under a lease: sets it, reads it, in a transaction or
-    // not. `increment` is read-modify-write in two statements, so that it can lose updates.
-    std::function<void()> make_counter;
+    // By the owner: leasehold's tables, and a row of the user's own, with the rights on both.
+    std::function<void()> make_tables;
+
+    // That row, for writes under a lease: changes it, reads it, in a transaction or not.
+    // `increment` is read-modify-write in two statements, so that it can lose updates.
     std::function<void(connection&)> increment_counter;
     std::function<std::int64_t()> read_counter;
 

@@ -101,10 +101,7 @@ history_place make_model(const std::function<void(store&)>& change = [](store&) 
 // Tables of the tested engine that nobody else uses: a clean-up counts all there is.
 class tables_apart {
 public:
-    tables_apart() {
-        migrate(made_.open({}));
-        made_.make_counter();
-    }
+    tables_apart() { made_.make_tables(); }
     ~tables_apart() { made_.destroy(); }
     history_place place() const {
         return {made_.name, made_.open(patient()), made_.age_session, made_.age_lock};

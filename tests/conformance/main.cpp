@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/backend.hpp"
-#include "leasehold/migrate.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -18,11 +17,7 @@ namespace {
 
 class tables : public ::testing::Environment {
 public:
-    void SetUp() override {
-        auto& backend = leasehold::testing::current();
-        leasehold::migrate(backend.open({}));
-        backend.make_counter();
-    }
+    void SetUp() override { leasehold::testing::current().make_tables(); }
     void TearDown() override { leasehold::testing::current().destroy(); }
 };
 

@@ -8,6 +8,8 @@
 #include "dialect/sql_text.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/migrate.hpp"
+#include "leasehold/reaper.hpp"
+#include "leasehold/semaphore.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "support/faulty_connection.hpp"
@@ -284,6 +286,71 @@ TEST_F(migrate_suite, a_schema_newer_than_the_program_is_left_alone) {
     const auto steps = migration_status(db_);
     ASSERT_EQ(steps.size(), known().size() + 1);
     EXPECT_NE(steps.back().problem.find("newer"), std::string::npos);
+    forget(version);
+    expect_whole();
+    migrate_down(db_, 0);
+}
+
+// What a newer program may add to all tables, so that older ones need not know.
+TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_on) {
+    migrate(db_);
+    const int version = newest() + 1;
+    if (has_sql()) {
+        for (const char* table :
+             {"lock",
+              "session",
+              "holder",
+              "waiter",
+              "run",
+              "fence_guard",
+              "upkeep",
+              "fence_mark"}) {
+            db_.inner()->use_unchecked([&](connection& on, store&) {
+                on.execute("ALTER TABLE " + prefix_ + table + " ADD COLUMN hint BIGINT");
+            });
+        }
+    }
+    record({version, "hints_from_" + std::to_string(newest()), std::string(64, 'f'), true});
+    expect_whole();
+    EXPECT_TRUE(migration_status(db_).back().is_newer);
+    EXPECT_TRUE(migrate(another()).empty());
+    expect_refused(
+        [&] { migrate_down(another(), 0); }, errc::schema_mismatch, {"hints_from_", "newer one"}
+    );
+    {
+        session one{another(), {.name = "one", .reap_every = 0ms}};
+        session other{another(), {.name = "other", .reap_every = 0ms}};
+        auto held = mutex{one, "k"}.try_acquire();
+        EXPECT_FALSE(mutex(other, "k").try_acquire());
+        EXPECT_TRUE(held->verify());
+        EXPECT_TRUE(semaphore(other, "s", 2).try_acquire());
+        reap(another());
+    }
+    forget(version);
+    migrate_down(db_, 0);
+}
+
+TEST_F(migrate_suite, what_a_newer_program_has_not_finished_or_not_allowed_is_refused) {
+    migrate(db_);
+    const int version = newest() + 1;
+    const std::string own = std::to_string(newest());
+    const auto refused = [&](const std::string& name, bool is_finished, const char* word) {
+        record({version, name, std::string(64, 'f'), is_finished});
+        const auto words = {name.c_str(), "newer than this program", word};
+        expect_refused([&] { migrate(another()); }, errc::schema_mismatch, words);
+        expect_refused([&] { migrate(another(), {.resume = true}); }, errc::schema_mismatch, words);
+        expect_refused([&] { migrate_down(another(), 0); }, errc::schema_mismatch, words);
+        expect_refused([&] { require_schema(another()); }, errc::schema_mismatch, words);
+        if (has_sql()) {  // a new handle on the model does not look
+            expect_refused([&] { session{another()}; }, errc::schema_mismatch, words);
+        }
+    };
+    refused("hints_from_" + own, false, "not finished");
+    refused("hints_from_" + std::to_string(version), true, "needs one that knows");
+    // One that may be passed over does not excuse another.
+    record({version + 1, "hints_from_" + own, std::string(64, 'f'), true});
+    refused("other_columns", true, "upgrade this program");
+    forget(version + 1);
     forget(version);
     expect_whole();
     migrate_down(db_, 0);

@@ -78,13 +78,16 @@ forbidden_place read_only_schema(const std::string& url) {
 
 backend make_mysql_backend(const std::string& name) {
     const std::string url = require_url(name);
-    const auto open = [url](database_settings settings) {
-        return mysql::open(url, std::move(settings));
+    const std::string program_url = require_program_url(name);
+    const auto opens = [](const std::string& at) {
+        return [at](database_settings settings) { return mysql::open(at, std::move(settings)); };
     };
-    backend made = make_sql_backend(name, words, open, fresh_prefix());
+    backend made = make_sql_backend(
+        name, words, {opens(url), opens(program_url), user_of(program_url)}, fresh_prefix()
+    );
     made.forbidden_places = {user_without_ddl(url), read_only_sessions(url)};
     if (name == "mysql") made.forbidden_places.push_back(read_only_schema(url));
-    const auto own = std::make_shared<database>(open({}));
+    const auto own = std::make_shared<database>(opens(url)({}));
     made.writes_so_far = [own] {
         transaction tx = own->begin();
         const auto found = tx.execute("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'");

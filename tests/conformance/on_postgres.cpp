@@ -66,14 +66,17 @@ forbidden_place read_only_database(const std::string& url, const sql_words& word
 
 backend make_backend() {
     const std::string url = require_url("postgres");
-    const auto open = [url](database_settings settings) {
-        return postgres::open(url, std::move(settings));
+    const std::string program_url = require_program_url("postgres");
+    const auto opens = [](const std::string& at) {
+        return [at](database_settings settings) { return postgres::open(at, std::move(settings)); };
     };
     const sql_words words{"make_interval(secs => MICROS / 1e6)", "$1", "bigint", names_sql};
-    backend made = make_sql_backend("postgres", words, open, fresh_prefix());
+    backend made = make_sql_backend(
+        "postgres", words, {opens(url), opens(program_url), user_of(program_url)}, fresh_prefix()
+    );
     made.has_bells = true;
     made.forbidden_places = {closed_schema(url, words), read_only_database(url, words)};
-    const auto own = std::make_shared<database>(open({}));
+    const auto own = std::make_shared<database>(opens(url)({}));
     made.writes_so_far = [own] {
         transaction tx = own->begin();
         // Transaction ids given out plus bytes of log: a refused try must move neither.

@@ -110,7 +110,7 @@ backend make_backend() {
     database_settings settings;
     settings.names.prefix = prefix;
     migrate(open(settings));  // makes the file, which the helpers below open
-    backend made = make_sql_backend("sqlite", words, open, prefix);
+    backend made = make_sql_backend("sqlite", words, {open, open}, prefix);
     made.has_bells = true;
     made.has_concurrent_writers = false;
     made.forbidden_places = {closed_folder(), read_only_file()};

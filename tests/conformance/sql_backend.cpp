@@ -72,13 +72,7 @@ void add_ages(
     };
 }
 
-void add_counter(
-    backend& made, const database& own, const std::string& table, const sql_words& words
-) {
-    made.make_counter = [=] {
-        run(own, "CREATE TABLE " + table + " (n " + words.counter_type + " NOT NULL)");
-        run(own, "INSERT INTO " + table + " (n) VALUES (0)");
-    };
+void add_counter(backend& made, const database& own, const std::string& table) {
     made.increment_counter = [=](connection& inside) {
         const auto n = inside.execute("SELECT n FROM " + table).rows.at(0).integer(0);
         inside.execute("UPDATE " + table + " SET n = " + std::to_string(n + 1));
@@ -89,37 +83,55 @@ void add_counter(
     };
 }
 
-}  // namespace
-
-backend make_sql_backend(
-    std::string name,
-    const sql_words& words,
-    std::function<database(database_settings)> open,
-    std::string prefix
-) {
-    const auto open_ours = [open, prefix](database_settings settings) {
+sql_users::opener with_prefix(sql_users::opener open, const std::string& prefix) {
+    return [open = std::move(open), prefix](database_settings settings) {
         settings.names.prefix = prefix;
         return open(std::move(settings));
     };
-    const auto own = std::make_shared<database>(open_ours({}));
+}
+
+void make_tables(
+    const database& own,
+    const std::string& counter,
+    const sql_words& words,
+    const std::string& program_name
+) {
+    migrate(own);
+    run(own, "CREATE TABLE " + counter + " (n " + words.counter_type + " NOT NULL)");
+    run(own, "INSERT INTO " + counter + " (n) VALUES (0)");
+    if (program_name.empty()) return;
+    const auto grants = grants_sql(own.server().engine, own.settings().names, program_name);
+    own.inner()->use_unchecked([&](connection& on, store&) {
+        on.execute_script(grants);
+        on.execute("GRANT SELECT, UPDATE ON " + counter + " TO " + program_name);
+    });
+}
+
+}  // namespace
+
+backend make_sql_backend(
+    std::string name, const sql_words& words, const sql_users& users, std::string prefix
+) {
+    const auto own = std::make_shared<database>(with_prefix(users.owner, prefix)({}));
     backend made;
     made.name = std::move(name);
-    made.open = open_ours;
-    made.open_through = [=](std::shared_ptr<gate> through) {
-        database_settings settings;
-        settings.names.prefix = prefix;
-        return database{gated_connector(*own, std::move(through)), settings};
+    made.open = with_prefix(users.program, prefix);
+    made.open_as_owner = with_prefix(users.owner, prefix);
+    made.open_through = [open = made.open](std::shared_ptr<gate> through) {
+        const database behind = open({});
+        return database{gated_connector(behind, std::move(through)), behind.settings()};
     };
-    made.open_with_prefix = [=](const std::string& other, const backend::wrapper& wrap) {
-        database_settings settings;
-        settings.names.prefix = other;
-        const database plain = open(settings);
-        if (!wrap) return plain;
-        const auto connect = [plain](std::chrono::milliseconds patience) {
-            return plain.inner()->connections().connect_apart(patience);
+    made.open_with_prefix =
+        [open = users.owner](const std::string& other, const backend::wrapper& wrap) {
+            database_settings settings;
+            settings.names.prefix = other;
+            const database plain = open(settings);
+            if (!wrap) return plain;
+            const auto connect = [plain](std::chrono::milliseconds patience) {
+                return plain.inner()->connections().connect_apart(patience);
+            };
+            return database{wrap(connect), settings};
         };
-        return database{wrap(connect), settings};
-    };
     made.names_with_prefix = [=](const std::string& other) { return names_in(*own, words, other); };
     add_ages(made, *own, prefix, words);
     made.remove_session_row = [=](const session_id& id) {
@@ -129,9 +141,12 @@ backend make_sql_backend(
         );
         tx.commit();
     };
-    add_counter(made, *own, prefix + "counter", words);
+    made.make_tables = [=, program = users.program_name] {
+        make_tables(*own, prefix + "counter", words, program);
+    };
+    add_counter(made, *own, prefix + "counter");
     // By a connection of its own: those of a server that was killed in between are broken.
-    made.destroy = [=, reopen = made.open] {
+    made.destroy = [=, reopen = made.open_as_owner] {
         const database later = reopen({});
         run(later, "DROP TABLE " + prefix + "counter");
         run(later, "DELETE FROM " + prefix + "session");

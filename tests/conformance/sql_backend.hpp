@@ -13,12 +13,16 @@ struct sql_words {
     std::string names_with_prefix;  // a query for backend::names_with_prefix, by one parameter
 };
 
-// `open` gets settings whose table prefix is already this process's own.
+struct sql_users {
+    using opener = std::function<database(database_settings)>;
+    opener owner;
+    opener program;
+    std::string program_name{};  // to whom rights are granted; empty: they are the same
+};
+
+// Both are opened with settings whose table prefix is already this process's own.
 backend make_sql_backend(
-    std::string name,
-    const sql_words& words,
-    std::function<database(database_settings)> open,
-    std::string prefix
+    std::string name, const sql_words& words, const sql_users& users, std::string prefix
 );
 
 // What the names of a database are that begin with the prefix.

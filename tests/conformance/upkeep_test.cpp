@@ -1,5 +1,4 @@
 // The reaper and the views: tables stay small, tokens go on growing, nobody alive is touched.
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -361,6 +360,7 @@ public:
     void forget(connection& on, int version) override { with_.forget(on, version); }
     void drop_records(connection& on) override { with_.drop_records(on); }
     std::string script(int from, int to) const override { return with_.script(from, to); }
+    std::string grants(std::string_view user) const override { return with_.grants(user); }
     std::vector<upkeep_progress> progress(connection& on) override { return with_.progress(on); }
     bool take_turn(connection& on, const upkeep_progress& seen, std::chrono::microseconds every)
         override {

@@ -39,7 +39,7 @@ protected:
         server_->lock_key_row(transaction_ref{tx}.inside(), name);
     }
 
-    const std::string url_ = url_of(current().name, first_);
+    const std::string url_ = program_url_of(current().name, first_);
 
     // The key can be had by others soon, and stays theirs while `troubled` settles what it must.
     // Answers with the token of the next grant.

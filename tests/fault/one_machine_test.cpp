@@ -34,7 +34,7 @@ protected:
         words.insert(
             words.end(),
             {beside_this_program("fault_holder_" + current().name),
-             url_of(current().name, first_),
+             program_url_of(current().name, first_),
              first_.settings().names.prefix,
              name,
              std::to_string(ttl.count()),
@@ -81,7 +81,7 @@ TEST_F(one_machine_fault, who_has_little_time_left_asks_often_for_the_write_lock
     database_settings settings;
     settings.names = first_.settings().names;
     settings.statement_timeout = patience;
-    const database hasty = open_at(url_of(current().name, first_), settings);
+    const database hasty = open_at(program_url_of(current().name, first_), settings);
     const transaction holder = second_.begin();
     const auto naps = [] {
         rusage used{};

@@ -135,7 +135,7 @@ protected:
         }
     }
 
-    const std::string url_ = url_of(current().name, first_);
+    const std::string url_ = program_url_of(current().name, first_);
     relay between_{host_of(url_), port_of(url_)};
     server_control control_{current().name};
     std::vector<std::unique_ptr<program>> programs_;

@@ -25,7 +25,7 @@ protected:
     ) {
         return {
             beside_this_program("fault_holder_" + current().name),
-            url_of(current().name, first_),
+            program_url_of(current().name, first_),
             first_.settings().names.prefix,
             name,
             std::to_string(lives.count()),

@@ -109,7 +109,8 @@ protected:
 
 private:
     std::mutex asker_mutex_;
-    std::unique_ptr<connection> asker_ = first_.inner()->connections().connect_apart(5s);
+    std::unique_ptr<connection> asker_ =
+        current().open_as_owner({}).inner()->connections().connect_apart(5s);
 };
 
 template <class Future>

@@ -8,8 +8,10 @@
 
 namespace leasehold::testing {
 
-// `name` of the backend; `own` is a database on it.
+// `name` of the backend; `own` is a database on it. For who owns the tables, and for a program's
+// user.
 std::string url_of(const std::string& name, const database& own);
+std::string program_url_of(const std::string& name, const database& own);
 
 // settings.names are those of the tables.
 database open_at(const std::string& url, database_settings settings);

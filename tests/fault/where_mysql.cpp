@@ -7,6 +7,9 @@ namespace leasehold::testing {
 std::string url_of(const std::string& name, const database&) {
     return require_url(name);
 }
+std::string program_url_of(const std::string& name, const database&) {
+    return require_program_url(name);
+}
 database open_at(const std::string& url, database_settings settings) {
     return mysql::open(url, std::move(settings));
 }

@@ -233,6 +233,7 @@ public:
     }
 
     std::string script(int, int) const override { return ""; }
+    std::string grants(std::string_view) const override { return ""; }
 
     std::vector<upkeep_progress> progress(connection& on) override {
         using all = std::vector<upkeep_progress>;

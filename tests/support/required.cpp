@@ -18,15 +18,23 @@ bool is_required(std::string_view name) {
     return padded.find("," + std::string(name) + ",") != std::string::npos;
 }
 
-}  // namespace
-
-std::string require_url(const std::string& name) {
+std::string require(const std::string& name, const char* what) {
     std::string variable = "LEASEHOLD_TEST_";
     for (const char each : name) variable += static_cast<char>(each - 'a' + 'A');
-    variable += "_URL";
+    variable += what;
     if (const char* const url = std::getenv(variable.c_str())) return url;
     std::fprintf(stderr, "%s is not set: run by tests/run, or set it\n", variable.c_str());
     std::exit(is_required(name) ? EXIT_FAILURE : skipped);
+}
+
+}  // namespace
+
+std::string require_url(const std::string& name) {
+    return require(name, "_URL");
+}
+
+std::string require_program_url(const std::string& name) {
+    return require(name, "_PROGRAM_URL");
 }
 
 unsigned long seed() {

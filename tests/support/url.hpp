@@ -24,6 +24,11 @@ inline std::string with_user(
     return url.substr(0, first) + name + ":" + password + url.substr(end);
 }
 
+inline std::string user_of(const std::string& url) {
+    const auto first = url.find("://") + 3;
+    return url.substr(first, url.find_first_of(":@/", first) - first);
+}
+
 inline std::string with_port(const std::string& url, int port) {
     const auto first = url.rfind(':', url.find('/', url.find("://") + 3)) + 1;
     return url.substr(0, first) + std::to_string(port) + url.substr(url.find('/', first));

@@ -74,6 +74,63 @@ TEST(schema_check_test, a_newer_schema_asks_for_a_newer_program) {
     );
 }
 
+TEST(schema_check_test, a_newer_migration_lets_go_on_who_knows_the_one_in_its_name) {
+    const auto problem_of_newer = [](const char* name, bool is_finished = true) {
+        return problem_in(records{
+            {applied(1, "locks", "aaa"), applied(2, "jobs", "bbb"), {7, name, "c", is_finished}}});
+    };
+    EXPECT_EQ(problem_of_newer("hints_from_2"), "");
+    EXPECT_EQ(problem_of_newer("hints_from_1"), "");
+    EXPECT_EQ(
+        problem_of_newer("hints_from_3"),
+        "migration 7 (hints_from_3) is newer than this program knows (its newest is 2) and needs "
+        "one that knows 3: upgrade this program, or take the migration back with the newer one"
+    );
+    EXPECT_EQ(
+        problem_of_newer("hints_from_2", false),
+        "migration 7 (hints_from_2) is newer than this program knows (its newest is 2) and was "
+        "begun and not finished: run `leasehold migrate up` of the newer program"
+    );
+    for (const char* name :
+         {"from_2",
+          "hints_from_",
+          "hints_from_2x",
+          "hints_from_0",
+          "hints_from_-1",
+          "hints_from_2_",
+          "hints_from_99999999999999999999",
+          "hints_from_2_from_3"}) {
+        EXPECT_NE(problem_of_newer(name), "") << name;
+    }
+}
+
+TEST(schema_check_test, each_of_several_newer_ones_must_let_this_program_go_on) {
+    const auto first = applied(1, "locks", "aaa"), second = applied(2, "jobs", "bbb");
+    EXPECT_EQ(
+        describe_newer(compare(
+            known,
+            records{{first, second, applied(3, "a_from_2", "c"), applied(4, "b_from_1", "d")}}
+        )),
+        "the schema is newer than this program: migration 3 (a_from_2), migration 4 (b_from_1); by "
+        "its name this program may go on: upgrade it when you can"
+    );
+    EXPECT_NE(
+        problem_in(records{
+            {first, second, applied(3, "a_from_2", "c"), applied(4, "b_from_3", "d")}}),
+        ""
+    );
+    EXPECT_EQ(describe_newer(compare(known, records{{first, second}})), "");
+}
+
+// What this program knows is held to its file as ever, beside what it does not know.
+TEST(schema_check_test, an_edited_migration_is_found_below_a_newer_one) {
+    EXPECT_NE(
+        problem_in(records{
+            {applied(1, "locks", "x"), applied(2, "jobs", "bbb"), applied(3, "a_from_2", "c")}}),
+        ""
+    );
+}
+
 TEST(schema_check_test, an_edited_migration_is_found_by_its_checksum_and_by_its_name) {
     const auto words = [](const std::string& label) {
         return label +
@@ -157,6 +214,7 @@ public:
         found.reset();
     }
     std::string script(int, int) const override { return ""; }
+    std::string grants(std::string_view) const override { return ""; }
 
     // There is nothing to clear.
     std::vector<upkeep_progress> progress(connection&) override { return {}; }
@@ -201,7 +259,7 @@ protected:
         db_.emplace(std::make_shared<database::implementation>(
             [this](std::chrono::milliseconds) { return model_.connect(); },
             std::move(stores),
-            database_settings{}
+            database_settings{.observer = warnings_}
         ));
     }
     strings log() { return std::exchange(schema_->log, {}); }
@@ -215,6 +273,14 @@ protected:
         return errc{};
     }
 
+    struct warnings : observer {
+        void on_event(const event& what) noexcept override {
+            if (what.kind == event_kind::warning) told.push_back(std::string(what.detail));
+        }
+        strings told;
+    };
+
+    const std::shared_ptr<warnings> warnings_ = std::make_shared<warnings>();
     memory_database model_;
     scripted_schema* schema_ = nullptr;
     std::optional<database> db_;
@@ -306,6 +372,34 @@ INSTANTIATE_TEST_SUITE_P(
         records{{applied(1, "locks", "aaa"), half_applied(2, "jobs", "edited")}}
     )
 );
+
+TEST_F(migrate_test, what_a_newer_program_has_added_is_left_alone) {
+    migrate(*db_);
+    schema_->found->push_back(applied(3, "hints_from_2", "ccc"));
+    log();
+    EXPECT_TRUE(migrate(*db_).empty());
+    EXPECT_TRUE(migrate(*db_, {.resume = true}).empty());
+    EXPECT_NO_THROW(require_schema(*db_));
+    EXPECT_EQ(code_of([&] { migrate_down(*db_, 2); }), errc::schema_mismatch);
+    EXPECT_EQ(
+        message_,
+        "migration 3 (hints_from_2) is newer than this program knows, which cannot take it back: "
+        "use the newer one"
+    );
+    EXPECT_EQ(log(), (strings{"lock", "give up", "lock", "give up", "lock", "give up"}));
+    EXPECT_EQ(schema_->found->size(), 3u);
+}
+
+TEST_F(migrate_test, an_observer_is_told_once_that_the_schema_is_newer) {
+    migrate(*db_);  // the first use after it looks
+    schema_->found->push_back(applied(3, "hints_from_2", "ccc"));
+    for (int times = 0; times < 2; ++times) session{*db_, {.name = "one"}}.end();
+    EXPECT_EQ(
+        warnings_->told,
+        (strings{"the schema is newer than this program: migration 3 (hints_from_2); by its name "
+                 "this program may go on: upgrade it when you can"})
+    );
+}
 
 TEST_F(migrate_test, going_down_takes_back_the_newest_first_and_the_records_last) {
     migrate(*db_);

@@ -104,7 +104,8 @@ TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
         "{sessions}",
         "{size}",
         "{table}",
-        "{tokens}"};
+        "{tokens}",
+        "{user}"};
     std::vector<std::string> files{
         "hold", "holder", "installations", "multi_lock", "run", "schema", "session", "waiter"};
     if (GetParam() == engine::sqlite) files.emplace_back("boot");

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "leasehold/driver/mysql.hpp"
+#include "leasehold/migrate.hpp"
 #include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
@@ -11,9 +12,14 @@
 namespace leasehold::testing {
 namespace {
 
-std::string server() {
+std::string backend_name() {
     const char* const backend = std::getenv("LEASEHOLD_TEST_BACKEND");
     if (!backend) throw std::runtime_error("set LEASEHOLD_TEST_BACKEND to mysql or mariadb");
+    return backend;
+}
+
+std::string server() {
+    const std::string backend = backend_name();
     const std::string url = require_url(backend);
     // The wrong server must not pass for the right one.
     static const auto found = mysql::open(url).server().engine;
@@ -56,6 +62,18 @@ place::~place() {
 
 database place::open_url(const std::string& url) {
     return mysql::open(url, patient());
+}
+
+database place::open_as_program() const {
+    return mysql::open(with_database(require_program_url(backend_name()), name_), patient());
+}
+
+std::string place::grants() const {
+    return grants_sql(engine::mysql, {}, program_name());
+}
+
+std::string place::program_name() {
+    return user_of(require_program_url(backend_name()));
 }
 
 void place::load(const std::string& script) const {

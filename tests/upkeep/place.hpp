@@ -23,6 +23,12 @@ public:
     // A handle with a pool of its own.
     database open() const { return open_url(url_); }
 
+    // The same of a user who has the rights of grants() and no more, once they were loaded. Of
+    // servers alone.
+    database open_as_program() const;
+    std::string grants() const;
+    static std::string program_name();
+
     // Runs a file as a person would with the engine's own tool.
     void load(const std::string& script) const;
 

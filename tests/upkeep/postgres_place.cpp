@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "leasehold/driver/postgres.hpp"
+#include "leasehold/migrate.hpp"
 #include "support/patient.hpp"
 #include "support/required.hpp"
 #include "support/url.hpp"
@@ -58,6 +59,22 @@ place::~place() {
 
 database place::open_url(const std::string& url) {
     return postgres::open(url, patient());
+}
+
+database place::open_as_program() const {
+    database_settings settings = patient();
+    settings.names.schema = name_;
+    return postgres::open(
+        with_option(require_program_url("postgres"), "options=-csearch_path%3D" + name_), settings
+    );
+}
+
+std::string place::grants() const {
+    return grants_sql(engine::postgres, {.schema = name_}, program_name());
+}
+
+std::string place::program_name() {
+    return user_of(require_program_url("postgres"));
 }
 
 void place::load(const std::string& script) const {

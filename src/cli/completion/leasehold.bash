@@ -24,7 +24,7 @@ _leasehold() {
         migrate) more='up down status sql --to --resume --yes' ;;
         'migrate up') more='--to --resume --yes' ;;
         'migrate down') more='--to' ;;
-        'migrate sql') more='--engine --from --to --down' ;;
+        'migrate sql') more='--engine --from --to --down --grants' ;;
         lock)
             more='--key --wait --ttl --lock-delay --shared --exclusive --permits --of --quiet'
             more+=' --busy-status --lost-status --'

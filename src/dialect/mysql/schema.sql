@@ -52,6 +52,19 @@ DROP TABLE IF EXISTS {prefix}migration;
 -- name: forget_by_hand
 {forget};
 
+-- What a program may do. MySQL and MariaDB take one table at a time, of the database in use. {user}
+-- is quoted by who prints it. FOR UPDATE wants UPDATE or DELETE on the table beside SELECT.
+-- name: grants
+GRANT SELECT ON {prefix}migration TO {user};
+GRANT SELECT, UPDATE ON {prefix}fence_mark TO {user};
+GRANT SELECT, UPDATE ON {prefix}upkeep TO {user};
+GRANT SELECT, INSERT, UPDATE ON {prefix}fence_guard TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}session TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}lock TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}holder TO {user};
+GRANT SELECT, INSERT, DELETE ON {prefix}waiter TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}run TO {user};
+
 -- The clean-up. What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql.
 --
 -- FORCE INDEX (PRIMARY): a look goes through the rows behind the place, in that order, and asks for

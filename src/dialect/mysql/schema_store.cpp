@@ -63,6 +63,16 @@ public:
         for (const std::string& each : split_statements(statements)) on.execute(each);
     }
 
+    std::string grants(std::string_view user) const override {
+        // A user's own name may have an @ in it, a host has none.
+        const auto at = user.rfind('@');
+        std::string quoted = quoted_identifier(user.substr(0, at), '`');
+        if (at != std::string_view::npos) {
+            quoted += "@" + quoted_identifier(user.substr(at + 1), '`');
+        }
+        return replaced(texts_.source("grants"), "{user}", quoted) + ";\n";
+    }
+
     std::int64_t clear(
         connection& on,
         upkeep_task task,

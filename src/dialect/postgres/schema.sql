@@ -55,6 +55,18 @@ ON CONFLICT (version) DO UPDATE SET finished = excluded.finished;
 -- name: forget_by_hand
 DELETE FROM {prefix}migration WHERE version = $1;
 
+-- What a program may do: who can migrate owns the tables, and needs no grant. {user} is quoted by
+-- who prints it. FOR UPDATE wants UPDATE on the table beside SELECT, also of the waiters.
+-- name: grants
+GRANT SELECT ON {prefix}migration TO {user};
+GRANT SELECT, UPDATE ON {prefix}fence_mark, {prefix}upkeep TO {user};
+GRANT SELECT, INSERT, UPDATE ON {prefix}fence_guard TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE
+   ON {prefix}session, {prefix}lock, {prefix}holder, {prefix}waiter, {prefix}run TO {user};
+
+-- name: grant_schema
+GRANT USAGE ON SCHEMA "{schema}" TO {user};
+
 -- The clean-up. The rules these statements follow: hold.sql.
 --
 -- Looks: $1, and where the key has two columns $2, is the place; {rows} is a literal, since a plan

@@ -52,6 +52,17 @@ public:
         on.execute_script(statements);
     }
 
+    std::string grants(std::string_view user) const override {
+        const std::string quoted = quoted_identifier(user, '"');
+        const std::string schema =
+            how_->names().schema.empty()
+                ? "-- The schema of these tables must be in the user's search path, and USAGE of "
+                  "it "
+                  "granted;\n-- of public everybody has that.\n"
+                : replaced(written_schema("grant_schema"), "{user}", quoted) + ";\n";
+        return schema + replaced(texts_.source("grants"), "{user}", quoted) + ";\n";
+    }
+
     std::int64_t clear(
         connection& on,
         upkeep_task task,

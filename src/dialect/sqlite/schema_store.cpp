@@ -23,6 +23,11 @@ public:
         on.execute_script(statements);
     }
 
+    std::string grants(std::string_view) const override {
+        return "-- SQLite has no users: who may write the file, the files -wal and -shm beside it, "
+               "and their\n-- folder may do everything. Nothing is to be granted.\n";
+    }
+
     std::int64_t clear(
         connection& on,
         upkeep_task task,

@@ -1,0 +1,186 @@
+// The rights that a program needs, by those that grants_sql() prints: with them all of its work is
+// done, and each of them is needed for some of it.
+#include <gtest/gtest.h>
+
+#include "leasehold/error.hpp"
+#include "leasehold/fence_guard.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/once.hpp"
+#include "leasehold/session.hpp"
+#include "leasehold/shared_mutex.hpp"
+#include "store/run_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+#include "store/waiter_store.hpp"
+#include "support/calm.hpp"
+#include "upkeep/place.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+key fresh() {
+    return key{identity::random().text()};
+}
+
+void use_locks(const database& db) {
+    session one{db, calm("one")}, other{db, calm("other")};
+    const key name = fresh();
+    for (int times = 0; times < 2; ++times) {  // of a new key, and of a known one
+        auto held = mutex{one, name}.try_acquire();
+        ASSERT_TRUE(held);
+        held->release();
+    }
+    shared_mutex lock{one, fresh()};
+    auto shared = lock.try_acquire();
+    ASSERT_TRUE(shared);
+    lock.downgrade(*shared);
+    shared->release();
+    // Somebody waits, and is handed the key.
+    auto held = mutex{one, name}.try_acquire();
+    ASSERT_TRUE(held);
+    db.inner()->use([&](connection& on, store& stores) {
+        const acquire_request wanted{name, owner_id::random(), other.id(), "waits", {}};
+        stores.waiters->enqueue(on, wanted);
+    });
+    request_revoke(db, name);
+    held->release();
+    list_locks(db);
+    list_sessions(db);
+}
+
+void use_tasks(const database& db) {
+    db.inner()->use([&](connection& on, store& stores) {
+        const run_claim run{fresh(), {1}, owner_id::random(), "node", schedule::instant{}};
+        EXPECT_TRUE(stores.runs->claim(on, run));
+        EXPECT_TRUE(stores.runs->finish(on, {run.name, run.token, run.owner, {}}));
+        stores.runs->list(on, "", "", 10);
+        EXPECT_TRUE(stores.runs->forget(on, run.name));
+    });
+    const std::string resource = identity::random().text();
+    for (const std::int64_t token : {1, 2}) {
+        transaction tx = db.begin();
+        db.inner()->use([&](connection&, store& stores) {
+            connection& inside = transaction_ref{tx}.inside();
+            EXPECT_TRUE(stores.runs->admit(inside, key{resource}, fencing_token{token}));
+        });
+        tx.commit();
+    }
+}
+
+// Whether there is anything to clear or not: rights are asked for before rows.
+void clean_up(const database& db) {
+    db.inner()->use([&](connection& on, store& stores) {
+        const auto id = session_id::random();
+        EXPECT_TRUE(stores.sessions->start(on, {id, "short", 1h}));
+        stores.sessions->heartbeat(on, id, 1h, {});
+        stores.sessions->end(on, id, std::nullopt);
+        const std::string any_place = "a place of 24 bytes or so";
+        for (const upkeep_progress& each : stores.schema->progress(on)) {
+            stores.schema->take_turn(on, each, 0us);
+            stores.schema->look(on, each.task, "", 10, 1h);
+            stores.schema->clear(on, each.task, {any_place}, 1h);
+        }
+    });
+}
+
+void work(const database& db) {
+    clean_up(db);
+    use_tasks(db);
+    use_locks(db);
+}
+
+struct right {
+    std::string table;
+    std::string name;
+};
+
+// Of what grants_sql() prints: GRANT A, B ON t, u TO …;
+std::vector<right> rights_in(const std::string& sql) {
+    std::vector<right> found;
+    for (std::size_t at = 0; (at = sql.find("GRANT ", at)) != std::string::npos;) {
+        const auto on = sql.find("ON ", at), to = sql.find(" TO ", on);
+        const auto words = [&](std::size_t from, std::size_t end) {
+            std::vector<std::string> list;
+            std::string word;
+            for (; from <= end; ++from) {
+                const char each = from < end ? sql[from] : ',';
+                if (each == ',')
+                    list.push_back(std::exchange(word, ""));
+                else if (each != ' ' && each != '\n')
+                    word += each;
+            }
+            return list;
+        };
+        for (const std::string& name : words(at + 6, on)) {
+            for (const std::string& table : words(on + 3, to)) found.push_back({table, name});
+        }
+        at = to;
+    }
+    return found;
+}
+
+TEST(rights_test, a_program_that_has_them_can_do_all_of_its_work) {
+    const place here;
+    migrate(here.open());
+    here.load(here.grants());
+    work(here.open_as_program());
+    EXPECT_TRUE(migration_status(here.open_as_program()).back().is_applied);
+}
+
+TEST(rights_test, without_any_one_of_them_something_is_denied_in_words_that_help) {
+    const place here;
+    migrate(here.open());
+    here.load(here.grants());
+    const auto rights = rights_in(here.grants());
+    EXPECT_GE(rights.size(), 27U) << "the grants were not read properly";
+    for (const auto& [table, name] : rights) {
+        if (table.starts_with("SCHEMA")) continue;
+        SCOPED_TRACE(name + " on " + table);
+        const std::string what = name + " ON " + table;
+        here.load("REVOKE " + what + " FROM " + place::program_name() + ";\n");
+        try {
+            work(here.open_as_program());
+            ADD_FAILURE() << "nothing was denied";
+        } catch (const error& failure) {
+            const std::string said = failure.what();
+            const std::string plain = table.substr(table.find("leasehold_"));
+            EXPECT_EQ(failure.code(), errc::permission_denied) << said;
+            EXPECT_NE(said.find(plain), std::string::npos) << said;
+            EXPECT_NE(said.find("leasehold migrate sql --grants"), std::string::npos) << said;
+        }
+        here.load("GRANT " + what + " TO " + place::program_name() + ";\n");
+    }
+    work(here.open_as_program());
+}
+
+// Or it could forge what is applied, and make or remove tables.
+TEST(rights_test, a_program_can_neither_migrate_nor_forge_the_records) {
+    const place here;
+    migrate(here.open());
+    here.load(here.grants());
+    const database program = here.open_as_program();
+    for (const char* statement :
+         {"UPDATE leasehold_migration SET finished = finished",
+          "DELETE FROM leasehold_migration",
+          "DELETE FROM leasehold_fence_mark",
+          "DELETE FROM leasehold_fence_guard",
+          "CREATE TABLE leasehold_other (id BIGINT PRIMARY KEY)",
+          "DROP TABLE leasehold_upkeep"}) {
+        try {
+            run_in(program, {statement});
+            ADD_FAILURE() << statement;
+        } catch (const error& failure) {
+            EXPECT_EQ(failure.code(), errc::permission_denied) << failure.what();
+        }
+    }
+    EXPECT_TRUE(migrate(program).empty()) << "nothing to do needs no right";
+    EXPECT_THROW(migrate_down(program, 0), error);
+    EXPECT_NO_THROW(require_schema(program));
+}
+
+}  // namespace
+}  // namespace leasehold::testing
