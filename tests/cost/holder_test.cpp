@@ -89,9 +89,7 @@ TEST_P(holder_cost, what_is_asked_of_all_holders) {
         expect_reads(
             "gate of " + each.name(),
             with_each(each, {3, 3, 60}, {1, 1, 100}),
-            [&](connection& on, store& stores) {
-                EXPECT_TRUE(stores.holders->gate(on, each));
-            }
+            [&](connection& on, store& stores) { EXPECT_TRUE(stores.holders->gate(on, each)); }
         );
     }
     expect_reads(
