@@ -240,9 +240,7 @@ TEST_F(migrate_suite, down_waits_for_nobody_alive_and_is_not_kept_by_the_dead) {
     {
         session one{another(), {.name = "still-here", .reap_every = 0ms}};
         auto held = mutex{one, "kept"}.try_acquire();
-        expect_refused(
-            [&] { migrate_down(db_, 0); }, errc::busy, {"still-here", "stop"}
-        );
+        expect_refused([&] { migrate_down(db_, 0); }, errc::busy, {"still-here", "stop"});
         EXPECT_TRUE(held->verify());
     }
     db_.inner()->use_unchecked([](connection& on, store& stores) {

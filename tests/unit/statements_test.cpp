@@ -86,26 +86,9 @@ class every_engine : public ::testing::TestWithParam<engine> {};
 // What is left in braces is filled in by who sends the statement.
 TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
     const std::set<std::string> later{
-        "{asked}",
-        "{asked_rest}",
-        "{keys}",
-        "{list}",
-        "{locked}",
-        "{node_infos}",
-        "{now}",
-        "{wall}",
-        "{boot}",
-        "{owned}",
-        "{owners}",
-        "{queued}",
-        "{rest}",
-        "{rows}",
-        "{schema}",
-        "{sessions}",
-        "{size}",
-        "{table}",
-        "{tokens}",
-        "{user}"};
+        "{asked}",  "{asked_rest}", "{keys}",  "{list}",   "{locked}", "{node_infos}", "{now}",
+        "{wall}",   "{boot}",       "{owned}", "{owners}", "{queued}", "{rest}",       "{rows}",
+        "{schema}", "{sessions}",   "{size}",  "{table}",  "{tokens}", "{user}"};
     std::vector<std::string> files{
         "hold", "holder", "installations", "multi_lock", "run", "schema", "session", "waiter"};
     if (GetParam() == engine::sqlite) files.emplace_back("boot");
