@@ -201,9 +201,8 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         ->add_option(
             "--wait",
             chosen->wait,
-            "How long to wait for the key, and for a database that goes away meanwhile: 0 "
-            "(default) "
-            "tries once; 500ms, 5s, 2m, 1h, 1d, forever"
+            "How long to wait for the key, and for a database that is away: 0 (default) tries "
+            "once; 500ms, 5s, 2m, 1h, 1d; or forever, where the database is to answer at first"
         )
         ->option_text("D");
     parser
@@ -246,7 +245,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         }
         const program command = find_program(given.command);
         what.timing.name = command.name();
-        const database db = open_database(options, statement_timeout_for(timing));
+        const database db = open_database(options, statement_timeout_for(timing), what.patience);
         return run_lock(what, chosen->is_quiet, command, db);
     };
     return {parser, run};

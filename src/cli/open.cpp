@@ -1,5 +1,6 @@
 #include "cli/open.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -29,7 +30,11 @@ std::string place_of(std::string_view url) {
     return place.append(rest.substr(0, rest.find('?')));
 }
 
-database open_database(const global_options& options, std::chrono::milliseconds statement_timeout) {
+database open_database(
+    const global_options& options,
+    std::chrono::milliseconds statement_timeout,
+    std::optional<std::chrono::milliseconds> patience
+) {
     const std::string url = url_of(options);
     database_settings settings;
     settings.names.prefix = options.table_prefix;
@@ -38,6 +43,10 @@ database open_database(const global_options& options, std::chrono::milliseconds 
     // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
     settings.connections_max = 2;
     settings.statement_timeout = statement_timeout;
+    if (patience && *patience > std::chrono::milliseconds{0}) {
+        constexpr std::chrono::milliseconds least{1000};
+        settings.connect_timeout = std::clamp(*patience, least, settings.connect_timeout);
+    }
     try {
         return open(url, std::move(settings));
     } catch (const error& refused) {

@@ -1,6 +1,7 @@
 #pragma once
 // From the options of a command to its database.
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,10 +10,12 @@
 
 namespace leasehold::cli {
 
-// A statement that takes longer than the limit counts as a database that does not answer.
+// A statement that takes longer than the limit counts as a database that does not answer. Whoever
+// waits for so long altogether waits no longer for a connection, but for a second at least.
 database open_database(
     const global_options& options,
-    std::chrono::milliseconds statement_timeout = std::chrono::seconds{5}
+    std::chrono::milliseconds statement_timeout = std::chrono::seconds{5},
+    std::optional<std::chrono::milliseconds> patience = {}
 );
 
 // Where that is, for people: without user, password and options; of a file its whole path.
