@@ -10,8 +10,8 @@ namespace {
 constexpr std::string_view separator = "--";
 
 bool takes_value(std::string_view option) {
-    constexpr std::array<std::string_view, 4> with_value{
-        "--url", "--table-prefix", "--schema", "--bell-address"};
+    constexpr std::array<std::string_view, 5> with_value{
+        "--url", "--url-file", "--table-prefix", "--schema", "--bell-address"};
     return std::find(with_value.begin(), with_value.end(), option) != with_value.end();
 }
 

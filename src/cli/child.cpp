@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "cli/events.hpp"
@@ -57,6 +59,14 @@ private:
     const signal_state signals_;
 };
 
+// A variable by which the tool may have been told one.
+bool tells_password(std::string_view variable) {
+    constexpr std::array<std::string_view, 3> names{"LEASEHOLD_URL=", "MYSQL_PWD=", "PGPASSWORD="};
+    return std::any_of(names.begin(), names.end(), [&](std::string_view each) {
+        return variable.starts_with(each);
+    });
+}
+
 launch::launch(
     const program& what,
     const child::environment& additions,
@@ -77,7 +87,8 @@ launch::launch(
             std::any_of(additions.begin(), additions.end(), [&](const auto& addition) {
                 return given.starts_with(addition.first + "=");
             });
-        if (!is_replaced) environment_.push_back(*each);
+        const bool is_withheld = !what.gets_passwords && tells_password(given);
+        if (!is_replaced && !is_withheld) environment_.push_back(*each);
     }
     for (std::string& each : settings_) environment_.push_back(each.data());
     for (auto* list : {&arguments_, &shell_arguments_, &environment_}) list->push_back(nullptr);

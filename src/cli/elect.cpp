@@ -138,7 +138,8 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         }
         errand what{chosen->name.get(), std::nullopt, timing, options.is_json};
         what.statuses = chosen->statuses;
-        const program command = find_program(given.command);
+        program command = find_program(given.command);
+        command.gets_passwords = options.passes_url;
         what.timing.name = command.name();
         return run_elect(what, command, open_database(options, statement_timeout_for(timing)));
     };

@@ -243,7 +243,8 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
                 std::to_string(what.permits_there_are) + ": ask for no more than there are"
             );
         }
-        const program command = find_program(given.command);
+        program command = find_program(given.command);
+        command.gets_passwords = options.passes_url;
         what.timing.name = command.name();
         const database db = open_database(options, statement_timeout_for(timing), what.patience);
         return run_lock(what, chosen->is_quiet, command, db);

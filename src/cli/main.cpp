@@ -27,13 +27,16 @@ constexpr const char* description =
 constexpr const char* tool_examples =
     "D is a duration: 500ms, 5s, 2m, 1h, 1d, or a plain number of seconds.\n"
     "\n"
-    "The database: --url, else the environment's LEASEHOLD_URL; there is no default, since locks\n"
-    "exclude only those who use the same one. A URL is one of\n"
+    "The database: --url, or --url-file with one line; else the environment's LEASEHOLD_URL, or\n"
+    "LEASEHOLD_URL_FILE. There is no default, since locks exclude only those who use the same\n"
+    "one. A URL is one of\n"
     "  sqlite:PATH                              (for the processes of one machine)\n"
     "  postgresql://user@host:port/database     (or host=… dbname=…; PGPASSFILE too)\n"
     "  mysql://user@host:port/database          (MySQL and MariaDB; MYSQL_PWD)\n"
-    "A password is best kept in LEASEHOLD_URL or a password file. One given with --url is hidden\n"
-    "from `ps` at once, but was there for a moment.\n"
+    "A password is best kept in a file that you alone may read: of LEASEHOLD_URL_FILE, or a\n"
+    "PGPASSFILE. One given with --url is hidden from `ps` at once, but was there for a moment.\n"
+    "CMD does not get LEASEHOLD_URL, MYSQL_PWD and PGPASSWORD; with --pass-url it does, as where\n"
+    "it is leasehold again.\n"
     "\n"
     "--table-prefix and --schema, else LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA, are to be the\n"
     "same for all as well.\n"
@@ -69,6 +72,8 @@ public:
 
 void add_global_options(CLI::App& tool, global_options& options) {
     tool.add_option("--url", options.url, "Where the database is")->option_text("URL");
+    tool.add_option("--url-file", options.url_file, "The file that says it")->option_text("F");
+    tool.add_flag("--pass-url", options.passes_url, "CMD gets LEASEHOLD_URL and passwords, too");
     tool.add_flag("--json", options.is_json, "Print one JSON object per line, failures too");
     tool.add_option(
             "--table-prefix",
@@ -158,6 +163,9 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         return exit_status::done;
     }
     if (tool.count("--url") > 0 && options.url.empty()) throw usage_failure("--url is empty");
+    if (tool.count("--url-file") > 0 && options.url_file.empty()) {
+        throw usage_failure("--url-file is empty");
+    }
     read_environment(tool, options);
     for (const command& each : commands) {
         if (each.parser->parsed()) return each.run();

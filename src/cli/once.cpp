@@ -368,7 +368,8 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
                 "there is no command to run: write `leasehold once NAME --per D -- CMD [ARG...]`"
             );
         }
-        const program command = find_program(given.command);
+        program command = find_program(given.command);
+        command.gets_passwords = options.passes_url;
         wanted.what.timing.name = command.name();
         wanted.what.statuses = chosen->statuses;
         return run_once(wanted, command, open_database(options));

@@ -1,9 +1,12 @@
 #include "cli/options.hpp"
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <system_error>
 
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
@@ -48,6 +51,26 @@ std::chrono::milliseconds parse(
     throw refuse("is no duration: '" + std::string(text) + "'");
 }
 
+// The one line of the file, which `named` has named.
+std::string url_in(const std::string& path, const std::string& named) {
+    std::ifstream file{path};
+    const auto refuse = [&](const std::string& why) {
+        return usage_failure(named + " is " + path + ", which " + why);
+    };
+    std::string url;
+    for (std::string line; std::getline(file, line);) {
+        const auto first = line.find_first_not_of(" \t\r");
+        if (first == std::string::npos) continue;
+        if (!url.empty()) throw refuse("has more than one line: write the URL alone");
+        url = line.substr(first, line.find_last_not_of(" \t\r") + 1 - first);
+    }
+    if (!file.eof()) {
+        throw refuse("cannot be read: " + std::generic_category().message(errno));
+    }
+    if (url.empty()) throw refuse("is empty: write the URL into it");
+    return url;
+}
+
 }  // namespace
 
 std::optional<std::string> from_environment(const char* name) {
@@ -58,8 +81,16 @@ std::optional<std::string> from_environment(const char* name) {
 }
 
 std::string url_of(const global_options& options) {
+    if (!options.url.empty() && !options.url_file.empty()) {
+        throw usage_failure("say --url or --url-file, and not both");
+    }
     if (!options.url.empty()) return options.url;
-    if (auto found = from_environment("LEASEHOLD_URL")) return *std::move(found);
+    if (!options.url_file.empty()) return url_in(options.url_file, "--url-file");
+    auto url = from_environment("LEASEHOLD_URL");
+    const auto file = from_environment("LEASEHOLD_URL_FILE");
+    if (url && file) throw usage_failure("set LEASEHOLD_URL or LEASEHOLD_URL_FILE, and not both");
+    if (url) return *std::move(url);
+    if (file) return url_in(*file, "LEASEHOLD_URL_FILE");
     throw usage_failure(
         "which database is not said: set LEASEHOLD_URL (under cron, in the crontab) or give --url; "
         "for all hosts one server, postgresql://user@host/database or mysql://user@host/database, "

@@ -15,7 +15,9 @@ namespace leasehold::cli {
 
 // What stands before or behind any command.
 struct global_options {
-    std::string url;  // empty: see url_of
+    std::string url;       // empty: see url_of
+    std::string url_file;  // of --url-file
+    bool passes_url = false;
     // Where they are not given, of LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
     std::string table_prefix = "leasehold_";
     std::string bell_address{};
@@ -24,8 +26,8 @@ struct global_options {
     bool wants_version = false;
 };
 
-// --url, else LEASEHOLD_URL. There is no other: two hosts that fell back to a file of their own
-// would exclude nobody.
+// --url or what is in --url-file, else LEASEHOLD_URL or what is in LEASEHOLD_URL_FILE. There is no
+// other: two hosts that fell back to a file of their own would exclude nobody.
 std::string url_of(const global_options& options);
 
 // The value of an environment variable; nothing where it is not set. Throws where it is empty: that

@@ -8,6 +8,9 @@ namespace leasehold::cli {
 struct program {
     std::vector<std::string> arguments;  // the first is what the user called it
     std::string path;                    // what will be executed
+    // Otherwise it does not get what the tool was told the password by: LEASEHOLD_URL, MYSQL_PWD,
+    // PGPASSWORD.
+    bool gets_passwords = false;
     std::string name() const;            // without its folders, for people
 };
 

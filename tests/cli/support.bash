@@ -35,7 +35,8 @@ export LEASEHOLD_URL
 
 prefix=t$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')_
 # To be run by the shell itself where the number of its process matters: "${tool[@]}" ... &
-tool=("$cli" --table-prefix "$prefix")
+# Many of its commands are the tool again.
+tool=("$cli" --pass-url --table-prefix "$prefix")
 leasehold() { "${tool[@]}" "$@"; }
 by_hand() { "$hand" "$owner_url"; }
 

@@ -13,12 +13,12 @@ _leasehold() {
                 fi
                 return
                 ;;
-            --url | --table-prefix | --schema | --bell-address) ((++at)) ;;
+            --url | --url-file | --table-prefix | --schema | --bell-address) ((++at)) ;;
             -*) ;;
             *) [[ -n $command && $command != migrate ]] || command+=${command:+ }${COMP_WORDS[at]} ;;
         esac
     done
-    local global='--url --json --table-prefix --schema --bell-address --help --version' more=''
+    local global='--url --url-file --pass-url --json --table-prefix --schema --bell-address --help --version' more=''
     case $command in
         '') more='migrate lock elect once locks runs sessions unlock reap bench' ;;
         migrate) more='up down status sql --to --resume --yes' ;;
