@@ -1,95 +1,79 @@
 #pragma once
-// The command as a process group of its own, so that it can be stopped with all it has started.
+// The command, and all that it starts: in a process group of its own, below a guard.
 //
-// | the tool …               | the command …                                                    |
-// |--------------------------|------------------------------------------------------------------|
-// | is killed                | is killed by the kernel (PR_SET_PDEATHSIG), its group by the guard |
-// | has the terminal         | gets it where it is the standard input, or when it asks for it     |
-// | was given descriptors    | gets the same and none that the tool or its libraries opened      |
-// | was given signals        | gets the same ignored and blocked, whatever they are in the tool  |
+// | the tool …                  | the command …                                                   |
+// |-----------------------------|-----------------------------------------------------------------|
+// | is killed                   | is killed by the guard, with all that came of it                |
+// | is killed with the guard    | is killed by the kernel (PR_SET_PDEATHSIG), alone               |
+// | has the terminal            | gets it where it is the standard input, or when it asks for it  |
+// | was given descriptors       | gets the same and none that the tool or its libraries opened    |
+// | was given signals           | gets the same ignored and blocked, whatever the tool does     |
 //
-// Threads: made and used by the main thread only; the kernel ties the command's life to it.
-#include <sys/types.h>
-#include <unistd.h>
-
-#include <csignal>
+// Threads: made and used by the main thread only.
+#include <chrono>
+#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "cli/events.hpp"
-#include "cli/program.hpp"
+#include "cli/guard.hpp"
+#include "cli/launch.hpp"
+#include "cli/terminal.hpp"
+#include "leasehold/clock.hpp"
 
 namespace leasehold::cli {
 
-// Descriptors open from 3 on. Asked once, before the tool opens any of its own.
-std::vector<int> inherited_descriptors();
-
-// The terminal, while we are in its foreground.
-class terminal {
-public:
-    terminal();
-    bool exists() const noexcept { return device_.number() >= 0; }
-    bool is_ours() const noexcept;
-    bool is_lent() const noexcept { return is_lent_; }
-
-    // To be lent by the borrower itself, in its own process, or it could read before it may.
-    bool reserve() noexcept { return is_lent_ = is_ours(); }
-    void lend(pid_t group) const noexcept { tcsetpgrp(device_.number(), group); }
-    void take_back() noexcept;
-
-private:
-    descriptor device_;
-    bool is_lent_ = false;
-};
-
 class child {
 public:
-    using environment = std::vector<std::pair<std::string, std::string>>;
-
-    // A process that has a number, which it can be stopped by, and does nothing yet.
+    // A process that has a number, which it can be stopped by, and does nothing yet. `deadline` and
+    // `margin` are the guard's.
     child(
         const program& what,
-        const environment& additions,
-        const std::vector<int>& keep_open,
-        const signal_state& signals
+        const inheritance& from,
+        local_clock::time_point deadline,
+        std::chrono::nanoseconds margin
     );
-    // Whatever happens, nothing goes on without its lease.
+    // Nothing goes on that was not dismissed.
     ~child();
     child(const child&) = delete;
     child& operator=(const child&) = delete;
+
+    guard& watcher() noexcept { return guard_; }
 
     // It becomes the command: not before all that can stop it is in place, or a tool that is
     // stopped in between leaves it running.
     void begin();
     // Throws failure 126 or 127 where it could not be executed. Call when the source can be read,
-    // and on SIGCHLD: exec may take its time, on a slow disk, and the lease goes on meanwhile.
+    // and when it ended: exec may take its time, on a slow disk, and the lease goes on meanwhile.
     void check_begun();
-    int begun_source() const noexcept { return problem_.number(); }
+    int begun_source() const noexcept { return launch_.source(); }
 
-    pid_t group() const noexcept { return pid_; }
-    void signal_group(int number) const noexcept;
-    // Something of it still runs.
-    bool group_lives() const noexcept;
-
-    // Call on SIGCHLD. Stopped by the terminal (Ctrl-Z, or it read from the background): the tool
-    // stops, too, and both go on when the shell says so.
+    // Call when the source can be read. Stopped by the terminal (Ctrl-Z, or it read from the
+    // background): the tool stops, too, and both go on when the shell says so.
     void follow();
-    // It ended. Its number stays taken, so that the group can be signalled safely, until reap().
-    bool has_ended() const noexcept { return has_ended_; }
+    int source() const noexcept { return guard_.source(); }
+
+    // To its group; where that may be no more, to all that came of it.
+    void signal_group(int number) noexcept;
+    // To its group, and to whoever has left it. How many of those there were, and live.
+    descendants::count signal_all(int number) noexcept;
+
     // The shell's view of how it ended: its status, or 128 + the signal.
-    int reap();
+    std::optional<int> status() const noexcept { return status_; }
+    // From now on the end of the last of all that came of it is news. Only after its own end.
+    void await_all() noexcept;
+    bool have_all_ended() const noexcept { return have_all_ended_; }
+    // What lives on is left alone. Only after its own end.
+    void dismiss() noexcept;
 
 private:
     void stop_along(int by_signal);
 
     std::string name_;
-    descriptor go_;       // an eventfd: the end of the tool is no word to go
-    descriptor problem_;  // what execve said; its end: nothing, it became the command
-    pid_t pid_ = -1;
-    bool has_ended_ = false;
-    bool is_reaped_ = false;
+    launch launch_;
     terminal terminal_;
+    guard guard_;
+    std::optional<int> status_;
+    bool awaits_all_ = false;
+    bool have_all_ended_ = false;
 };
 
 }  // namespace leasehold::cli

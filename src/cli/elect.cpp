@@ -20,6 +20,7 @@ struct elect_options {
     key_option name;
     std::string ttl = "30s";
     own_statuses statuses{};
+    bool waits_for_all = false;
 };
 
 // What a candidacy came to: the tool's status, or nothing: campaign again.
@@ -91,11 +92,12 @@ int run_elect(const errand& what, const program& command, const database& db) {
     return status;
 }
 
-constexpr const char* elect_examples =
+constexpr const char* elect_description =
     "Start it on every host. One of them is elected and runs CMD; the others wait. When the "
     "leader\n"
     "ends, or dies, or cannot reach the database, another one is elected within --ttl, and a\n"
-    "leader that was deposed stops its CMD (SIGTERM, then SIGKILL to its process group) *before*\n"
+    "leader that was deposed stops its CMD (SIGTERM, then SIGKILL, with all it has started) "
+    "*before*\n"
     "that, and waits to be elected again, however long the database is away or lets nobody in; "
     "only\n"
     "at the very start it has to answer. Standard error says what happens, and while that lasts, "
@@ -108,7 +110,9 @@ constexpr const char* elect_examples =
     "your\n"
     "storage can refuse lower ones) and LEASEHOLD_OWNER in its environment, and the signals that\n"
     "are sent to this process. `leasehold locks` shows who leads; NAME is a key like those of\n"
-    "`lock`.\n"
+    "`lock`, whose help says what a lease cannot stop, too.\n";
+
+constexpr const char* elect_examples =
     "\n"
     "Examples:\n"
     "  leasehold elect billing/leader -- ./scheduler\n"
@@ -127,7 +131,10 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         )
         ->option_text("D");
     add_lost_status(*parser, chosen->statuses);
-    parser->footer(std::string(elect_examples) + exit_status_help);
+    add_until_all_exit(*parser, chosen->waits_for_all);
+    parser->footer(
+        std::string(elect_description) + environment_help + elect_examples + exit_status_help
+    );
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
@@ -138,6 +145,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         }
         errand what{chosen->name.get(), std::nullopt, timing, options.is_json};
         what.statuses = chosen->statuses;
+        what.waits_for_all = chosen->waits_for_all;
         program command = find_program(given.command);
         command.gets_passwords = options.passes_url;
         what.timing.name = command.name();

@@ -75,15 +75,42 @@ std::chrono::milliseconds statement_timeout_for(const session_settings& timing) 
     return std::clamp(timing.ttl / 6, milliseconds{1000}, milliseconds{5000});
 }
 
+const char* const environment_help =
+    "CMD does not get LEASEHOLD_URL, MYSQL_PWD and PGPASSWORD, which may hold the password of the\n"
+    "locks' database, unless --pass-url is given: a CMD that runs leasehold itself needs that, or\n"
+    "LEASEHOLD_URL_FILE, which is passed on like everything else.\n";
+
+const char* const unstoppable_help =
+    "What the lease cannot stop: when it is lost, or this process is killed, all that CMD has\n"
+    "started is stopped, in the background, by nohup or setsid as well. Not so\n"
+    "  what a service does for CMD: docker run, ssh, systemd-run, at, batch, cron, a job of a\n"
+    "    cluster. Let CMD wait for it and stop it on SIGTERM, or let what it writes carry\n"
+    "    LEASEHOLD_TOKEN;\n"
+    "  what runs as another user: sudo, programs with the set-user-ID bit;\n"
+    "  where kill -9 hits this process and its guard at once, what CMD has started: CMD alone\n"
+    "    dies.\n"
+    "When CMD ends by itself, the key is free, and what CMD has left in the background goes on\n"
+    "without it, unless --until-all-exit: then the key is kept, as flock does, until the last has\n"
+    "ended. Signals go to them after CMD's end. The exit status is CMD's.\n";
+
+void add_until_all_exit(CLI::App& parser, bool& chosen) {
+    parser.add_flag(
+        "--until-all-exit",
+        chosen,
+        "When CMD has ended, wait for all that it has started, in the background, too"
+    );
+}
+
 void add_lost_status(CLI::App& parser, own_statuses& chosen) {
+    // Not 0: nobody is to take a command that was stopped half-way for one that has succeeded.
     parser
         .add_option(
             "--lost-status",
             chosen.lost,
-            "Exit with N where the lease was lost: 0 to 255; default 76"
+            "Exit with N where the lease was lost: 1 to 255; default 76"
         )
         ->option_text("N")
-        ->check(CLI::Range(0, 255));
+        ->check(CLI::Range(1, 255));
 }
 
 void add_busy_status(CLI::App& parser, own_statuses& chosen) {
@@ -130,14 +157,18 @@ ending run_under(
     const lease& held,
     signal_inbox& signals
 ) {
+    const session_settings& timing = with.within.settings();
     child running{
         command,
-        {{"LEASEHOLD_KEY", what.name.name()},
-         {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
-         {"LEASEHOLD_OWNER", held.owner().text()}},
-        keep_open,
-        signals.outside()};
-    supervisor watching{held, with.within.settings(), running, signals};
+        {{{"LEASEHOLD_KEY", what.name.name()},
+          {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
+          {"LEASEHOLD_OWNER", held.owner().text()}},
+         command.withheld(),
+         keep_open,
+         signals.outside()},
+        held.deadline(),
+        timing.margin};
+    supervisor watching{held, timing, running, signals, what.waits_for_all};
     const std::optional<int> status = watching.run();
     return {status, watching.asked_by(), watching.was_revoked()};
 }

@@ -50,8 +50,14 @@ struct errand {
     std::int64_t permits = 0;         // of a semaphore
     std::int64_t permits_there_are = 0;
     own_statuses statuses{};
+    bool waits_for_all = false;  // for the end of all that the command has started
 };
 
+// What the command inherits, and what of it goes on after the lease: for --help.
+extern const char* const environment_help;
+extern const char* const unstoppable_help;
+
+void add_until_all_exit(CLI::App& parser, bool& chosen);
 // --lost-status, and where a key can be busy --busy-status.
 void add_lost_status(CLI::App& parser, own_statuses& chosen);
 void add_busy_status(CLI::App& parser, own_statuses& chosen);

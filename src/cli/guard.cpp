@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -14,9 +15,16 @@
 #include <csignal>
 #include <new>
 #include <stdexcept>
+#include <utility>
+
+#include "cli/exit_status.hpp"
 
 namespace leasehold::cli {
 namespace {
+
+// The words of the tool to its guard.
+constexpr char word_await_all = 'a';
+constexpr char word_dismiss = 'd';
 
 local_clock::time_point at(std::int64_t nanoseconds) {
     return local_clock::time_point{std::chrono::nanoseconds{nanoseconds}};
@@ -24,80 +32,246 @@ local_clock::time_point at(std::int64_t nanoseconds) {
 
 }  // namespace
 
-guard::guard(pid_t group, local_clock::time_point deadline, std::chrono::nanoseconds margin) {
+// What runs in the guard's process, forked from one with threads: async-signal-safe calls only.
+class guard::keeper {
+public:
+    keeper(board& shared, descendants& family, std::chrono::nanoseconds margin)
+        : shared_(shared), family_(family), margin_(margin) {}
+
+    [[noreturn]] void run(launch& what, const terminal& lender, int lifeline) {
+        // No signal from the terminal or to the tool's group reaches it. In a session of its own
+        // the command would have no terminal.
+        setpgid(0, 0);
+        prctl(PR_SET_NAME, "leasehold-guard");
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        const int problem = begin(what, lender);
+        // Nothing of the tool's stays open here: not its end of the socket, no connection, no
+        // output.
+        dup2(lifeline, lifeline_);
+        syscall(SYS_close_range, 1U, UINT_MAX, 0U);
+        if (command_ < 0) {
+            say(event::not_begun, problem);
+            _exit(0);
+        }
+        sigset_t of_children;
+        sigemptyset(&of_children);
+        sigaddset(&of_children, SIGCHLD);  // the tool has it blocked
+        const int children = signalfd(-1, &of_children, SFD_NONBLOCK);
+        // A timer of the lease's own clock: poll's time-out stands still during suspend.
+        timer_ = timerfd_create(CLOCK_BOOTTIME, 0);
+        say(event::begun, command_);  // from here on nothing that stops the tool stops this
+        while (true) {
+            heed_deadline();
+            pollfd sources[3]{{lifeline_, POLLIN, 0}, {timer_, POLLIN, 0}, {children, POLLIN, 0}};
+            poll(sources, 3, -1);
+            signalfd_siginfo ignored{};
+            while (read(children, &ignored, sizeof ignored) > 0) {
+            }
+            reap();
+            if (sources[0].revents != 0) listen();
+        }
+    }
+
+private:
+    static constexpr int lifeline_ = 0;
+
+    // A second fork, in a process that has one thread: what is allowed after the first one alone.
+    // Answers with errno.
+    int begin(launch& what, const terminal& lender) {
+        const pid_t self = getpid();
+        command_ = fork();
+        if (command_ == 0) {
+            what.run(self, lender);
+            _exit(exit_status::not_executable);
+        }
+        const int problem = errno;
+        if (command_ > 0) setpgid(command_, command_);  // whoever comes first
+        return problem;
+    }
+
+    static void say(event what, int number) {
+        const news word{what, number};
+        send(lifeline_, &word, sizeof word, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+
+    void heed_deadline() {
+        if (has_killed_) return;
+        const auto now = local_clock::now();
+        const auto deadline = at(shared_.deadline);
+        // A little after the tool's own time, so that it is the tool which stops the command
+        // unless it cannot.
+        const auto tell_time = deadline + margin_ / 4;
+        const auto kill_at = kill_time(deadline, margin_);
+        if (now >= kill_at) {
+            shared_.is_told = true;
+            kill_all();
+            return;
+        }
+        if (now >= tell_time && !shared_.is_told.exchange(true)) {
+            const pid_t group = group_to_signal(SIGTERM);
+            family_.signal(getpid(), group, SIGTERM);
+        }
+        const auto next = now < tell_time ? tell_time : kill_at;
+        const auto nanoseconds = next.time_since_epoch().count();
+        const itimerspec alarm{{}, {nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000}};
+        timerfd_settime(timer_, TFD_TIMER_ABSTIME, &alarm, nullptr);
+    }
+
+    // The command's group at once, where its number still is its own: who is in it needs no search.
+    pid_t group_to_signal(int number) const {
+        if (awaits_all_) return 0;
+        kill(-command_, number);
+        return command_;
+    }
+
+    // They may have children while we look. Who is in a call that cannot be interrupted has the
+    // signal, and ends with that call.
+    void kill_all() {
+        constexpr int tries_max = 2000;
+        constexpr int pause_milliseconds = 1;
+        has_killed_ = true;
+        group_to_signal(SIGKILL);
+        for (int tries = 0; tries < tries_max; ++tries) {
+            reap();
+            if (family_.signal(getpid(), 0, SIGKILL).reached == 0) break;
+            poll(nullptr, 0, pause_milliseconds);
+        }
+        const itimerspec never{};
+        timerfd_settime(timer_, 0, &never, nullptr);
+        reap();
+    }
+
+    void listen() {
+        char word = 0;
+        const auto got = recv(lifeline_, &word, 1, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (got == 1 && word == word_await_all) {
+            awaits_all_ = true;
+            reap();
+            return;
+        }
+        const bool is_dismissed = got == 1 && word == word_dismiss;
+        if (!is_dismissed) kill_all();  // the tool is gone
+        // Or nobody may be there to do it, as in a container without an init.
+        waitpid(command_, nullptr, WNOHANG);
+        _exit(0);
+    }
+
+    void reap() {
+        if (!has_ended_) look_at_command();
+        siginfo_t seen{};
+        while (waitid(P_ALL, 0, &seen, WEXITED | WNOHANG | WNOWAIT) == 0) {
+            if (seen.si_pid == 0) return;  // there are some, and they live
+            // Its number stays taken, so that its group can be signalled safely. What ended behind
+            // it waits.
+            if (seen.si_pid == command_ && !awaits_all_) return;
+            waitpid(seen.si_pid, nullptr, 0);
+            seen = {};
+        }
+        if (awaits_all_ && !std::exchange(has_said_all_, true)) say(event::all_ended, 0);
+    }
+
+    void look_at_command() {
+        const auto id = static_cast<id_t>(command_);
+        siginfo_t seen{};
+        if (waitid(P_PID, id, &seen, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0) return;
+        if (seen.si_pid == 0) return;
+        if (seen.si_code == CLD_STOPPED) {
+            waitid(P_PID, id, &seen, WSTOPPED | WNOHANG);
+            say(event::stopped, seen.si_status);
+            return;
+        }
+        has_ended_ = true;
+        const bool by_signal = seen.si_code != CLD_EXITED;
+        say(event::ended, by_signal ? exit_status::by_signal + seen.si_status : seen.si_status);
+    }
+
+    board& shared_;
+    descendants& family_;
+    const std::chrono::nanoseconds margin_;
+    int timer_ = -1;
+    pid_t command_ = -1;
+    bool has_ended_ = false;
+    bool has_killed_ = false;
+    bool awaits_all_ = false;
+    bool has_said_all_ = false;
+};
+
+guard::guard(
+    launch& what,
+    const terminal& lender,
+    local_clock::time_point deadline,
+    std::chrono::nanoseconds margin
+) {
     void* const page =
         mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) fail("mmap");
     board_ = new (page) board{deadline.time_since_epoch().count(), false};
     int ends[2] = {-1, -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
     descriptor theirs{ends[0]};
     lifeline_ = descriptor{ends[1]};
     pid_ = fork();
     if (pid_ < 0) fail("fork");
-    if (pid_ == 0) keep(*board_, group, margin, theirs.number());
+    if (pid_ == 0) {
+        lifeline_.close();  // or the command would have the tool's end, and keep it open
+        keeper{*board_, family_, margin}.run(what, lender, theirs.number());
+    }
     theirs.close();
-    char word = 0;
+    what.keep_reading_end();
+    news first{event::gone, 0};
     ssize_t got = 0;
     do {
-        got = read(lifeline_.number(), &word, 1);
+        got = recv(lifeline_.number(), &first, sizeof first, 0);
     } while (got < 0 && errno == EINTR);
-    if (got != 1) {
-        retire();
-        throw std::runtime_error{"the process that guards the command did not start"};
+    if (got == sizeof first && first.what == event::begun) {
+        command_ = first.number;
+        return;
     }
+    leave();
+    munmap(board_, sizeof(board));
+    errno = first.number;
+    if (first.what == event::not_begun) fail("fork");
+    throw std::runtime_error{"the process that guards the command did not start"};
 }
 
 guard::~guard() {
-    retire();
+    leave();
     munmap(board_, sizeof(board));
+}
+
+descendants::count guard::signal_all(pid_t spared, int number) noexcept {
+    return family_.signal(pid_, spared, number);
+}
+
+std::optional<guard::news> guard::take() noexcept {
+    news next{event::gone, 0};
+    const auto got = recv(lifeline_.number(), &next, sizeof next, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+    if (got == sizeof next) return next;
+    return news{event::gone, 0};
 }
 
 void guard::renew(local_clock::time_point deadline) noexcept {
     board_->deadline = deadline.time_since_epoch().count();
 }
 
-void guard::retire() noexcept {
+void guard::await_all() noexcept {
+    send(lifeline_.number(), &word_await_all, 1, MSG_NOSIGNAL);
+}
+
+void guard::dismiss() noexcept {
+    send(lifeline_.number(), &word_dismiss, 1, MSG_NOSIGNAL);
+    leave();
+}
+
+void guard::leave() noexcept {
     if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
+    lifeline_.close();
+    kill(pid_, SIGCONT);  // somebody may have stopped it
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
     pid_ = -1;
-}
-
-// Runs in a process forked from one with threads: async-signal-safe calls only.
-void guard::keep(board& shared, pid_t group, std::chrono::nanoseconds margin, int lifeline) {
-    setsid();  // no signal from the terminal or to the tool's group reaches it
-    prctl(PR_SET_NAME, "leasehold-guard");
-    // Nothing of the tool's stays open here: not its end of the socket, no connection, no output.
-    dup2(lifeline, 0);
-    syscall(SYS_close_range, 1U, UINT_MAX, 0U);
-    if (write(0, "", 1) != 1) _exit(0);  // from here on nothing that stops the tool stops this
-    // A timer of the lease's own clock: poll's time-out stands still during suspend.
-    const int timer = timerfd_create(CLOCK_BOOTTIME, 0);
-    while (true) {
-        const auto now = local_clock::now();
-        const auto deadline = at(shared.deadline);
-        // A little after the tool's own time, so that it is the tool which stops the command
-        // unless it cannot.
-        const auto tell_time = deadline + margin / 4;
-        if (now >= kill_time(deadline, margin)) {
-            shared.is_told = true;
-            kill(-group, SIGKILL);
-            _exit(0);
-        }
-        if (now >= tell_time && !shared.is_told.exchange(true)) kill(-group, SIGTERM);
-        const auto next = now < tell_time ? tell_time : kill_time(deadline, margin);
-        const auto nanoseconds = next.time_since_epoch().count();
-        const itimerspec alarm{{}, {nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000}};
-        timerfd_settime(timer, TFD_TIMER_ABSTIME, &alarm, nullptr);
-        pollfd sources[2]{{0, POLLIN, 0}, {timer, POLLIN, 0}};
-        poll(sources, 2, -1);
-        if (sources[0].revents != 0) {
-            kill(-group, SIGKILL);
-            _exit(0);
-        }
-    }
 }
 
 }  // namespace leasehold::cli

@@ -1,10 +1,20 @@
 #pragma once
-// A second process that stops the command when the tool cannot: because the tool was killed, or is
-// itself stopped (SIGSTOP) or starved past the lease's deadline, while the command runs on.
+// A second process, between the tool and the command, that stops the command when the tool cannot:
+// because the tool was killed, or is itself stopped (SIGSTOP) or starved past the lease's deadline,
+// while the command runs on.
 //
-// It shares nothing with the tool but one page of memory, with the deadline in it, and a socket,
-// whose end means that the tool is gone. It talks to no database, and is killed when the command
-// ended.
+// It is the command's parent and a subreaper: whatever the command starts, in a session of its own
+// or not, is below it until it ends, also when the tool is gone. It reaps what comes to it that
+// way. It shares nothing with the tool but one page of memory, with the deadline in it, and a
+// socket, whose end means that the tool is gone. It talks to no database.
+//
+// | the tool …                        | the guard …                                               |
+// |-----------------------------------|-----------------------------------------------------------|
+// | ends, or is killed                | kills all that came of the command, and ends              |
+// | renews no more: a quarter margin  | SIGTERM to all, unless the tool has told them             |
+// | after the deadline; then half     | kills all; again and again until there is nobody          |
+// | says await_all()                  | says when the last of them has ended                      |
+// | says dismiss()                    | ends, and leaves alone what lives on                      |
 //
 // Threads: used by the main thread only.
 #include <sys/types.h>
@@ -12,20 +22,50 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
+#include "cli/descendants.hpp"
 #include "cli/events.hpp"
+#include "cli/launch.hpp"
 #include "leasehold/clock.hpp"
 
 namespace leasehold::cli {
 
 class guard {
 public:
-    // Returns when it stands, in a session of its own. `margin`: how long after a deadline the
-    // database could first give the key to somebody else.
-    guard(pid_t group, local_clock::time_point deadline, std::chrono::nanoseconds margin);
+    enum class event : int {
+        begun,      // `number`: the command's
+        not_begun,  // `number`: why, of errno
+        stopped,    // the command was, by the signal `number`
+        ended,      // the command has; `number`: its status as a shell would say it
+        all_ended,  // nobody is left of all that came of it
+        gone,       // the guard was killed itself, and with it the command
+    };
+    struct news {
+        event what;
+        int number;
+    };
+
+    // Returns when it stands, and the process is there that will become the command. `margin`: how
+    // long after a deadline the database could first give the key to somebody else.
+    guard(
+        launch& what,
+        const terminal& lender,
+        local_clock::time_point deadline,
+        std::chrono::nanoseconds margin
+    );
+    // Whatever happens, nothing goes on without its lease: unless it was dismissed it kills all.
     ~guard();
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
+
+    // The command's process, and its group. The number stays taken until await_all() or dismiss().
+    pid_t command() const noexcept { return command_; }
+    // Sends a signal to all that came of the command but the group `spared`; 0: to all.
+    descendants::count signal_all(pid_t spared, int number) noexcept;
+
+    int source() const noexcept { return lifeline_.number(); }
+    std::optional<news> take() noexcept;
 
     // The lease lives at least until then.
     void renew(local_clock::time_point deadline) noexcept;
@@ -34,8 +74,8 @@ public:
     bool may_tell() noexcept { return !board_->is_told.exchange(true); }
     bool has_told() const noexcept { return board_->is_told; }
 
-    // Before the command's number is given back to the system.
-    void retire() noexcept;
+    void await_all() noexcept;
+    void dismiss() noexcept;
 
     // From a deadline on: what is left of the margin is split into time to tidy up and time for
     // the kernel to end what was killed.
@@ -52,14 +92,15 @@ private:
     };
     static_assert(std::atomic<std::int64_t>::is_always_lock_free);
     static_assert(std::atomic<bool>::is_always_lock_free);
+    class keeper;
 
-    [[noreturn]] static void keep(
-        board& shared, pid_t group, std::chrono::nanoseconds margin, int lifeline
-    );
+    void leave() noexcept;
 
+    descendants family_;
     board* board_ = nullptr;
     descriptor lifeline_;
     pid_t pid_ = -1;
+    pid_t command_ = -1;
 };
 
 }  // namespace leasehold::cli

@@ -33,6 +33,7 @@ struct lock_options {
     std::int64_t permits_there_are = 0;
     own_statuses statuses{};
     bool is_quiet = false;
+    bool waits_for_all = false;
 };
 
 // How the key is asked for; a mutex where nothing is said.
@@ -166,18 +167,21 @@ int run_lock(const errand& what, bool is_quiet, const program& command, const da
     return status;
 }
 
-constexpr const char* lock_examples =
+constexpr const char* lock_description =
     "A lease, not a lock for ever: a heartbeat keeps it while CMD runs, and if this process or "
     "its\n"
     "machine dies, CMD dies, too, and the key is free again within --ttl. If the lease is about "
     "to\n"
-    "be lost because the database is away, CMD's process group gets SIGTERM, then SIGKILL, before\n"
-    "anybody else can get the key. `unlock --force` frees it first, and CMD is stopped with the\n"
+    "be lost because the database is away, CMD and all it has started get SIGTERM, then SIGKILL,\n"
+    "before anybody else can get the key. `unlock --force` frees it first, and CMD is stopped with "
+    "the\n"
     "next heartbeat.\n"
     "\n"
     "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN (grows with every grant of the key: let your storage\n"
     "refuse lower ones) and LEASEHOLD_OWNER in its environment, standard input and output as they\n"
-    "are, and the signals TERM, INT, HUP, QUIT, USR1 and USR2 that are sent to this process.\n"
+    "are, and the signals TERM, INT, HUP, QUIT, USR1 and USR2 that are sent to this process.\n";
+
+constexpr const char* lock_examples =
     "\n"
     "A key is locked in one way at a time: plainly, by --shared and --exclusive, or by --permits.\n"
     "\n"
@@ -223,7 +227,11 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
     add_busy_status(*parser, chosen->statuses);
     add_lost_status(*parser, chosen->statuses);
     parser->add_flag("--quiet", chosen->is_quiet, "Say nothing where somebody else holds it");
-    parser->footer(std::string(lock_examples) + exit_status_help);
+    add_until_all_exit(*parser, chosen->waits_for_all);
+    parser->footer(
+        std::string(lock_description) + environment_help + "\n" + unstoppable_help + lock_examples +
+        exit_status_help
+    );
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
@@ -236,6 +244,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             chosen->name.get(), parse_patience(chosen->wait, "--wait"), timing, options.is_json};
         what.lock_delay = parse_duration(chosen->lock_delay, "--lock-delay");
         what.statuses = chosen->statuses;
+        what.waits_for_all = chosen->waits_for_all;
         choose_kind(*chosen, what);
         if (what.permits > what.permits_there_are) {
             throw usage_failure(

@@ -34,6 +34,7 @@ struct once_options {
     bool is_never_repeated = false;
     bool is_quiet = false;
     own_statuses statuses{};
+    bool waits_for_all = false;
 };
 
 struct task {
@@ -202,16 +203,19 @@ int run_started(
     const lease& held = run.lease();
     std::optional<int> status;
     {
+        const session_settings timing = timing_of(wanted, *with.within);
         child running{
             command,
-            {{"LEASEHOLD_KEY", wanted.what.name.name()},
-             {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
-             {"LEASEHOLD_OWNER", held.owner().text()},
-             {"LEASEHOLD_TICK", shown(run.tick())}},
-            keep_open,
-            signals.outside()};
-        const session_settings timing = timing_of(wanted, *with.within);
-        supervisor watching{held, timing, running, signals};
+            {{{"LEASEHOLD_KEY", wanted.what.name.name()},
+              {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
+              {"LEASEHOLD_OWNER", held.owner().text()},
+              {"LEASEHOLD_TICK", shown(run.tick())}},
+             command.withheld(),
+             keep_open,
+             signals.outside()},
+            held.deadline(),
+            timing.margin};
+        supervisor watching{held, timing, running, signals, wanted.what.waits_for_all};
         status = watching.run();
     }
     if (status) {
@@ -289,7 +293,7 @@ once_settings settings_of(const once_options& chosen) {
     return settings;
 }
 
-constexpr const char* once_examples =
+constexpr const char* once_description =
     "Call it on every host, from cron or a timer, or as often as you like: CMD runs on one of\n"
     "them, once per tick. The tick is the latest fire time by the database's clock; hosts' clocks\n"
     "decide nothing. Once CMD has ended, whatever its status, its tick is done: whoever calls\n"
@@ -306,7 +310,10 @@ constexpr const char* once_examples =
     "CMD gets LEASEHOLD_TICK (the fire time, in UTC), LEASEHOLD_KEY, LEASEHOLD_TOKEN and\n"
     "LEASEHOLD_OWNER. While it runs NAME is locked, as by `leasehold lock NAME`, and if that "
     "lease\n"
-    "is lost CMD is stopped as it is there. `leasehold runs` shows what ran last, and how.\n"
+    "is lost CMD is stopped as it is there; `lock --help` says what that cannot stop.\n"
+    "`leasehold runs` shows what ran last, and how.\n";
+
+constexpr const char* once_examples =
     "\n"
     "Examples:\n"
     "  leasehold once nightly --cron '30 2 * * *' --tz Europe/Berlin -- /usr/local/bin/nightly\n"
@@ -342,6 +349,7 @@ void add_options(CLI::App& parser, once_options& chosen) {
     parser.add_flag("--quiet", chosen.is_quiet, "Say nothing where somebody else has run it");
     add_busy_status(parser, chosen.statuses);
     add_lost_status(parser, chosen.statuses);
+    add_until_all_exit(parser, chosen.waits_for_all);
 }
 
 }  // namespace
@@ -351,7 +359,9 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
         tool.add_subcommand("once", "Run a command once per tick, on one of many hosts");
     auto chosen = std::make_shared<once_options>();
     add_options(*parser, *chosen);
-    parser->footer(std::string(once_examples) + exit_status_help);
+    parser->footer(
+        std::string(once_description) + environment_help + once_examples + exit_status_help
+    );
     const auto run = [chosen, &options, &given] {
         session_settings timing;
         timing.ttl = parse_duration(chosen->ttl, "--ttl");
@@ -372,6 +382,7 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
         command.gets_passwords = options.passes_url;
         wanted.what.timing.name = command.name();
         wanted.what.statuses = chosen->statuses;
+        wanted.what.waits_for_all = chosen->waits_for_all;
         return run_once(wanted, command, open_database(options));
     };
     return {parser, run};

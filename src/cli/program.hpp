@@ -11,7 +11,8 @@ struct program {
     // Otherwise it does not get what the tool was told the password by: LEASEHOLD_URL, MYSQL_PWD,
     // PGPASSWORD.
     bool gets_passwords = false;
-    std::string name() const;            // without its folders, for people
+    std::vector<std::string> withheld() const;  // the names of these variables, or none
+    std::string name() const;                   // without its folders, for people
 };
 
 // As a shell finds it. Throws failure: 127 where there is none, 126 where it may not be run.

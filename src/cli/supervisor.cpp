@@ -8,19 +8,23 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// What is left of a process group is looked for so often, for the moments it may take to tidy up.
+// The lease's deadline is looked at no more often.
 constexpr milliseconds look_every{10};
 
 }  // namespace
 
 supervisor::supervisor(
-    const lease& held, const session_settings& timing, child& running, signal_inbox& signals
+    const lease& held,
+    const session_settings& timing,
+    child& running,
+    signal_inbox& signals,
+    bool waits_for_all
 )
     : held_(held),
       timing_(timing),
       running_(running),
       signals_(signals),
-      guard_(running.group(), held.deadline(), timing.margin) {}
+      waits_for_all_(waits_for_all) {}
 
 std::optional<int> supervisor::run() {
     const std::stop_callback on_loss{held_.lost(), [this] { loss_.ring(); }};
@@ -29,30 +33,36 @@ std::optional<int> supervisor::run() {
     running_.begin();
     while (true) {
         pass_signals_on();
+        running_.follow();
         running_.check_begun();
-        if (running_.has_ended()) break;
+        if (is_over()) break;
         heed_loss();
         heed_request();
-        guard_.renew(held_.deadline());
-        wait_for({signals_.source(), loss_.source(), running_.begun_source()}, pause());
+        running_.watcher().renew(held_.deadline());
+        wait_for(
+            {signals_.source(), loss_.source(), running_.begun_source(), running_.source()}, pause()
+        );
         loss_.hush();
     }
-    const bool was_stopped = guard_.has_told();
-    guard_.retire();  // while the command's number cannot be given to anybody else
-    const int status = running_.reap();
-    if (!was_stopped) return status;
-    end_rest_of_group();
-    return std::nullopt;
+    const bool was_stopped = running_.watcher().has_told();
+    if (was_stopped) end_rest();
+    running_.dismiss();
+    return was_stopped ? std::nullopt : running_.status();
+}
+
+// Told to stop, they have not the time that the lease would give them.
+bool supervisor::is_over() {
+    if (!running_.status()) return false;
+    if (!waits_for_all_ || running_.watcher().has_told()) return true;
+    running_.await_all();
+    return running_.have_all_ended();
 }
 
 void supervisor::pass_signals_on() {
     while (const auto next = signals_.take()) {
-        if (*next == SIGCHLD) {
-            running_.follow();
-        } else {
-            if (*next != SIGUSR1 && *next != SIGUSR2) asked_by_ = *next;
-            running_.signal_group(*next);
-        }
+        if (*next == SIGCHLD) continue;
+        if (*next != SIGUSR1 && *next != SIGUSR2) asked_by_ = *next;
+        running_.signal_group(*next);
     }
 }
 
@@ -70,9 +80,9 @@ void supervisor::heed_loss() {
         // Freed by force, it is too late for any deadline, and the time is counted from now.
         const auto lost_at = std::min(now, held_.deadline());
         kill_at_ = guard::kill_time(lost_at, timing_.margin);
-        if (guard_.may_tell() && now < *kill_at_) running_.signal_group(SIGTERM);
+        if (running_.watcher().may_tell() && now < *kill_at_) running_.signal_all(SIGTERM);
     }
-    if (now >= *kill_at_ && !std::exchange(is_killed_, true)) running_.signal_group(SIGKILL);
+    if (now >= *kill_at_ && !std::exchange(is_killed_, true)) running_.signal_all(SIGKILL);
 }
 
 // How long nothing needs to be looked at. The guard is to know each new deadline well before the
@@ -85,17 +95,22 @@ nanoseconds supervisor::pause() const {
     return std::clamp<nanoseconds>(left / 4, look_every, timing_.heartbeat_every / 2);
 }
 
-// What the command started may still be tidying up, in the time there is.
-void supervisor::end_rest_of_group() {
+// What the command started may still be tidying up, in the time there is. Then it is killed, which
+// is said again and again: it may have children while they are looked for. Who does not end by that
+// belongs to another user, or is in a call that nothing interrupts.
+void supervisor::end_rest() {
+    constexpr std::chrono::seconds insist_max{2};
     const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);
-    while (running_.group_lives()) {
+    running_.await_all();
+    while (!running_.have_all_ended()) {
         const auto left = kill_at - local_clock::now();
         if (left <= nanoseconds{0}) {
-            running_.signal_group(SIGKILL);
-            return;
+            if (left <= -insist_max || running_.signal_all(SIGKILL).reached == 0) return;
         }
-        wait_for({signals_.source()}, std::min<nanoseconds>(left, look_every));
+        const nanoseconds patience = left > nanoseconds{0} ? nanoseconds{left} : look_every;
+        wait_for({running_.source(), signals_.source()}, patience);
         pass_signals_on();
+        running_.follow();
     }
 }
 

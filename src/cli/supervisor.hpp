@@ -5,10 +5,12 @@
 // |---------------------------------|------------------------------------------------------------|
 // | the tool is asked to end, …     | passes the signal on to the command's process group        |
 // | somebody asks for the key       | SIGTERM to the group, once; the command ends when it can   |
-// | the lease is lost               | SIGTERM to the group; after half the margin SIGKILL        |
+// | the lease is lost               | SIGTERM to all that came of the command, whatever group or |
+// |                                 | session they are in; after half the margin SIGKILL         |
 // | it wakes up later than that     | SIGKILL at once                                            |
 // | the tool itself stands still    | nothing: the guard does all this                           |
-// | the command ends                | reports how                                                |
+// | the command ends                | reports how; leaves alone what it has started              |
+// | … and is to wait for all        | keeps the lease until the last of them has ended           |
 //
 // Threads: used by the main thread only.
 #include <chrono>
@@ -17,7 +19,6 @@
 
 #include "cli/child.hpp"
 #include "cli/events.hpp"
-#include "cli/guard.hpp"
 #include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
 
@@ -26,7 +27,11 @@ namespace leasehold::cli {
 class supervisor {
 public:
     supervisor(
-        const lease& held, const session_settings& timing, child& running, signal_inbox& signals
+        const lease& held,
+        const session_settings& timing,
+        child& running,
+        signal_inbox& signals,
+        bool waits_for_all
     );
 
     // From the command's beginning to its end. Its status as a shell would say it; nothing where it
@@ -40,18 +45,19 @@ public:
 private:
     using instant = local_clock::time_point;
 
+    bool is_over();
     void pass_signals_on();
     void heed_loss();
     void heed_request();
-    void end_rest_of_group();
+    void end_rest();
     std::chrono::nanoseconds pause() const;
 
     const lease& held_;
     const session_settings& timing_;
     child& running_;
     signal_inbox& signals_;
-    bell loss_;  // or a request
-    guard guard_;
+    const bool waits_for_all_;
+    bell loss_;                       // or a request
     std::optional<instant> kill_at_;  // set when the command was told to stop
     bool is_killed_ = false;
     int asked_by_ = 0;

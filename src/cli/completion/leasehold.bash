@@ -27,12 +27,12 @@ _leasehold() {
         'migrate sql') more='--engine --from --to --down --grants' ;;
         lock)
             more='--key --wait --ttl --lock-delay --shared --exclusive --permits --of --quiet'
-            more+=' --busy-status --lost-status --'
+            more+=' --busy-status --lost-status --until-all-exit --'
             ;;
-        elect) more='--name --ttl --lost-status --' ;;
+        elect) more='--name --ttl --lost-status --until-all-exit --' ;;
         once)
             more='--name --per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet'
-            more+=' --busy-status --lost-status --'
+            more+=' --busy-status --lost-status --until-all-exit --'
             ;;
         runs) more='--prefix --forget' ;;
         locks) more='--prefix' ;;

@@ -1,0 +1,178 @@
+#include "cli/descendants.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+#include "cli/events.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+// More than a machine runs. Only what is used of the memory is ever there.
+constexpr std::size_t processes_max = 262'144;
+
+// As getdents64 gives them.
+struct entry {
+    std::uint64_t inode;
+    std::int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[1];
+};
+
+// 0: no number.
+std::uint64_t number_in(std::string_view text) noexcept {
+    std::uint64_t number = 0;
+    for (const char each : text) {
+        if (each < '0' || each > '9') return 0;
+        number = number * 10 + static_cast<std::uint64_t>(each - '0');
+    }
+    return number;
+}
+
+// The fields of /proc/…/stat that come after the name, which may have blanks and brackets in it.
+class fields {
+public:
+    explicit fields(std::string_view text) noexcept : rest_(text) {}
+    std::string_view next() noexcept {
+        const auto end = std::min(rest_.find(' '), rest_.size());
+        const std::string_view found = rest_.substr(0, end);
+        rest_.remove_prefix(std::min(end + 1, rest_.size()));
+        return found;
+    }
+    void skip(int how_many) noexcept {
+        for (; how_many > 0; --how_many) next();
+    }
+
+private:
+    std::string_view rest_;
+};
+
+}  // namespace
+
+descendants::descendants() {
+    void* const memory = mmap(
+        nullptr,
+        processes_max * sizeof(process),
+        PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+        -1,
+        0
+    );
+    if (memory == MAP_FAILED) fail("mmap");
+    all_ = static_cast<process*>(memory);
+}
+
+descendants::~descendants() {
+    munmap(all_, processes_max * sizeof(process));
+}
+
+bool descendants::read_process(int folder, pid_t id, process& into) noexcept {
+    std::array<char, 32> path{};
+    char* at = path.data() + 16;
+    std::memcpy(at, "/stat", 6);
+    for (pid_t rest = id; rest > 0; rest /= 10) *--at = static_cast<char>('0' + rest % 10);
+    const int file = openat(folder, at, O_RDONLY | O_CLOEXEC);  // NOLINT(*-vararg)
+    if (file < 0) return false;
+    std::array<char, 1024> text{};
+    const auto got = read(file, text.data(), text.size());
+    close(file);
+    if (got <= 0) return false;
+    const std::string_view line{text.data(), static_cast<std::size_t>(got)};
+    const auto name_end = line.rfind(") ");
+    if (name_end == std::string_view::npos) return false;
+    fields rest{line.substr(name_end + 2)};
+    const std::string_view state = rest.next();
+    into.id = id;
+    into.parent = static_cast<pid_t>(number_in(rest.next()));
+    into.group = static_cast<pid_t>(number_in(rest.next()));
+    rest.skip(16);
+    into.started = number_in(rest.next());
+    into.has_ended = state == "Z" || state == "X" || state == "x";
+    into.is_ours = false;
+    return true;
+}
+
+void descendants::look(int folder) noexcept {
+    count_ = 0;
+    alignas(entry) std::array<char, 16'384> part{};
+    while (true) {
+        const long got = syscall(SYS_getdents64, folder, part.data(), part.size());
+        if (got <= 0) return;
+        for (long at = 0; at < got;) {
+            const char* const here = part.data() + at;
+            unsigned short length = 0;
+            std::memcpy(&length, here + offsetof(entry, length), sizeof length);
+            const auto id = static_cast<pid_t>(number_in(here + offsetof(entry, name)));
+            at += length;
+            if (id == 0 || count_ == processes_max) continue;
+            if (read_process(folder, id, all_[count_])) ++count_;
+        }
+    }
+}
+
+const descendants::process* descendants::find(pid_t id) const noexcept {
+    const process* const end = all_ + count_;
+    const auto* const found = std::lower_bound(
+        static_cast<const process*>(all_),
+        end,
+        id,
+        [](const process& each, pid_t wanted) { return each.id < wanted; }
+    );
+    return found != end && found->id == id ? found : nullptr;
+}
+
+void descendants::mark(pid_t root) noexcept {
+    for (bool has_found = true; has_found;) {
+        has_found = false;
+        for (process* each = all_; each != all_ + count_; ++each) {
+            if (each->is_ours) continue;
+            const process* const parent = find(each->parent);
+            each->is_ours = each->parent == root || (parent && parent->is_ours);
+            has_found = has_found || each->is_ours;
+        }
+    }
+}
+
+// A number is given away again as soon as its process is gone. What we hold after pidfd_open is one
+// process, and if the number has the same beginning then as when we looked, it is the one we mean.
+bool descendants::send(int folder, const process& to, int number) noexcept {
+    const auto handle = static_cast<int>(syscall(SYS_pidfd_open, to.id, 0));
+    const bool is_old_kernel = handle < 0 && errno == ENOSYS;  // before 5.3
+    process now{};
+    bool is_sent = false;
+    if (read_process(folder, to.id, now) && now.started == to.started) {
+        if (handle >= 0) is_sent = syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0) == 0;
+        if (is_old_kernel) is_sent = kill(to.id, number) == 0;
+    }
+    if (handle >= 0) close(handle);
+    return is_sent;
+}
+
+descendants::count descendants::signal(pid_t root, pid_t spared, int number) noexcept {
+    count found;
+    const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);  // NOLINT(*-vararg)
+    if (folder < 0) return found;
+    look(folder);
+    mark(root);
+    for (const process* each = all_; each != all_ + count_; ++each) {
+        if (!each->is_ours || each->has_ended) continue;
+        ++found.living;
+        if (spared != 0 && each->group == spared) continue;
+        if (send(folder, *each, number)) ++found.reached;
+    }
+    close(folder);
+    return found;
+}
+
+}  // namespace leasehold::cli

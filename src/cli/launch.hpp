@@ -1,0 +1,66 @@
+#pragma once
+// All that a process needs to become the command, laid out before there is such a process: after a
+// fork of a process with threads only async-signal-safe calls are allowed, which rules out
+// allocating.
+//
+// Threads: made by the main thread; run() in a process of its own.
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/events.hpp"
+#include "cli/program.hpp"
+#include "cli/terminal.hpp"
+
+namespace leasehold::cli {
+
+// Descriptors open from 3 on. Asked once, before the tool opens any of its own.
+std::vector<int> inherited_descriptors();
+
+// What the command inherits that is not as the tool has it.
+struct inheritance {
+    std::vector<std::pair<std::string, std::string>> additions;
+    std::vector<std::string> withheld;  // variables that it does not get
+    std::vector<int> keep_open;
+    signal_state signals;
+};
+
+class launch {
+public:
+    launch(const program& what, const inheritance& from);
+
+    // In the process that is to become the command, whose parent is `parent`: waits for the word to
+    // go, then executes it. Returns only when that failed.
+    void run(pid_t parent, const terminal& lender) noexcept;
+
+    // In the tool: once that process is there.
+    void keep_reading_end() noexcept { writing_.close(); }
+    void go(bool with_terminal) const;
+    // Can be read when execve has failed, or was done.
+    int source() const noexcept { return problem_.number(); }
+    // What execve said; 0: it became the command. Nothing: neither is known yet.
+    std::optional<int> outcome() noexcept;
+
+private:
+    struct gap {
+        unsigned first;
+        unsigned last;
+    };
+
+    std::vector<std::string> words_;
+    std::vector<char*> arguments_;
+    std::vector<char*> shell_arguments_;  // for a script without #!, as shells do it
+    std::vector<std::string> settings_;
+    std::vector<char*> environment_;
+    std::string path_;
+    std::vector<gap> gaps_;
+    const signal_state signals_;
+    descriptor go_;       // an eventfd: the end of the tool is no word to go
+    descriptor problem_;  // what execve said; its end: nothing, it became the command
+    descriptor writing_;
+};
+
+}  // namespace leasehold::cli
