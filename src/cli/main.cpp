@@ -31,7 +31,7 @@ constexpr const char* tool_examples =
     "LEASEHOLD_URL_FILE. There is no default, since locks exclude only those who use the same\n"
     "one. A URL is one of\n"
     "  sqlite:PATH                              (for the processes of one machine)\n"
-    "  postgresql://user@host:port/database     (or host=… dbname=…; PGPASSFILE too)\n"
+    "  postgresql://user@host:port/database     (or host=H dbname=D; PGPASSFILE too)\n"
     "  mysql://user@host:port/database          (MySQL and MariaDB; MYSQL_PWD)\n"
     "A password is best kept in a file that you alone may read: of LEASEHOLD_URL_FILE, or a\n"
     "PGPASSFILE. One given with --url is hidden from `ps` at once, but was there for a moment.\n"

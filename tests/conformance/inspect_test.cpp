@@ -1,5 +1,5 @@
-// What is said of keys that several can hold: of one key alone, of all its holders, and of what has
-// arrived where nobody holds it.
+// The views: what is listed and what is described. Of keys that several can hold: one key alone,
+// all its holders, and what has arrived where nobody holds it.
 #include "leasehold/inspect.hpp"
 
 #include <algorithm>
@@ -25,6 +25,45 @@ protected:
     session two_{second_, calm("two")};
     const key name_ = fresh("k");
 };
+
+TEST_F(inspect_suite, the_list_is_by_prefix_in_byte_order_and_only_of_what_is_held) {
+    const std::string stem = fresh("list");
+    std::vector<acquisition> held;
+    for (const char* tail : {"/b", "/a", "/\xc3\xa4", "/%", "/_x", "/B"}) {
+        held.push_back(mutex{one_, stem + tail}.try_acquire());
+    }
+    { auto released = mutex{one_, stem + "/gone"}.try_acquire(); }
+    auto outside = mutex{one_, stem + "x"}.try_acquire();
+    std::vector<std::string> found;
+    for (const auto& each : list_locks(second_, stem + "/")) {
+        found.push_back(each.key.substr(stem.size()));
+        EXPECT_TRUE(each.is_held);
+        EXPECT_GE(each.held_for, 0us);
+        EXPECT_EQ(each.session, one_.id());
+    }
+    EXPECT_EQ(found, (std::vector<std::string>{"/%", "/B", "/_x", "/a", "/b", "/\xc3\xa4"}));
+    EXPECT_EQ(list_locks(second_, stem + "/_").size(), 1u);
+    EXPECT_EQ(list_locks(second_, stem + "/%").size(), 1u);
+}
+
+TEST_F(inspect_suite, a_long_list_comes_whole) {
+    const std::string stem = fresh("long");
+    std::vector<acquisition> held;
+    constexpr std::size_t count = 1203;  // more than a page
+    for (std::size_t each = 0; each < count; ++each) {
+        held.push_back(mutex{one_, stem + std::to_string(each)}.try_acquire());
+    }
+    EXPECT_EQ(list_locks(second_, stem).size(), count);
+}
+
+TEST_F(inspect_suite, describing_an_unknown_key_and_forcing_a_free_one_change_nothing) {
+    EXPECT_FALSE(describe(first_, fresh("never")));
+    EXPECT_FALSE(force_release(first_, fresh("never")));
+    { auto held = mutex{one_, name_}.try_acquire(); }
+    const auto before = describe(first_, name_)->token;
+    EXPECT_FALSE(force_release(first_, name_));
+    EXPECT_EQ(describe(first_, name_)->token, before);
+}
 
 TEST_F(inspect_suite, the_holders_of_one_key_are_not_those_of_a_longer_one) {
     const key longer{name_.name() + "/more"};

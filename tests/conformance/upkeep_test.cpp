@@ -1,6 +1,6 @@
-// The reaper and the views: tables stay small, tokens go on growing, nobody alive is touched.
+// The reaper: tables stay small, tokens go on growing, nobody alive is touched.
+
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "conformance/suite.hpp"
@@ -452,49 +452,6 @@ TEST_F(upkeep_suite, bad_reap_settings_are_refused) {
         ASSERT_TRUE(failure);
         EXPECT_EQ(failure->code(), errc::invalid_argument);
     }
-}
-
-TEST_F(upkeep_suite, the_list_is_by_prefix_in_byte_order_and_only_of_what_is_held) {
-    session one{first_, calm("one")};
-    const std::string stem = fresh("list");
-    std::vector<acquisition> held;
-    for (const char* tail : {"/b", "/a", "/\xc3\xa4", "/%", "/_x", "/B"}) {
-        held.push_back(mutex{one, stem + tail}.try_acquire());
-    }
-    { auto released = mutex{one, stem + "/gone"}.try_acquire(); }
-    auto outside = mutex{one, stem + "x"}.try_acquire();
-    std::vector<std::string> found;
-    for (const auto& each : list_locks(second_, stem + "/")) {
-        found.push_back(each.key.substr(stem.size()));
-        EXPECT_TRUE(each.is_held);
-        EXPECT_GE(each.held_for, 0us);
-        EXPECT_EQ(each.session, one.id());
-    }
-    EXPECT_EQ(found, (std::vector<std::string>{"/%", "/B", "/_x", "/a", "/b", "/\xc3\xa4"}));
-    EXPECT_EQ(list_locks(second_, stem + "/_").size(), 1u);
-    EXPECT_EQ(list_locks(second_, stem + "/%").size(), 1u);
-}
-
-TEST_F(upkeep_suite, a_long_list_comes_whole) {
-    session one{first_, calm("one")};
-    const std::string stem = fresh("long");
-    std::vector<acquisition> held;
-    constexpr std::size_t count = 1203;  // more than a page
-    for (std::size_t each = 0; each < count; ++each) {
-        held.push_back(mutex{one, stem + std::to_string(each)}.try_acquire());
-    }
-    EXPECT_EQ(list_locks(second_, stem).size(), count);
-}
-
-TEST_F(upkeep_suite, describing_an_unknown_key_and_forcing_a_free_one_change_nothing) {
-    EXPECT_FALSE(describe(first_, fresh("never")));
-    EXPECT_FALSE(force_release(first_, fresh("never")));
-    session one{first_, calm("one")};
-    const key name = fresh("k");
-    { auto held = mutex{one, name}.try_acquire(); }
-    const auto before = describe(first_, name)->token;
-    EXPECT_FALSE(force_release(first_, name));
-    EXPECT_EQ(describe(first_, name)->token, before);
 }
 
 }  // namespace
