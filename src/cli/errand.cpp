@@ -125,7 +125,7 @@ void add_busy_status(CLI::App& parser, own_statuses& chosen) {
 }
 
 failure failure_of(const errand& what, const error& problem) {
-    const failure meant = failure_of(problem);
+    failure meant = failure_of(problem);
     if (meant.status() == exit_status::not_acquired) {
         return {what.statuses.busy, meant.name(), meant.what()};
     }
