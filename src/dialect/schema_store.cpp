@@ -144,10 +144,12 @@ bool sql_schema_store::take_turn(
 bool sql_schema_store::advance(
     connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves
 ) {
-    constexpr auto never = std::chrono::microseconds::max();
+    // An instant, and no duration: it may be before a boot that was a moment ago.
+    constexpr std::chrono::microseconds never = std::chrono::hours{24L * 365 * 1000};
     const auto left = look.oldest_passed_over.value_or(never);
-    const value oldest = value_of(leaves ? std::min(left, look.oldest.value_or(never)) : left);
-    const parameters values{static_cast<int>(from.task), from.turn, blob{look.place}, oldest};
+    const auto oldest = leaves ? std::min(left, look.oldest.value_or(never)) : left;
+    const parameters values{
+        static_cast<int>(from.task), from.turn, blob{look.place}, std::int64_t{oldest.count()}};
     return write(on, "advance", values).affected_rows > 0;
 }
 

@@ -16,8 +16,10 @@ DELETE FROM {prefix}holder;
 -- name: end_sessions
 DELETE FROM {prefix}session;
 
+-- Nothing was looked at yet, of no time at all.
 -- name: begin_upkeep
-UPDATE {prefix}upkeep SET turned_at = 0, place = x'', sweeps_to = 0, swept_to = 0;
+UPDATE {prefix}upkeep
+   SET turned_at = 0, place = x'', sweeps_to = -(1 << 62), swept_to = -(1 << 62);
 
 -- name: enter
 UPDATE {prefix}fence_mark SET boot_id = {boot} WHERE id = 1;
