@@ -111,6 +111,7 @@ constexpr std::array meanings{
     meaning{4025, errc::constraint},         // CONSTRAINT_FAILED: CHECK of MariaDB
     meaning{4031, errc::connection_lost},    // CLIENT_INTERACTION_TIMEOUT of MySQL: idle too long
     meaning{4151, errc::connection_failed},  // ACCOUNT_HAS_BEEN_LOCKED of MariaDB
+    meaning{5010, errc::connection_failed},  // of libmariadb: a way to log in that is not allowed
     meaning{5013, errc::connection_lost},    // ERR_NET_READ of libmariadb
     meaning{5014, errc::connection_lost},    // ERR_NET_WRITE
     meaning{9001, errc::transient},          // ProxySQL: no server took the statement in time

@@ -1,5 +1,6 @@
 #include "driver/mysql_broken_pipe.hpp"
 #include "driver/mysql_connection.hpp"
+#include "driver/mysql_password_guard.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::mysql {
@@ -67,7 +68,7 @@ sql::ConnectOptionsMap options_for(
     const int read_timeout = whole_seconds(read_timeout_for(statement_timeout));
     sql::ConnectOptionsMap options;
     // The scheme keeps "localhost" from meaning a Unix socket.
-    options["hostName"] = sql::SQLString{"tcp://" + place_of(to)};
+    options["hostName"] = sql::SQLString{(to.socket.empty() ? "tcp://" : "unix://") + place_of(to)};
     options["userName"] = sql::SQLString{to.user};
     options["password"] = sql::SQLString{to.password};
     options["schema"] = sql::SQLString{to.database};
@@ -95,6 +96,7 @@ std::unique_ptr<connection> connect(
     announce_thread();
     const broken_pipe_guard guard;
     sql::ConnectOptionsMap options = options_for(to, statement_timeout, patience);
+    const password_guard kept_in{options, to};
     std::unique_ptr<sql::Connection> handle;
     try {
         handle.reset(client_library().connect(options));

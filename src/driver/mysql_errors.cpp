@@ -37,7 +37,15 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
                    (outcome_unknown ? ": it may have been done; ask before repeating it" : "");
         case errc::transient:
             if (what.code == 1213) return " ended a deadlock at this transaction" + number;
-            if (what.code == 1205) return " gave up waiting for a row's lock" + number;
+            if (what.code == 1205) {
+                return " gave up waiting for a row's lock" + number +
+                       ": an open transaction has it, or one that cannot commit, as where a "
+                       "cluster has lost its majority";
+            }
+            if (what.code == 1047) {
+                return " is a node of a cluster that takes no statements now" + number +
+                       ": it has lost the others' majority, or is joining them; connect to another";
+            }
             return " could not do this beside other transactions" + number + "; run it again";
         case errc::constraint:
             return " refused a row by one of its constraints" + number;
@@ -50,6 +58,10 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
         case errc::permission_denied:
             return " denies this user a statement" + number + about_a_missing_right(what.words);
         case errc::read_only:
+            if (what.code == 1290 || what.code == 1836) {
+                return " takes no changes" + number +
+                       ": it is read-only, as replicas are: connect to the primary";
+            }
             return " takes no changes here" + number +
                    ": connect to the primary, or use a transaction that may write";
         case errc::unsupported:
@@ -100,6 +112,10 @@ std::string connect_sentence(const address& where, const failure& what, bool may
                              : " and we could not agree on TLS") +
                    number +
                    ": check ssl-mode, ssl-ca, ssl-cert and ssl-key, and the server's certificate";
+        case 5010:
+            return " asks for the password in clear, which it is not given" + number +
+                   ": give user " + where.user +
+                   " another way to log in, or use ssl-mode=VERIFY_IDENTITY";
         case 2058:
         case 2059:
             return " wants a way of authentication that the client library has no plugin for" +

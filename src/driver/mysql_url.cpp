@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "driver/mysql_option_file.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::mysql {
@@ -51,23 +52,28 @@ std::string decode(std::string_view text) {
     return plain;
 }
 
-void read_user(std::string_view text, const char* fallback_password, address& into) {
+// What is said so far, by the URL and then by its option file. What the one says the other does
+// not change.
+struct draft {
+    address known;
+    std::optional<std::string> password;
+    std::optional<tls_mode> tls;
+    std::string option_file;
+};
+
+void read_user(std::string_view text, draft& into) {
     const auto colon = text.find(':');
-    into.user = decode(text.substr(0, colon));
-    if (into.user.empty()) refuse("it names no user");
-    if (colon != std::string_view::npos) {
-        into.password = decode(text.substr(colon + 1));
-    } else if (fallback_password != nullptr) {
-        into.password = fallback_password;
-    }
+    into.known.user = decode(text.substr(0, colon));
+    if (into.known.user.empty()) refuse("it names no user");
+    if (colon != std::string_view::npos) into.password = decode(text.substr(colon + 1));
 }
 
-void read_port(std::string_view text, address& into) {
-    const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), into.port);
+// 0: it is none.
+int port_of(std::string_view text) {
+    int port = 0;
+    const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
     const bool is_number = failure == std::errc{} && stop == text.data() + text.size();
-    if (!is_number || into.port < 1 || into.port > 65535) {
-        refuse(std::string{"its port is not a number from 1 to 65535; "} + encode_advice);
-    }
+    return is_number && port >= 1 && port <= 65535 ? port : 0;
 }
 
 void read_host(std::string_view text, address& into) {
@@ -83,6 +89,12 @@ void read_host(std::string_view text, address& into) {
             refuse("there is no IPv6 address in its brackets");
         }
     } else {
+        if (text.find(',') != std::string_view::npos) {
+            refuse(
+                "it names several hosts: name one, that finds whichever takes writes, as a proxy "
+                "or an address that moves does"
+            );
+        }
         const auto colon = text.find(':');
         into.host = text.substr(0, colon);
         if (colon != std::string_view::npos) rest = text.substr(colon);
@@ -94,13 +106,15 @@ void read_host(std::string_view text, address& into) {
             refuse(std::string{"an IPv6 address belongs in brackets; "} + encode_advice);
         }
     }
-    if (into.host.empty()) refuse("it names no host");
     if (rest.empty()) return;
     if (rest.front() != ':') refuse("there is something between its host and its port");
-    read_port(rest.substr(1), into);
+    into.port = port_of(rest.substr(1));
+    if (into.port == 0) {
+        refuse(std::string{"its port is not a number from 1 to 65535; "} + encode_advice);
+    }
 }
 
-tls_mode mode_of(std::string_view word) {
+std::optional<tls_mode> mode_of(std::string_view word) {
     constexpr std::array<std::pair<std::string_view, tls_mode>, 5> words{{
         {"DISABLED", tls_mode::disabled},
         {"PREFERRED", tls_mode::preferred},
@@ -109,12 +123,12 @@ tls_mode mode_of(std::string_view word) {
         {"VERIFY_IDENTITY", tls_mode::verify_identity},
     }};
     const auto is_same = [word](const auto& each) { return each.first == word; };
-    const auto found = std::find_if(words.begin(), words.end(), is_same);
-    if (found == words.end()) {
-        refuse("ssl-mode is none of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY");
-    }
-    return found->second;
+    const auto* const found = std::find_if(words.begin(), words.end(), is_same);
+    return found == words.end() ? std::nullopt : std::optional{found->second};
 }
+
+constexpr const char* modes_advice =
+    "ssl-mode is none of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY";
 
 // A name that looks like an option's may be repeated; anything else might be part of a password.
 std::string name_to_show(std::string_view name) {
@@ -124,9 +138,16 @@ std::string name_to_show(std::string_view name) {
     return is_plain ? "option " + std::string{name} : std::string{"an option"};
 }
 
-void read_options(std::string_view text, address& into) {
-    std::optional<tls_mode> mode;
-    std::string* const unset = nullptr;
+// Where an option's text goes; null: it has no such place.
+std::string* place_for(std::string_view name, draft& into) {
+    if (name == "ssl-ca") return &into.known.authority_file;
+    if (name == "ssl-cert") return &into.known.certificate_file;
+    if (name == "ssl-key") return &into.known.key_file;
+    if (name == "socket") return &into.known.socket;
+    return nullptr;
+}
+
+void read_options(std::string_view text, draft& into) {
     while (!text.empty()) {
         const std::string_view option = text.substr(0, text.find('&'));
         text.remove_prefix(std::min(text.size(), option.size() + 1));
@@ -134,32 +155,124 @@ void read_options(std::string_view text, address& into) {
         const std::string_view name = option.substr(0, equals);
         const std::string content =
             equals == std::string_view::npos ? "" : decode(option.substr(equals + 1));
-        std::string* file = unset;
-        if (name == "ssl-ca") file = &into.authority_file;
-        if (name == "ssl-cert") file = &into.certificate_file;
-        if (name == "ssl-key") file = &into.key_file;
-        if (file == unset && name != "ssl-mode") {
+        std::string* const place =
+            name == "defaults_file" ? &into.option_file : place_for(name, into);
+        if (!place && name != "ssl-mode") {
             refuse(
-                name_to_show(name) + " is not known (there are ssl-mode, ssl-ca, ssl-cert, ssl-key)"
+                name_to_show(name) +
+                " is not known (there are ssl-mode, ssl-ca, ssl-cert, "
+                "ssl-key, socket, defaults_file)"
             );
         }
         if (content.empty()) refuse(name_to_show(name) + " has no value");
-        if (file == unset ? mode.has_value() : !file->empty()) {
+        if (place ? !place->empty() : into.tls.has_value()) {
             refuse(name_to_show(name) + " is there twice");
         }
-        if (file == unset) {
-            mode = mode_of(content);
-        } else {
-            *file = content;
+        if (place) {
+            *place = content;
+            continue;
+        }
+        into.tls = mode_of(content);
+        if (!into.tls) refuse(modes_advice);
+    }
+}
+
+[[noreturn]] void refuse_file(const draft& of, const std::string& why) {
+    throw error{errc::invalid_argument, "in the MySQL option file " + of.option_file + " " + why};
+}
+
+// The ways in which an option file asks for TLS, and which of ours is meant. Nothing: it is about
+// something else.
+std::optional<tls_mode> asked_by_file(
+    const draft& of, std::string_view name, std::string_view value
+) {
+    const bool is_on = value.empty() || value == "1" || value == "ON" || value == "TRUE" ||
+                       value == "on" || value == "true";
+    if (name == "ssl-mode") {
+        const auto mode = mode_of(value);
+        if (!mode) refuse_file(of, modes_advice);
+        return mode;
+    }
+    if (name == "ssl-verify-server-cert" && is_on) return tls_mode::verify_identity;
+    if (name == "ssl" && is_on) return tls_mode::required;
+    if (name == "skip-ssl" || name == "disable-ssl" || (name == "ssl" && !is_on)) {
+        return tls_mode::disabled;
+    }
+    const bool is_of_tls = name.starts_with("ssl-") || name.starts_with("tls-");
+    if (is_of_tls && name != "ssl-verify-server-cert") {
+        refuse_file(of, "option " + std::string{name} + " is one that leasehold does not know");
+    }
+    return std::nullopt;
+}
+
+// Of several lines that ask for TLS the strictest counts, as it does for MySQL's clients.
+void read_file(draft& into) {
+    draft file;
+    for (auto& [name, value] : read_option_file(into.option_file)) {
+        if (name == "user") {
+            file.known.user = value;
+        } else if (name == "password") {
+            file.password = value;
+        } else if (name == "host") {
+            file.known.host = value;
+        } else if (name == "database") {
+            file.known.database = value;
+        } else if (name == "port") {
+            file.known.port = port_of(value);
+            if (file.known.port == 0) refuse_file(into, "port is not a number from 1 to 65535");
+        } else if (std::string* const place = place_for(name, file)) {
+            *place = value;
+        } else if (const auto mode = asked_by_file(into, name, value)) {
+            file.tls = file.tls ? std::max(*file.tls, *mode) : *mode;
         }
     }
-    into.tls = mode.value_or(tls_mode::preferred);
-    if (into.certificate_file.empty() != into.key_file.empty()) {
+    const auto fill = [](std::string& place, std::string& from) {
+        if (place.empty()) place = std::move(from);
+    };
+    // Whoever names the one way to the server does not mean the other.
+    const bool says_where = !into.known.host.empty() || !into.known.socket.empty();
+    if (!says_where) {
+        into.known.host = std::move(file.known.host);
+        into.known.socket = std::move(file.known.socket);
+    }
+    if (into.known.port == 0 && into.known.socket.empty()) into.known.port = file.known.port;
+    fill(into.known.user, file.known.user);
+    fill(into.known.database, file.known.database);
+    fill(into.known.authority_file, file.known.authority_file);
+    if (into.known.certificate_file.empty() && into.known.key_file.empty()) {
+        into.known.certificate_file = std::move(file.known.certificate_file);
+        into.known.key_file = std::move(file.known.key_file);
+    }
+    if (!into.password) into.password = std::move(file.password);
+    if (!into.tls) into.tls = file.tls;
+}
+
+// "localhost" is what MySQL's clients call their socket.
+void choose_way(address& to) {
+    if (to.socket.empty()) {
+        if (to.host.empty()) refuse("it names no host");
+        if (to.port == 0) to.port = 3306;
+        return;
+    }
+    if (to.socket.front() != '/') refuse("its socket is no path that begins with /");
+    const bool is_local = to.host.empty() || to.host == "localhost";
+    if (!is_local || to.port != 0) refuse("it names a host or port and a socket: leave one out");
+    to.host.clear();
+}
+
+// TLS protects a network; on a socket nobody else listens, and a name cannot be verified.
+void choose_tls(const draft& from, address& to) {
+    const bool has_socket = !to.socket.empty();
+    to.tls = from.tls.value_or(has_socket ? tls_mode::disabled : tls_mode::preferred);
+    if (to.certificate_file.empty() != to.key_file.empty()) {
         refuse("ssl-cert and ssl-key need each other");
     }
-    const bool has_file = !into.authority_file.empty() || !into.certificate_file.empty();
-    if (has_file && into.tls == tls_mode::disabled) {
+    const bool has_file = !to.authority_file.empty() || !to.certificate_file.empty();
+    if (has_file && from.tls == tls_mode::disabled) {
         refuse("ssl-mode=DISABLED contradicts ssl-ca, ssl-cert and ssl-key");
+    }
+    if (has_socket && to.tls == tls_mode::verify_identity) {
+        refuse("ssl-mode=VERIFY_IDENTITY needs a host's name, and it names a socket");
     }
 }
 
@@ -170,6 +283,7 @@ address parse_url(std::string_view url, const char* fallback_password) {
     if (!is_known) refuse("it does not begin with mysql:// or mariadb://");
     if (url.find('\0') != std::string_view::npos) refuse("it has a zero byte");
     std::string_view rest = url.substr(url.find("//") + 2);
+    draft found;
     std::string_view options;
     if (const auto question = rest.find('?'); question != std::string_view::npos) {
         options = rest.substr(question + 1);
@@ -178,20 +292,25 @@ address parse_url(std::string_view url, const char* fallback_password) {
     const auto slash = rest.find('/');
     const std::string_view authority = rest.substr(0, slash);
     const auto sign = authority.find('@');
-    if (sign == std::string_view::npos) refuse(std::string{"it names no user; "} + encode_advice);
-    if (rest.find('@', sign + 1) != std::string_view::npos) refuse(encode_advice);
-
-    address found;
-    read_user(authority.substr(0, sign), fallback_password, found);
-    read_host(authority.substr(sign + 1), found);
-    if (slash != std::string_view::npos) found.database = decode(rest.substr(slash + 1));
-    if (found.database.empty()) refuse("it names no database");
-    if (found.database.find('/') != std::string::npos) refuse("a database's name has no /");
+    const bool has_user = sign != std::string_view::npos;
+    if (rest.find('@', has_user ? sign + 1 : 0) != std::string_view::npos) refuse(encode_advice);
+    if (has_user) read_user(authority.substr(0, sign), found);
+    read_host(has_user ? authority.substr(sign + 1) : authority, found.known);
+    if (slash != std::string_view::npos) found.known.database = decode(rest.substr(slash + 1));
     read_options(options, found);
-    return found;
+    if (!found.option_file.empty()) read_file(found);
+    address& to = found.known;
+    if (to.user.empty()) refuse(std::string{"it names no user; "} + encode_advice);
+    choose_way(to);
+    if (to.database.empty()) refuse("it names no database");
+    if (to.database.find('/') != std::string::npos) refuse("a database's name has no /");
+    choose_tls(found, to);
+    to.password = found.password.value_or(fallback_password ? fallback_password : "");
+    return std::move(to);
 }
 
 std::string place_of(const address& where) {
+    if (!where.socket.empty()) return where.socket;
     const bool is_bracketed = where.host.find(':') != std::string::npos;
     const std::string host = is_bracketed ? "[" + where.host + "]" : where.host;
     return host + ":" + std::to_string(where.port);

@@ -15,8 +15,9 @@ enum class tls_mode {
 };
 
 struct address {
-    std::string host;  // without the brackets of an IPv6 address
-    int port = 3306;
+    std::string host;    // without the brackets of an IPv6 address; empty with a socket
+    int port = 0;        // 0 with a socket alone
+    std::string socket;  // the path of a Unix socket on this machine
     std::string user;
     std::string password;
     std::string database;
@@ -26,11 +27,12 @@ struct address {
     std::string key_file;          // ssl-key
 };
 
-// Throws invalid_argument, in words that hold no part of the URL but an unknown option's name.
-// `fallback_password` (may be null) counts where the URL has none: "user@", not "user:@".
+// Throws invalid_argument, in words that hold no part of the URL but an unknown option's name and
+// the path of its option file. What the URL does not say counts from that file, and after it from
+// `fallback_password` (may be null). "user@" says no password, "user:@" an empty one.
 address parse_url(std::string_view url, const char* fallback_password = nullptr);
 
-// "db.example:3306", "[::1]:3306".
+// "db.example:3306", "[::1]:3306", "/run/mysqld/mysqld.sock".
 std::string place_of(const address& where);
 
 }  // namespace leasehold::mysql

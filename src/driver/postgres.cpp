@@ -153,7 +153,9 @@ private:
             return exchange(lent_, std::array{what}, local_clock::now() + limit_);
         }();
         if (answer.end == exchange_end::answered && answer.failure() == nullptr) return answer;
-        if (answer.end == exchange_end::answered) throw statement_error(address_, answer.failure());
+        if (answer.end == exchange_end::answered) {
+            throw statement_error(lent_, address_, answer.failure());
+        }
         is_given_up_ = true;
         if (answer.end == exchange_end::gave_up) throw gave_up_error(address_, limit_, is_in_doubt);
         if (answer.end == exchange_end::copying) {

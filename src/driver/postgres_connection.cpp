@@ -199,7 +199,7 @@ void owned_connection::fail(const reply& answer, bool is_in_doubt) {
     const PGresult* failure = answer.failure();
     switch (answer.end) {
         case exchange_end::answered:
-            throw statement_error(address_, failure);
+            throw statement_error(handle_.get(), address_, failure);
         case exchange_end::gave_up:
             abandon();
             throw gave_up_error(address_, limit_, is_in_doubt);

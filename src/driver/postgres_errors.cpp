@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/outcome.hpp"
@@ -38,7 +41,29 @@ std::string words_of_the_rights_check(const PGresult* failure) {
     return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
 }
 
-std::string sentence_of(errc code, const PGresult* failure, const std::string& state) {
+// By what the server reports of itself with each change, since 14.
+std::string why_read_only(const PGconn* on, const std::string& state) {
+    const auto is_on = [on](const char* name) {
+        const char* const said = PQparameterStatus(on, name);
+        return said != nullptr && std::string_view{said} == "on";
+    };
+    if (is_on("in_hot_standby")) {
+        return " is a standby, which takes no changes" + in_brackets(state) +
+               ": connect to the primary; of several hosts in a URL "
+               "target_session_attrs=read-write "
+               "finds it";
+    }
+    if (is_on("default_transaction_read_only")) {
+        return " takes no changes here" + in_brackets(state) +
+               ": set default_transaction_read_only = off for this user or database";
+    }
+    return " takes no changes here" + in_brackets(state) +
+           ": connect to the primary, or use a transaction that may write";
+}
+
+std::string sentence_of(
+    errc code, const PGconn* on, const PGresult* failure, const std::string& state
+) {
     switch (code) {
         case errc::transient:
             if (state == "40P01") return " ended a deadlock at this statement" + in_brackets(state);
@@ -46,7 +71,9 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
             return " could not serialize this transaction" + in_brackets(state) + "; run it again";
         case errc::timed_out:
             return " cancelled a statement, by its statement_timeout or by hand" +
-                   in_brackets(state);
+                   in_brackets(state) +
+                   ": it was slow, or waited for a lock of another transaction, which may be "
+                   "waiting for a standby itself";
         case errc::constraint:
             return " refused a row" + what_refused(failure) + in_brackets(state);
         case errc::schema_missing:
@@ -60,8 +87,7 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
             return " denies this user a statement" + in_brackets(state) +
                    about_a_missing_right(words_of_the_rights_check(failure));
         case errc::read_only:
-            return " takes no changes here" + in_brackets(state) +
-                   ": connect to the primary, or use a transaction that may write";
+            return why_read_only(on, state);
         case errc::wrong_transaction:
             return " refused a statement in this state of the transaction" + in_brackets(state) +
                    ": roll back and start anew";
@@ -85,11 +111,12 @@ bool is_sqlstate(std::string_view text) {
            });
 }
 
+constexpr std::string_view failed_marker{"failed: "};
+
 connect_failure parse_failure(std::string_view message) {
     connect_failure parsed;
-    constexpr std::string_view marker{"failed: "};
-    if (const auto last = message.rfind(marker); last != std::string_view::npos) {
-        message.remove_prefix(last + marker.size());
+    if (const auto last = message.rfind(failed_marker); last != std::string_view::npos) {
+        message.remove_prefix(last + failed_marker.size());
     }
     std::string_view line = message.substr(0, message.find('\n'));
     // The severity before the two spaces is in the server's language.
@@ -102,6 +129,39 @@ connect_failure parse_failure(std::string_view message) {
     }
     parsed.text = line;
     return parsed;
+}
+
+// "connection to server at "db1" (10.0.0.1), port 5432 failed: …", a line for each address.
+struct tried {
+    std::vector<std::string> places;
+    bool met_read_only = false;
+};
+
+tried parse_tried(std::string_view message) {
+    tried found;
+    while (!message.empty()) {
+        const std::string_view line = message.substr(0, message.find('\n'));
+        message.remove_prefix(std::min(message.size(), line.size() + 1));
+        const auto marker = line.find(failed_marker);
+        const auto quote = line.find('"');
+        if (marker == std::string_view::npos || quote > marker) continue;
+        const std::string_view rest = line.substr(quote + 1);
+        std::string place{rest.substr(0, rest.find('"'))};
+        const std::string_view words = line.substr(0, marker);
+        if (const auto port = words.rfind(' ', words.size() - 2); words.find(", port ") < marker) {
+            place += ":" + std::string{words.substr(port + 1, words.size() - port - 2)};
+        }
+        // Of the client library, since 14 on either side, and of its older question.
+        const std::string_view why = line.substr(marker + failed_marker.size());
+        const bool is_read_only =
+            why == "session is read-only" || why == "server is in hot standby mode";
+        found.met_read_only = found.met_read_only || is_read_only;
+        place += is_read_only ? " (takes no writes)" : " (" + std::string{why} + ")";
+        if (found.places.empty() || found.places.back() != place) {
+            found.places.push_back(std::move(place));
+        }
+    }
+    return found;
 }
 
 std::string user_of(const PGconn* handle) {
@@ -148,6 +208,20 @@ std::string connect_sentence(const PGconn* handle, const connect_failure& what) 
     return sentence + "; check host, port and TLS options, and that the server runs";
 }
 
+// Where several hosts were asked and none takes writes, the last one alone says nothing.
+std::optional<error> no_writable_host(const PGconn* handle) {
+    const tried all = parse_tried(PQerrorMessage(handle));
+    if (!all.met_read_only) return std::nullopt;
+    std::string list;
+    for (const std::string& each : all.places) list += (list.empty() ? "" : ", ") + each;
+    error_facts facts;
+    facts.is_passing = true;  // one of them may be promoted
+    std::string message = "PostgreSQL: no host of the URL takes writes";
+    if (!has_password(handle, list)) message += ": " + list;
+    message += "; is the primary among them, and does it run? (target_session_attrs chooses)";
+    return error{errc::connection_failed, message, std::move(facts)};
+}
+
 }  // namespace
 
 std::string address_of(const PGconn* handle) {
@@ -162,7 +236,7 @@ std::string sqlstate_of(const PGresult* failure) {
     return field_of(failure, PG_DIAG_SQLSTATE);
 }
 
-error statement_error(const std::string& address, const PGresult* failure) {
+error statement_error(const PGconn* on, const std::string& address, const PGresult* failure) {
     error_facts facts;
     facts.sqlstate = sqlstate_of(failure);
     facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
@@ -172,7 +246,7 @@ error statement_error(const std::string& address, const PGresult* failure) {
     if (code == errc::connection_lost || code == errc::connection_failed) {
         code = errc::database_error;
     }
-    const std::string message = address + sentence_of(code, failure, facts.sqlstate);
+    const std::string message = address + sentence_of(code, on, failure, facts.sqlstate);
     return error{code, message, std::move(facts)};
 }
 
@@ -202,6 +276,7 @@ error gave_up_error(
 }
 
 error connect_error(const PGconn* handle) {
+    if (auto none = no_writable_host(handle)) return *std::move(none);
     const connect_failure what = parse_failure(PQerrorMessage(handle));
     error_facts facts;
     // Refused by libpq before it asked anybody: the value of an option.

@@ -17,7 +17,7 @@ std::string address_of(const PGconn* handle);
 std::string sqlstate_of(const PGresult* failure);
 
 // A statement the server refused.
-error statement_error(const std::string& address, const PGresult* failure);
+error statement_error(const PGconn* on, const std::string& address, const PGresult* failure);
 
 // The connection broke; `failure` may be nothing.
 error lost_error(const std::string& address, const PGresult* failure, bool outcome_unknown);
@@ -26,8 +26,8 @@ error gave_up_error(
     const std::string& address, std::chrono::milliseconds limit, bool outcome_unknown
 );
 
-// A connection that could not be made. Wants verbosity PQERRORS_VERBOSE, because libpq gives a
-// failed connection's SQLSTATE nowhere but in that text.
+// A connection that could not be made, to any of the hosts that were tried. Wants verbosity
+// PQERRORS_VERBOSE, because libpq gives a failed connection's SQLSTATE nowhere but in that text.
 error connect_error(const PGconn* handle);
 error connect_patience_error(const PGconn* handle);
 // One that was made and then failed: poolers let everybody in and then find no server.

@@ -1,5 +1,8 @@
 // How the MySQL driver connects, encrypts, and says why it cannot.
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <future>
 
 #include "leasehold/driver/mysql.hpp"
@@ -21,6 +24,14 @@ protected:
 
     std::string cipher_of(connection& on) const {
         return on.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'").rows.at(0).text(1);
+    }
+
+    // As seen from here: the server may live in a tree of its own.
+    std::string socket_of_server() const {
+        const char* const data =
+            std::getenv(is_mariadb() ? "LEASEHOLD_TEST_MARIADB_DATA" : "LEASEHOLD_TEST_MYSQL_DATA");
+        if (!data) return open()->execute("SELECT @@socket").rows.at(0).text(0);
+        return std::filesystem::path{data}.parent_path() / "socket";
     }
 
     bool server_has_tls() const {
@@ -194,6 +205,34 @@ TEST_F(mysql_connect, a_password_may_come_from_the_environment) {
     ::unsetenv("MYSQL_PWD");
     EXPECT_EQ(right.server().engine, is_mariadb() ? engine::mariadb : engine::mysql);
     EXPECT_EQ(failure_of([&] { wrong.server(); }).native_code(), 1045);
+}
+
+TEST_F(mysql_connect, a_socket_and_an_option_file_lead_to_the_same_server) {
+    const std::string socket = socket_of_server();
+    const std::string path = ::testing::TempDir() + name_ + ".cnf";
+    {
+        std::ofstream file{path};
+        file << "[mysqld]\nport = 1\n[client]\nuser = " << address_.user << "\npassword = \""
+             << address_.password << "\"\ndatabase = " << address_.database << "\n";
+    }
+    const auto who = [&](const std::string& url) {
+        const database db = mysql::open(url);
+        return db.server().engine;
+    };
+    const auto expected = is_mariadb() ? engine::mariadb : engine::mysql;
+    EXPECT_EQ(who("mysql:///?socket=" + socket + "&defaults_file=" + path), expected);
+    EXPECT_EQ(who("mysql://" + place_of(address_) + "?defaults_file=" + path), expected);
+    const auto refused = failure_of([&] {
+        who("mysql://nobody_of_that_name@localhost/?socket=" + socket + "&defaults_file=" + path);
+    });
+    EXPECT_EQ(refused.code(), errc::connection_failed);
+    expect_words(refused, socket);
+    auto to = address_;
+    to.host.clear();
+    to.port = 0;
+    to.socket = "/nonexistent/mysqld.sock";
+    EXPECT_TRUE(refusal_of(to).is_transient()) << "a server may come to listen there";
+    std::remove(path.c_str());
 }
 
 TEST_F(mysql_connect, threads_may_connect_at_once) {

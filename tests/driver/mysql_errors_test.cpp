@@ -73,6 +73,34 @@ TEST_F(mysql_test, a_read_only_transaction_takes_no_changes) {
     on->rollback();
 }
 
+// What clusters and replicas answer; one server alone says it on command.
+TEST_F(mysql_test, what_members_of_a_cluster_say_is_explained) {
+    const auto on = open();
+    const auto said = [&](int code) {
+        return failure_of([&] {
+            on->execute(
+                "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(code) +
+                ", MESSAGE_TEXT = 'words'"
+            );
+        });
+    };
+    const error not_ready = said(1047);
+    EXPECT_EQ(not_ready.code(), errc::transient);
+    EXPECT_NE(std::string{not_ready.what()}.find("majority"), std::string::npos);
+    EXPECT_EQ(std::string{not_ready.what()}.find("run it again"), std::string::npos);
+    const error waited = said(1205);
+    EXPECT_EQ(waited.code(), errc::transient);
+    EXPECT_NE(std::string{waited.what()}.find("an open transaction has it"), std::string::npos);
+    EXPECT_NE(std::string{waited.what()}.find("cluster"), std::string::npos);
+    for (const int code : {1290, 1836}) {
+        const error replica = said(code);
+        EXPECT_EQ(replica.code(), errc::read_only);
+        const std::string words = replica.what();
+        EXPECT_NE(words.find("read-only, as replicas are"), std::string::npos) << words;
+        EXPECT_EQ(words.find("transaction"), std::string::npos) << words;
+    }
+}
+
 TEST_F(mysql_test, a_lock_wait_that_times_out_undoes_the_statement_alone) {
     const auto holder = open();
     const auto waiter = open();

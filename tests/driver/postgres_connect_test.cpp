@@ -48,6 +48,23 @@ TEST_F(postgres_connect_test, a_missing_password_is_said_to_be_missing) {
     EXPECT_FALSE(failure.is_transient());
 }
 
+// Of several hosts each is named: the last one alone would send somebody to the wrong machine.
+TEST_F(postgres_connect_test, hosts_of_which_none_takes_writes_are_all_named) {
+    const address there{url_};
+    const auto url = [&](const std::string& hosts) {
+        return "postgresql://" + there.user + ":" + there.password + "@" + hosts + "/" +
+               there.database +
+               "?target_session_attrs=read-write&options=-cdefault_transaction_read_only%3Don";
+    };
+    const std::string one = there.host + ":" + there.port;
+    const error failure = connect_failure(url("127.0.0.1:1," + one));
+    EXPECT_TRUE(mentions(failure, "no host of the URL takes writes")) << failure.what();
+    EXPECT_TRUE(mentions(failure, "127.0.0.1:1 (")) << failure.what();
+    EXPECT_TRUE(mentions(failure, one + " (takes no writes)")) << failure.what();
+    EXPECT_TRUE(failure.is_transient()) << "one of them may be promoted";
+    EXPECT_TRUE(mentions(connect_failure(url(one)), one + " (takes no writes)"));
+}
+
 TEST_F(postgres_connect_test, an_unknown_database_is_named) {
     address there{url_};
     there.database = "no_such_database";

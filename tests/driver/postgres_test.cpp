@@ -250,6 +250,15 @@ TEST_F(postgres_test, transactions_and_statements_are_read_committed_whatever_th
     on->rollback();
 }
 
+TEST_F(postgres_test, who_may_not_write_is_told_which_setting_it_is) {
+    const auto on = open();
+    on->execute("SET default_transaction_read_only = on");
+    const error failure = failure_of([&] { on->execute("CREATE TABLE never_there (id int)"); });
+    EXPECT_EQ(failure.code(), errc::read_only);
+    const std::string words = failure.what();
+    EXPECT_NE(words.find("set default_transaction_read_only = off"), std::string::npos) << words;
+}
+
 TEST_F(postgres_test, errors_say_what_a_caller_can_act_on) {
     const auto on = open();
     on->execute("CREATE TEMP TABLE seat (id int CONSTRAINT seat_pkey PRIMARY KEY, at text)");

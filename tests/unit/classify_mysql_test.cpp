@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{1080, errc::connection_lost},
         expectation{1156, errc::connection_lost},
         expectation{1184, errc::connection_lost},
+        expectation{5010, errc::connection_failed},
         expectation{5013, errc::connection_lost},
         expectation{5014, errc::connection_lost},
         expectation{1927, errc::connection_lost},

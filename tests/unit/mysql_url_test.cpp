@@ -2,10 +2,15 @@
 #include "driver/mysql_url.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leasehold/error.hpp"
@@ -87,6 +92,100 @@ TEST(mysql_url, options_choose_the_encryption) {
     EXPECT_EQ(parse_url("mysql://app@db/x?").tls, tls_mode::preferred);
 }
 
+TEST(mysql_url, a_socket_stands_for_host_and_port) {
+    const address found = parse_url("mysql://app@/orders?socket=/run/my%20sql.sock");
+    EXPECT_EQ(found.host, "");
+    EXPECT_EQ(found.port, 0);
+    EXPECT_EQ(found.socket, "/run/my sql.sock");
+    EXPECT_EQ(place_of(found), "/run/my sql.sock");
+    EXPECT_EQ(found.tls, tls_mode::disabled);
+    EXPECT_EQ(
+        parse_url("mysql://app@localhost/x?socket=/s&ssl-mode=REQUIRED").tls, tls_mode::required
+    );
+}
+
+class option_file : public ::testing::Test {
+protected:
+    option_file()
+        : path_(::testing::TempDir() + "leasehold_" + std::to_string(::getpid()) + ".cnf") {}
+    ~option_file() override { std::remove(path_.c_str()); }
+    option_file(const option_file&) = delete;
+    option_file& operator=(const option_file&) = delete;
+
+    address with(const std::string& text, const std::string& before = "mysql:///") const {
+        std::ofstream{path_} << text;
+        return parse_url(before + "?defaults_file=" + path_, "outside");
+    }
+    std::string refusal_with(const std::string& text) const {
+        std::ofstream{path_} << text;
+        return refusal_of("mysql:///?defaults_file=" + path_);
+    }
+
+    const std::string path_;
+};
+
+TEST_F(option_file, says_what_the_url_does_not) {
+    const std::string text =
+        "# a comment\n; another\nuser=nobody\n[mysqld]\nuser=mysql\n"
+        " [client] \n user = app\npassword = \"s#3 'cret\\\"\"  # mine\nhost=db.example # there\n"
+        "port=3307\ndatabase=orders\nssl_ca = /ca.pem\nssl-mode=REQUIRED\nquick\n"
+        "max_allowed_packet=1G\n[leasehold]\ndatabase='other orders'\n";
+    const address all = with(text);
+    EXPECT_EQ(all.user, "app");
+    EXPECT_EQ(all.password, "s#3 'cret\"");
+    EXPECT_EQ(place_of(all), "db.example:3307");
+    EXPECT_EQ(all.database, "other orders");
+    EXPECT_EQ(all.authority_file, "/ca.pem");
+    EXPECT_EQ(all.tls, tls_mode::required);
+    const address some = with(text, "mysql://me:mine@here:1/x");
+    EXPECT_EQ(some.user + some.password + some.database, "meminex");
+    EXPECT_EQ(place_of(some), "here:1");
+    EXPECT_EQ(with(text, "mysql://me@/").password, "s#3 'cret\"");
+}
+
+TEST_F(option_file, has_a_socket_or_a_host) {
+    const std::string text = "[client]\nuser=app\ndatabase=d\nsocket=/s\n";
+    EXPECT_EQ(place_of(with(text)), "/s");
+    EXPECT_EQ(with(text).password, "outside");
+    EXPECT_EQ(place_of(with(text, "mysql://db/")), "db:3306");
+    EXPECT_EQ(place_of(with(text + "host=localhost\n")), "/s");
+}
+
+TEST_F(option_file, its_wishes_for_tls_count) {
+    const std::string text = "[client]\nuser=app\ndatabase=d\nhost=h\n";
+    EXPECT_EQ(with(text).tls, tls_mode::preferred);
+    EXPECT_EQ(with(text + "ssl\n").tls, tls_mode::required);
+    EXPECT_EQ(with(text + "ssl-verify-server-cert\nssl\n").tls, tls_mode::verify_identity);
+    EXPECT_EQ(with(text + "ssl-verify-server-cert=0\n").tls, tls_mode::preferred);
+    EXPECT_EQ(with(text + "skip-ssl\n").tls, tls_mode::disabled);
+    EXPECT_EQ(with(text + "loose-ssl-mode=REQUIRED\n").tls, tls_mode::required);
+    EXPECT_NE(refusal_with(text + "ssl-capath=/x\n").find("ssl-capath"), std::string::npos);
+    EXPECT_NE(refusal_with(text + "ssl-mode=YES\n").find("none of"), std::string::npos);
+}
+
+TEST_F(option_file, is_refused_where_it_would_not_be_understood) {
+    const std::string text = "[client]\nuser=app\ndatabase=d\nhost=h\npassword=s3cr\n";
+    for (const auto& [more, because] : std::vector<std::pair<std::string, std::string>>{
+             {"!include /etc/my.cnf\n", "includes others"},
+             {"[client\n", "no ] in line 6"},
+             {"port=x\n", "port is not a number"},
+             {"socket=s\n", "begins with /"},
+         }) {
+        const std::string words = refusal_with(text + more);
+        EXPECT_NE(words.find(because), std::string::npos) << words;
+        EXPECT_EQ(words.find("s3cr"), std::string::npos) << words;
+    }
+    EXPECT_NE(refusal_with("[client]\nhost=h\n").find("names no user"), std::string::npos);
+    ::chmod(path_.c_str(), 0666);
+    EXPECT_NE(refusal_with(text).find("chmod o-w"), std::string::npos);
+    std::remove(path_.c_str());
+    EXPECT_NE(
+        refusal_of("mysql:///?defaults_file=" + path_).find("cannot be read: No such file"),
+        std::string::npos
+    );
+    EXPECT_NE(refusal_of("mysql:///?defaults_file=/").find("is no file"), std::string::npos);
+}
+
 struct refused_url {
     std::string_view url;
     std::string_view because;
@@ -137,6 +236,13 @@ INSTANTIATE_TEST_SUITE_P(
         refused_url{"mysql://a@h:99999999999/d", "port"},
         refused_url{"mysql://a@h:33o6/d", "port"},
         refused_url{"mysql://a@::1/d", "brackets"},
+        refused_url{"mysql://a:s3cr@h1:3306,h2:3306/d", "several hosts"},
+        refused_url{"mysql://a:s3cr@h1,h2/d", "several hosts"},
+        refused_url{"mysql://a@h/d?socket=/s", "leave one out"},
+        refused_url{"mysql://a@localhost:3306/d?socket=/s", "leave one out"},
+        refused_url{"mysql://a@/d?socket=s", "begins with /"},
+        refused_url{"mysql://a@/d?socket=", "has no value"},
+        refused_url{"mysql://a@/d?socket=/s&ssl-mode=VERIFY_IDENTITY", "host's name"},
         refused_url{"mysql://a@[::1/d", "not closed"},
         refused_url{"mysql://a@[]/d", "IPv6"},
         refused_url{"mysql://a@[db]/d", "IPv6"},

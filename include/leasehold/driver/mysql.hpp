@@ -4,10 +4,28 @@
 //   leasehold::database db = leasehold::mysql::open("mysql://app:secret@db.example:3306/app");
 //
 // URL: mysql://user[:password]@host[:port]/database[?option=value&…], or mariadb://…, which is the
-// same; user and password are percent-decoded. Options, all about TLS: ssl-mode=DISABLED|PREFERRED|
-// REQUIRED|VERIFY_CA|VERIFY_IDENTITY, ssl-ca, ssl-cert, ssl-key. Any other is refused. Without a
-// password in the URL the environment's MYSQL_PWD is used.
-// Which of the two servers it is, is found out when connecting.
+// same; user and password are percent-decoded. Which of the two servers it is, is found out when
+// connecting. Options, and any other is refused:
+//
+// | option              | means                                                                  |
+// |---------------------|------------------------------------------------------------------------|
+// | ssl-mode            | DISABLED, PREFERRED (default), REQUIRED, VERIFY_CA, VERIFY_IDENTITY    |
+// | ssl-ca, ssl-cert,   | files for it                                                           |
+// | ssl-key             |                                                                        |
+// | socket=/path        | a Unix socket of this machine; the host is left out, and so is TLS     |
+// |                     | where ssl-mode does not ask for it                                     |
+// | defaults_file=/path | an option file of MySQL's clients: what the URL does not say counts    |
+// |                     | from its groups [client] and [leasehold], when open() is called        |
+//
+//   mysql://app@/orders?socket=/run/mysqld/mysqld.sock
+//   mysql:///orders?defaults_file=/etc/orders/database.cnf
+//
+// A password that neither the URL nor such a file has is the environment's MYSQL_PWD.
+//
+// Whoever answers at the host's address gets no password in clear: a server that asks for
+// mysql_clear_password or dialog (LDAP, PAM) is refused, but on a socket and with VERIFY_IDENTITY.
+// Not so for caching_sha2_password through Connector/C++ 1.1, which may send it in clear to a
+// server without TLS, also with REQUIRED. Where others may be on the network: VERIFY_IDENTITY.
 //
 // Time-outs: Connector/C++ knows whole seconds only, so limits are rounded up, and a statement that
 // is given up may still be carried out by the server: its outcome is then unknown.

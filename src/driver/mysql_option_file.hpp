@@ -1,0 +1,20 @@
+#pragma once
+// Private to the MySQL driver: the option files of MySQL's own clients, as "Using Option Files" of
+// its manual describes them.
+//
+//   [client]
+//   user     = app
+//   password = "a # belongs to it in quotes alone"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::mysql {
+
+// What the groups [client] and [leasehold] say, in the file's order, a later line counting more:
+// names with - for _; nothing after a name without a value. Throws invalid_argument where the file
+// cannot be read, may be written by everybody (MySQL's clients ignore such a one), or includes
+// others, which is not followed. No value of it is in the words.
+std::vector<std::pair<std::string, std::string>> read_option_file(const std::string& path);
+
+}  // namespace leasehold::mysql

@@ -1,0 +1,115 @@
+// A server that is none: it offers no TLS and asks for the password in clear.
+// First: what follows declares a leasehold::testing, which hides the framework's.
+#include "mysql_support.hpp"
+
+#include <sys/socket.h>
+
+#include <future>
+
+namespace leasehold::testing_mysql {
+namespace {
+
+constexpr std::string_view secret = "S3cr-et";
+
+// As the protocol of MySQL has it: the length in three bytes, a number, the content.
+std::string packet(char number, const std::string& content) {
+    std::string made(4, '\0');
+    made[0] = static_cast<char>(content.size() & 0xff);
+    made[1] = static_cast<char>(content.size() >> 8U);
+    made[3] = number;
+    return made + content;
+}
+
+std::string greeting() {
+    const std::string scramble = "abcdefghijklmnopqrst";
+    std::string text =
+        "\x0a"
+        "8.0.36"s;
+    text += '\0';
+    text += "\x01\x00\x00\x00"s + scramble.substr(0, 8) + '\0';
+    // PROTOCOL_41, CONNECT_WITH_DB, SECURE_CONNECTION; utf8mb4; autocommit; PLUGIN_AUTH.
+    text += "\x09\x82\x2d\x02\x00\x08\x00\x15"s + std::string(10, '\0');
+    text += scramble.substr(8) + '\0' + "mysql_native_password" + '\0';
+    return text;
+}
+
+// Takes one client, asks it to answer by `plugin`, and listens until it hangs up.
+class impostor {
+public:
+    explicit impostor(std::string plugin)
+        : plugin_(std::move(plugin)),
+          heard_(std::async(std::launch::async, [this] { return serve(); })) {}
+
+    int port() const { return listening_.port; }
+    // All that the client has said.
+    std::string heard() { return heard_.get(); }
+
+private:
+    std::string serve() const {
+        const descriptor client{::accept(listening_.socket.number(), nullptr, nullptr)};
+        const auto say = [&](const std::string& text) {
+            ::send(client.number(), text.data(), text.size(), MSG_NOSIGNAL);
+        };
+        say(packet(0, greeting()));
+        std::string all;
+        for (int turn = 0;; ++turn) {
+            std::string bytes(4096, '\0');
+            const auto count = ::recv(client.number(), bytes.data(), bytes.size(), 0);
+            if (count <= 0) return all;
+            all += bytes.substr(0, static_cast<std::size_t>(count));
+            if (turn == 0) say(packet(2, "\xfe" + plugin_ + '\0' + "Password: " + '\0'));
+            if (turn == 1) say(packet(4, "\xff\x15\x04#28000Access denied"s));
+        }
+    }
+
+    const std::string plugin_;
+    const listener listening_;
+    std::future<std::string> heard_;
+};
+
+class mysql_password : public mysql_test {
+protected:
+    mysql::address at(const impostor& there) const {
+        mysql::address to = address_;
+        to.host = "127.0.0.1";
+        to.port = there.port();
+        to.password = secret;
+        return to;
+    }
+};
+
+TEST_F(mysql_password, is_not_given_in_clear_to_whoever_asks) {
+    for (const char* plugin : {"mysql_clear_password", "dialog"}) {
+        for (const auto mode :
+             {mysql::tls_mode::disabled,
+              mysql::tls_mode::preferred,
+              mysql::tls_mode::required,
+              mysql::tls_mode::verify_identity}) {
+            impostor there{plugin};
+            auto to = at(there);
+            to.tls = mode;
+            const auto refused = failure_of([&] { mysql::connect(to, 10s, 10s); });
+            EXPECT_EQ(there.heard().find(secret), std::string::npos) << plugin;
+            EXPECT_EQ(refused.code(), errc::connection_failed) << refused.what();
+            EXPECT_FALSE(refused.is_transient()) << refused.what();
+            const std::string words = refused.what();
+            EXPECT_EQ(words.find(secret), std::string::npos) << words;
+            const bool is_said = words.find("in clear") != std::string::npos;
+            EXPECT_EQ(is_said, mode != mysql::tls_mode::verify_identity) << words;
+        }
+    }
+}
+
+// Or the test above could not fail.
+TEST_F(mysql_password, would_be_heard_by_such_a_server) {
+    if (mysql::has_ssl_mode) GTEST_SKIP() << "this client library gives it to nobody";
+    impostor there{"mysql_clear_password"};
+    const auto to = at(there);
+    const mysql::address kept = std::exchange(address_, to);
+    EXPECT_THROW(open_raw(), sql::SQLException);
+    address_ = kept;
+    EXPECT_NE(there.heard().find(secret), std::string::npos);
+}
+
+}  // namespace
+}  // namespace leasehold::testing_mysql
