@@ -4,7 +4,7 @@
 //   for (const auto& lock : leasehold::list_locks(db, "invoices/")) print(lock);
 //
 // Promises: reads only, takes no locks, and never blocks anybody, but for force_release and
-// request_revoke.
+// request_revoke; find_row_lock and list_row_locks may lock a row for an instant.
 // Does not promise: that it is still true when you read it.
 //
 // Threads: safe. Errors: what the database says.
@@ -32,6 +32,37 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_holders(const database& db, const k
 // several hold has an entry for each of them, oldest grant first. A latch at which somebody has
 // arrived, and nobody holds a place, has one that is not held. Only live waiters are counted.
 LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
+    const database& db, std::string_view prefix = {}
+);
+
+// Who waits for the key as a mutex, first come first; of an election these are the candidates that
+// do not lead. Of other kinds nobody knows: list_locks() counts their waiting writers.
+LEASEHOLD_EXPORT std::vector<waiter_info> list_waiters(const database& db, const key& name);
+
+// The open transaction that keeps the key's row locked; nothing where none does. A key stays closed
+// for as long, also when its holder's lease has run out: what has proved the lease may still write
+// under it. Waits for nobody. On a server it tries for an instant to lock the row itself, and with
+// no right to UPDATE it relies on what the server shows.
+//
+// | engine     | which transaction                       | the rest needs                         |
+// |------------|-----------------------------------------|----------------------------------------|
+// | PostgreSQL | named; of several that share the lock   | pg_read_all_stats for another user's   |
+// |            | the oldest, and may_be_others           | (without: number, user, application)   |
+// | MySQL      | named, as on PostgreSQL                 | PROCESS, and SELECT on                 |
+// |            |                                         | performance_schema.*; with PROCESS     |
+// |            |                                         | alone as on MariaDB                    |
+// | MariaDB    | may_be_others where more than one has   | PROCESS; without, that there is one    |
+// |            | rows locked: it tells no rows           |                                        |
+// | SQLite     | the process that has the file's write   | Linux, the same process namespace; no  |
+// |            | lock, whatever the key                  | since when, no application's own name  |
+//
+// Where a right is missing, missing_right names it, and the rest is empty.
+LEASEHOLD_EXPORT std::optional<row_lock_info> find_row_lock(const database& db, const key& name);
+
+// The keys that begin with `prefix` whose holder's lease has run out and whose row such a
+// transaction keeps locked, so that nobody can be granted them. list_locks() has none of them.
+// Looks at the first 100 holds that have run out and were not cleaned up yet.
+LEASEHOLD_EXPORT std::vector<row_lock_info> list_row_locks(
     const database& db, std::string_view prefix = {}
 );
 

@@ -28,6 +28,7 @@
 // Threads: one lease, one thread at a time, but lost(), why_lost(),
 // revoke_requested() and held_locally() from any.
 // Errors: leasehold::error; a destructor never throws and reports to the observer instead.
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -71,6 +72,24 @@ public:
     // By the local deadline alone; asks nobody.
     bool held_locally() const noexcept;
     local_clock::time_point deadline() const noexcept;
+
+    // For who has nothing to do but to hold: waits until it is lost or released, which makes it
+    // true, until that time, or until `cancel` is requested. Of any other clock: see wait_by().
+    bool wait_until_lost(local_clock::time_point deadline, std::stop_token cancel = {}) const;
+    template <class Clock, class Duration>
+    bool wait_until_lost(
+        const std::chrono::time_point<Clock, Duration>& deadline, std::stop_token cancel = {}
+    ) const {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return wait_until_lost(by, cancel);
+        });
+    }
+
+    // Of a lease for a fixed term (mutex_settings::hold_at_most): from now on it lives for so long,
+    // 1 ms to 366 days, also where that ends sooner. False: it is lost already, and lost() has
+    // fired. Waits for transactions that hold a proof of it. Where this throws, and the outcome is
+    // unknown, deadline() is the earlier of both ends. invalid_argument for a lease without a term.
+    [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most);
 
     // Asks the database: false means lost, and lost() has fired.
     [[nodiscard]] bool verify();

@@ -32,5 +32,6 @@
 #include "leasehold/session.hpp"
 #include "leasehold/shared_lockable.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "leasehold/stop.hpp"
 #include "leasehold/value.hpp"
 #include "leasehold/versioned_claim.hpp"

@@ -38,6 +38,31 @@ struct lock_info {
     std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
 };
 
+// Who waits for a key.
+struct waiter_info {
+    owner_id owner{};  // of the lease that it will be
+    session_id session{};
+    std::string node_info{};  // name@host:pid, for people
+    std::chrono::microseconds waits_for{0};
+};
+
+// The open transaction that keeps a key's row locked, as far as the server tells: inspect.hpp says
+// what each engine does. What it does not tell is empty.
+struct row_lock_info {
+    std::string key{};
+    // By the server's number of connections (PostgreSQL: pid), on SQLite the process; 0: not told.
+    std::int64_t connection = 0;
+    std::string user{};
+    std::string host{};
+    std::string application{};  // the name its connection has given itself
+    std::string state{};        // what it does now, in the server's word: "idle in transaction"
+    std::optional<std::chrono::microseconds> open_for{};  // since its transaction began
+    bool may_be_others = false;   // others may be: the above is the one that began first
+    bool locks_all_keys = false;  // SQLite: the file, and with it every key
+    std::string missing_right{};  // without which the server does not tell the rest
+    std::string way_to_end{};     // what would end it, for an administrator: "KILL 1234"
+};
+
 enum class release_outcome {
     released = 1,    // the key is free
     still_held = 2,  // a recursive hold: one level less

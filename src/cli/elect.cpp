@@ -46,10 +46,10 @@ verdict lead(
         // Whoever asked the command to end did not ask for another one.
         if (ended.asked_by != 0) throw lost(what, held, "the command was stopped");
         const failure deposed = lost(what, held, "the command was stopped; campaigning again");
-        report(what.is_json, deposed.name(), deposed.what());
+        report(what.is_json, deposed);
         return std::nullopt;
     } catch (const failure& failed) {
-        report(what.is_json, failed.name(), failed.what());
+        report(what.is_json, failed);
         return failed.status();
     }
 }
@@ -84,8 +84,8 @@ int run_elect(const errand& what, const program& command, const database& db) {
     try {
         status = campaign(standing, what, command, keep_open, signals);
     } catch (const error& failed) {
-        const failure explained = failure_of(what, failed);
-        report(what.is_json, explained.name(), explained.what());
+        const failure explained = with_own_status(what, failure_of(failed));
+        report(what.is_json, explained);
         status = explained.status();
     }
     standing.end(status);

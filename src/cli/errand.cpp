@@ -37,7 +37,7 @@ int unreleased(const errand& what, const lease& held, bool was_held, int status,
     if (!was_held) {
         const failure failed =
             lost(what, held, "whether the command was alone until its end is not known");
-        report(what.is_json, failed.name(), failed.what());
+        report(what.is_json, failed);
         return failed.status();
     }
     report(
@@ -124,13 +124,12 @@ void add_busy_status(CLI::App& parser, own_statuses& chosen) {
         ->check(CLI::Range(0, 255));
 }
 
-failure failure_of(const errand& what, const error& problem) {
-    failure meant = failure_of(problem);
+failure with_own_status(const errand& what, failure meant) {
     if (meant.status() == exit_status::not_acquired) {
-        return {what.statuses.busy, meant.name(), meant.what()};
+        return std::move(meant).with(what.statuses.busy);
     }
     if (meant.status() == exit_status::lease_lost) {
-        return {what.statuses.lost, meant.name(), meant.what()};
+        return std::move(meant).with(what.statuses.lost);
     }
     return meant;
 }

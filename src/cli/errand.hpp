@@ -63,7 +63,7 @@ void add_lost_status(CLI::App& parser, own_statuses& chosen);
 void add_busy_status(CLI::App& parser, own_statuses& chosen);
 
 // What an error of the library means to this errand.
-failure failure_of(const errand& what, const error& problem);
+failure with_own_status(const errand& what, failure meant);
 
 // The lease and what it lives in, which comes first: it outlives the lease. `failed`: why there is
 // neither a lease nor a holder. Kept here and not thrown, because the session takes its time to end

@@ -1,5 +1,8 @@
 #include "cli/exit_status.hpp"
 
+#include <nlohmann/json.hpp>
+#include <utility>
+
 namespace leasehold::cli {
 
 const char* const exit_status_help =
@@ -47,6 +50,20 @@ int exit_status_of(errc code) noexcept {
             break;
     }
     return exit_status::failed;
+}
+
+nlohmann::json failure::fields() const {
+    return fields_ ? *fields_ : nlohmann::json::object();
+}
+
+failure failure::with(nlohmann::json fields) && {
+    fields_ = std::make_shared<const nlohmann::json>(std::move(fields));
+    return std::move(*this);
+}
+
+failure failure::with(int status) && {
+    status_ = status;
+    return std::move(*this);
 }
 
 failure usage_failure(const std::string& message) {

@@ -1,5 +1,7 @@
 #pragma once
 // What the tool's exit statuses mean, in one place: the numbers of sysexits.h where one fits.
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 
@@ -33,10 +35,16 @@ public:
 
     int status() const noexcept { return status_; }
     const char* name() const noexcept { return name_; }
+    // What --json has beside the name and the message: an object.
+    nlohmann::json fields() const;
+    failure with(nlohmann::json fields) &&;
+    failure with(int status) &&;
 
 private:
     int status_;
     const char* name_;
+    // By a pointer, so that copying does not throw.
+    std::shared_ptr<const nlohmann::json> fields_;
 };
 
 failure usage_failure(const std::string& message);

@@ -12,6 +12,8 @@
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/row_locked.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -30,13 +32,58 @@ std::vector<cell> row_of(const lock_info& lock) {
     };
 }
 
+// Keys that nobody holds and nobody can be granted.
+std::vector<row_lock> closed_by_transactions(const database& db, const std::string& prefix) {
+    std::vector<row_lock> closed;
+    for (row_lock_info& each : list_row_locks(db, prefix)) {
+        closed.push_back(with_lock_of(db, std::move(each)));
+    }
+    return closed;
+}
+
+// Asks for what must lock the key's row; nothing where nobody holds the key.
+template <class Ask>
+std::optional<lock_info> of_holder(const database& db, const key& name, Ask&& ask) {
+    std::optional<lock_info> holder;
+    try {
+        holder = ask();
+    } catch (const error& failed) {
+        throw explained(failed, db, name);
+    }
+    if (holder) return holder;
+    if (const auto found = find_lock_of_row(db, name)) {
+        throw row_locked(*found, "nobody holds '" + name.name() + "', and yet it is not free");
+    }
+    return std::nullopt;
+}
+
 int show_locks(const database& db, const std::string& prefix, bool is_json) {
     table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT", "AS", "WAITERS"}};
     for (const lock_info& each : list_locks(db, prefix)) {
         if (is_json) print_json(json_of(each));
         shown_locks.add(row_of(each));
     }
-    if (!is_json) shown_locks.print();
+    const std::vector<row_lock> closed = closed_by_transactions(db, prefix);
+    for (const row_lock& each : closed) {
+        if (is_json) {
+            nlohmann::json object = json_of(each.lock);
+            object["row_lock"] = fields_of(each.by);
+            print_json(object);
+        }
+        shown_locks.add({
+            {printable(each.lock.key)},
+            {std::to_string(each.lock.token.number)},
+            {printable(each.lock.node_info)},
+            {"-"},
+            {"ended"},
+            {"-"},
+            {"row locked"},
+            {std::to_string(each.lock.waiters)},
+        });
+    }
+    if (is_json) return exit_status::done;
+    shown_locks.print();
+    for (const row_lock& each : closed) report(is_json, "row_locked", told(each));
     return exit_status::done;
 }
 
@@ -81,7 +128,7 @@ std::string shown_freed(const key& name, const lock_info& freed) {
 }
 
 int unlock(const database& db, const key& name, bool is_json) {
-    const auto freed = force_release(db, name);
+    const auto freed = of_holder(db, name, [&] { return force_release(db, name); });
     if (is_json) {
         nlohmann::json object{{"key", name.name()}, {"freed", freed.has_value()}};
         if (freed) {
@@ -111,7 +158,7 @@ void refuse_to_ask_for_another_kind(const database& db, const key& name) {
 }
 
 int ask(const database& db, const key& name, bool is_json) {
-    const auto asked = request_revoke(db, name);
+    const auto asked = of_holder(db, name, [&] { return request_revoke(db, name); });
     if (!asked) refuse_to_ask_for_another_kind(db, name);
     if (is_json) {
         nlohmann::json object{{"key", name.name()}, {"asked", asked.has_value()}};

@@ -13,6 +13,7 @@
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/row_locked.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/semaphore.hpp"
@@ -79,8 +80,14 @@ std::string shown_holder(const lock_info& holder) {
     return text + ", " + std::to_string(holder.permits) + " of them by " + whose;
 }
 
-int refuse(const errand& what, const std::optional<lock_info>& holder, bool is_quiet) {
-    if (is_quiet) return what.statuses.busy;
+// Who holds no lease and yet was in the way: an open transaction, or somebody who was quicker.
+failure busy(const errand& what, const std::optional<lock_info>& holder, const database& db) {
+    if (!holder) {
+        if (const auto found = find_lock_of_row(db, what.name)) {
+            return row_locked(*found, "'" + what.name.name() + "' is not free")
+                .with(what.statuses.busy);
+        }
+    }
     std::string message = "'" + what.name.name() + "' ";
     nlohmann::json more{{"key", what.name.name()}, {"holder", nullptr}};
     if (holder) {
@@ -93,8 +100,7 @@ int refuse(const errand& what, const std::optional<lock_info>& holder, bool is_q
     const bool has_waited = what.patience != milliseconds{0};
     message += has_waited ? "; wait longer with --wait, or see `leasehold locks`"
                           : "; wait for it with --wait";
-    report(what.is_json, name_of(errc::busy), message, std::move(more));
-    return what.statuses.busy;
+    return failure{what.statuses.busy, name_of(errc::busy), message}.with(std::move(more));
 }
 
 // The refusal was about one holder; how much all of them have is asked for, and what cannot be told
@@ -140,11 +146,11 @@ int run_acquired(
     if (answer.cancelled_by != 0) return exit_status::by_signal + answer.cancelled_by;
     try {
         const acquisition& got = answer.held->got;
-        if (!got)
-            return refuse(what, is_quiet ? got.holder() : with_totals(db, got.holder()), is_quiet);
+        if (!got && is_quiet) return what.statuses.busy;
+        if (!got) throw busy(what, with_totals(db, got.holder()), db);
         return run_holding(what, command, keep_open, *answer.held, signals);
     } catch (const failure& failed) {
-        report(what.is_json, failed.name(), failed.what());
+        report(what.is_json, failed);
         return failed.status();
     }
 }
@@ -159,9 +165,10 @@ int run_lock(const errand& what, bool is_quiet, const program& command, const da
         status = run_acquired(db, what, is_quiet, command, keep_open, answer, signals);
         wanting.part_with(std::move(answer));
     } catch (const error& failed) {
-        const failure explained = failure_of(what, failed);
-        report(what.is_json, explained.name(), explained.what());
-        status = explained.status();
+        const failure why = with_own_status(what, explained(failed, db, what.name));
+        const bool is_busy = why.name() == std::string_view{name_of(errc::busy)};
+        if (!is_quiet || !is_busy) report(what.is_json, why);
+        status = why.status();
     }
     wanting.end(status);
     return status;

@@ -198,7 +198,8 @@ int guarded(const arguments& given) {
         const failure usage = usage_failure(wrong.what());
         return fail(usage.status(), usage.name(), usage.what());
     } catch (const failure& failed) {
-        return fail(failed.status(), failed.name(), failed.what());
+        report(given.is_json, failed);
+        return failed.status();
     } catch (const error& failed) {
         const failure explained = failure_of(failed);
         return fail(explained.status(), explained.name(), explained.what());

@@ -14,6 +14,7 @@
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/row_locked.hpp"
 #include "cli/supervisor.hpp"
 #include "leasehold/error.hpp"
 
@@ -96,9 +97,13 @@ std::string story_of(const run_info& last) {
     return story + " and never finished";
 }
 
-int refuse(const task& wanted, const run_outlook& seen) {
+failure refused(const task& wanted, const run_outlook& seen, const database& db) {
     const int status = wanted.what.statuses.busy;
-    if (wanted.is_quiet) return status;
+    if (seen.refusal == start_refusal::running && !seen.holder) {
+        if (const auto found = find_lock_of_row(db, wanted.what.name)) {
+            return row_locked(*found, "'" + wanted.what.name.name() + "' is not free").with(status);
+        }
+    }
     std::string message = "'" + wanted.what.name.name() + "' ";
     if (seen.holder) {
         message += "is held by " + seen.holder->node_info + " for " + shown(seen.holder->held_for);
@@ -116,8 +121,7 @@ int refuse(const task& wanted, const run_outlook& seen) {
         {"holder", seen.holder ? nlohmann::json(seen.holder->node_info) : nlohmann::json()},
         {"next_seconds", seconds_of(seen.next_in)}};
     if (seen.holder) more["held_seconds"] = seconds_of(seen.holder->held_for);
-    report(wanted.what.is_json, name_of(seen.refusal), message, std::move(more));
-    return status;
+    return failure{status, name_of(seen.refusal), message}.with(std::move(more));
 }
 
 // The command has ended, and whether that is on record is not known: nothing for the tool's status.
@@ -238,14 +242,18 @@ int run_attempted(
     const program& command,
     const std::vector<int>& keep_open,
     attempt_end& end,
+    const database& db,
     signal_inbox& signals
 ) {
     if (end.cancelled_by != 0) return exit_status::by_signal + end.cancelled_by;
     try {
-        if (!end.result->answer) return refuse(wanted, end.result->answer.outlook());
+        if (!end.result->answer) {
+            if (wanted.is_quiet) return wanted.what.statuses.busy;
+            throw refused(wanted, end.result->answer.outlook(), db);
+        }
         return run_started(wanted, command, keep_open, *end.result, signals);
     } catch (const failure& failed) {
-        report(wanted.what.is_json, failed.name(), failed.what());
+        report(wanted.what.is_json, failed);
         return failed.status();
     }
 }
@@ -253,8 +261,13 @@ int run_attempted(
 int run_once(const task& wanted, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
-    attempt_end end = wait_for_start(db, wanted, signals);
-    const int status = run_attempted(wanted, command, keep_open, end, signals);
+    attempt_end end;
+    try {
+        end = wait_for_start(db, wanted, signals);
+    } catch (const error& failed) {
+        throw with_own_status(wanted.what, explained(failed, db, wanted.what.name));
+    }
+    const int status = run_attempted(wanted, command, keep_open, end, db, signals);
     if (end.result && end.result->within) {
         constexpr std::chrono::seconds patience{2};
         const auto work = [&](const std::stop_token&) {

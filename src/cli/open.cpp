@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "cli/exit_status.hpp"
+#include "cli/warnings.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/open.hpp"
 
@@ -40,6 +41,7 @@ database open_database(
     settings.names.prefix = options.table_prefix;
     settings.names.schema = options.schema;
     settings.bell_address = options.bell_address;
+    settings.observer = std::make_shared<warnings>(options.is_json);
     // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
     settings.connections_max = 2;
     settings.statement_timeout = statement_timeout;

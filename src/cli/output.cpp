@@ -191,17 +191,19 @@ void print_line(std::string_view line) {
 }
 
 void report(bool is_json, const char* name, const std::string& message) {
-    report(is_json, name, message, nlohmann::json::object());
+    report(is_json, failure{exit_status::failed, name, message});
 }
 
-void report(bool is_json, const char* name, const std::string& message, nlohmann::json more) {
+void report(bool is_json, const failure& failed) {
+    const std::string message = without_passwords(failed.what());
     std::string line;
     if (is_json) {
-        more["error"] = name;
-        more["message"] = without_passwords(message);
-        line = more.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        nlohmann::json object = failed.fields();
+        object["error"] = failed.name();
+        object["message"] = message;
+        line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     } else {
-        line = "leasehold: " + printable(without_passwords(message));
+        line = "leasehold: " + printable(message);
     }
     std::cout.flush();
     // In one piece, so that lines of several processes do not mix.

@@ -9,6 +9,8 @@
 
 namespace leasehold::cli {
 
+class failure;
+
 // `text` on one line of a terminal: control characters, what is not UTF-8, and what turns the
 // direction of writing around are shown as escapes, so that no key can forge another's row, and a
 // backslash twice, so that none looks like another's escape. Not for what report() is given.
@@ -49,9 +51,9 @@ private:
 void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
 
-// One line on standard error; in JSON {"error": name, "message": …}, and the members of `more`.
+// One line on standard error; in JSON {"error": name, "message": …}, and the fields of a failure.
 void report(bool is_json, const char* name, const std::string& message);
-void report(bool is_json, const char* name, const std::string& message, nlohmann::json more);
+void report(bool is_json, const failure& failed);
 
 // Throws where standard output did not take everything: a full disk, a closed pipe.
 void require_written();

@@ -38,6 +38,12 @@ std::string line_for(const database& db, const key& name) {
         const auto holder = describe(db, name);
         if (holder && holder->is_held) {
             line += ", held by " + printable(holder->node_info) + " for " + shown(holder->held_for);
+        } else if (const auto by = find_row_lock(db, name)) {
+            line += ", held by an open transaction";
+            if (by->connection != 0) {
+                line += by->locks_all_keys ? " of process " : " of connection ";
+                line += std::to_string(by->connection);
+            }
         }
     } catch (const error&) {
         line += ", and for the database to answer";

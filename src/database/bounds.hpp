@@ -24,26 +24,4 @@ struct bounds {
     bool have_passed() const noexcept { return local_clock::now() >= deadline; }
 };
 
-// One request to stop, made by either of two.
-class either_stop {
-public:
-    explicit either_stop(const bounds& of)
-        : by_cancel_(of.cancel, forward_stop{&source_}), by_end_(of.over, forward_stop{&source_}) {}
-    either_stop(const either_stop&) = delete;
-    either_stop& operator=(const either_stop&) = delete;
-    ~either_stop() = default;
-
-    std::stop_token token() const noexcept { return source_.get_token(); }
-
-private:
-    struct forward_stop {
-        std::stop_source* to;
-        void operator()() const noexcept { to->request_stop(); }
-    };
-
-    std::stop_source source_;
-    std::stop_callback<forward_stop> by_cancel_;
-    std::stop_callback<forward_stop> by_end_;
-};
-
 }  // namespace leasehold

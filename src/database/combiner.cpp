@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/timed_wait.hpp"
+#include "leasehold/stop.hpp"
 
 namespace leasehold {
 
@@ -24,7 +25,7 @@ bool combiner::join(request& mine, bounds& of_call) {
     }
     const auto asked = local_clock::now();
     of_call.deadline = std::min(of_call.deadline, asked + pool_.patience());
-    const either_stop stop{of_call};
+    const either_stop stop{of_call.cancel, of_call.over};
     thread_guard guard{mutex_};
     if (leads_at_once(mine)) return true;
     waiting_.push_back(&mine);

@@ -6,6 +6,7 @@
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/stop.hpp"
 
 namespace leasehold {
 namespace {
@@ -60,7 +61,7 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
             return;
         }
     }
-    const either_stop stop{of_call};
+    const either_stop stop{of_call.cancel, of_call.over};
     const auto asked = local_clock::now();
     thread_guard guard{mutex_};
     const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
@@ -141,7 +142,7 @@ std::unique_ptr<connection> pool::take_idle(
 std::unique_ptr<connection> pool::connect_within(
     const bounds& of_call, local_clock::time_point deadline
 ) {
-    const either_stop stop{of_call};
+    const either_stop stop{of_call.cancel, of_call.over};
     while (true) {
         wait_for_back_off(deadline, stop.token());
         require_wanted(stop.token());

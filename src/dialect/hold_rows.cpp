@@ -55,4 +55,20 @@ std::vector<lock_info> holders_in(const result& found) {
     return all;
 }
 
+row_lock_info row_lock_in(const row& from, const std::string& key) {
+    const auto words = [&](std::size_t at) {
+        return from.is_null(at) ? std::string{} : from.bytes(at);
+    };
+    row_lock_info found;
+    found.key = key;
+    if (!from.is_null(0)) found.connection = from.integer(0);
+    found.user = words(1);
+    found.host = words(2);
+    found.application = words(3);
+    found.state = words(4);
+    if (!from.is_null(5)) found.open_for = not_negative(from, 5);
+    found.may_be_others = from.integer(6) > 1;
+    return found;
+}
+
 }  // namespace leasehold

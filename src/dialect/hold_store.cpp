@@ -66,6 +66,16 @@ std::vector<lock_info> sql_hold_store::list(
     return held;
 }
 
+std::vector<std::string> sql_hold_store::list_passed(
+    connection& on, std::string_view prefix, int limit
+) {
+    const parameters range{blob{first_of_page(prefix, {})}, blob{end_of_prefix(prefix)}, limit};
+    std::vector<std::string> keys;
+    const result found = how_->read(on, how_->of("row_lock")["list_passed"], range);
+    for (const row& each : found.rows) keys.push_back(each.bytes(0));
+    return keys;
+}
+
 std::optional<lock_info> sql_hold_store::force_release(connection& on, const key& name) {
     const parameters which{value_of(name)};
     const statement* const look = texts_.find("is_closed");
@@ -106,6 +116,13 @@ bool sql_hold_store::give_term(
 ) {
     const parameters values = joined(values_of(held), {value_of(hold_at_most)});
     return !write(on, "give_term", values).rows.empty();
+}
+
+bool sql_hold_store::extend_term(
+    connection& on, const hold& held, std::chrono::microseconds hold_at_most
+) {
+    const parameters values = joined(values_of(held), {value_of(hold_at_most)});
+    return !write(on, "extend_term", values).rows.empty();
 }
 
 adopt_status sql_hold_store::adopt(connection& on, const adoption& wanted) {

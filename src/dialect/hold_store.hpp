@@ -19,11 +19,15 @@ public:
     std::vector<lock_info> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override;
+    std::vector<std::string> list_passed(connection& on, std::string_view prefix, int limit)
+        override;
     std::optional<lock_info> force_release(connection& on, const key& name) override;
     bool change_kind(connection& on, const key& name, lock_kind to) override;
     bool set_metadata(connection& on, const hold& held, const std::optional<std::string>& metadata)
         override;
     std::optional<lock_info> request_revoke(connection& on, const key& name) override;
+    bool extend_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
+        override;
     bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
         override;
     adopt_status adopt(connection& on, const adoption& wanted) override;

@@ -7,7 +7,7 @@ namespace leasehold {
 
 sql_dialect::sql_dialect(engine which, const table_names& names) : which_(which), names_(names) {
     for (const std::string_view file :
-         {"hold", "session", "schema", "run", "waiter", "holder", "multi_lock"}) {
+         {"hold", "session", "schema", "run", "waiter", "holder", "multi_lock", "row_lock"}) {
         files_.emplace(file, statements{which, file, names});
     }
 }

@@ -1,5 +1,7 @@
 #include "dialect/waiter_store.hpp"
 
+#include <algorithm>
+
 namespace leasehold {
 namespace {
 
@@ -87,6 +89,24 @@ std::vector<look_result> sql_waiter_store::look(connection& on, const std::vecto
         answers.at(at) = look_in(seen);
     });
     return answers;
+}
+
+// Ticket, owner, session, node_info, microseconds since it queued.
+std::vector<queued_waiter> sql_waiter_store::list(
+    connection& on, const key& name, std::int64_t after, int limit
+) {
+    std::vector<queued_waiter> queue;
+    for (const row& each : read(on, "list", {value_of(name), after, limit}).rows) {
+        const std::chrono::microseconds waited{std::max(std::int64_t{0}, each.integer(4))};
+        queue.push_back(
+            {each.integer(0),
+             {identity::from_bytes(each.bytes(1)),
+              identity::from_bytes(each.bytes(2)),
+              each.bytes(3),
+              waited}}
+        );
+    }
+    return queue;
 }
 
 bool sql_waiter_store::closes_a_circle(

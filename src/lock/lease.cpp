@@ -1,6 +1,11 @@
 #include "lock/lease.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "leasehold/error.hpp"
+#include "lock/acquire.hpp"
+#include "lock/keep_asking.hpp"
 #include "lock/not_granted.hpp"
 #include "session/release.hpp"
 #include "store/hold_store.hpp"
@@ -55,6 +60,38 @@ void lease::implementation::verify_in(connection& inside) {
     if (with_store_of(session_->database().store_for(inside), what().kind, prove)) return;
     lose(*first_, loss_reason::taken_over);
     refuse(label(), loss_reason::taken_over);
+}
+
+// What this process believes is never longer than what the database may know: a shorter term is
+// believed before the statement is sent, a longer one when that is answered.
+bool lease::implementation::extend(std::chrono::microseconds term) {
+    require_valid_term(term, "the term");
+    if (!has_term()) {
+        throw error(
+            errc::invalid_argument,
+            "'" + what().key.name() +
+                "' is held for as long as its session lives, and has no term to extend"
+        );
+    }
+    const session::implementation::under_way sending{*session_};
+    const bounds of_call = bounds_of_release(false);  // it outlives its session
+    const auto send_once = [&](int) {
+        const auto end = local_clock::now() + term - margin_of(*session_, term);
+        if (!session_->change_term(*first_, std::min(end, *first_->term_end()))) return false;
+        const bool is_extended = session_->database().use(of_call, [&](auto& on, auto& stores) {
+            return stores.holds->extend_term(on, what(), term);
+        });
+        if (is_extended && session_->change_term(*first_, end)) return true;
+        if (!is_extended) {
+            lose(*first_, loss_reason::taken_over);
+        } else if (reason() == loss_reason::expired) {
+            // It ran out here before the answer came, and would keep others out for nothing.
+            session_->give_back_later(what().key, what().owner, what().kind);
+        }
+        return false;
+    };
+    if (reason() != loss_reason::none) return false;
+    return repeat(send_once, [&](const error&) { return !of_call.have_passed(); });
 }
 
 // Whoever parts does not wait for a server that is out: the session goes on with it.
@@ -212,6 +249,15 @@ bool lease::verify() {
 void lease::verify_in(transaction_ref tx) {
     const auto alive = held_;
     alive->verify_in(tx.inside());
+}
+bool lease::extend(std::chrono::microseconds hold_at_most) {
+    const auto alive = held_;
+    return alive->extend(hold_at_most);
+}
+bool lease::wait_until_lost(local_clock::time_point deadline, std::stop_token cancel) const {
+    const auto alive = held_;
+    rest(deadline, std::move(cancel), alive->lost());
+    return alive->lost().stop_requested();
 }
 release_outcome lease::release() {
     const auto alive = held_;

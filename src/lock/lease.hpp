@@ -18,6 +18,7 @@ public:
     const hold& what() const noexcept { return first_->what(); }
 
     bool verify();
+    bool extend(std::chrono::microseconds term);
     void verify_in(connection& inside);
     release_outcome give_back(bool is_parting) override;
     std::stop_token revoke_requested() const noexcept { return first_->revoke_requested(); }

@@ -20,6 +20,7 @@
 
 #include "core/timed_wait.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/stop.hpp"
 #include "session/session.hpp"
 #include "store/session_store.hpp"
 
@@ -107,7 +108,7 @@ private:
 
 // True: make a `turn`. False where there is nothing to begin, or not any more.
 bool session::implementation::may_begin(const bounds& of_call) {
-    const either_stop stop{of_call};
+    const either_stop stop{of_call.cancel, of_call.over};
     thread_guard guard{mutex_};
     const auto is_free = [&]() LEASEHOLD_REQUIRES(mutex_) { return !is_beginning_; };
     const bool is_our_turn = wait_until(guard, changed_, stop.token(), of_call.deadline, is_free);

@@ -18,16 +18,25 @@ namespace leasehold {
 class grant {
 public:
     grant(hold what, std::optional<local_clock::time_point> term_end)
-        : what_(std::move(what)), term_end_(term_end) {}
+        : what_(std::move(what)),
+          has_term_(term_end.has_value()),
+          term_end_(term_end.value_or(local_clock::time_point{}).time_since_epoch().count()) {}
 
     const hold& what() const noexcept { return what_; }
     // Set where held for a fixed term; otherwise the session's deadline is this grant's.
-    const std::optional<local_clock::time_point>& term_end() const noexcept { return term_end_; }
+    std::optional<local_clock::time_point> term_end() const noexcept {
+        if (!has_term_) return std::nullopt;
+        return local_clock::time_point{local_clock::duration{term_end_}};
+    }
+    // Its session's to call, which keeps its grants in this order.
+    void set_term_end(local_clock::time_point end) noexcept {
+        term_end_ = end.time_since_epoch().count();
+    }
 
     // Why it is over at that time, where `of_session` is why its session is.
     loss_reason loss_at(local_clock::time_point now, loss_reason of_session) const noexcept {
-        if (!term_end_) return of_session;
-        return now < *term_end_ ? loss_reason::none : loss_reason::expired;
+        if (!has_term_) return of_session;
+        return now < *term_end() ? loss_reason::none : loss_reason::expired;
     }
 
     loss_reason reason() const noexcept { return reason_; }
@@ -63,7 +72,8 @@ public:
 
 private:
     const hold what_;
-    const std::optional<local_clock::time_point> term_end_;
+    const bool has_term_;
+    std::atomic<local_clock::rep> term_end_;
     std::atomic<loss_reason> reason_{loss_reason::none};
     std::stop_source lost_;
     std::stop_source revoke_;

@@ -33,6 +33,15 @@ public:
         all_.erase(&what);
     }
 
+    // False where it is not there any more: taken out as lost, or forgotten.
+    bool change_term(grant& what, local_clock::time_point end) {
+        if (!all_.contains(&what)) return false;
+        terms_.erase({*what.term_end(), &what});
+        what.set_term_end(end);
+        terms_.emplace(end, &what);
+        return true;
+    }
+
     // When the first fixed term ends.
     std::optional<local_clock::time_point> next_term_end() const {
         if (terms_.empty()) return std::nullopt;

@@ -202,6 +202,16 @@ void session::implementation::forget(const grant& what) {
     grants_.remove(what);
 }
 
+bool session::implementation::change_term(grant& what, local_clock::time_point end) {
+    bool is_watched = false;
+    {
+        const thread_guard guard{mutex_};
+        is_watched = grants_.change_term(what, end);
+    }
+    if (is_watched) wake_all();
+    return is_watched;
+}
+
 void session::implementation::doubt_of(doubt what) {
     {
         const thread_guard guard{mutex_};

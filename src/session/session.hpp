@@ -94,6 +94,8 @@ public:
     // released: that would end this one.
     bool watch_alone(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
+    // Of one with a fixed term. False where it is not watched any more.
+    bool change_term(grant& what, local_clock::time_point end);
 
     // While one of these lives, something sent for this session may change what it holds, or has
     // left a row that is no grant; an end() meanwhile leaves the session's row, expired, for it to

@@ -175,6 +175,15 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
+    // Who keeps the row of this key locked by a transaction that has not ended; nothing where
+    // nobody does. MUST wait for no row. What the server does not let this user see is left out,
+    // and the right that would show it is named: no error.
+    virtual std::optional<row_lock_info> find_row_lock(connection& on, const key& name) = 0;
+    // Keys of holds that are not live any more and that nobody has cleaned up, as list().
+    virtual std::vector<std::string> list_passed(
+        connection& on, std::string_view prefix, int limit
+    ) = 0;
+
     // Frees a live hold, or one whose lock_delay keeps the key closed, adds one to the fence, and
     // adds one to the notices of its session's row, so that its next heartbeat finds out. Waits for
     // proofs. Nothing where there was neither. Leaves the ticket, as release_owner() does.
@@ -201,6 +210,12 @@ public:
     // database's clock from the moment of the change. False where it is not held, or not live.
     // Keeps owner, fence and level. Commits durably. Waits for proofs.
     virtual bool give_term(
+        connection& on, const hold& held, std::chrono::microseconds hold_at_most
+    ) = 0;
+
+    // A live hold for a fixed term lives for so long from the moment of the change, also where that
+    // ends sooner. False where it is not held so, or not live. Everything else as give_term().
+    virtual bool extend_term(
         connection& on, const hold& held, std::chrono::microseconds hold_at_most
     ) = 0;
 

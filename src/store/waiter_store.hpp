@@ -87,6 +87,11 @@ struct look_result {
     bool looks_takeable = false;                         // where waiting
 };
 
+struct queued_waiter {
+    std::int64_t ticket = 0;
+    waiter_info info;
+};
+
 class waiter_store {
 public:
     virtual ~waiter_store() = default;
@@ -113,6 +118,12 @@ public:
 
     // What has become of them: one plain read of one snapshot for up to 256 of them. Same order.
     virtual std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) = 0;
+
+    // Who waits, in the order of the queue, of those whose session lives: the first `limit` behind
+    // that ticket. A plain read.
+    virtual std::vector<queued_waiter> list(
+        connection& on, const key& name, std::int64_t after, int limit
+    ) = 0;
 
     // Whether this waiter waits for a key whose holder waits, … for a key of its own session. MUST
     // say no where it waits no more: a key that was handed over to it is its own session's. Plain

@@ -29,6 +29,11 @@ auto read(const database& db, Use&& with) {
     return db.inner()->use(with);
 }
 
+void require_prefix(std::string_view prefix) {
+    if (prefix.size() <= key::bytes_max && is_utf8(prefix)) return;
+    throw error(errc::invalid_argument, "a prefix of keys is UTF-8 of at most 255 bytes");
+}
+
 // All pages of a list: each is asked for with the last one of the page before, or nothing.
 template <class Entry, class Ask>
 std::vector<Entry> all_pages(Ask&& ask) {
@@ -156,9 +161,7 @@ std::vector<lock_info> list_holders(const database& db, const key& name) {
 }
 
 std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
-    if (prefix.size() > key::bytes_max || !is_utf8(prefix)) {
-        throw error(errc::invalid_argument, "a prefix of keys is UTF-8 of at most 255 bytes");
-    }
+    require_prefix(prefix);
     return read(db, [&](connection& on, store& stores) {
         std::vector<lock_info> all = holders(on, stores, prefix);
         const auto gates = all_pages<gate_info>([&](const gate_info* after) {
@@ -171,6 +174,37 @@ std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
         std::stable_sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
             return left.key < right.key;
         });
+        return all;
+    });
+}
+
+std::vector<waiter_info> list_waiters(const database& db, const key& name) {
+    return read(db, [&](connection& on, store& stores) {
+        const auto queue = all_pages<queued_waiter>([&](const queued_waiter* after) {
+            return stores.waiters->list(on, name, after ? after->ticket : 0, page_size);
+        });
+        std::vector<waiter_info> all;
+        all.reserve(queue.size());
+        for (const queued_waiter& each : queue) all.push_back(each.info);
+        return all;
+    });
+}
+
+std::optional<row_lock_info> find_row_lock(const database& db, const key& name) {
+    return read(db, [&](connection& on, store& stores) {
+        return stores.holds->find_row_lock(on, name);
+    });
+}
+
+std::vector<row_lock_info> list_row_locks(const database& db, std::string_view prefix) {
+    require_prefix(prefix);
+    constexpr int looked_at_max = 100;
+    return read(db, [&](connection& on, store& stores) {
+        std::vector<row_lock_info> all;
+        for (const std::string& each : stores.holds->list_passed(on, prefix, looked_at_max)) {
+            auto found = stores.holds->find_row_lock(on, key{each});
+            if (found) all.push_back(*std::move(found));
+        }
         return all;
     });
 }

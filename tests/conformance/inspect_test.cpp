@@ -65,6 +65,40 @@ TEST_F(inspect_suite, describing_an_unknown_key_and_forcing_a_free_one_change_no
     EXPECT_EQ(describe(first_, name_)->token, before);
 }
 
+TEST_F(inspect_suite, those_who_wait_are_listed_in_their_order) {
+    EXPECT_TRUE(list_waiters(second_, name_).empty());
+    auto held = mutex{one_, name_}.try_acquire();
+    ASSERT_TRUE(held);
+    session dying{second_, calm("dying")};
+    std::stop_source enough;
+    std::vector<thread> waiting;
+    std::size_t count = 0;
+    for (session* const each : {&two_, &one_, &dying}) {
+        waiting.emplace_back([&, each] {
+            try {
+                EXPECT_FALSE((mutex{*each, name_}.acquire(enough.get_token())));
+            } catch (const error& failure) {
+                EXPECT_EQ(failure.code(), errc::session_lost) << failure.what();
+            }
+        });
+        ++count;
+        ASSERT_TRUE(eventually([&] { return list_waiters(first_, name_).size() == count; }));
+    }
+    const auto all = list_waiters(first_, name_);
+    EXPECT_EQ(all[0].session, two_.id());
+    EXPECT_EQ(all[1].session, one_.id());
+    EXPECT_EQ(all[2].session, dying.id());
+    EXPECT_TRUE(all[0].node_info.starts_with("two@")) << all[0].node_info;
+    EXPECT_GE(all[0].waits_for, 0us);
+    EXPECT_LT(all[0].waits_for, 1h);
+    EXPECT_TRUE(list_waiters(first_, key{name_.name() + "x"}).empty());
+    expire(dying);
+    EXPECT_EQ(list_waiters(first_, name_).size(), 2U) << "the dead wait no more";
+    enough.request_stop();
+    for (thread& each : waiting) each.join();
+    EXPECT_TRUE(list_waiters(first_, name_).empty());
+}
+
 TEST_F(inspect_suite, the_holders_of_one_key_are_not_those_of_a_longer_one) {
     const key longer{name_.name() + "/more"};
     EXPECT_TRUE(list_holders(second_, name_).empty());

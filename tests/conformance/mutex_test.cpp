@@ -229,38 +229,6 @@ TEST_F(mutex_suite, a_recursive_try_after_loss_is_a_new_grant_with_a_new_token) 
     EXPECT_EQ(describe(first_, closing.key())->reentrant_count, 1);
 }
 
-TEST_F(mutex_suite, a_fixed_term_outlives_its_session_and_ends_by_itself) {
-    const key name = fresh("k");
-    session other{second_, calm("other")};
-    std::int64_t token = 0;
-    {
-        session one{first_, calm("one")};
-        auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
-        token = token_of(held);
-        ASSERT_GT(token, 0);
-        one.end();
-        EXPECT_FALSE(mutex(other, name).try_acquire());
-        EXPECT_TRUE(held->held_locally());
-        current().age_lock(name, 11min);
-    }
-    auto next = mutex{other, name}.try_acquire();
-    EXPECT_GT(token_of(next), token);
-}
-
-TEST_F(mutex_suite, a_fixed_term_is_not_renewed_by_anything) {
-    session one{first_, calm("one")}, other{second_, calm("other")};
-    const key name = fresh("k");
-    auto held = mutex{one, name, {.hold_at_most = 10min}}.try_acquire();
-    ASSERT_TRUE(held);
-    current().age_lock(name, 9min);
-    EXPECT_TRUE(held->verify());
-    EXPECT_LE(describe(second_, name)->remaining, 1min);
-    current().age_lock(name, 2min);
-    EXPECT_FALSE(held->verify());
-    auto next = mutex{other, name}.try_acquire();
-    EXPECT_TRUE(next);
-}
-
 TEST_F(mutex_suite, a_bounded_wait_ends_with_who_holds_the_key) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");

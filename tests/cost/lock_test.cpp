@@ -106,6 +106,9 @@ TEST_P(lock_cost, moving_a_hold) {
     expect_reads("give_term", {6, 10, 400}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.holds->give_term(on, held, std::chrono::hours{1}));
     });
+    expect_reads("extend_term", {4, 6, 300}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holds->extend_term(on, held, std::chrono::hours{2}));
+    });
 }
 
 TEST_P(lock_cost, requests_of_several_threads) {

@@ -201,6 +201,43 @@ public:
         return server_->ask<std::vector<lock_info>>(on, "list", attempt);
     }
 
+    // Connections have no numbers here: the first is one like any other.
+    std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {
+        using found = std::optional<row_lock_info>;
+        const auto attempt = [name](memory_tables& tables, const connection& from) {
+            std::set<const connection*> provers;
+            if (const lock_row* const row = find_row(tables, name)) provers = row->provers;
+            for (const auto& [place, row] : tables.holders) {
+                if (place.first == name.name()) {
+                    provers.insert(row.provers.begin(), row.provers.end());
+                }
+            }
+            provers.erase(&from);
+            if (provers.empty()) return std::optional{found{}};
+            row_lock_info seen;
+            seen.key = name.name();
+            seen.connection = 1;
+            seen.may_be_others = provers.size() > 1;
+            return std::optional{found{seen}};
+        };
+        return server_->ask<found>(on, "find_row_lock", attempt);
+    }
+
+    std::vector<std::string> list_passed(connection& on, std::string_view prefix, int limit)
+        override {
+        const auto attempt = [prefix = std::string(prefix),
+                              limit](memory_tables& tables, const connection&) {
+            std::vector<std::string> found;
+            for (const auto& [name, row] : tables.locks) {
+                if (static_cast<int>(found.size()) == limit) break;
+                const bool is_over = row.owner && !is_live_hold(tables, row);
+                if (is_over && name.starts_with(prefix)) found.push_back(name);
+            }
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<std::string>>(on, "list_passed", attempt);
+    }
+
     std::optional<lock_info> force_release(connection& on, const key& name) override {
         using victim = std::optional<lock_info>;
         using answer = std::optional<victim>;
@@ -281,6 +318,19 @@ public:
             return answer{true};
         };
         return server_->ask<bool>(on, "give_term", attempt);
+    }
+
+    bool extend_term(connection& on, const hold& held, microseconds hold_at_most) override {
+        using answer = std::optional<bool>;
+        const auto attempt = [held, hold_at_most](memory_tables& tables, const connection& from) {
+            lock_row* const row = find_hold(tables, held);
+            if (!row || row->session || !is_live_hold(tables, *row)) return answer{false};
+            if (is_proved_by_another(*row, from)) return answer{};
+            row->expires_at = tables.now + hold_at_most;
+            ++tables.writes;
+            return answer{true};
+        };
+        return server_->ask<bool>(on, "extend_term", attempt);
     }
 
     adopt_status adopt(connection& on, const adoption& wanted) override {

@@ -106,6 +106,7 @@ struct waiter_row {
     std::chrono::microseconds lock_delay{0};
     std::string metadata;
     std::string bell;
+    std::chrono::microseconds queued_at{0};
 };
 
 // The highest token of a resource: committed, and written in a transaction that has not ended.

@@ -65,7 +65,8 @@ public:
                     wanted.hold_at_most,
                     wanted.lock_delay,
                     wanted.metadata,
-                    wanted.bell};
+                    wanted.bell,
+                    tables.now};
                 ++tables.writes;
             }
             return std::optional{answer};
@@ -134,6 +135,25 @@ public:
             return std::optional{answers};
         };
         return server_->ask<std::vector<look_result>>(on, "look", attempt);
+    }
+
+    std::vector<queued_waiter> list(connection& on, const key& name, std::int64_t after, int limit)
+        override {
+        const auto attempt = [name, after, limit](memory_tables& tables, const connection&) {
+            std::vector<queued_waiter> queue;
+            auto next = tables.waiters.upper_bound(ticket_key{name.name(), after});
+            for (; next != tables.waiters.end() && next->first.first == name.name(); ++next) {
+                if (static_cast<int>(queue.size()) == limit) break;
+                const waiter_row& each = next->second;
+                if (!is_live_session(tables, each.session)) continue;
+                queue.push_back(
+                    {next->first.second,
+                     {each.owner, each.session, each.node_info, tables.now - each.queued_at}}
+                );
+            }
+            return std::optional{queue};
+        };
+        return server_->ask<std::vector<queued_waiter>>(on, "list_waiters", attempt);
     }
 
     bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) override {

@@ -54,6 +54,13 @@ public:
     ) override {
         return below_->list(on, prefix, after, limit);
     }
+    std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {
+        return below_->find_row_lock(on, name);
+    }
+    std::vector<std::string> list_passed(connection& on, std::string_view prefix, int limit)
+        override {
+        return below_->list_passed(on, prefix, limit);
+    }
     std::optional<lock_info> force_release(connection& on, const key& name) override {
         return below_->force_release(on, name);
     }
@@ -66,6 +73,10 @@ public:
     }
     std::optional<lock_info> request_revoke(connection& on, const key& name) override {
         return below_->request_revoke(on, name);
+    }
+    bool extend_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
+        override {
+        return below_->extend_term(on, held, hold_at_most);
     }
     bool give_term(connection& on, const hold& held, std::chrono::microseconds hold_at_most)
         override {

@@ -86,11 +86,20 @@ class every_engine : public ::testing::TestWithParam<engine> {};
 // What is left in braces is filled in by who sends the statement.
 TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
     const std::set<std::string> later{
-        "{asked}",  "{asked_rest}", "{keys}",  "{list}",   "{locked}", "{node_infos}", "{now}",
-        "{wall}",   "{boot}",       "{owned}", "{owners}", "{queued}", "{rest}",       "{rows}",
-        "{schema}", "{sessions}",   "{size}",  "{table}",  "{tokens}", "{user}"};
+        "{asked}",      "{asked_rest}", "{connection}", "{keys}", "{list}",   "{locked}",
+        "{node_infos}", "{now}",        "{wall}",       "{boot}", "{owned}",  "{owners}",
+        "{prepared}",   "{queued}",     "{rest}",       "{rows}", "{schema}", "{sessions}",
+        "{size}",       "{table}",      "{tokens}",     "{user}"};
     std::vector<std::string> files{
-        "hold", "holder", "installations", "multi_lock", "run", "schema", "session", "waiter"};
+        "hold",
+        "holder",
+        "installations",
+        "multi_lock",
+        "row_lock",
+        "run",
+        "schema",
+        "session",
+        "waiter"};
     if (GetParam() == engine::sqlite) files.emplace_back("boot");
     for (const std::string& file : files) {
         const statements texts{GetParam(), file, {"x_", ""}};

@@ -84,6 +84,10 @@ public:
         return sql_hold_store::request_revoke(on, name);
     }
 
+    std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {
+        return mysql_dialect::find_row_lock(*how_, on, name);
+    }
+
     pending_entry enter(connection& inside) override {
         const std::string level = session_isolation(inside);
         if (level == "READ-COMMITTED") return pending_entry::beside;

@@ -68,4 +68,7 @@ auto despite_deadlocks(Operation&& operation) {
     }
 }
 
+// For hold_store::find_row_lock(): row_lock.cpp.
+std::optional<row_lock_info> find_row_lock(const sql_dialect& how, connection& on, const key& name);
+
 }  // namespace leasehold::mysql_dialect

@@ -159,6 +159,14 @@ DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 -- name: find_waiter
 SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
+-- $1 key, $2 ticket, $3 limit. Index: the primary key, whose order it is.
+-- name: list
+SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
+FROM {prefix}waiter w
+STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
+WHERE w.lock_key = $1 AND w.ticket > $2 AND ws.expires_at > {now}
+ORDER BY w.ticket LIMIT $3;
+
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot; one derived row for each
 -- waiter asked about, then primary keys. Reads: 4 rows for each.
 -- name: look

@@ -407,8 +407,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 -- proof, then reads the clock. The session is the caller's own.
 -- name: give_term
 WITH locked AS MATERIALIZED (
-    SELECT l.lock_key, l.fence
-      FROM {prefix}lock l
+    SELECT l.lock_key, l.fence FROM {prefix}lock l
      WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
        AND EXISTS (SELECT FROM {prefix}session s
                     WHERE s.id = l.session_id AND s.expires_at > statement_timestamp())
@@ -418,6 +417,21 @@ UPDATE {prefix}lock AS l
    SET session_id = NULL, expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
   FROM locked
  WHERE l.lock_key = locked.lock_key AND l.owner = $2 AND l.fence = locked.fence
+RETURNING 1, {durable};
+
+-- The same of a hold for a fixed term.
+-- name: extend_term
+WITH locked AS MATERIALIZED (
+    SELECT l.lock_key, l.fence FROM {prefix}lock l
+     WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+       AND l.expires_at > statement_timestamp()
+       FOR NO KEY UPDATE OF l
+)
+UPDATE {prefix}lock AS l
+   SET expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
+  FROM locked
+ WHERE l.lock_key = locked.lock_key AND l.owner = $2 AND l.fence = locked.fence
+   AND l.expires_at > clock_timestamp()
 RETURNING 1, {durable};
 
 -- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info.

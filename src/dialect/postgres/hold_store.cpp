@@ -66,6 +66,10 @@ public:
         return tokens_of(on.execute(ask, values), keys.size());
     }
 
+    std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {
+        return postgres_dialect::find_row_lock(*how_, on, name);
+    }
+
     pending_entry enter(connection& inside) override {
         const std::string table = fill_in("{prefix}lock", how_->names());
         const row found = sql_store::inside(inside, "enter", {how_->names().schema}).rows.at(0);

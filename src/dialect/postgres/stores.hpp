@@ -21,4 +21,7 @@ std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 // "(0, $5::bytea), (1, $6::bytea)": numbers, and the places of keys from `first` on.
 std::string numbered_keys(std::size_t count, std::size_t first);
 
+// For hold_store::find_row_lock(): row_lock.cpp.
+std::optional<row_lock_info> find_row_lock(const sql_dialect& how, connection& on, const key& name);
+
 }  // namespace leasehold::postgres_dialect

@@ -212,6 +212,16 @@ DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 -- name: leave_by_owner
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
+-- $1 key, $2 ticket, $3 limit. Index: the primary key, whose order it is.
+-- name: list
+SELECT w.ticket, w.owner, w.session_id, w.node_info,
+       (extract(epoch FROM clock_timestamp() - w.queued_at) * 1000000)::bigint
+  FROM {prefix}waiter w
+ WHERE w.lock_key = $1 AND w.ticket > $2
+   AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > clock_timestamp()
+ ORDER BY w.ticket
+ LIMIT $3;
+
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot, by the clock. Indexes:
 -- primary keys. Reads: 3 rows for each waiter.
 -- name: look

@@ -118,6 +118,13 @@ UPDATE {prefix}lock AS l SET session_id = NULL, expires_at = {now} + $4
    AND l.session_id IS NOT NULL AND {live_hold}
 RETURNING 1;
 
+-- The same of a hold for a fixed term.
+-- name: extend_term
+UPDATE {prefix}lock AS l SET expires_at = {now} + $4
+ WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3
+   AND l.session_id IS NULL AND {live_hold}
+RETURNING 1;
+
 -- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info: of both. A session row that is
 -- gone is no sign of life here.
 -- name: heir_is_live

@@ -89,6 +89,10 @@ public:
         return adopt_status::adopted;
     }
 
+    std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {
+        return find_file_lock(*how_, on, name);
+    }
+
     pending_entry enter(connection& inside) override {
         constexpr int busy = 5;
         constexpr int busy_snapshot = 517;

@@ -54,3 +54,9 @@ SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_
   FROM {prefix}session
  WHERE {of_this_boot}
  ORDER BY started_at, id;
+
+-- Whether the file is for more than locks.
+-- name: other_tables
+SELECT 1 FROM sqlite_schema
+ WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+   AND substr(name, 1, length('{prefix}')) <> '{prefix}' LIMIT 1;

@@ -118,4 +118,9 @@ std::unique_ptr<table_store> make_table_store();
 std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 
+// For hold_store::find_row_lock(): row_lock.cpp.
+std::optional<row_lock_info> find_file_lock(
+    const sql_dialect& how, connection& on, const key& name
+);
+
 }  // namespace leasehold::sqlite_dialect

@@ -72,6 +72,14 @@ DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 -- name: find_waiter
 SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 
+-- $1 key, $2 ticket, $3 limit.
+-- name: list
+SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
+  FROM {prefix}waiter w
+ WHERE w.lock_key = $1 AND w.ticket > $2
+   AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}
+ ORDER BY w.ticket LIMIT $3;
+
 -- A list of waiters: key, owner, ticket.
 -- name: look
 WITH asked (number, lock_key, owner, ticket) AS ({asked})

@@ -1,0 +1,37 @@
+#pragma once
+// What is said where an open transaction keeps a key closed: that it does, which one, as far as the
+// server tells, and what would end it.
+//
+// Threads: safe.
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/exit_status.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lock_info.hpp"
+
+namespace leasehold::cli {
+
+struct row_lock {
+    row_lock_info by;
+    lock_info lock;  // the key that it keeps closed
+};
+
+// Nothing where no transaction does, or where nobody can be asked.
+std::optional<row_lock> find_lock_of_row(const database& db, const key& name);
+row_lock with_lock_of(const database& db, row_lock_info by);
+
+// "the lease of … has run out, but an open transaction holds the row of key 'k': …"
+std::string told(const row_lock& found);
+nlohmann::json fields_of(const row_lock_info& by);
+
+// `what` could not be done: "'k' is not free".
+failure row_locked(const row_lock& found, const std::string& what);
+
+// What an error means that came of asking for this key: the above, where a wait for the row's lock
+// was given up.
+failure explained(const error& failed, const database& db, const key& name);
+
+}  // namespace leasehold::cli

@@ -1,0 +1,30 @@
+#pragma once
+// What the library warns of, on standard error, each once: a setting of the server that weakens a
+// promise, a table prefix that another installation has, clean-up that cannot go on.
+//
+// Threads: safe. Called from those that keep leases, which a pipe that nobody reads would stop: so
+// it says few lines in all, fewer than any pipe has room for.
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "leasehold/observer.hpp"
+
+namespace leasehold::cli {
+
+class warnings final : public observer {
+public:
+    explicit warnings(bool is_json) : is_json_(is_json) {}
+    void on_event(const event& what) noexcept override;
+
+private:
+    static constexpr std::size_t said_max = 16;
+
+    const bool is_json_;
+    std::mutex mutex_;  // of what has been said
+    std::set<std::string, std::less<>> said_;
+};
+
+}  // namespace leasehold::cli

@@ -1,0 +1,58 @@
+// Who keeps a row locked on MySQL and MariaDB; how that is found out: row_lock.sql.
+#include "dialect/hold_rows.hpp"
+#include "dialect/mysql/stores.hpp"
+#include "dialect/sql_text.hpp"
+
+namespace leasehold::mysql_dialect {
+namespace {
+
+// Nothing where this user may not ask.
+std::optional<result> if_allowed(
+    const sql_dialect& how, connection& on, std::string_view name, const parameters& values
+) {
+    try {
+        return how.write(on, how.of("row_lock")[name], values);
+    } catch (const error& failure) {
+        if (failure.code() != errc::permission_denied) throw;
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::optional<row_lock_info> find_row_lock(
+    const sql_dialect& how, connection& on, const key& name
+) {
+    const parameters key{value_of(name)};
+    const auto locked = if_allowed(how, on, "is_locked", key);
+    if (locked && locked->rows.at(0).integer(0) == 0) return std::nullopt;
+    const bool names_rows = how.which() == engine::mysql;
+    std::optional<result> seen;
+    if (names_rows) seen = if_allowed(how, on, "lockers", key);
+    row_lock_info found;
+    found.key = name.name();
+    if (names_rows && !seen) found.missing_right = "SELECT on performance_schema.*";
+    if (!seen || seen->rows.empty()) {
+        // Whoever has rows locked, where it is not even known that this one is.
+        if (!locked) return std::nullopt;
+        seen = if_allowed(how, on, "suspects", {});
+        if (!seen) {
+            found.missing_right =
+                names_rows ? "PROCESS, and SELECT on performance_schema.*" : "PROCESS";
+        }
+    }
+    if (!seen || seen->rows.empty()) return found;
+    const std::string missing = std::move(found.missing_right);
+    found = row_lock_in(seen->rows[0], name.name());
+    found.missing_right = missing;
+    if (found.connection != 0) {
+        found.way_to_end = replaced(
+            how.of("row_lock").source("end_connection"),
+            "{connection}",
+            std::to_string(found.connection)
+        );
+    }
+    return found;
+}
+
+}  // namespace leasehold::mysql_dialect

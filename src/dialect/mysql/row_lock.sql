@@ -1,0 +1,52 @@
+-- MySQL and MariaDB: who keeps a row locked. Asked by people alone, so that it may take its time.
+
+-- $1 the first key, $2 the first after all of them, $3 limit. Keys of holds that are over, and that
+-- nobody has taken or cleaned up.
+-- name: list_passed
+SELECT l.lock_key FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND NOT ({unexpired})
+ORDER BY l.lock_key LIMIT $3;
+
+-- $1 key. Whether what a taker would lock is locked: the row of the key, or one of its holders. It
+-- locks for an instant what is not, and waits for no row. INTO, so that one answer is left.
+-- name: is_locked
+SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
+WHERE l.lock_key = $1 FOR UPDATE SKIP LOCKED;
+SELECT COUNT(*) + @leasehold_free INTO @leasehold_free FROM {prefix}holder h
+WHERE h.lock_key = $1 FOR UPDATE SKIP LOCKED;
+SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
+       + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.lock_key = $1) - @leasehold_free;
+
+-- $1 key. MySQL alone: MariaDB shows the locks that somebody waits for, and no others. A record is
+-- named by its primary key in hexadecimal digits, which the holder's goes on from with its owner.
+-- Needs PROCESS, and SELECT on performance_schema.
+-- name: lockers
+SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST,
+       (SELECT a.ATTR_VALUE FROM performance_schema.session_connect_attrs a
+        WHERE a.PROCESSLIST_ID = t.PROCESSLIST_ID AND a.ATTR_NAME = 'program_name' LIMIT 1),
+       t.PROCESSLIST_COMMAND, TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6)), COUNT(*) OVER ()
+FROM (SELECT DISTINCT d.THREAD_ID, d.ENGINE_TRANSACTION_ID
+      FROM performance_schema.data_locks d
+      WHERE d.OBJECT_SCHEMA = DATABASE() AND d.INDEX_NAME = 'PRIMARY'
+        AND d.LOCK_TYPE = 'RECORD' AND d.LOCK_STATUS = 'GRANTED'
+        AND ((d.OBJECT_NAME = '{prefix}lock' AND d.LOCK_DATA = CONCAT('0x', HEX($1)))
+             OR (d.OBJECT_NAME = '{prefix}holder'
+                 AND d.LOCK_DATA LIKE CONCAT('0x', HEX($1), ', %')))) d
+LEFT JOIN performance_schema.threads t ON t.THREAD_ID = d.THREAD_ID
+LEFT JOIN information_schema.INNODB_TRX x ON x.trx_id = d.ENGINE_TRANSACTION_ID
+ORDER BY x.trx_started, t.PROCESSLIST_ID LIMIT 1;
+
+-- The same columns, of whoever has rows locked, whichever: one of them has this one. The server
+-- renews the list when nobody has asked for 100 ms, and so it is waited for. Needs PROCESS.
+-- name: suspects
+DO SLEEP(0.11);
+SELECT x.trx_mysql_thread_id, p.USER, p.HOST, NULL, p.COMMAND,
+       TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6)), COUNT(*) OVER ()
+FROM information_schema.INNODB_TRX x
+LEFT JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id
+WHERE x.trx_rows_locked > 0 AND x.trx_mysql_thread_id <> CONNECTION_ID()
+ORDER BY x.trx_started, x.trx_mysql_thread_id LIMIT 1;
+
+-- {connection}: its number.
+-- name: end_connection
+KILL {connection};
