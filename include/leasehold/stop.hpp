@@ -12,6 +12,8 @@
 #include <stop_token>
 #include <utility>
 
+#include "leasehold/export.hpp"
+
 namespace leasehold {
 
 class either_stop {
