@@ -12,6 +12,13 @@
 // | dies, or its session is lost | no     | gone; its place in the phase is free                 |
 // | is freed by force            | no     | told so: lease_lost                                  |
 //
+// One that is left, too: whoever passes by enter() is inside until leave(), which waits until all
+// that passed with it have left or died.
+//
+//   auto inside = step.enter();       // a lease: it may be lost, as any other
+//   work_on(inside->token().number);
+//   step.leave(*std::move(inside));   // nobody of this phase is at work any more
+//
 // Promises: all of a phase pass at once, in one commit, when exactly participants() that live by
 // the database's clock are there, and every one is told of the same phase. Phases are numbered by
 // the key's fencing token: each has a greater number than all before. One that gives up at the
@@ -39,6 +46,7 @@
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
+#include "leasehold/lease.hpp"
 #include "leasehold/session.hpp"
 
 namespace leasehold {
@@ -68,6 +76,17 @@ public:
     std::optional<fencing_token> arrive_and_wait_for(
         std::chrono::nanoseconds patience, std::stop_token cancel = {}
     );
+
+    // Takes part, and stays: the token of the lease is the number of the phase. For whatever else
+    // is asked of it, it is a lease like others; released without leave() it waits for nobody.
+    std::optional<lease> enter(std::stop_token cancel = {});
+    std::optional<lease> enter_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
+
+    // Releases it, and waits until all that passed with it have left, or their sessions have died.
+    // False where patience ended, or `cancel` was requested, before that: it has left all the same.
+    // invalid_argument for a lease that is not one of this barrier in this session.
+    bool leave(lease&& inside, std::stop_token cancel = {});
+    bool leave_for(lease&& inside, std::chrono::nanoseconds patience, std::stop_token cancel = {});
 
     std::int64_t participants() const noexcept;
     const leasehold::key& key() const noexcept;

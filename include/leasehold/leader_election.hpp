@@ -19,6 +19,8 @@
 //
 // The term of a leader is the fencing token of its lease: each is greater than all before it.
 //
+// All candidates: current_leader(), and those who wait by list_waiters() of inspect.hpp.
+//
 // Promises: those of leasehold::mutex, on which this stands, and on whose keys: at most one leader
 // by the database's clock; lost() and on_lost come before anyone else can be elected; what is
 // written under leading->lease().verify_in(tx) cannot have been written by a deposed leader. What a
@@ -39,6 +41,7 @@
 #include <string>
 #include <string_view>
 
+#include "leasehold/detach.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
@@ -117,6 +120,12 @@ public:
         std::chrono::nanoseconds patience, std::stop_token cancel = {}
     );
 
+    // Goes on with a term that another process gave up by detach(): the same term, and whoever
+    // follows sees no change but of node_info. on_elected is called here, too. Nothing where it has
+    // ended meanwhile, or somebody else adopted it; the rest is as adopt() of detach.hpp says.
+    // invalid_argument for another key's.
+    [[nodiscard]] std::optional<leadership> adopt(const detached_lease& what);
+
     const leasehold::key& key() const noexcept;
 
     class implementation;  // private: src/lock/leader_election.cpp
@@ -124,6 +133,11 @@ public:
 private:
     std::shared_ptr<implementation> inner_;
 };
+
+// The office without its leader, for adopt() of another process, with what it has proclaimed: as
+// detach() and detach_for() of detach.hpp. on_lost is called, with `released`.
+LEASEHOLD_EXPORT detached_lease detach(leadership&& leading);
+LEASEHOLD_EXPORT detached_lease detach_for(leadership&& leading, std::chrono::microseconds term);
 
 // Asks who leads now; nothing where nobody does. A plain read.
 LEASEHOLD_EXPORT std::optional<leader_info> current_leader(const database& db, const key& name);

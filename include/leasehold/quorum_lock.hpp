@@ -12,6 +12,8 @@
 // | less: busy, silent or failing    | empty, and how many of which; everything is given back |
 // | one answers after server_timeout | counts as silent; what it granted is given back        |
 //
+// With needs_all it takes all N, and "a majority" below is all of them.
+//
 // | a quorum_lease is …                | lost() | becomes                                      |
 // |------------------------------------|--------|----------------------------------------------|
 // | held: a majority of grants is live | quiet  | lost when the last grant above a minority is |
@@ -64,6 +66,9 @@ struct quorum_settings {
     std::chrono::milliseconds server_timeout{1000};
     std::chrono::milliseconds poll_min{20};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{500};  // poll_min to 1 h
+    // Each of them has to grant, and to hold: for servers that are guarded one by one, as shards
+    // are. It survives no failure.
+    bool needs_all = false;
 };
 
 // The servers, with one session on each, opened when it can be and again when it was lost.
@@ -78,7 +83,8 @@ public:
     ~quorum();
 
     std::size_t size() const noexcept;
-    std::size_t majority() const noexcept { return size() / 2 + 1; }
+    // So many grants make a lease: a majority, or all.
+    std::size_t needed() const noexcept;
 
     class implementation;  // private: src/lock/quorum.hpp
     const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }

@@ -13,7 +13,8 @@
 // Promises: never more permits in use than there are. Several are acquired at once or not at all,
 // and released together. What a crashed process had is free again when its session's TTL has
 // passed, without any clean-up running; a paused one cannot commit past the loss of its permits
-// under verify_in(tx). Tokens grow with every grant. A refused try writes nothing.
+// under verify_in(tx). A part of them is given back by keep(). Tokens grow with every grant. A
+// refused try writes nothing.
 // Does not promise: an order among those who wait; who wants many permits can be overtaken for ever
 // by those who want few.
 //
@@ -78,6 +79,15 @@ public:
             return acquire_until(by, wanted, cancel);
         });
     }
+
+    // The lease has so many permits from here on, 1 to those it has; the others are free. The token
+    // stays. Where the outcome is unknown it has these, or as many as before, and can keep no more
+    // than these: call it again. Throws lease_lost where it is not held any more; invalid_argument
+    // for another number, and for a lease that is not one of this semaphore in this session.
+    void keep(lease& held, std::int64_t permits);
+
+    // How many nobody has, by the database. Reads a row for each holder.
+    std::int64_t free_permits() const;
 
     std::int64_t permits() const noexcept;
     const leasehold::key& key() const noexcept;

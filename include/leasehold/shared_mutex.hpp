@@ -25,7 +25,7 @@
 // has a greater token than all who read or wrote before. Each lease ends alone when its session
 // dies. verify_in(tx) of a shared lease keeps writers out until the transaction ends, and lets
 // other readers on. A refused try writes nothing.
-// A waiting writer (acquire, acquire_for, upgrade_for; not try_acquire) is not starved: new readers
+// A waiting writer (acquire…, upgrade…; not try_…) is not starved: new readers
 // are refused until it is granted or gives up. It says so in a row that lives with its session;
 // where force removed that with the holds, again with the session's next heartbeat.
 // An upgrade takes a new token, because others have read under later ones since; while it waits it
@@ -121,9 +121,23 @@ public:
     // lease in the answer takes its place; where not, `from` is as it was. Commit what proved
     // `from` first.
     acquisition try_upgrade(lease& from);
+    acquisition upgrade(lease& from, std::stop_token cancel = {});
     acquisition upgrade_for(
         lease& from, std::chrono::nanoseconds patience, std::stop_token cancel = {}
     );
+    acquisition upgrade_until(
+        lease& from, local_clock::time_point deadline, std::stop_token cancel = {}
+    );
+    template <class Clock, class Duration>
+    acquisition upgrade_until(
+        lease& from,
+        const std::chrono::time_point<Clock, Duration>& deadline,
+        std::stop_token cancel = {}
+    ) {
+        return wait_by(deadline, cancel, [&](local_clock::time_point by) {
+            return upgrade_until(from, by, cancel);
+        });
+    }
 
     // From exclusive or upgradeable to shared: the same lease, the same token. Commit what proved
     // it first. Throws lease_lost where it is not held any more.

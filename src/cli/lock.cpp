@@ -106,8 +106,10 @@ failure busy(const errand& what, const std::optional<lock_info>& holder, const d
 // The refusal was about one holder; how much all of them have is asked for, and what cannot be told
 // is left out.
 std::optional<lock_info> with_totals(const database& db, const std::optional<lock_info>& holder) {
-    if (!holder || holder->kind != lock_kind::semaphore) return holder;
+    if (!holder) return holder;
     std::optional<lock_info> told = holder;
+    if (told->kind == lock_kind::mutex) told->holders = 1;
+    if (told->kind != lock_kind::semaphore) return told;
     try {
         const auto all = describe(db, key{holder->key});
         if (!all || all->kind != lock_kind::semaphore) return told;

@@ -98,6 +98,10 @@ std::string connect_sentence(const address& where, const failure& what, bool may
                    ": check the accounts of the server";
         case 2002:
         case 2003:
+            if (!where.socket.empty()) {
+                return " cannot be reached" + number +
+                       ": check the path, the rights on it, and that the server runs";
+            }
             return " cannot be reached" + number +
                    ": check host, port and firewall, and that the server runs";
         case 2005:

@@ -1,5 +1,6 @@
 #include "leasehold/barrier.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "leasehold/error.hpp"
@@ -14,8 +15,12 @@ namespace {
 // session, and is all that others see of it.
 class visit {
 public:
-    visit(session::implementation& within, const hold_wish& wished, bounds of_call)
-        : session_(within), there_(within), wish_(wished), of_call_(std::move(of_call)) {}
+    visit(session::implementation& within, const hold_wish& wished, bounds of_call, bool stays)
+        : session_(within),
+          there_(within),
+          wish_(wished),
+          of_call_(std::move(of_call)),
+          stays_(stays) {}
     // Whatever was left behind when something failed is settled by the session.
     ~visit() {
         if (may_be_there_) session_.settle_later(wish_.name, owner_, wish_.kind);
@@ -30,6 +35,14 @@ public:
         const auto phase =
             keep_asking(limit, polls, session_.over(), nothing, [&] { return proceed(); });
         return phase ? phase : leave();
+    }
+
+    // Of one that has passed, and stays.
+    hold place(fencing_token phase) const { return {wish_.name, owner_, phase, wish_.kind}; }
+    // Somebody else sees to it from here on.
+    void is_taken_over() noexcept {
+        may_be_there_ = false;
+        session_.gave_up(wish_.name, owner_, wish_.kind);
     }
 
 private:
@@ -97,8 +110,7 @@ private:
         // Passing gives the row another token, so this removes only one that has not passed.
         if (!token_) token_ = holders.find_grant(on, wish_.name, owner_);
         if (!token_) return std::nullopt;
-        const hold place{wish_.name, owner_, *token_, wish_.kind};
-        if (holders.release(on, place) == release_outcome::released) {
+        if (holders.release(on, place(*token_)) == release_outcome::released) {
             may_be_there_ = false;
             session_.gave_up(wish_.name, owner_, wish_.kind);
             return std::nullopt;
@@ -112,6 +124,7 @@ private:
     }
 
     fencing_token finish(connection& on, holder_store& holders, fencing_token phase) {
+        if (stays_) return phase;
         const auto patience_end = local_clock::now() + std::chrono::seconds{1};
         const auto may_go_on = [&](const error& failure) {
             return !failure.connection_is_lost() && local_clock::now() < patience_end;
@@ -141,6 +154,7 @@ private:
     const session::implementation::under_way there_;  // the place is no grant that an end() sees
     const hold_wish& wish_;
     const bounds of_call_;
+    const bool stays_;
     const owner_id owner_ = owner_id::random();
     std::optional<fencing_token> token_;
     bool may_be_there_ = false;
@@ -171,7 +185,44 @@ public:
 
     std::optional<fencing_token> wait(const wait_limit& limit) {
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
-        return visit{*session_, wish_, of_call}.wait(limit, polls_);
+        return visit{*session_, wish_, of_call, false}.wait(limit, polls_);
+    }
+
+    std::optional<lease> enter(const wait_limit& limit) {
+        const auto notices = session_->notices();
+        visit there{*session_, wish_, session_->call_until(limit.deadline, limit.cancel), true};
+        const auto phase = there.wait(limit, polls_);
+        if (!phase) return std::nullopt;
+        auto granted = std::make_shared<grant>(there.place(*phase), std::nullopt);
+        session_->watch(granted, notices);
+        lease inside{std::make_shared<lease::implementation>(session_, std::move(granted))};
+        there.is_taken_over();
+        return inside;
+    }
+
+    // What is not ours is left to its owner.
+    bool leave(lease&& given, const wait_limit& limit) {
+        const auto& held = given.inner();
+        const bool is_ours = held && held->belongs_to(*session_) && given.key() == key() &&
+                             held->what().kind == lock_kind::barrier;
+        if (!is_ours) {
+            throw error(
+                errc::invalid_argument,
+                "this lease is not one of the barrier '" + key().name() + "' in this session"
+            );
+        }
+        lease inside = std::move(given);
+        inside.release();
+        const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
+        return keep_asking(limit, polls_, session_->over(), false, [&] {
+            session_->require_live(of_call);
+            const auto present = session_->database().use(of_call, [&](auto& on, auto& stores) {
+                return stores.holders->holders_of(on, key());
+            });
+            return std::none_of(present.begin(), present.end(), [&](const lock_info& each) {
+                return each.token == inside.token();
+            });
+        });
     }
 
 private:
@@ -195,6 +246,18 @@ std::optional<fencing_token> barrier::arrive_and_wait_for(
     std::chrono::nanoseconds patience, std::stop_token cancel
 ) {
     return inner_->wait({patience, std::move(cancel)});
+}
+std::optional<lease> barrier::enter(std::stop_token cancel) {
+    return inner_->enter({std::move(cancel)});
+}
+std::optional<lease> barrier::enter_for(std::chrono::nanoseconds patience, std::stop_token cancel) {
+    return inner_->enter({patience, std::move(cancel)});
+}
+bool barrier::leave(lease&& inside, std::stop_token cancel) {
+    return inner_->leave(std::move(inside), {std::move(cancel)});
+}
+bool barrier::leave_for(lease&& inside, std::chrono::nanoseconds patience, std::stop_token cancel) {
+    return inner_->leave(std::move(inside), {patience, std::move(cancel)});
 }
 std::int64_t barrier::participants() const noexcept {
     return inner_->participants();

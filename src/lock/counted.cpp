@@ -128,6 +128,7 @@ void seeker::accept() {
     const fencing_token token = answer_.token;
     granted_ = std::make_shared<grant>(hold{wish_.name, owner_, token, wish_.kind}, std::nullopt);
     granted_->mode() = wish_.mode;
+    granted_->permits() = wish_.permits;
     session_->watch(granted_, notices());
     session_->database().tell({event_kind::granted, wish_.name.name(), token.number, ""});
 }

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "lock/acquire.hpp"
+#include "lock/adopt.hpp"
 #include "lock/lease.hpp"
 #include "store/hold_store.hpp"
 
@@ -148,7 +149,13 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
 }
 
 std::optional<lease> adopt(session& into, const detached_lease& what) {
-    auto& within = *into.inner();
+    return adopt_into(into.inner(), what);
+}
+
+std::optional<lease> adopt_into(
+    const std::shared_ptr<session::implementation>& into, const detached_lease& what
+) {
+    auto& within = *into;
     require_from_elsewhere(within, what);
     const session::implementation::under_way sending{within};
     const adoption wanted{
@@ -172,7 +179,7 @@ std::optional<lease> adopt(session& into, const detached_lease& what) {
             within.database().tell(
                 {event_kind::granted, what.key.name(), what.token.number, "adopted"}
             );
-            return lease{std::make_shared<lease::implementation>(into.inner(), std::move(granted))};
+            return lease{std::make_shared<lease::implementation>(into, std::move(granted))};
         } catch (const error& failure) {
             may_have_moved = may_have_moved || failure.outcome_is_unknown();
             // It may live with this session now, and nobody here knows.

@@ -6,6 +6,7 @@
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
+#include "lock/adopt.hpp"
 #include "lock/keep_asking.hpp"
 #include "lock/lease.hpp"
 #include "store/hold_store.hpp"
@@ -153,12 +154,29 @@ public:
 
     std::optional<leadership> take(acquisition got) const {
         if (!got) return std::nullopt;
-        auto elected = std::make_unique<leadership::implementation>(session_, *std::move(got));
+        return begin(*std::move(got));
+    }
+
+    std::optional<leadership> adopt(const detached_lease& what) const {
+        if (what.key != key()) {
+            throw error(
+                errc::invalid_argument,
+                "what was detached is '" + what.key.name() + "', and this is an election for '" +
+                    key().name() + "'"
+            );
+        }
+        auto held = adopt_into(session_, what);
+        if (!held) return std::nullopt;
+        return begin(*std::move(held));
+    }
+
+private:
+    leadership begin(lease held) const {
+        auto elected = std::make_unique<leadership::implementation>(session_, std::move(held));
         elected->begin(settings_);
         return leadership{std::move(elected)};
     }
 
-private:
     const std::shared_ptr<session::implementation> session_;
     const election_settings settings_;
     mutex office_;
@@ -181,8 +199,24 @@ std::optional<leadership> leader_election::campaign_for(
 ) {
     return inner_->take(inner_->office().acquire_for(patience, std::move(cancel)));
 }
+std::optional<leadership> leader_election::adopt(const detached_lease& what) {
+    return inner_->adopt(what);
+}
 const key& leader_election::key() const noexcept {
     return inner_->key();
+}
+
+// Refused, it leads on.
+detached_lease detach(leadership&& leading) {
+    detached_lease given_up = detach(std::move(leading.lease()));
+    const leadership spent = std::move(leading);
+    return given_up;
+}
+
+detached_lease detach_for(leadership&& leading, std::chrono::microseconds term) {
+    detached_lease given_up = detach_for(std::move(leading.lease()), term);
+    const leadership spent = std::move(leading);
+    return given_up;
 }
 
 // -------------------------------------------------------------------------------- the followers

@@ -124,7 +124,7 @@ quorum::implementation::implementation(quorum_settings settings)
 quorum::implementation::implementation(std::vector<database> servers, quorum_settings settings)
     : implementation(std::move(settings)) {
     if (servers.empty()) throw error(errc::invalid_argument, "a quorum needs at least one server");
-    if (servers.size() % 2 == 0) {
+    if (servers.size() % 2 == 0 && !settings_.needs_all) {
         servers.front().inner()->tell(
             {event_kind::warning,
              "",
@@ -202,6 +202,9 @@ quorum::~quorum() = default;
 
 std::size_t quorum::size() const noexcept {
     return inner_->size();
+}
+std::size_t quorum::needed() const noexcept {
+    return inner_->needed();
 }
 
 }  // namespace leasehold

@@ -74,7 +74,7 @@ public:
     implementation& operator=(const implementation&) = delete;
 
     std::size_t size() const noexcept { return members_.size(); }
-    std::size_t majority() const noexcept { return size() / 2 + 1; }
+    std::size_t needed() const noexcept { return settings_.needs_all ? size() : size() / 2 + 1; }
     const quorum_settings& settings() const noexcept { return settings_; }
     quorum_member& member(std::size_t at) const noexcept { return *members_[at]; }
 

@@ -102,7 +102,7 @@ public:
     }
 
     bool held_locally() const noexcept {
-        return !lost_.stop_requested() && held_count() >= servers_->majority();
+        return !lost_.stop_requested() && held_count() >= servers_->needed();
     }
 
     // Of the deadlines, the latest that a majority has reached or is before.
@@ -111,7 +111,7 @@ public:
         for (const auto& each : held_) {
             if (each && each->why_lost() == loss_reason::none) all.push_back(each->deadline());
         }
-        const std::size_t needed = servers_->majority();
+        const std::size_t needed = servers_->needed();
         if (all.size() < needed) return local_clock::time_point::min();
         std::sort(all.begin(), all.end(), std::greater<>{});
         return all[needed - 1];
@@ -136,7 +136,7 @@ public:
         }
         const auto answers = wait_for(*servers_, *round, asked);
         const auto yes = std::count(answers.begin(), answers.end(), std::optional{true});
-        return static_cast<std::size_t>(yes) >= servers_->majority() && held_locally();
+        return static_cast<std::size_t>(yes) >= servers_->needed() && held_locally();
     }
 
     release_outcome release() {
@@ -159,7 +159,7 @@ private:
         implementation* of;
         void operator()() const {
             std::stop_source lost = of->lost_;  // whoever is told may destroy the lease
-            if (--of->live_ < of->servers_->majority()) lost.request_stop();
+            if (--of->live_ < of->servers_->needed()) lost.request_stop();
         }
     };
     using chain = std::stop_callback<count_loss>;
@@ -264,7 +264,7 @@ quorum_acquisition quorum_lock::try_acquire() {
             ++count.busy;
         }
     }
-    if (count.granted >= servers_->majority()) {
+    if (count.granted >= servers_->needed()) {
         quorum_lease granted{std::make_shared<quorum_lease::implementation>(servers_, held)};
         if (granted.held_locally()) return {std::move(granted), std::move(count), name_};
         // Its validity is over already: released here.

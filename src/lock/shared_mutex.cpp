@@ -175,6 +175,14 @@ acquisition shared_mutex::acquire_upgradeable_until(
 acquisition shared_mutex::try_upgrade(lease& from) {
     return inner_->try_upgrade(from);
 }
+acquisition shared_mutex::upgrade(lease& from, std::stop_token cancel) {
+    return inner_->upgrade(from, {std::move(cancel)});
+}
+acquisition shared_mutex::upgrade_until(
+    lease& from, local_clock::time_point deadline, std::stop_token cancel
+) {
+    return inner_->upgrade(from, {deadline, std::move(cancel)});
+}
 acquisition shared_mutex::upgrade_for(
     lease& from, std::chrono::nanoseconds patience, std::stop_token cancel
 ) {

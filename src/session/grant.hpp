@@ -4,6 +4,7 @@
 //
 // Threads: safe; the first loss wins.
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -69,6 +70,8 @@ public:
 
     // Of keys that several can hold: a downgrade changes it, and nothing else.
     std::atomic<hold_mode>& mode() noexcept { return mode_; }
+    // Of a semaphore: at most so many, and fewer once some were given back.
+    std::atomic<std::int64_t>& permits() noexcept { return permits_; }
 
 private:
     const hold what_;
@@ -80,6 +83,7 @@ private:
     levels depth_;
     std::atomic<bool> is_recursive_{false};
     std::atomic<hold_mode> mode_{hold_mode::exclusive};
+    std::atomic<std::int64_t> permits_{1};
 };
 
 }  // namespace leasehold

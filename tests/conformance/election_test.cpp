@@ -234,6 +234,59 @@ TEST_F(election_suite, eight_candidates_never_lead_at_once_and_terms_only_grow) 
     EXPECT_EQ(std::adjacent_find(terms.begin(), terms.end()), terms.end());
 }
 
+TEST_F(election_suite, a_term_goes_on_in_another_process) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    std::vector<std::string> told;
+    const auto settings_of = [&](const std::string& who) {
+        election_settings settings;
+        settings.on_elected = [&told, who](fencing_token) { told.push_back(who + " elected"); };
+        settings.on_lost = [&told, who](fencing_token, loss_reason why) {
+            told.push_back(who + " " + name_of(why));
+        };
+        return settings;
+    };
+    leader_election here{one, name, settings_of("one")}, there{two, name, settings_of("two")};
+    auto leading = here.try_campaign();
+    ASSERT_TRUE(leading);
+    leading->proclaim("10.0.0.7");
+    const auto term = leading->term();
+    const std::string parcel = detach(*std::move(leading)).text();
+    EXPECT_FALSE(there.try_campaign()) << "it is not vacant";
+    auto next = there.adopt(detached_lease::from_text(parcel));
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->term(), term);
+    EXPECT_EQ(metadata_of(first_, name), "10.0.0.7");
+    EXPECT_TRUE(current_leader(first_, name)->node_info.starts_with("two@"));
+    next->proclaim("10.0.0.8");
+    EXPECT_EQ(metadata_of(first_, name), "10.0.0.8");
+    session three{first_, calm("three")};
+    EXPECT_FALSE((leader_election{three, name}.adopt(detached_lease::from_text(parcel))));
+    EXPECT_EQ(next->resign(), release_outcome::released);
+    EXPECT_EQ(
+        told,
+        (std::vector<std::string>{"one elected", "one released", "two elected", "two released"})
+    );
+}
+
+TEST_F(election_suite, an_office_is_detached_for_a_term_and_adopted_by_its_own_name_alone) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("office");
+    auto leading = leader_election{one, name}.try_campaign();
+    ASSERT_TRUE(leading);
+    const auto term = leading->term();
+    const detached_lease parcel = detach_for(*std::move(leading), 10min);
+    one.end();
+    const auto failure = thrown_by([&] {
+        EXPECT_FALSE((leader_election{two, fresh("other")}.adopt(parcel)));
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::invalid_argument);
+    auto next = leader_election{two, name}.adopt(parcel);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->term(), term);
+}
+
 TEST_F(election_suite, bad_settings_are_refused) {
     session one{first_, calm("one")};
     const auto code_of = [](const auto& make) {

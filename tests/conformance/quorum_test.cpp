@@ -70,7 +70,7 @@ protected:
 TEST_F(quorum_suite, all_servers_grant_and_all_are_released) {
     quorum here{plain_ones(), patient("here")}, there{plain_ones(), patient("there")};
     EXPECT_EQ(here.size(), 3U);
-    EXPECT_EQ(here.majority(), 2U);
+    EXPECT_EQ(here.needed(), 2U);
     auto held = quorum_lock{here, name_}.try_acquire();
     ASSERT_TRUE(held);
     EXPECT_EQ(held.servers().granted, 3U);
@@ -88,6 +88,37 @@ TEST_F(quorum_suite, all_servers_grant_and_all_are_released) {
     auto next = quorum_lock{there, name_}.try_acquire();
     ASSERT_TRUE(next);
     for (std::size_t at = 0; at < 3; ++at) EXPECT_GT(next->tokens()[at], held->tokens()[at]);
+}
+
+TEST_F(quorum_suite, where_all_are_needed_one_that_is_busy_or_down_is_too_many) {
+    quorum_settings all = patient("all");
+    all.needs_all = true;
+    quorum here{gated_ones(), all};
+    EXPECT_EQ(here.needed(), 3U);
+    quorum_lock lock{here, name_};
+    {
+        auto held = lock.try_acquire();
+        ASSERT_TRUE(held);
+        EXPECT_TRUE(held->verify());
+        EXPECT_TRUE(force_release(plain(servers_[1]), name_));
+        EXPECT_FALSE(held->verify());
+        EXPECT_TRUE(held->lost().stop_requested()) << "two of three are not enough";
+        EXPECT_FALSE(held->held_locally());
+    }
+    session other{plain(servers_[2]), calm("other")};
+    {
+        auto busy = mutex{other, name_}.try_acquire();
+        auto refused = lock.try_acquire();
+        EXPECT_FALSE(refused);
+        EXPECT_EQ(refused.servers().granted, 2U);
+    }
+    for (const server& each : servers_) EXPECT_FALSE(is_held(each, name_)) << "given back";
+    servers_[0].way->close();
+    auto refused = lock.try_acquire();
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.servers().failed, 1U);
+    servers_[0].way->open();
+    EXPECT_TRUE(lock.acquire_for(40s));
 }
 
 TEST_F(quorum_suite, a_minority_is_given_back_when_the_try_is_refused) {

@@ -196,6 +196,62 @@ TEST_F(semaphore_suite, a_size_that_only_the_dead_remember_may_change) {
     EXPECT_TRUE(got);
 }
 
+TEST_F(semaphore_suite, a_part_of_the_permits_is_given_back) {
+    auto mine = by(one_, 5), other = by(two_, 5);
+    EXPECT_EQ(other.free_permits(), 5);
+    auto held = mine.try_acquire(4);
+    ASSERT_TRUE(held);
+    const auto token = held->token();
+    EXPECT_EQ(other.free_permits(), 1);
+    EXPECT_FALSE(other.try_acquire(3));
+    mine.keep(*held, 2);
+    EXPECT_EQ(mine.free_permits(), 3);
+    EXPECT_EQ(held->token(), token);
+    EXPECT_TRUE(held->verify());
+    auto rest = other.try_acquire(3);
+    ASSERT_TRUE(rest);
+    EXPECT_FALSE(mine.try_acquire());
+    mine.keep(*held, 2);
+    EXPECT_EQ(mine.free_permits(), 0);
+    EXPECT_EQ(held->release(), release_outcome::released);
+    EXPECT_EQ(mine.free_permits(), 2);
+}
+
+TEST_F(semaphore_suite, what_was_given_back_is_not_taken_back) {
+    auto mine = by(one_, 5);
+    auto held = mine.try_acquire(4);
+    ASSERT_TRUE(held);
+    mine.keep(*held, 2);
+    for (const std::int64_t permits : {3, 4, 0, -1}) {
+        const auto failure = thrown_by([&] { mine.keep(*held, permits); });
+        ASSERT_TRUE(failure) << permits;
+        EXPECT_EQ(failure->code(), errc::invalid_argument);
+    }
+    EXPECT_EQ(mine.free_permits(), 3);
+    auto alone = mutex{one_, fresh("m")}.try_acquire();
+    const auto other_kind = thrown_by([&] { mine.keep(*alone, 1); });
+    ASSERT_TRUE(other_kind);
+    EXPECT_EQ(other_kind->code(), errc::invalid_argument);
+    auto other = by(two_, 5);
+    const auto of_another = thrown_by([&] { other.keep(*held, 1); });
+    ASSERT_TRUE(of_another);
+    EXPECT_EQ(of_another->code(), errc::invalid_argument);
+}
+
+TEST_F(semaphore_suite, who_was_freed_by_force_keeps_nothing) {
+    auto mine = by(one_, 5);
+    auto held = mine.try_acquire(4);
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(force_release(second_, name_));
+    auto next = by(two_, 5).try_acquire(5);
+    ASSERT_TRUE(next);
+    const auto failure = thrown_by([&] { mine.keep(*held, 1); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::lease_lost);
+    EXPECT_TRUE(held->lost().stop_requested());
+    EXPECT_EQ(mine.free_permits(), 0);
+}
+
 TEST_F(semaphore_suite, contenders_never_have_more_than_there_are_at_once) {
     constexpr int contenders = 6, rounds = 12;
     constexpr std::int64_t permits = 4;

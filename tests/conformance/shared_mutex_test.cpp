@@ -109,6 +109,25 @@ TEST_F(shared_mutex_suite, a_waiting_upgrade_gets_through_against_readers_that_k
     EXPECT_TRUE(again);
 }
 
+TEST_F(shared_mutex_suite, an_upgrade_waits_as_long_as_it_takes) {
+    auto up = mine_.try_acquire_upgradeable();
+    auto reading = other_.try_acquire_shared();
+    ASSERT_TRUE(up && reading);
+    EXPECT_FALSE(mine_.upgrade_until(*up, std::chrono::system_clock::now() + 30ms));
+    std::stop_source enough;
+    thread upgrading{[&] {
+        EXPECT_FALSE(mine_.upgrade(*up, enough.get_token()));
+        auto writing = mine_.upgrade(*up);
+        ASSERT_TRUE(writing);
+        EXPECT_TRUE(writing->verify());
+    }};
+    EXPECT_TRUE(eventually([&] { return describe(second_, name_)->waiters == 1; }));
+    enough.request_stop();
+    EXPECT_TRUE(eventually([&] { return describe(second_, name_)->waiters == 1; }));
+    reading->release();
+    upgrading.join();
+}
+
 TEST_F(shared_mutex_suite, an_upgrade_that_gives_up_lets_readers_in_again) {
     auto up = mine_.try_acquire_upgradeable();
     auto reading = other_.try_acquire_shared();

@@ -89,7 +89,7 @@ protected:
 TEST_F(mixed_quorum, engines_take_part_as_equals_and_an_even_number_is_warned_of) {
     quorum here{all(), timing("here")}, there{all(), timing("there")};
     EXPECT_EQ(told_->count, 2);
-    EXPECT_EQ(here.majority(), 3U);
+    EXPECT_EQ(here.needed(), 3U);
     auto held = quorum_lock{here, name_}.try_acquire();
     ASSERT_TRUE(held);
     EXPECT_EQ(held.servers().granted, 4U);
