@@ -27,6 +27,21 @@ bool has_command(const std::vector<std::string>& all) {
     return false;
 }
 
+// Where the value ends that begins there: of an option in a URL, of a setting of libpq's, which may
+// be in quotes, in which a backslash takes the next for what it is.
+std::size_t end_of_value(std::string_view text, std::size_t from, const char* ends) {
+    if (from < text.size() && text[from] == '\'') {
+        for (std::size_t at = from + 1; at < text.size(); ++at) {
+            if (text[at] == '\'') return at + 1;
+            if (text[at] == '\\') ++at;
+        }
+        return text.size();
+    }
+    const bool is_in_url = text.substr(0, from).rfind("://") != std::string_view::npos;
+    const auto end = std::min(text.find_first_of(ends, from), text.size());
+    return is_in_url ? std::min(text.find('&', from), end) : end;
+}
+
 // Calls `hide(from, to)` for each password in `text`. Generous, because a URL may be malformed:
 // of `scheme://user:password@host` everything from the first colon to the last `@` before one of
 // `ends`, and of options with "password" in their name all of the value.
@@ -44,9 +59,10 @@ void find_passwords(std::string_view text, const char* ends, Hide hide) {
     }
     constexpr std::string_view name = "password";
     for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-        const auto equals = at + name.size();
-        if (equals >= text.size() || text[equals] != '=') continue;
-        hide(equals + 1, std::min(text.find('&', equals), end_of_word(equals)));
+        const auto equals = text.find_first_not_of(' ', at + name.size());
+        if (equals == std::string_view::npos || text[equals] != '=') continue;
+        const auto from = std::min(text.find_first_not_of(' ', equals + 1), text.size());
+        hide(from, end_of_value(text, from, ends));
     }
 }
 

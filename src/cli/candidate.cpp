@@ -104,9 +104,10 @@ acquired candidate::attempt(const errand& what) {
     }
 }
 
-// A database may let a session begin and refuse what comes next: then it is away still.
+// A database may let a session be opened and not answer what comes next: then it is away still, and
+// the statement has failed before this is over.
 std::chrono::nanoseconds candidate::look_up() {
-    constexpr std::chrono::seconds proven_after{2};
+    const auto proven_after = database_.settings().statement_timeout + std::chrono::seconds{2};
     if (session_made_.hush()) {
         has_been_in_touch_ = true;
         session_since_ = local_clock::now();

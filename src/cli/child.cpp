@@ -107,6 +107,7 @@ void child::stop_along(int by_signal) {
 void child::await_all() noexcept {
     if (awaits_all_) return;
     awaits_all_ = true;
+    terminal_.take_back();  // nobody who is left has its foreground
     guard_.await_all();
 }
 

@@ -96,9 +96,12 @@ bool descendants::read_process(int folder, pid_t id, process& into) noexcept {
     into.id = id;
     into.parent = static_cast<pid_t>(number_in(rest.next()));
     into.group = static_cast<pid_t>(number_in(rest.next()));
-    rest.skip(16);
+    rest.skip(14);
+    const auto threads = number_in(rest.next());
+    rest.skip(1);
     into.started = number_in(rest.next());
-    into.has_ended = state == "Z" || state == "X" || state == "x";
+    // Its first thread may have ended, and others go on.
+    into.has_ended = (state == "Z" || state == "X" || state == "x") && threads <= 1;
     into.is_ours = false;
     return true;
 }

@@ -164,7 +164,8 @@ private:
         std::vector<std::shared_ptr<grant>> asked;  // to let go
     };
 
-    // How often its threads look, at least, whether there is still something to do.
+    // How often its threads look, at least, whether there is still something to do; oftener where
+    // the margin is short.
     static constexpr std::chrono::seconds nap_max{1};
 
     // Until when a thread has nothing to do, unless `changes_` moves on from what it was.

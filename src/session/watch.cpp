@@ -85,8 +85,13 @@ bool session::implementation::has_nothing_left() const {
 }
 
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {
-    const auto until = std::min(pause.until, local_clock::now() + nap_max);
+    // A machine that wakes up within a nap has told nobody until its end: that must come before the
+    // margin is over.
+    constexpr std::chrono::milliseconds nap_min{10}, nap_of_terms{200};
+    auto longest = std::clamp<local_clock::duration>(settings().margin / 2, nap_min, nap_max);
     thread_guard guard{mutex_};
+    if (grants_.next_term_end()) longest = std::min<local_clock::duration>(longest, nap_of_terms);
+    const auto until = std::min(pause.until, local_clock::now() + longest);
     wait_until(guard, changed_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
         return changes_ != pause.changes;
     });
