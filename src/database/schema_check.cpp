@@ -19,6 +19,9 @@ std::string newer_than(const migration_step& step, int newest_known) {
            std::to_string(newest_known) + ")";
 }
 
+constexpr const char* unfinished_newer =
+    " and was begun and not finished: run `leasehold migrate up` of the newer program";
+
 // Of a migration whose name ends with _from_6: 6. A newer program records it by its name, so that
 // older ones, which know neither its file nor what else was recorded since, can read it.
 std::optional<int> oldest_that_may_go_on(std::string_view name) {
@@ -33,13 +36,11 @@ std::optional<int> oldest_that_may_go_on(std::string_view name) {
     return version;
 }
 
+// Also of one that is half applied: each of its statements must let older programs go on.
 std::string problem_of_newer(const migration_step& step, int newest_known) {
-    if (step.is_half_applied) {
-        return newer_than(step, newest_known) +
-               " and was begun and not finished: run `leasehold migrate up` of the newer program";
-    }
     const auto oldest = oldest_that_may_go_on(step.name);
     if (oldest && *oldest <= newest_known) return "";
+    if (step.is_half_applied) return newer_than(step, newest_known) + unfinished_newer;
     return newer_than(step, newest_known) +
            (oldest ? " and needs one that knows " + std::to_string(*oldest) : "") +
            ": upgrade this program, or take the migration back with the newer one";
@@ -101,6 +102,16 @@ std::vector<migration_step> compare(
 void require_sound(const std::vector<migration_step>& steps) {
     for (const migration_step& step : steps) {
         if (!step.problem.empty()) throw error(errc::schema_mismatch, step.problem);
+    }
+}
+
+void require_finished(const std::vector<migration_step>& steps) {
+    for (const migration_step& step : steps) {
+        if (!step.is_newer || !step.is_half_applied) continue;
+        throw error(
+            errc::schema_mismatch,
+            label(step) + " is newer than this program knows" + unfinished_newer
+        );
     }
 }
 

@@ -17,6 +17,10 @@ std::vector<migration_step> compare(
 // Throws schema_mismatch with the first problem found.
 void require_sound(const std::vector<migration_step>& steps);
 
+// Throws schema_mismatch where a newer migration is half applied, also where this program may go on
+// with it: before anything else is done to the schema it is to be finished.
+void require_finished(const std::vector<migration_step>& steps);
+
 // What is to be said of newer migrations with which this program may go on; or nothing.
 std::string describe_newer(const std::vector<migration_step>& steps);
 

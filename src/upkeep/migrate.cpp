@@ -66,6 +66,7 @@ std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bo
         for (std::size_t at = 0; at < steps.size(); ++at) steps[at].problem = excused[at].problem;
     }
     require_sound(steps);
+    require_finished(steps);
     return steps;
 }
 

@@ -86,9 +86,10 @@ TEST(schema_check_test, a_newer_migration_lets_go_on_who_knows_the_one_in_its_na
         "migration 7 (hints_from_3) is newer than this program knows (its newest is 2) and needs "
         "one that knows 3: upgrade this program, or take the migration back with the newer one"
     );
+    EXPECT_EQ(problem_of_newer("hints_from_2", false), "");
     EXPECT_EQ(
-        problem_of_newer("hints_from_2", false),
-        "migration 7 (hints_from_2) is newer than this program knows (its newest is 2) and was "
+        problem_of_newer("hints_from_3", false),
+        "migration 7 (hints_from_3) is newer than this program knows (its newest is 2) and was "
         "begun and not finished: run `leasehold migrate up` of the newer program"
     );
     for (const char* name :
@@ -102,6 +103,27 @@ TEST(schema_check_test, a_newer_migration_lets_go_on_who_knows_the_one_in_its_na
           "hints_from_2_from_3"}) {
         EXPECT_NE(problem_of_newer(name), "") << name;
     }
+}
+
+// A program may go on beside it; what changes the schema must not.
+TEST(schema_check_test, a_newer_migration_that_is_half_applied_is_to_be_finished_first) {
+    const auto first = applied(1, "locks", "aaa"), second = applied(2, "jobs", "bbb");
+    const auto begun =
+        compare(known, records{{first, second, half_applied(3, "hints_from_2", "c")}});
+    EXPECT_NO_THROW(require_sound(begun));
+    try {
+        require_finished(begun);
+        FAIL() << "was finished";
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::schema_mismatch);
+        EXPECT_STREQ(
+            failure.what(),
+            "migration 3 (hints_from_2) is newer than this program knows and was begun and not "
+            "finished: run `leasehold migrate up` of the newer program"
+        );
+    }
+    const records finished{{first, second, applied(3, "hints_from_2", "c")}};
+    EXPECT_NO_THROW(require_finished(compare(known, finished)));
 }
 
 TEST(schema_check_test, each_of_several_newer_ones_must_let_this_program_go_on) {
