@@ -40,7 +40,8 @@
 // The record of a task is one row, kept until forget_run(): its name should not be a new one each
 // time.
 //
-// Cost: refused, 1 statement; started, 3 (look, lock, record); finished, 2.
+// Cost: refused, 1 statement; started, 3 (look, lock, record); finished, 2, with the
+// session's end in the second by finish_and_end().
 // Threads: distinct objects, safe; one once object, safe; one run, one thread at a time.
 // Errors: invalid_argument for a bad key or setting; otherwise what the database says.
 #include <chrono>
@@ -110,6 +111,9 @@ public:
     // Records the result and gives the key back. Throws what the database says where it could not
     // be asked; the run then stays as good as unfinished.
     finish_outcome finish(const run_result& result = {});
+    // The same, and the session ends: with the release in one commit, as by end_with(), where that
+    // can be. Where it throws the session is as it was.
+    finish_outcome finish_and_end(session& within, const run_result& result = {});
     // Takes part in the caller's transaction: proves the lease and records the result in it, or
     // throws lease_lost, and the caller rolls back. Commit before this run is destroyed.
     void finish_in(transaction_ref tx, const run_result& result = {});

@@ -14,9 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a goodbye to the database may take when the tool is to end.
-constexpr std::chrono::seconds goodbye_max{2};
-
 // Of one that has answered before. Somebody has to do something: a replica may become a primary, a
 // database be restored, a password be given back.
 bool may_be_put_right(const error& failure) {

@@ -84,6 +84,7 @@ void child::follow() {
                     kill(-guard_.command(), SIGKILL);
                     status_ = exit_status::by_signal + SIGKILL;
                 }
+                guard_.kill_rest();
                 have_all_ended_ = true;
                 return;
             case guard::event::begun:

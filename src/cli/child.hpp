@@ -5,6 +5,7 @@
 // |-----------------------------|-----------------------------------------------------------------|
 // | is killed                   | is killed by the guard, with all that came of it                |
 // | is killed with the guard    | is killed by the kernel (PR_SET_PDEATHSIG), alone               |
+// | lives, the guard is killed  | is killed by the kernel, and all that came of it by the tool    |
 // | has the terminal            | gets it where it is the standard input, or when it asks for it  |
 // | was given descriptors       | gets the same and none that the tool or its libraries opened    |
 // | was given signals           | gets the same ignored and blocked, whatever the tool does     |

@@ -147,7 +147,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         what.statuses = chosen->statuses;
         what.waits_for_all = chosen->waits_for_all;
         program command = find_program(given.command);
-        command.gets_passwords = options.passes_url;
+        command.withheld = password_variables(options);
         what.timing.name = command.name();
         return run_elect(what, command, open_database(options, statement_timeout_for(timing)));
     };

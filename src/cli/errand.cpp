@@ -76,8 +76,9 @@ std::chrono::milliseconds statement_timeout_for(const session_settings& timing) 
 }
 
 const char* const environment_help =
-    "CMD does not get LEASEHOLD_URL, MYSQL_PWD and PGPASSWORD, which may hold the password of the\n"
-    "locks' database, unless --pass-url is given: a CMD that runs leasehold itself needs that, or\n"
+    "CMD does not get what may hold the password of the locks' database, LEASEHOLD_URL and, where\n"
+    "that is on PostgreSQL, PGPASSWORD, or on MySQL or MariaDB, MYSQL_PWD, unless --pass-url is\n"
+    "given: a CMD that runs leasehold itself, or works on that database, needs it; or\n"
     "LEASEHOLD_URL_FILE, which is passed on like everything else.\n";
 
 const char* const unstoppable_help =
@@ -134,6 +135,17 @@ failure with_own_status(const errand& what, failure meant) {
     return meant;
 }
 
+failure explain(signal_inbox& signals, const std::function<failure()>& ask) {
+    constexpr std::chrono::hours for_ever{24};
+    background<failure> asking{[&](const std::stop_token&) { return ask(); }};
+    const int asked_by = wait_for_end(
+        asking, signals, [] { return goodbye_max; }, -1, -1, [&] { return for_ever; }
+    );
+    failure found = asking.take();
+    if (asked_by == 0) return found;
+    return std::move(found).with(exit_status::by_signal + asked_by);
+}
+
 void end_at_once(int signal_number) {
     _exit(exit_status::by_signal + signal_number);
 }
@@ -162,7 +174,7 @@ ending run_under(
         {{{"LEASEHOLD_KEY", what.name.name()},
           {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
           {"LEASEHOLD_OWNER", held.owner().text()}},
-         command.withheld(),
+         command.withheld,
          keep_open,
          signals.outside()},
         held.deadline(),

@@ -114,15 +114,18 @@ ending run_under(
 // is well.
 int release(const errand& what, holding& with, int status, signal_inbox& signals);
 
+// How long a goodbye to the database may take when the tool is to end.
+inline constexpr std::chrono::seconds goodbye_max{2};
+
 // Waits for the end of what runs in the background, and calls `look_up` when one of the other
 // sources can be read, or the time has passed that it said last. Answers with the signal that
 // cancelled it, or 0. The first signal leaves nothing behind in the database, if that takes no
-// longer than `goodbye_max` says then; the second is for those who cannot wait.
+// longer than `patience` says then; the second is for those who cannot wait.
 template <class Result, class Patience, class LookUp>
 int wait_for_end(
     background<Result>& running,
     signal_inbox& signals,
-    Patience goodbye_max,
+    Patience patience,
     int other,
     int another,
     LookUp look_up
@@ -140,12 +143,17 @@ int wait_for_end(
             if (*next == SIGCHLD) continue;
             if (cancelled_by != 0) end_at_once(*next);
             cancelled_by = *next;
-            until = local_clock::now() + goodbye_max();
+            until = local_clock::now() + patience();
             running.cancel();
         }
         if (cancelled_by != 0 && local_clock::now() >= until) end_at_once(cancelled_by);
     }
 }
+
+// What `ask` finds out of a refusal, in the background: it takes its time where the database has
+// gone since. With the first signal its answer has the signal's status, and comes soon or not at
+// all.
+failure explain(signal_inbox& signals, const std::function<failure()>& ask);
 
 // Runs what talks to the database when the command has ended. Hears only a second signal, since the
 // first may be the one that ended the command; and when patience is over `give_up` says with what

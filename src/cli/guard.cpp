@@ -30,6 +30,25 @@ local_clock::time_point at(std::int64_t nanoseconds) {
     return local_clock::time_point{std::chrono::nanoseconds{nanoseconds}};
 }
 
+// They may have children while we look. Who is in a call that cannot be interrupted has the signal,
+// and ends with that call.
+template <class Reap>
+void kill_until_nobody(descendants& family, pid_t root, Reap reap) noexcept {
+    constexpr int tries_max = 2000;
+    constexpr int pause_milliseconds = 1;
+    for (int tries = 0; tries < tries_max; ++tries) {
+        reap();
+        if (family.signal(root, 0, SIGKILL).reached == 0) break;
+        poll(nullptr, 0, pause_milliseconds);
+    }
+    reap();
+}
+
+bool has_children() noexcept {
+    siginfo_t ignored{};
+    return waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 }  // namespace
 
 // What runs in the guard's process, forked from one with threads: async-signal-safe calls only.
@@ -124,21 +143,12 @@ private:
         return command_;
     }
 
-    // They may have children while we look. Who is in a call that cannot be interrupted has the
-    // signal, and ends with that call.
     void kill_all() {
-        constexpr int tries_max = 2000;
-        constexpr int pause_milliseconds = 1;
         has_killed_ = true;
         group_to_signal(SIGKILL);
-        for (int tries = 0; tries < tries_max; ++tries) {
-            reap();
-            if (family_.signal(getpid(), 0, SIGKILL).reached == 0) break;
-            poll(nullptr, 0, pause_milliseconds);
-        }
+        kill_until_nobody(family_, getpid(), [this] { reap(); });
         const itimerspec never{};
         timerfd_settime(timer_, 0, &never, nullptr);
-        reap();
     }
 
     void listen() {
@@ -211,6 +221,7 @@ guard::guard(
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
     descriptor theirs{ends[0]};
     lifeline_ = descriptor{ends[1]};
+    adopt();
     pid_ = fork();
     if (pid_ < 0) fail("fork");
     if (pid_ == 0) {
@@ -229,6 +240,7 @@ guard::guard(
         return;
     }
     leave();
+    stop_adopting();
     munmap(board_, sizeof(board));
     errno = first.number;
     if (first.what == event::not_begun) fail("fork");
@@ -237,6 +249,7 @@ guard::guard(
 
 guard::~guard() {
     leave();
+    stop_adopting();
     munmap(board_, sizeof(board));
 }
 
@@ -261,8 +274,27 @@ void guard::await_all() noexcept {
 }
 
 void guard::dismiss() noexcept {
+    stop_adopting();  // who lives on is to be somebody else's child
     send(lifeline_.number(), &word_dismiss, 1, MSG_NOSIGNAL);
     leave();
+}
+
+void guard::kill_rest() noexcept {
+    leave();
+    if (!adopts_) return;
+    kill_until_nobody(family_, getpid(), [] {
+        while (waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+    });
+    stop_adopting();
+}
+
+void guard::adopt() noexcept {
+    adopts_ = !has_children() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+}
+
+void guard::stop_adopting() noexcept {
+    if (std::exchange(adopts_, false)) prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 void guard::leave() noexcept {

@@ -16,6 +16,11 @@
 // | says await_all()                  | says when the last of them has ended                      |
 // | says dismiss()                    | ends, and leaves alone what lives on                      |
 //
+// Killed itself, it hands all that to the tool, which is a subreaper as long as it has a guard: the
+// kernel kills the command, and the tool the rest. Not so where the tool had children before it had
+// a guard (`exec leasehold lock …` in a script): those are not the command's, and could not be told
+// from what is.
+//
 // Threads: used by the main thread only.
 #include <sys/types.h>
 
@@ -76,6 +81,9 @@ public:
 
     void await_all() noexcept;
     void dismiss() noexcept;
+    // The guard is gone: what it has left behind is killed, as far as the tool has become its
+    // parent.
+    void kill_rest() noexcept;
 
     // From a deadline on: what is left of the margin is split into time to tidy up and time for
     // the kernel to end what was killed.
@@ -95,12 +103,15 @@ private:
     class keeper;
 
     void leave() noexcept;
+    void adopt() noexcept;
+    void stop_adopting() noexcept;
 
     descendants family_;
     board* board_ = nullptr;
     descriptor lifeline_;
     pid_t pid_ = -1;
     pid_t command_ = -1;
+    bool adopts_ = false;
 };
 
 }  // namespace leasehold::cli

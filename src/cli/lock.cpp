@@ -149,7 +149,9 @@ int run_acquired(
     try {
         const acquisition& got = answer.held->got;
         if (!got && is_quiet) return what.statuses.busy;
-        if (!got) throw busy(what, with_totals(db, got.holder()), db);
+        if (!got) {
+            throw explain(signals, [&] { return busy(what, with_totals(db, got.holder()), db); });
+        }
         return run_holding(what, command, keep_open, *answer.held, signals);
     } catch (const failure& failed) {
         report(what.is_json, failed);
@@ -167,7 +169,9 @@ int run_lock(const errand& what, bool is_quiet, const program& command, const da
         status = run_acquired(db, what, is_quiet, command, keep_open, answer, signals);
         wanting.part_with(std::move(answer));
     } catch (const error& failed) {
-        const failure why = with_own_status(what, explained(failed, db, what.name));
+        const failure why = with_own_status(what, explain(signals, [&] {
+                                                return explained(failed, db, what.name);
+                                            }));
         const bool is_busy = why.name() == std::string_view{name_of(errc::busy)};
         if (!is_quiet || !is_busy) report(what.is_json, why);
         status = why.status();
@@ -262,7 +266,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
             );
         }
         program command = find_program(given.command);
-        command.gets_passwords = options.passes_url;
+        command.withheld = password_variables(options);
         what.timing.name = command.name();
         const database db = open_database(options, statement_timeout_for(timing), what.patience);
         return run_lock(what, chosen->is_quiet, command, db);

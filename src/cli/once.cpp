@@ -73,10 +73,9 @@ struct attempt_end {
 
 attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox& signals) {
     background<started> attempt{[&](std::stop_token cancel) { return start(db, wanted, cancel); }};
-    constexpr std::chrono::seconds goodbye_max{2};
     constexpr std::chrono::hours for_ever{24};
     const int cancelled_by = wait_for_end(
-        attempt, signals, [&] { return goodbye_max; }, -1, -1, [&] { return for_ever; }
+        attempt, signals, [] { return goodbye_max; }, -1, -1, [&] { return for_ever; }
     );
     if (cancelled_by == 0) return {attempt.take(), 0};
     try {
@@ -136,9 +135,11 @@ void report_unrecorded(const task& wanted, const std::string& why) {
 
 // `status`: the tool's, where that works.
 int record(
-    const task& wanted, task_run& run, const run_result& result, int status, signal_inbox& signals
+    const task& wanted, started& of, const run_result& result, int status, signal_inbox& signals
 ) {
-    const auto work = [&](const std::stop_token&) { return run.finish(result); };
+    const auto work = [&](const std::stop_token&) {
+        return of.answer->finish_and_end(*of.within, result);
+    };
     const auto give_up = [&] {
         report_unrecorded(wanted, "the database does not answer");
         return status;
@@ -172,11 +173,11 @@ bool has_reached_limit(const task& wanted, const lease& held) {
 }
 
 // What takes too long fails its tick, and would again: that is no death of a host.
-int stop_at_limit(const task& wanted, task_run& run, signal_inbox& signals) {
+int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
     const std::string limit = "--at-most " + shown(*wanted.settings.hold_at_most);
     const run_result result{
         .has_succeeded = false, .message = "it took too long for " + limit + " and was stopped"};
-    const int status = record(wanted, run, result, wanted.what.statuses.lost, signals);
+    const int status = record(wanted, of, result, wanted.what.statuses.lost, signals);
     report(
         wanted.what.is_json,
         "time_limit",
@@ -214,7 +215,7 @@ int run_started(
               {"LEASEHOLD_TOKEN", std::to_string(held.token().number)},
               {"LEASEHOLD_OWNER", held.owner().text()},
               {"LEASEHOLD_TICK", shown(run.tick())}},
-             command.withheld(),
+             command.withheld,
              keep_open,
              signals.outside()},
             held.deadline(),
@@ -225,9 +226,9 @@ int run_started(
     if (status) {
         const run_result result{
             .has_succeeded = *status == exit_status::done, .exit_status = *status};
-        return record(wanted, run, result, *status, signals);
+        return record(wanted, with, result, *status, signals);
     }
-    if (has_reached_limit(wanted, held)) return stop_at_limit(wanted, run, signals);
+    if (has_reached_limit(wanted, held)) return stop_at_limit(wanted, with, signals);
     const bool may_repeat = wanted.settings.repeat_abandoned;
     throw lost(
         wanted.what,
@@ -249,7 +250,9 @@ int run_attempted(
     try {
         if (!end.result->answer) {
             if (wanted.is_quiet) return wanted.what.statuses.busy;
-            throw refused(wanted, end.result->answer.outlook(), db);
+            throw explain(signals, [&] {
+                return refused(wanted, end.result->answer.outlook(), db);
+            });
         }
         return run_started(wanted, command, keep_open, *end.result, signals);
     } catch (const failure& failed) {
@@ -265,7 +268,9 @@ int run_once(const task& wanted, const program& command, const database& db) {
     try {
         end = wait_for_start(db, wanted, signals);
     } catch (const error& failed) {
-        throw with_own_status(wanted.what, explained(failed, db, wanted.what.name));
+        throw with_own_status(wanted.what, explain(signals, [&] {
+                                  return explained(failed, db, wanted.what.name);
+                              }));
     }
     const int status = run_attempted(wanted, command, keep_open, end, db, signals);
     if (end.result && end.result->within) {
@@ -392,7 +397,7 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
             );
         }
         program command = find_program(given.command);
-        command.gets_passwords = options.passes_url;
+        command.withheld = password_variables(options);
         wanted.what.timing.name = command.name();
         wanted.what.statuses = chosen->statuses;
         wanted.what.waits_for_all = chosen->waits_for_all;

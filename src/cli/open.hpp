@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "leasehold/database.hpp"
@@ -17,6 +18,11 @@ database open_database(
     std::chrono::milliseconds statement_timeout = std::chrono::seconds{5},
     std::optional<std::chrono::milliseconds> patience = {}
 );
+
+// The variables that tell the tool the password of its database, which a command does not get: the
+// URL's, and that of the engine's client. That of another engine is the command's own affair. None
+// with --pass-url.
+std::vector<std::string> password_variables(const global_options& options);
 
 // Where that is, for people: without user, password and options; of a file its whole path.
 std::string place_of(std::string_view url);

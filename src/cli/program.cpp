@@ -58,11 +58,6 @@ std::string search(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> program::withheld() const {
-    if (gets_passwords) return {};
-    return {"LEASEHOLD_URL", "MYSQL_PWD", "PGPASSWORD"};
-}
-
 std::string program::name() const {
     const std::string& called = arguments.front();
     return called.substr(called.rfind('/') + 1);

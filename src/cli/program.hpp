@@ -6,13 +6,10 @@
 namespace leasehold::cli {
 
 struct program {
-    std::vector<std::string> arguments;  // the first is what the user called it
-    std::string path;                    // what will be executed
-    // Otherwise it does not get what the tool was told the password by: LEASEHOLD_URL, MYSQL_PWD,
-    // PGPASSWORD.
-    bool gets_passwords = false;
-    std::vector<std::string> withheld() const;  // the names of these variables, or none
-    std::string name() const;                   // without its folders, for people
+    std::vector<std::string> arguments;   // the first is what the user called it
+    std::string path;                     // what will be executed
+    std::vector<std::string> withheld{};  // variables that it does not get: password_variables()
+    std::string name() const;             // without its folders, for people
 };
 
 // As a shell finds it. Throws failure: 127 where there is none, 126 where it may not be run.

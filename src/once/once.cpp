@@ -132,11 +132,12 @@ public:
     leasehold::lease& lease() noexcept { return lease_; }
 
     // The record first: a key given back before would let others take the run for abandoned.
-    finish_outcome finish(const run_result& result) {
+    template <class GiveBack>
+    finish_outcome finish(const run_result& result, GiveBack give_back) {
         is_told_ = true;
         const finish_outcome outcome = record(request(result));
         try {
-            lease_.release();
+            give_back();
         } catch (const error& failure) {
             database().tell(
                 {event_kind::release_failed,
@@ -242,7 +243,10 @@ lease& task_run::lease() noexcept {
     return inner_->lease();
 }
 finish_outcome task_run::finish(const run_result& result) {
-    return inner_->finish(result);
+    return inner_->finish(result, [this] { inner_->lease().release(); });
+}
+finish_outcome task_run::finish_and_end(session& within, const run_result& result) {
+    return inner_->finish(result, [&] { within.end_with(inner_->lease()); });
 }
 void task_run::finish_in(transaction_ref tx, const run_result& result) {
     inner_->finish_in(tx.inside(), result);

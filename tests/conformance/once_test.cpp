@@ -63,6 +63,16 @@ TEST_F(once_suite, one_runs_and_the_other_is_told_who) {
 }
 
 // The reason to have it: ShedLock's issues 6, 8 and 870.
+TEST_F(once_suite, a_run_may_be_the_last_thing_that_its_session_does) {
+    session one{first_, calm("one")}, two{second_, calm("two")};
+    const key name = fresh("task");
+    auto run = once{one, name, slow}.try_start();
+    EXPECT_EQ(run->finish_and_end(one, {.message = "the last"}), finish_outcome::recorded);
+    EXPECT_EQ(one.why_lost(), loss_reason::session_ended);
+    EXPECT_FALSE(describe(second_, name)->is_held);
+    EXPECT_EQ((once{two, name, slow}.try_start().outlook().last->message), "the last");
+}
+
 TEST_F(once_suite, ten_hosts_that_call_at_slightly_different_moments_run_a_tick_once) {
     constexpr int hosts = 10, rounds = 3;
     const std::string stem = fresh("task");

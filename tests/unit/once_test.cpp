@@ -208,5 +208,39 @@ TEST_F(once_test, the_observer_is_told_of_refusals) {
     EXPECT_EQ(events_->count(event_kind::refused), 1);
 }
 
+TEST_F(once_test, a_finish_that_ends_the_session_does_so_whatever_becomes_of_the_answers) {
+    for (const char* statement : {"finish", "end_with_release"}) {
+        for (const fault how : all_faults) {
+            SCOPED_TRACE(std::string(statement) + " " + name_of(how));
+            const key name = std::string("f") + statement + name_of(how);
+            session mine{faulty(), lasting()};
+            auto run = once{mine, name, slow}.try_start();
+            ASSERT_TRUE(run);
+            plan_->fail_in_turn(statement, {how});
+            EXPECT_EQ(run->finish_and_end(mine), finish_outcome::recorded);
+            plan_->heal();
+            EXPECT_FALSE(mine.is_live());
+            EXPECT_EQ(list_runs(sound(), name.name()).at(0).state, run_state::succeeded);
+            EXPECT_FALSE(model_.is_held(name));
+        }
+    }
+}
+
+TEST_F(once_test, a_finish_that_ends_the_session_gives_the_key_back_in_the_same_statement) {
+    session_settings settings = lasting();
+    settings.begins_with_grant = true;
+    session mine{faulty(), settings};
+    auto run = once{mine, name_, slow}.try_start();
+    ASSERT_TRUE(run);
+    std::vector<std::string> sent;
+    plan_->fail_when([&](std::string_view statement, int) {
+        sent.emplace_back(statement);
+        return std::optional<fault>{};
+    });
+    EXPECT_EQ(run->finish_and_end(mine), finish_outcome::recorded);
+    EXPECT_EQ(sent, (std::vector<std::string>{"finish", "end_with_release"}));
+    plan_->heal();
+}
+
 }  // namespace
 }  // namespace leasehold::testing
