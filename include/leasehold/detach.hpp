@@ -23,21 +23,44 @@
 //
 // The value is a secret as the owner id in it is: whoever has it can take the hold.
 //
+// A session is handed over whole, with all that lives with it, however much that is:
+//
+//   leasehold::detached_session parcel = leasehold::detach(std::move(session));
+//   auto mine = leasehold::adopt(db, leasehold::detached_session::from_text(text));
+//   if (mine) work_under(mine->leases);  // same session id, owner ids, tokens, modes, permits
+//
+// | the session is …    | lives until …                 | adopt()                  |
+// |---------------------|-------------------------------|--------------------------|
+// | live in its process | it ends, as any other         | –                        |
+// | detached            | its ttl has passed since then | the first one has it     |
+// | adopted             | it ends in the new process    | nothing, for anyone else |
+// | ended, expired      | –                             | nothing                  |
+//
+// It is given up and taken in one round trip each, which change one row. `leasehold locks` goes on
+// to show who was granted a key; `leasehold sessions` who has the session.
+//
 // Threads: safe. Errors: lease_lost where there is nothing to detach any more; invalid_argument for
 // one level of several of a recursive hold, a bad term, a key that is no mutex, a text that is
 // none, or a hold that lives with the adopting session; session_lost where that has ended. An error
 // whose outcome_is_unknown(): detach_for gives the hold up (it is released in the background);
 // adopt may have moved it, and is to be called again.
-// After etcd's ResumeElection and Redlock's random value that travels.
+// Of a session: invalid_argument for one that has a place at a latch or a barrier, or one level of
+// several; transient where a call of it is under way, or was in doubt a moment ago. Where detach()
+// throws the session goes on; where the outcome of adopt() is unknown, what it may have taken ends
+// with the session's ttl.
+// After etcd's ResumeElection, Session.Orphan, and Redlock's random value that travels.
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
+#include "leasehold/lock_kind.hpp"
 #include "leasehold/session.hpp"
 
 namespace leasehold {
@@ -71,5 +94,43 @@ LEASEHOLD_EXPORT detached_lease detach_for(lease&& held, std::chrono::microsecon
 // the hold has gone, or somebody else adopted it, or a lease of this session has it already, or is
 // still being released. Repeating it after an error is harmless. Two round trips.
 LEASEHOLD_EXPORT std::optional<lease> adopt(session& into, const detached_lease& what);
+
+// A session that nobody renews, and what lives with it.
+struct LEASEHOLD_EXPORT detached_session {
+    struct hold {
+        detached_lease what;
+        lock_kind kind = lock_kind::mutex;
+        hold_mode mode = hold_mode::exclusive;
+        std::int64_t permits = 1;
+        // Of semaphore_settings::hold_at_most, what was left of it; nothing: no term.
+        std::optional<std::chrono::microseconds> term_left{};
+        bool operator==(const hold&) const = default;
+    };
+
+    session_id session{};
+    std::string name{};  // by which it is known to who adopts it
+    std::vector<hold> holds{};
+
+    // For a file, a pipe or an environment variable: some 100 bytes for each hold.
+    std::string text() const;
+    static detached_session from_text(std::string_view text);
+    bool operator==(const detached_session&) const = default;
+};
+
+// Spends the session: its leases are lost here (session_ended), and nothing of it is released. What
+// has a fixed term does not live with it, and stays: detach() that lease. One round trip.
+LEASEHOLD_EXPORT detached_session detach(session&& whole);
+
+struct adopted_session {
+    leasehold::session session;
+    std::vector<lease> leases;  // in the order of detached_session::holds
+};
+
+// Goes on with a session, under settings of one's own. Nothing where it has ended, or somebody else
+// adopted it. What was freed by force meanwhile is told by lost() of its lease, with the first
+// heartbeat, which comes at once.
+LEASEHOLD_EXPORT std::optional<adopted_session> adopt(
+    database db, const detached_session& what, session_settings settings = {}
+);
 
 }  // namespace leasehold

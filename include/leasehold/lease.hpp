@@ -85,10 +85,11 @@ public:
         });
     }
 
-    // Of a lease for a fixed term (mutex_settings::hold_at_most): from now on it lives for so long,
-    // 1 ms to 366 days, also where that ends sooner. False: it is lost already, and lost() has
-    // fired. Waits for transactions that hold a proof of it. Where this throws, and the outcome is
-    // unknown, deadline() is the earlier of both ends. invalid_argument for a lease without a term.
+    // Of a lease with a term (hold_at_most of a mutex, or of a semaphore): from now on it lives for
+    // so long, 1 ms to 366 days, also where that ends sooner. False: it is lost already, and lost()
+    // has fired. Of a mutex: waits for transactions that hold a proof of it; where this throws, and
+    // the outcome is unknown, deadline() is the earlier of both ends. invalid_argument for a lease
+    // without a term.
     [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most);
 
     // Asks the database: false means lost, and lost() has fired.

@@ -19,7 +19,15 @@
 // by those who want few.
 //
 // The number of permits belongs to the key as long as anybody holds one: a program that names
-// another gets invalid_argument, and both numbers. Once nobody holds any it may change.
+// another gets invalid_argument, and both numbers. Once nobody holds any, who asks next may name
+// another. set_permits() changes it at any time, for programs that follow the key:
+//
+//   leasehold::semaphore licences{session, "licences/cad", 5, {.follows_key = true}};
+//   licences.set_permits(8);   // three were bought
+//
+// Where there are fewer than are in use nobody loses any; nobody is granted any until enough are
+// back.
+//
 // Waiting asks again at jittered intervals, and ends early with session_lost. A stop that was
 // requested before the call makes it empty at once, and nothing is asked; in an outage it ends as a
 // waiting call of a mutex does.
@@ -32,6 +40,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 
 #include "leasehold/export.hpp"
@@ -44,13 +53,22 @@ namespace leasehold {
 struct semaphore_settings {
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
+    // The key's number counts, whatever it is by now; the constructor's is what a key begins with
+    // that was never used, or not for so long that the reaper forgot it (reaper.hpp): 7 days.
+    bool follows_key = false;
+    // A term for each lease, 1 ms to 366 days: whoever forgets his permits, or hangs, loses them
+    // when that has passed. lost() fires first, as at the end of a session, and then the session
+    // gives them back. lease::extend() begins the term anew. It is this process's to keep: a
+    // process that hangs as a whole has its permits until its session has ended.
+    std::optional<std::chrono::microseconds> hold_at_most{};
 };
 
 class LEASEHOLD_EXPORT semaphore {
 public:
     static constexpr std::int64_t permits_max = 1'000'000'000;
 
-    // How many permits there are: 1 to permits_max, the same in every program.
+    // How many permits there are: 1 to permits_max, the same in every program that does not follow
+    // the key.
     semaphore(
         session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings = {}
     );
@@ -58,8 +76,10 @@ public:
     semaphore& operator=(semaphore&&) noexcept;
     ~semaphore();
 
-    // So many permits in one lease, 1 to permits(). try_acquire asks once; acquire() waits as long
-    // as it takes and is empty only when `cancel` was requested; the others wait at most so long.
+    // So many permits in one lease, 1 to permits(), which a follower asks the key for; a wait for
+    // more than there are by then ends with invalid_argument. try_acquire asks once; acquire()
+    // waits as long as it takes and is empty only when `cancel` was requested; the others wait at
+    // most so long.
     acquisition try_acquire(std::int64_t wanted = 1);
     acquisition acquire(std::int64_t wanted = 1, std::stop_token cancel = {});
     acquisition acquire_for(
@@ -86,9 +106,19 @@ public:
     // for another number, and for a lease that is not one of this semaphore in this session.
     void keep(lease& held, std::int64_t permits);
 
-    // How many nobody has, by the database. Reads a row for each holder.
+    // There are so many from now on, 1 to permits_max, for all that use the key, and for this
+    // object. Those that do not follow the key, and name another number, are refused as long as
+    // anybody holds a permit, and then set theirs again. Says what shall be: call it again where
+    // the outcome is unknown. A key that was never used is made by it, and has one permit in use
+    // for a moment. Throws invalid_argument for another number, and where the key is in use as
+    // another kind.
+    void set_permits(std::int64_t permits);
+
+    // How many nobody has, by the database; none where there are fewer than are in use. Reads a
+    // row for each holder.
     std::int64_t free_permits() const;
 
+    // Of a follower: as it last saw the key.
     std::int64_t permits() const noexcept;
     const leasehold::key& key() const noexcept;
 

@@ -121,6 +121,7 @@ public:
 
     class implementation;  // private: src/session/session.hpp
     const std::shared_ptr<implementation>& inner() const noexcept { return inner_; }
+    explicit session(std::shared_ptr<implementation> adopted) noexcept;
 
 private:
     std::shared_ptr<implementation> inner_;

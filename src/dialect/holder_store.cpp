@@ -59,6 +59,13 @@ bool sql_holder_store::reduce(
     return !write(on, "reduce", values).rows.empty();
 }
 
+bool sql_holder_store::resize(
+    connection& on, const key& name, lock_kind kind, std::int64_t capacity
+) {
+    const parameters values{value_of(name), static_cast<int>(kind), capacity};
+    return write(on, "resize", values).affected_rows > 0;
+}
+
 std::optional<std::int64_t> sql_holder_store::arrive(connection& on, const hold& held) {
     const result counted = write(on, "arrive", values_of(held));
     if (counted.rows.empty()) return std::nullopt;
@@ -157,7 +164,7 @@ parameters sql_holder_store::values_of_request(const holder_request& wanted) {
         static_cast<int>(wanted.mode),
         wanted.permits,
         wanted.capacity,
-        wanted.gives_way_to,
+        wanted.gives_way_to | (wanted.keeps_capacity ? holder_bits::keeps_capacity : 0),
         wanted.instead_of ? value{wanted.instead_of->number} : value{}};
 }
 

@@ -17,6 +17,7 @@ public:
     void announce(connection& on, const holder_request& wanted) override;
     void withdraw(connection& on, const key& name, const owner_id& owner) override;
     bool reduce(connection& on, const hold& held, hold_mode mode, std::int64_t permits) override;
+    bool resize(connection& on, const key& name, lock_kind kind, std::int64_t capacity) override;
     std::optional<std::int64_t> arrive(connection& on, const hold& held) override;
     std::optional<holder_tally> tally(connection& on, const key& name) override;
     bool pass(connection& on, const key& name) override;
@@ -41,8 +42,8 @@ protected:
     explicit sql_holder_store(std::shared_ptr<const sql_dialect> how)
         : sql_store(std::move(how), "holder") {}
 
-    // key, owner, session, node_info, kind, mode, permits, capacity, gives way to, token of the
-    // hold in place or null
+    // key, owner, session, node_info, kind, mode, permits, capacity, gives way to (and
+    // whether the capacity is kept), token of the hold in place or null
     static parameters values_of_request(const holder_request& wanted);
     // Status, kind or null, capacity: from `first` on.
     static holder_result verdict_in(const row& from, std::size_t first);

@@ -54,6 +54,12 @@ parameters sql_session_store::values_of_start(const session_start& session) {
     return {value_of(session.id), session.node_info, value_of(session.ttl)};
 }
 
+parameters sql_session_store::values_of_taking(
+    const session_start& to, const std::string& expected
+) {
+    return joined(values_of_start(to), {expected});
+}
+
 std::optional<session_news> sql_session_store::news_of(connection& on, const session_id& id) const {
     const result found = read(on, "news", {value_of(id)});
     if (found.rows.empty()) return std::nullopt;

@@ -16,6 +16,9 @@ public:
         std::chrono::microseconds ttl,
         const session_news& known
     ) override;
+    bool take_over(connection& on, const session_start& to, const std::string& expected) override {
+        return write(on, "take_over", values_of_taking(to, expected)).affected_rows > 0;
+    }
     void end(
         connection& on,
         const session_id& id,
@@ -33,6 +36,8 @@ protected:
 
     // id, node_info, ttl
     static parameters values_of_start(const session_start& session);
+    // id, node_info, ttl, the node_info that is expected
+    static parameters values_of_taking(const session_start& to, const std::string& expected);
     // What the row of a live session has; nothing where it is not live.
     std::optional<session_news> news_of(connection& on, const session_id& id) const;
     // The second half of end().

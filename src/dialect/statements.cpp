@@ -224,6 +224,7 @@ statements::statements(engine which, std::string_view file, const table_names& n
     const blocks numbers{
         {"waiting", std::to_string(holder_bits::waiting)},
         {"passed", std::to_string(holder_bits::passed)},
+        {"keeps_capacity", std::to_string(holder_bits::keeps_capacity)},
         {"barrier", std::to_string(static_cast<int>(lock_kind::barrier))}};
     for (const auto& [name, block] : own.statements) {
         std::string source = fill_in(

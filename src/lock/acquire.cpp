@@ -62,6 +62,15 @@ std::chrono::microseconds margin_of(
     return std::min<std::chrono::microseconds>(within.settings().margin, term / 6);
 }
 
+grant::limit limit_from(
+    const session::implementation& within,
+    local_clock::time_point since,
+    std::chrono::microseconds term
+) {
+    const auto over = since + term;
+    return {over - margin_of(within, term), over};
+}
+
 namespace {
 
 using maybe_granted = std::vector<std::optional<acquire_result>>;

@@ -44,6 +44,13 @@ std::chrono::microseconds margin_of(
     const session::implementation& within, std::chrono::microseconds term
 );
 
+// Of a hold that this process ends so long after `since`.
+grant::limit limit_from(
+    const session::implementation& within,
+    local_clock::time_point since,
+    std::chrono::microseconds term
+);
+
 // Asks on this connection. A row of another kind is made a mutex's where nobody uses it, which is
 // said by wrong_kind; throws invalid_argument where it is used.
 acquire_result ask_for(connection& on, store& stores, const acquire_request& request);

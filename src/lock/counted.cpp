@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "leasehold/error.hpp"
+#include "lock/acquire.hpp"
 #include "lock/lease.hpp"
 #include "store/holder_store.hpp"
 
@@ -36,6 +37,15 @@ void refuse_other_use(const hold_wish& wished, const holder_result& answer) {
     );
 }
 
+void refuse_more_than_all(const hold_wish& wished) {
+    throw error(
+        errc::invalid_argument,
+        std::to_string(wished.permits) + " permits of '" + wished.name.name() +
+            "' cannot be acquired: it has " + std::to_string(wished.capacity) + ", ask for 1 to " +
+            std::to_string(wished.capacity)
+    );
+}
+
 holder_request request_for(
     const session::implementation& within, const hold_wish& wished, const owner_id& owner
 ) {
@@ -49,7 +59,8 @@ holder_request request_for(
         wished.permits,
         wished.capacity,
         wished.gives_way_to,
-        std::nullopt};
+        std::nullopt,
+        wished.follows_key};
     if (wished.instead_of) request.instead_of = wished.instead_of->what().token;
     return request;
 }
@@ -84,10 +95,35 @@ void seeker::prepare() {
     owner_ = owner_of_next_try();
 }
 
-attempt_event seeker::send(const bounds& of_call) {
-    answer_ = session_->database().use(of_call, [&](connection& on, store& stores) {
+holder_result seeker::ask(const bounds& of_call) {
+    return session_->database().use(of_call, [&](connection& on, store& stores) {
         return stores.holders->try_acquire(on, request_for(*session_, wish_, owner_));
     });
+}
+
+// What is remembered of the key may be old: too few to ask for as many as are wanted, or another
+// number than it has. Who changes it again each time has got on.
+holder_result seeker::ask_following(const bounds& of_call) {
+    constexpr int asked_max = 8;
+    if (wish_.permits > wish_.capacity) {
+        const auto seen = session_->database().use(of_call, [&](connection& on, store& stores) {
+            return stores.holders->tally(on, wish_.name);
+        });
+        if (seen && seen->kind == wish_.kind) wish_.capacity = seen->capacity;
+    }
+    holder_result answer;
+    for (int asked = 0; asked < asked_max; ++asked) {
+        if (wish_.permits > wish_.capacity) refuse_more_than_all(wish_);
+        answer = ask(of_call);
+        if (answer.status != holder_status::other_capacity) return answer;
+        wish_.capacity = answer.capacity;
+    }
+    answer.status = holder_status::busy;
+    return answer;
+}
+
+attempt_event seeker::send(const bounds& of_call) {
+    answer_ = wish_.follows_key ? ask_following(of_call) : ask(of_call);
     switch (answer_.status) {
         case holder_status::granted:
             return attempt_event::granted;
@@ -129,6 +165,9 @@ void seeker::accept() {
     granted_ = std::make_shared<grant>(hold{wish_.name, owner_, token, wish_.kind}, std::nullopt);
     granted_->mode() = wish_.mode;
     granted_->permits() = wish_.permits;
+    if (wish_.hold_at_most) {
+        granted_->set_limit(limit_from(*session_, sent_at(), *wish_.hold_at_most));
+    }
     session_->watch(granted_, notices());
     session_->database().tell({event_kind::granted, wish_.name.name(), token.number, ""});
 }

@@ -25,10 +25,16 @@ struct hold_wish {
     int gives_way_to = 0;                 // holder_bits
     bool announces_itself = false;        // while it waits, so that others give way
     std::shared_ptr<grant> instead_of{};  // a hold of this session to be made more of
+    // `capacity` is what a key begins with that was never used; otherwise the key's own counts.
+    bool follows_key = false;
+    std::optional<std::chrono::microseconds> hold_at_most{};
 };
 
 // The words for a request that can never be granted as things stand: the key is used otherwise.
 [[noreturn]] void refuse_other_use(const hold_wish& wished, const holder_result& answer);
+
+// More permits than there are.
+[[noreturn]] void refuse_more_than_all(const hold_wish& wished);
 
 // By an owner id of its own.
 holder_request request_for(
@@ -49,9 +55,14 @@ public:
     // Empty at once, and nothing is asked, where `cancel` was requested before.
     acquisition wait(const wait_limit& limit, const polling& polls);
 
+    // Of the key, as far as it was seen.
+    std::int64_t capacity() const noexcept { return wish_.capacity; }
+
 private:
     void prepare() override;
     attempt_event send(const bounds& of_call) override;
+    holder_result ask(const bounds& of_call);
+    holder_result ask_following(const bounds& of_call);
     bool find(const bounds& of_call) override;
     void settle() override;
     void accept() override;
@@ -66,7 +77,7 @@ private:
     const std::shared_ptr<session::implementation> session_;
     // An announcement is no grant that an end() sees.
     const session::implementation::under_way seeking_;
-    const hold_wish wish_;
+    hold_wish wish_;  // its capacity follows the key
     bounds of_call_;
     // Of the try that is made just now.
     owner_id owner_;

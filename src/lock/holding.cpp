@@ -30,7 +30,9 @@ release_outcome after_doubt(connection& on, store& stores, std::span<const hold>
 }  // namespace
 
 local_clock::time_point holding::deadline() const noexcept {
-    return has_term() ? *first_->term_end() : session_->deadline();
+    if (has_term()) return *first_->term_end();
+    const auto limit = first_->limited();
+    return limit ? std::min(limit->told, session_->deadline()) : session_->deadline();
 }
 
 // Asks the clock as well: the thread that watches it may not have been scheduled yet.

@@ -66,6 +66,7 @@ void lease::implementation::verify_in(connection& inside) {
 // believed before the statement is sent, a longer one when that is answered.
 bool lease::implementation::extend(std::chrono::microseconds term) {
     require_valid_term(term, "the term");
+    if (first_->limited()) return extend_limit(term);
     if (!has_term()) {
         throw error(
             errc::invalid_argument,
@@ -92,6 +93,12 @@ bool lease::implementation::extend(std::chrono::microseconds term) {
     };
     if (reason() != loss_reason::none) return false;
     return repeat(send_once, [&](const error&) { return !of_call.have_passed(); });
+}
+
+// The limit is this process's own: the database is asked whether there is anything left to extend.
+bool lease::implementation::extend_limit(std::chrono::microseconds term) {
+    if (!verify()) return false;
+    return session_->change_limit(*first_, limit_from(*session_, local_clock::now(), term));
 }
 
 // Whoever parts does not wait for a server that is out: the session goes on with it.
@@ -129,10 +136,11 @@ release_outcome lease::implementation::give_back(bool is_parting) {
 }
 
 // There is nothing to give back: its session has expired, or will before anybody else is granted
-// the key. Only a fixed term that ran out here goes on for its margin there, and for the key's
+// the key. Only a term that ran out here goes on for its margin there, and for the key's
 // lock_delay.
 release_outcome lease::implementation::give_back_lost() {
-    if (has_term() && first_->reason() == loss_reason::expired) {
+    const bool is_there_still = has_term() || (first_->limited() && session_->is_live());
+    if (is_there_still && first_->reason() == loss_reason::expired) {
         session_->give_back_later(what().key, what().owner, what().kind);
     }
     session_->database().tell(

@@ -37,6 +37,7 @@ public:
 
 private:
     loss_reason loss() const noexcept override { return first_->reason(); }
+    bool extend_limit(std::chrono::microseconds term);
     release_outcome give_back_lost();
     release_outcome release_level(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);
     release_outcome release_last(const bounds& of_call) LEASEHOLD_REQUIRES(first_->depth().mutex);

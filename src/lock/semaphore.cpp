@@ -1,9 +1,11 @@
 #include "leasehold/semaphore.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "leasehold/error.hpp"
+#include "lock/acquire.hpp"
 #include "lock/counted.hpp"
 #include "lock/lease.hpp"
 #include "store/holder_store.hpp"
@@ -18,23 +20,38 @@ public:
         : session_(within.inner()),
           key_(std::move(name)),
           permits_(permits),
+          follows_key_(settings.follows_key),
+          hold_at_most_(settings.hold_at_most),
           polls_(checked_polls(settings.poll_min, settings.poll_max)) {
-        if (permits >= 1 && permits <= permits_max) return;
-        throw error(
-            errc::invalid_argument,
-            "the semaphore '" + key_.name() + "' cannot have " + std::to_string(permits) +
-                " permits: give it 1 to " + std::to_string(permits_max)
-        );
+        require_possible(permits);
+        if (hold_at_most_) require_valid_term(*hold_at_most_, "hold_at_most");
     }
 
     const leasehold::key& key() const noexcept { return key_; }
     std::int64_t permits() const noexcept { return permits_; }
 
     acquisition try_acquire(std::int64_t wanted) {
-        return seeker{session_, wish_for(wanted)}.try_once();
+        return sought(wanted, [](seeker& each) { return each.try_once(); });
     }
     acquisition acquire(std::int64_t wanted, const wait_limit& limit) {
-        return seeker{session_, wish_for(wanted)}.wait(limit, polls_);
+        return sought(wanted, [&](seeker& each) { return each.wait(limit, polls_); });
+    }
+
+    // Each time that neither can be had somebody else has got on with this key.
+    void set_permits(std::int64_t permits) {
+        constexpr int tries_max = 8;
+        require_possible(permits);
+        for (int tries = 0; tries < tries_max; ++tries) {
+            if (resize(permits) || make_gate(permits)) {
+                permits_ = permits;
+                return;
+            }
+        }
+        throw error(
+            errc::transient,
+            "'" + key_.name() + "' is used in one way and another, and its permits could not be " +
+                "set: set them again"
+        );
     }
 
     // Asked again when the answer is lost: it says what shall be, not what shall change. What is
@@ -67,10 +84,62 @@ public:
         });
         std::int64_t used = 0;
         for (const lock_info& each : holders) used += each.permits;
-        return std::max(std::int64_t{0}, permits_ - used);
+        return std::max(std::int64_t{0}, permits_now() - used);
     }
 
 private:
+    void require_possible(std::int64_t permits) const {
+        if (permits >= 1 && permits <= permits_max) return;
+        throw error(
+            errc::invalid_argument,
+            "the semaphore '" + key_.name() + "' cannot have " + std::to_string(permits) +
+                " permits: give it 1 to " + std::to_string(permits_max)
+        );
+    }
+
+    // A follower remembers what it has seen of the key, also where it throws.
+    template <class Seek>
+    acquisition sought(std::int64_t wanted, Seek seek) {
+        seeker each{session_, wish_for(wanted)};
+        struct memory {
+            implementation& of;
+            const seeker& with;
+            ~memory() {
+                if (of.follows_key_) of.permits_ = with.capacity();
+            }
+        } const kept{*this, each};
+        return seek(each);
+    }
+
+    // Asked again when the answer is lost: it says what shall be.
+    bool resize(std::int64_t permits) {
+        const bounds of_call = session_->one_request();
+        const auto send = [&](int) {
+            return session_->database().use(of_call, [&](connection& on, store& stores) {
+                return stores.holders->resize(on, key_, lock_kind::semaphore, permits);
+            });
+        };
+        return repeat(send, [&](const error&) { return !of_call.have_passed(); });
+    }
+
+    // A permit makes the key one of a semaphore, if it can be had: false where that is one already.
+    bool make_gate(std::int64_t permits) {
+        hold_wish wished{key_, lock_kind::semaphore};
+        wished.capacity = permits;
+        wished.follows_key = true;
+        seeker first{session_, std::move(wished)};
+        return first.try_once() && first.capacity() == permits;
+    }
+
+    std::int64_t permits_now() const {
+        if (!follows_key_) return permits_;
+        const auto seen = session_->database().use([&](connection& on, store& stores) {
+            return stores.holders->tally(on, key_);
+        });
+        const bool is_known = seen && seen->kind == lock_kind::semaphore;
+        return is_known ? seen->capacity : permits_.load();
+    }
+
     [[noreturn]] void refuse_lost() const {
         throw error(
             errc::lease_lost,
@@ -93,23 +162,21 @@ private:
     }
 
     hold_wish wish_for(std::int64_t wanted) const {
-        if (wanted < 1 || wanted > permits_) {
-            throw error(
-                errc::invalid_argument,
-                std::to_string(wanted) + " permits of '" + key_.name() +
-                    "' cannot be acquired: it has " + std::to_string(permits_) + ", ask for 1 to " +
-                    std::to_string(permits_)
-            );
-        }
         hold_wish wished{key_, lock_kind::semaphore};
         wished.permits = wanted;
         wished.capacity = permits_;
+        wished.follows_key = follows_key_;
+        wished.hold_at_most = hold_at_most_;
+        const bool may_have_changed = follows_key_ && wanted <= permits_max;
+        if (wanted < 1 || (wanted > permits_ && !may_have_changed)) refuse_more_than_all(wished);
         return wished;
     }
 
     const std::shared_ptr<session::implementation> session_;
     const leasehold::key key_;
-    const std::int64_t permits_;
+    std::atomic<std::int64_t> permits_;
+    const bool follows_key_;
+    const std::optional<std::chrono::microseconds> hold_at_most_;
     const polling polls_;
 };
 
@@ -140,6 +207,9 @@ acquisition semaphore::acquire_until(
 
 void semaphore::keep(lease& held, std::int64_t permits) {
     inner_->keep(held, permits);
+}
+void semaphore::set_permits(std::int64_t permits) {
+    inner_->set_permits(permits);
 }
 std::int64_t semaphore::free_permits() const {
     return inner_->free_permits();

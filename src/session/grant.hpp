@@ -27,17 +27,41 @@ public:
     // Set where held for a fixed term; otherwise the session's deadline is this grant's.
     std::optional<local_clock::time_point> term_end() const noexcept {
         if (!has_term_) return std::nullopt;
-        return local_clock::time_point{local_clock::duration{term_end_}};
+        return at(term_end_);
     }
     // Its session's to call, which keeps its grants in this order.
     void set_term_end(local_clock::time_point end) noexcept {
         term_end_ = end.time_since_epoch().count();
     }
 
+    // A limit that this process keeps, of a hold that lives with its session: lost at `told`, or
+    // with the session; and given back by it when `over` has come.
+    struct limit {
+        local_clock::time_point told;
+        local_clock::time_point over;
+    };
+    std::optional<limit> limited() const noexcept {
+        if (limit_told_ == 0) return std::nullopt;
+        return limit{at(limit_told_), at(limit_over_)};
+    }
+    // Set before anybody can have a lease of it, or as set_term_end().
+    void set_limit(const limit& to) noexcept {
+        limit_told_ = to.told.time_since_epoch().count();
+        limit_over_ = to.over.time_since_epoch().count();
+    }
+
+    // When it is lost though its session may live.
+    std::optional<local_clock::time_point> own_end() const noexcept {
+        if (const auto end = term_end()) return end;
+        const auto kept_here = limited();
+        return kept_here ? std::optional{kept_here->told} : std::nullopt;
+    }
+
     // Why it is over at that time, where `of_session` is why its session is.
     loss_reason loss_at(local_clock::time_point now, loss_reason of_session) const noexcept {
-        if (!has_term_) return of_session;
-        return now < *term_end() ? loss_reason::none : loss_reason::expired;
+        if (!has_term_ && of_session != loss_reason::none) return of_session;
+        const auto end = own_end();
+        return end && now >= *end ? loss_reason::expired : loss_reason::none;
     }
 
     loss_reason reason() const noexcept { return reason_; }
@@ -74,9 +98,15 @@ public:
     std::atomic<std::int64_t>& permits() noexcept { return permits_; }
 
 private:
+    static local_clock::time_point at(local_clock::rep count) noexcept {
+        return local_clock::time_point{local_clock::duration{count}};
+    }
+
     const hold what_;
     const bool has_term_;
     std::atomic<local_clock::rep> term_end_;
+    std::atomic<local_clock::rep> limit_told_{0};  // 0: none
+    std::atomic<local_clock::rep> limit_over_{0};
     std::atomic<loss_reason> reason_{loss_reason::none};
     std::stop_source lost_;
     std::stop_source revoke_;

@@ -26,34 +26,33 @@ public:
     // The same one twice is once.
     void add(const std::shared_ptr<grant>& what) {
         all_.emplace(what.get(), what);
-        if (what->term_end()) terms_.emplace(*what->term_end(), what.get());
+        if (const auto end = what->own_end()) ends_.emplace(*end, what.get());
     }
     void remove(const grant& what) {
-        if (what.term_end()) terms_.erase({*what.term_end(), &what});
+        if (const auto end = what.own_end()) ends_.erase({*end, &what});
         all_.erase(&what);
     }
 
     // False where it is not there any more: taken out as lost, or forgotten.
     bool change_term(grant& what, local_clock::time_point end) {
-        if (!all_.contains(&what)) return false;
-        terms_.erase({*what.term_end(), &what});
-        what.set_term_end(end);
-        terms_.emplace(end, &what);
-        return true;
+        return change_end(what, [&] { what.set_term_end(end); });
+    }
+    bool change_limit(grant& what, const grant::limit& to) {
+        return change_end(what, [&] { what.set_limit(to); });
     }
 
-    // When the first fixed term ends.
-    std::optional<local_clock::time_point> next_term_end() const {
-        if (terms_.empty()) return std::nullopt;
-        return terms_.begin()->first;
+    // When the first of them is lost though the session may live.
+    std::optional<local_clock::time_point> next_end() const {
+        if (ends_.empty()) return std::nullopt;
+        return ends_.begin()->first;
     }
 
-    // Takes out what is lost at that time. As long as the session lives that can only be fixed
-    // terms; `of_session` says why it does not.
+    // Takes out what is lost at that time. As long as the session lives that can only be what ends
+    // by itself; `of_session` says why it does not.
     std::vector<lost_grant> take_lost(local_clock::time_point now, loss_reason of_session) {
         std::vector<lost_grant> lost;
         if (of_session == loss_reason::none) {
-            for (const auto& [end, each] : terms_) {
+            for (const auto& [end, each] : ends_) {
                 if (end > now) break;
                 lost.emplace_back(all_.at(each), loss_reason::expired);
             }
@@ -93,8 +92,17 @@ public:
     }
 
 private:
+    template <class Change>
+    bool change_end(grant& what, Change change) {
+        if (!all_.contains(&what)) return false;
+        ends_.erase({*what.own_end(), &what});
+        change();
+        ends_.emplace(*what.own_end(), &what);
+        return true;
+    }
+
     std::unordered_map<const grant*, std::shared_ptr<grant>> all_;
-    std::set<std::pair<local_clock::time_point, const grant*>> terms_;
+    std::set<std::pair<local_clock::time_point, const grant*>> ends_;
 };
 
 }  // namespace leasehold

@@ -260,7 +260,9 @@ void session::implementation::settle_doubts() {
     {
         const thread_guard guard{mutex_};
         if (doubts_.empty()) return;
-        doubts = doubts_;
+        const auto is_due = [&](const doubt& each) { return now >= each.not_before; };
+        const auto due_end = std::stable_partition(doubts_.begin(), doubts_.end(), is_due);
+        doubts.assign(doubts_.begin(), due_end);
     }
     std::size_t asked = 0;
     bool has_failed = false;
@@ -294,7 +296,8 @@ void session::implementation::settle_doubts() {
     if (has_failed && next != doubts_.end()) ++next;
     std::rotate(doubts_.begin(), next, doubts_.end());
     // What is in doubt does not wait for a heartbeat that may be hours away.
-    if (!doubts_.empty()) machine_->hurry(local_clock::now() + doubt_interval);
+    const auto soon = local_clock::now() + doubt_interval;
+    for (const doubt& each : doubts_) machine_->hurry(std::max(soon, each.not_before));
 }
 
 void session::implementation::clean_up_after_the_dead() {

@@ -49,7 +49,8 @@ session::implementation::implementation(leasehold::database within, session_sett
       settings_(completed(std::move(settings))),
       id_(session_id::random()),
       node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
-      ) {
+      ),
+      row_name_(node_info_) {
     const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
     if (settings_.begins_with_grant) {
         machine_.emplace(settings_);
@@ -164,7 +165,7 @@ void session::implementation::watch(
 ) {
     // The threads sleep until the session's own deadlines in any case: one more hold that lives
     // with it changes nothing for them.
-    bool is_sooner = what->term_end().has_value();
+    bool is_sooner = what->own_end().has_value();
     {
         const thread_guard guard{mutex_};
         grants_.add(what);
@@ -207,6 +208,16 @@ bool session::implementation::change_term(grant& what, local_clock::time_point e
     {
         const thread_guard guard{mutex_};
         is_watched = grants_.change_term(what, end);
+    }
+    if (is_watched) wake_all();
+    return is_watched;
+}
+
+bool session::implementation::change_limit(grant& what, const grant::limit& to) {
+    bool is_watched = false;
+    {
+        const thread_guard guard{mutex_};
+        is_watched = grants_.change_limit(what, to);
     }
     if (is_watched) wake_all();
     return is_watched;
@@ -444,6 +455,7 @@ session::session(leasehold::database db, session_settings settings)
     : inner_(std::make_shared<implementation>(std::move(db), std::move(settings))) {
     if (inner_->has_begun()) inner_->launch();
 }
+session::session(std::shared_ptr<implementation> adopted) noexcept : inner_(std::move(adopted)) {}
 session::session(session&&) noexcept = default;
 session& session::operator=(session&& other) noexcept {
     if (this != &other) {

@@ -31,6 +31,14 @@ namespace leasehold {
 class session::implementation : public std::enable_shared_from_this<session::implementation> {
 public:
     implementation(leasehold::database within, session_settings settings);
+    // One that another process has given up by detach(): nothing where it has ended, or somebody
+    // else has taken it.
+    static std::shared_ptr<implementation> taken_over(
+        leasehold::database within,
+        session_settings settings,
+        const session_id& id,
+        const std::string& detached_as
+    );
     // Starts the threads; once, when somebody holds it and it has begun.
     void launch();
     ~implementation();
@@ -38,6 +46,14 @@ public:
     implementation& operator=(const implementation&) = delete;
 
     void end() noexcept;
+    // The other end of taken_over(): what lives with it stays where it is, and nobody here believes
+    // in it any more. Throws, and it goes on, where it cannot be passed on whole; see
+    // leasehold/detach.hpp.
+    struct detached {
+        std::string as;
+        std::vector<std::shared_ptr<grant>> grants;
+    };
+    detached detach();
 
     const session_id& id() const noexcept { return id_; }
     const std::string& node_info() const noexcept { return node_info_; }
@@ -94,8 +110,9 @@ public:
     // released: that would end this one.
     bool watch_alone(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
-    // Of one with a fixed term. False where it is not watched any more.
+    // Of one with a fixed term, or with a limit. False where it is not watched any more.
     bool change_term(grant& what, local_clock::time_point end);
+    bool change_limit(grant& what, const grant::limit& to);
 
     // While one of these lives, something sent for this session may change what it holds, or has
     // left a row that is no grant; an end() meanwhile leaves the session's row, expired, for it to
@@ -157,6 +174,7 @@ private:
         local_clock::time_point until;
         lock_kind kind;
         std::optional<owner_id> then{};  // released when the first has been, not before
+        local_clock::time_point not_before{};
     };
     using lost_grant = grant_list::lost_grant;
     struct news {
@@ -175,6 +193,11 @@ private:
     };
 
     [[noreturn]] static void refuse_lost(loss_reason why);
+    std::optional<local_clock::time_point> take_row(
+        const bounds& of_call, const std::string& from, const std::string& to
+    );
+    void require_quiet() const LEASEHOLD_REQUIRES(mutex_);
+
     class turn;
     bool insert_row(
         const bounds& of_call,
@@ -225,6 +248,7 @@ private:
     void tell_losses() LEASEHOLD_EXCLUDES(mutex_);
     void tell(const std::vector<lost_grant>& lost, bool session_is_lost, loss_reason why)
         LEASEHOLD_EXCLUDES(mutex_);
+    void give_back_when_over(const std::vector<lost_grant>& lost) LEASEHOLD_REQUIRES(mutex_);
     connection& own_connection(std::chrono::milliseconds patience);
     void sleep(const nap& pause, std::stop_token stop);
     bool is_watched(const owner_id& owner) const LEASEHOLD_REQUIRES(mutex_);
@@ -236,6 +260,7 @@ private:
     const session_settings settings_;
     session_id id_;  // as start() has left it
     const std::string node_info_;
+    std::string row_name_;  // the node_info of its row
     std::stop_source lost_;
     std::stop_source over_;
     std::stop_source ending_;  // its owner ends it: the heartbeat need not connect any more

@@ -18,6 +18,7 @@ void session::implementation::tell_losses() {
         machine_->tick(now);
         why = machine_->reason();
         lost = grants_.take_lost(now, why);
+        if (why == loss_reason::none) give_back_when_over(lost);
         session_is_lost =
             !machine_->is_live() && why != loss_reason::session_ended && !lost_.stop_requested();
         if (lost.empty() && !session_is_lost) return;
@@ -29,6 +30,18 @@ void session::implementation::tell_losses() {
         --tellers_;
     }
     wake_all();
+}
+
+// Not before their holders have been told, and had the time to stop.
+void session::implementation::give_back_when_over(const std::vector<lost_grant>& lost) {
+    for (const auto& [each, reason] : lost) {
+        const auto limit = each->limited();
+        if (!limit) continue;
+        const hold& what = each->what();
+        was_ever_in_doubt_ = true;
+        doubts_.push_back({what.key, what.owner, limit->over, what.kind, {}, limit->over});
+        machine_->hurry(limit->over);
+    }
 }
 
 void session::implementation::tell(
@@ -56,7 +69,7 @@ session::implementation::nap session::implementation::watch_step() {
     tell_losses();
     const thread_guard guard{mutex_};
     if (machine_->is_live()) next.until = machine_->deadline();
-    if (const auto end = grants_.next_term_end()) next.until = std::min(next.until, *end);
+    if (const auto end = grants_.next_end()) next.until = std::min(next.until, *end);
     return next;
 }
 
@@ -87,10 +100,10 @@ bool session::implementation::has_nothing_left() const {
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {
     // A machine that wakes up within a nap has told nobody until its end: that must come before the
     // margin is over.
-    constexpr std::chrono::milliseconds nap_min{10}, nap_of_terms{200};
+    constexpr std::chrono::milliseconds nap_min{10}, nap_of_ends{200};
     auto longest = std::clamp<local_clock::duration>(settings().margin / 2, nap_min, nap_max);
     thread_guard guard{mutex_};
-    if (grants_.next_term_end()) longest = std::min<local_clock::duration>(longest, nap_of_terms);
+    if (grants_.next_end()) longest = std::min<local_clock::duration>(longest, nap_of_ends);
     const auto until = std::min(pause.until, local_clock::now() + longest);
     wait_until(guard, changed_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
         return changes_ != pause.changes;

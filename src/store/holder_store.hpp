@@ -31,8 +31,9 @@ namespace holder_bits {
 inline constexpr int shared = 1;
 inline constexpr int exclusive = 2;
 inline constexpr int upgradeable = 4;
-inline constexpr int waiting = 8;  // wants more than it has: those who can give way do
-inline constexpr int passed = 16;  // of a barrier: its phase is complete
+inline constexpr int waiting = 8;          // wants more than it has: those who can give way do
+inline constexpr int passed = 16;          // of a barrier: its phase is complete
+inline constexpr int keeps_capacity = 32;  // of a request alone: see holder_request
 }  // namespace holder_bits
 
 // What of them people are told; who has none of the three has a place among equals.
@@ -54,6 +55,8 @@ struct holder_request {
     // Set: the owner's own hold that this takes the place of. It must still be there, and stays
     // where the answer is no.
     std::optional<fencing_token> instead_of;
+    // A key that has this kind keeps its capacity, also where nobody uses it: other_capacity.
+    bool keeps_capacity = false;
 };
 
 enum class holder_status {
@@ -61,7 +64,7 @@ enum class holder_status {
     busy = 2,
     session_ended = 3,
     other_kind = 4,      // the key is in use as `kind`
-    other_capacity = 5,  // the key is in use with `capacity`
+    other_capacity = 5,  // the key is in use with `capacity`, or keeps it
     lost = 6,            // what it should take the place of is not there any more
 };
 
@@ -154,6 +157,11 @@ public:
 
     // Makes less of a hold; keeps its token. False where it is not there. Can be repeated.
     virtual bool reduce(connection& on, const hold& held, hold_mode mode, std::int64_t permits) = 0;
+
+    // The key has this capacity from here on, whoever uses it: who has more keeps what it has, and
+    // no grant that counted on the former one is made. False, writing nothing, where the key has no
+    // gate of this kind. Can be repeated.
+    virtual bool resize(connection& on, const key& name, lock_kind kind, std::int64_t capacity) = 0;
 
     // Of a latch: removes the hold and counts one more arrival, both or neither. Answers with the
     // arrivals so far; nothing where it was not there.

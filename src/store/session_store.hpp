@@ -70,6 +70,14 @@ public:
         const session_news& known
     ) = 0;
 
+    // The row of this session, if it is live, is `to`'s from here on: its node_info takes the place
+    // of `expected`, and it expires one ttl from now. False, and nothing changed, where it has
+    // another one: of several who take it over from the same one, one does. MUST test and commit as
+    // heartbeat() does, and make news, so that a heartbeat of whoever had it renews nothing.
+    virtual bool take_over(
+        connection& on, const session_start& to, const std::string& expected
+    ) = 0;
+
     // The session ends now: it is expired from here on. Where `remove_unless` is given the row of
     // one that is live is deleted as well, unless any of these is there still and names the
     // session: the lock row of the key, the holder's row of key and owner, the waiter's of key and

@@ -5,7 +5,9 @@
 #include "conformance/suite.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/detach.hpp"
+#include "leasehold/latch.hpp"
 #include "leasehold/semaphore.hpp"
+#include "leasehold/shared_mutex.hpp"
 #include "store/hold_store.hpp"
 #include "support/thread.hpp"
 
@@ -233,6 +235,154 @@ TEST_F(detach_suite, texts_that_are_none_are_refused) {
         ASSERT_TRUE(refused) << bad;
         EXPECT_EQ(refused->code(), errc::invalid_argument);
     }
+}
+
+// ------------------------------------------------------------------------------ a session whole
+
+class whole_session_suite : public suite {
+protected:
+    session other_{second_, calm("other")};
+};
+
+TEST_F(whole_session_suite, all_that_lives_with_it_is_held_in_the_other_process) {
+    const key name = fresh("k"), read = fresh("r"), counted = fresh("s");
+    std::optional<session> one{std::in_place, first_, calm("one")};
+    auto held = mutex{*one, name}.try_acquire();
+    auto reader = shared_mutex{*one, read}.try_acquire_shared();
+    auto permits = semaphore{*one, counted, 5}.try_acquire(3);
+    ASSERT_TRUE(held && reader && permits);
+    const auto token = held->token();
+    const auto id = one->id();
+    const auto text = detach(*std::move(one)).text();
+    EXPECT_EQ(held->why_lost(), loss_reason::session_ended);
+    EXPECT_EQ(held->release(), release_outcome::not_held) << "it is nobody's here";
+    EXPECT_EQ(permits->release(), release_outcome::not_held);
+    one.reset();
+    EXPECT_FALSE((mutex{other_, name}.try_acquire())) << "and nothing was released";
+
+    auto mine = adopt(second_, detached_session::from_text(text), calm("two"));
+    ASSERT_TRUE(mine);
+    EXPECT_EQ(mine->session.id(), id);
+    ASSERT_EQ(mine->leases.size(), 3U);
+    for (lease& each : mine->leases) EXPECT_TRUE(each.verify()) << each.key();
+    for (lease& each : mine->leases) {
+        EXPECT_TRUE(each.key() != name || each.token() == token);
+        transaction tx = second_.begin();
+        each.verify_in(tx);
+        tx.commit();
+    }
+    EXPECT_FALSE((mutex{other_, name}.try_acquire()));
+    EXPECT_FALSE((shared_mutex{other_, read}.try_acquire()));
+    EXPECT_FALSE((semaphore{other_, counted, 5}.try_acquire(3)));
+    EXPECT_TRUE((semaphore{other_, counted, 5}.try_acquire(2)));
+    for (lease& each : mine->leases) {
+        if (each.key() != counted) continue;
+        semaphore{mine->session, counted, 5}.keep(each, 1);
+    }
+    EXPECT_TRUE((semaphore{other_, counted, 5}.try_acquire(4)));
+    mine.reset();
+    EXPECT_TRUE((mutex{other_, name}.try_acquire()));
+    EXPECT_TRUE((shared_mutex{other_, read}.try_acquire()));
+    EXPECT_TRUE((semaphore{other_, counted, 5}.try_acquire(5)));
+}
+
+TEST_F(whole_session_suite, of_several_who_adopt_it_one_has_it) {
+    constexpr int takers = 6;
+    session one{first_, calm("one")};
+    auto held = mutex{one, fresh("k")}.try_acquire();
+    const detached_session parcel = detach(std::move(one));
+    std::atomic<int> had = 0;
+    std::barrier ready{takers};
+    std::mutex guarding;
+    std::vector<adopted_session> kept;
+    std::vector<thread> threads;
+    for (int number = 0; number < takers; ++number) {
+        threads.emplace_back([&] {
+            database own = current().open({});
+            ready.arrive_and_wait();
+            auto mine = adopt(own, parcel, calm("taker"));
+            if (!mine) return;
+            ++had;
+            const std::lock_guard guard{guarding};
+            kept.push_back(*std::move(mine));
+        });
+    }
+    threads.clear();
+    EXPECT_EQ(had, 1);
+    ASSERT_EQ(kept.size(), 1U);
+    EXPECT_TRUE(kept.front().leases.at(0).verify());
+    EXPECT_FALSE(adopt(second_, parcel)) << "nor later";
+}
+
+TEST_F(whole_session_suite, it_can_be_handed_on_again) {
+    const key name = fresh("k");
+    session one{first_, calm("one")};
+    auto held = mutex{one, name}.try_acquire();
+    auto second = adopt(second_, detach(std::move(one)), calm("two"));
+    ASSERT_TRUE(second);
+    auto more = mutex{second->session, fresh("more")}.try_acquire();
+    ASSERT_TRUE(more);
+    const auto parcel = detach(std::move(second->session));
+    EXPECT_EQ(parcel.holds.size(), 2U);
+    auto third = adopt(first_, parcel, calm("three"));
+    ASSERT_TRUE(third);
+    for (lease& each : third->leases) EXPECT_TRUE(each.verify());
+    third->session.end();
+    EXPECT_TRUE((mutex{other_, name}.try_acquire()));
+}
+
+TEST_F(whole_session_suite, nobody_adopts_one_that_has_ended_or_expired) {
+    const key name = fresh("k");
+    session one{first_, calm("one")};
+    auto held = mutex{one, name}.try_acquire();
+    const session_id id = one.id();
+    const auto parcel = detach(std::move(one));
+    current().age_session(id, 2h);
+    EXPECT_FALSE(adopt(second_, parcel));
+    EXPECT_TRUE((mutex{other_, name}.try_acquire()));
+    auto never = parcel;
+    never.session = session_id::random();
+    EXPECT_FALSE(adopt(second_, never));
+}
+
+TEST_F(whole_session_suite, what_was_freed_by_force_meanwhile_is_told) {
+    const key name = fresh("k");
+    session one{first_, calm("one")};
+    auto held = mutex{one, name}.try_acquire();
+    const auto parcel = detach(std::move(one));
+    EXPECT_TRUE(force_release(second_, name));
+    auto mine = adopt(second_, parcel, calm("two"));
+    ASSERT_TRUE(mine);
+    EXPECT_TRUE(eventually([&] { return mine->leases.at(0).lost().stop_requested(); }));
+    EXPECT_TRUE(mine->session.is_live());
+}
+
+TEST_F(whole_session_suite, what_cannot_move_is_refused_and_the_session_goes_on) {
+    const auto code_of = [](auto&& run) {
+        const auto failure = thrown_by(run);
+        return failure ? failure->code() : errc{};
+    };
+    session one{first_, calm("one")};
+    mutex twice{one, fresh("k"), {.recursive = true}};
+    auto outer = twice.try_acquire();
+    {
+        auto inner = twice.try_acquire();
+        ASSERT_TRUE(outer && inner);
+        EXPECT_EQ(code_of([&] { (void)detach(std::move(one)); }), errc::invalid_argument);
+    }
+    {
+        auto place = latch{one, fresh("l"), 2}.try_join();
+        ASSERT_TRUE(place);
+        EXPECT_EQ(code_of([&] { (void)detach(std::move(one)); }), errc::invalid_argument);
+    }
+    EXPECT_TRUE(one.is_live());
+    EXPECT_TRUE(outer->verify());
+    auto fixed = mutex{one, fresh("f"), {.hold_at_most = 1h}}.try_acquire();
+    ASSERT_TRUE(fixed);
+    const auto parcel = detach(std::move(one));
+    EXPECT_EQ(parcel.holds.size(), 1U) << "a fixed term stays with who has its lease";
+    EXPECT_TRUE(fixed->verify());
+    EXPECT_EQ(code_of([&] { (void)detach(std::move(one)); }), errc::session_lost);
 }
 
 }  // namespace

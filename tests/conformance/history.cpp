@@ -62,10 +62,13 @@ std::string text_of(const history_step& what) {
         add(number(what.permits) + " of " + number(what.capacity));
         if (what.gives_way_to != 0) add("gives way to " + number(what.gives_way_to));
         if (what.is_instead) add("instead of what it has");
+        if (what.keeps_capacity) add("keeps the capacity");
     } else if (what.token_skew != 0) {
         add("its token and " + number(what.token_skew));
     } else if (what.hours > 0) {
         add(number(what.hours) + " h");
+    } else if (operation.shape == step_shape::key_alone && what.capacity > 1) {
+        add("to " + number(what.capacity));
     }
     return text;
 }
@@ -138,6 +141,7 @@ holder_request history_side::place_request(const history_step& what) const {
         what.gives_way_to,
         std::nullopt};
     if (what.is_instead) wanted.instead_of = hold_of(what).token;
+    wanted.keeps_capacity = what.keeps_capacity;
     return wanted;
 }
 

@@ -60,7 +60,8 @@ struct history_step {
     std::int64_t permits = 1;
     std::int64_t capacity = 1;
     int gives_way_to = 0;
-    bool is_instead = false;   // of the hold that the owner has
+    bool is_instead = false;  // of the hold that the owner has
+    bool keeps_capacity = false;
     bool removes_row = false;  // of a session that ends
 };
 

@@ -129,6 +129,7 @@ void history_generator::ask_for_a_place(history_step& made) {
         case lock_kind::semaphore:
             made.capacity = is_one_in(12) ? places + 1 : places;
             made.permits = 1 + below(places);
+            made.keeps_capacity = is_one_in(4);
             break;
         case lock_kind::latch:
             made.capacity = places;
@@ -177,6 +178,7 @@ void history_generator::set_operands(history_step& made) {
             if (name == "change_kind") {
                 made.kind = is_one_in(2) ? lock_kind::mutex : lock_kind::semaphore;
             }
+            if (name == "resize") made.capacity = is_one_in(3) ? places + 1 : places;
             if (name == "pass") {
                 const auto at =
                     std::find(favourites_.begin(), favourites_.end(), lock_kind::barrier);
@@ -195,6 +197,7 @@ void history_generator::set_operands(history_step& made) {
                 made.hours = 0;
                 made.removes_row = is_one_in(3);
             }
+            if (name == "take_over") made.is_instead = is_one_in(4);
             // A session that is dead and removed is not started again: ids are used once.
             if (name == "start" && ledger_.may_be_gone(made.session)) {
                 made.operation = operation_named("heartbeat");

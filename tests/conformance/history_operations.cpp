@@ -260,6 +260,10 @@ struct history_operations {
         if (is_there) side.tell(event::reduced, what);
         return text_of(is_there);
     }
+    CARRY_OUT(resize) {
+        const key name = side.names_.key(what.key);
+        return text_of(stores.holders->resize(on, name, lock_kind::semaphore, what.capacity));
+    }
     CARRY_OUT(arrive) {
         const auto arrived = stores.holders->arrive(on, side.hold_of(what));
         if (arrived) side.tell(event::released, what);
@@ -316,6 +320,14 @@ struct history_operations {
         stores.sessions->start(on, made);
         side.tell(event::started, what);
         return "done";
+    }
+    CARRY_OUT(take_over) {
+        const std::string name = "node " + std::to_string(what.session);
+        const session_start to{side.names_.session(what.session), name, hours{what.hours}};
+        const bool is_taken =
+            stores.sessions->take_over(on, to, what.is_instead ? "somebody else" : name);
+        if (is_taken) side.tell(event::renewed, what);
+        return text_of(is_taken);
     }
     CARRY_OUT(heartbeat) {
         std::int64_t& known = side.notices_[what.session];
@@ -455,6 +467,7 @@ const std::vector<history_operation>& operations() {
         {"announce", shape::holder_try, 3, is::announce},
         {"withdraw of a holder", shape::holder_hold, 2, is::withdraw_holder},
         {"reduce", shape::holder_hold, 3, is::reduce},
+        {"resize", shape::key_alone, 2, is::resize},
         {"arrive", shape::holder_hold, 4, is::arrive},
         {"tally", shape::key_alone, 1, is::tally},
         {"pass", shape::key_alone, 4, is::pass},
@@ -464,6 +477,7 @@ const std::vector<history_operation>& operations() {
         {"force_release of holders", shape::key_alone, 1, is::force_holders},
         {"start", shape::session_alone, 1, is::start},
         {"heartbeat", shape::session_alone, 6, is::heartbeat},
+        {"take_over", shape::session_alone, 1, is::take_over},
         {"end", shape::session_alone, 1, is::end},
         {"list of sessions", shape::everything, 0, is::list_sessions},
         {"is silent", shape::session_alone, 4, is::is_silent},

@@ -58,6 +58,9 @@ public:
         if (answer.status != heartbeat_status::ended) return answer;
         return {heartbeat_status::renewed};
     }
+    bool take_over(connection& on, const session_start& to, const std::string& expected) override {
+        return below_->take_over(on, to, expected);
+    }
     void end(
         connection& on,
         const session_id& id,

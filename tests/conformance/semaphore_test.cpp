@@ -21,6 +21,10 @@ protected:
         return {whose, name_, permits, {.poll_min = 1ms, .poll_max = 20ms}};
     }
 
+    semaphore follower(session& whose, std::int64_t permits) const {
+        return {whose, name_, permits, {.poll_min = 1ms, .poll_max = 20ms, .follows_key = true}};
+    }
+
     session one_{first_, calm("one")};
     session two_{second_, calm("two")};
     const key name_ = fresh("k");
@@ -250,6 +254,147 @@ TEST_F(semaphore_suite, who_was_freed_by_force_keeps_nothing) {
     EXPECT_EQ(failure->code(), errc::lease_lost);
     EXPECT_TRUE(held->lost().stop_requested());
     EXPECT_EQ(mine.free_permits(), 0);
+}
+
+// What was in use is counted by all, whatever they remember.
+TEST_F(semaphore_suite, permits_are_added_and_taken_away_while_it_is_in_use) {
+    auto mine = follower(one_, 2), other = follower(two_, 2);
+    auto both = mine.try_acquire(2);
+    ASSERT_TRUE(both);
+    EXPECT_FALSE(other.try_acquire());
+    mine.set_permits(5);
+    EXPECT_EQ(mine.permits(), 5);
+    auto more = other.try_acquire(3);
+    ASSERT_TRUE(more) << "asked for by who had not seen the change";
+    EXPECT_EQ(other.permits(), 5);
+    EXPECT_FALSE(mine.try_acquire());
+    other.set_permits(3);
+    EXPECT_TRUE(both->verify()) << "nobody loses any";
+    EXPECT_TRUE(more->verify());
+    EXPECT_EQ(mine.free_permits(), 0);
+    both->release();
+    EXPECT_EQ(mine.free_permits(), 0);
+    EXPECT_FALSE(mine.try_acquire()) << "three are in use of three";
+    EXPECT_EQ(mine.permits(), 3);
+    other.keep(*more, 1);
+    EXPECT_EQ(mine.free_permits(), 2);
+    EXPECT_TRUE(mine.try_acquire(2));
+}
+
+TEST_F(semaphore_suite, the_number_of_the_key_stays_when_nobody_uses_it) {
+    auto mine = follower(one_, 2);
+    mine.set_permits(4);
+    EXPECT_EQ(mine.free_permits(), 4) << "a key that was never used";
+    EXPECT_EQ(describe(first_, name_)->holders, 0);
+    auto late = follower(two_, 2);
+    auto all = late.try_acquire(4);
+    ASSERT_TRUE(all) << "more than it was told there are";
+    all->release();
+    mine.set_permits(3);
+    const auto failure = thrown_by([&] { (void)late.acquire_for(20s, 4); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::invalid_argument);
+    const std::string said = failure->what();
+    EXPECT_NE(said.find("it has 3, ask for 1 to 3"), std::string::npos) << said;
+    for (const std::int64_t permits :
+         {std::int64_t{0}, std::int64_t{-1}, semaphore::permits_max + 1}) {
+        const auto refused = thrown_by([&] { mine.set_permits(permits); });
+        ASSERT_TRUE(refused) << permits;
+        EXPECT_EQ(refused->code(), errc::invalid_argument) << permits;
+    }
+    EXPECT_EQ(late.free_permits(), 3);
+}
+
+TEST_F(semaphore_suite, who_does_not_follow_is_told_both_numbers_and_sets_its_own_when_it_is_idle) {
+    auto follows = follower(one_, 2);
+    auto held = follows.try_acquire();
+    ASSERT_TRUE(held);
+    follows.set_permits(5);
+    const auto failure = thrown_by([&] { (void)by(two_, 2).try_acquire(); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::invalid_argument);
+    const std::string said = failure->what();
+    EXPECT_NE(said.find("of 5 permits"), std::string::npos) << said;
+    EXPECT_NE(said.find("of 2 permits"), std::string::npos) << said;
+    held->release();
+    EXPECT_TRUE(by(two_, 2).try_acquire(2));
+    EXPECT_EQ(follows.free_permits(), 2);
+    auto plain = by(two_, 2);
+    plain.set_permits(4);
+    EXPECT_EQ(plain.permits(), 4);
+    EXPECT_TRUE(plain.try_acquire(4)) << "it goes by what it has set itself";
+}
+
+TEST_F(semaphore_suite, who_waits_gets_what_is_added) {
+    auto mine = follower(one_, 1), other = follower(two_, 1);
+    auto held = mine.try_acquire();
+    ASSERT_TRUE(held);
+    std::atomic<bool> has_got = false;
+    thread waiter{[&] { has_got = other.acquire_for(20s).has_value(); }};
+    mine.set_permits(2);
+    waiter.join();
+    EXPECT_TRUE(has_got);
+}
+
+TEST_F(semaphore_suite, permits_of_a_key_of_another_kind_are_not_set) {
+    auto alone = mutex{one_, name_}.try_acquire();
+    ASSERT_TRUE(alone);
+    const auto failure = thrown_by([&] { follower(two_, 2).set_permits(3); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::invalid_argument);
+    EXPECT_NE(std::string(failure->what()).find("in use as a mutex"), std::string::npos);
+    alone->release();
+    auto two = follower(two_, 2);
+    two.set_permits(3);
+    EXPECT_EQ(two.free_permits(), 3) << "once it is free it may be";
+    EXPECT_TRUE(mutex(one_, name_).try_acquire());
+}
+
+TEST_F(semaphore_suite, permits_with_a_term_come_back_and_their_holder_is_told_first) {
+    semaphore limited{one_, name_, 2, {.poll_min = 1ms, .poll_max = 20ms, .hold_at_most = 300ms}};
+    auto forgotten = limited.try_acquire(2);
+    ASSERT_TRUE(forgotten);
+    std::atomic<bool> was_told = false;
+    const std::stop_callback on_loss{forgotten->lost(), [&] { was_told = true; }};
+    auto next = by(two_, 2).acquire_for(20s, 2);
+    ASSERT_TRUE(next);
+    EXPECT_TRUE(was_told);
+    EXPECT_EQ(forgotten->why_lost(), loss_reason::expired);
+    EXPECT_FALSE(forgotten->verify());
+    EXPECT_EQ(forgotten->release(), release_outcome::not_held);
+    EXPECT_TRUE(next->verify());
+    EXPECT_TRUE(one_.is_live());
+}
+
+// Whoever counted on the former number is asked again: never more than the greatest of them.
+TEST_F(semaphore_suite, contenders_never_have_more_than_the_number_that_changes) {
+    constexpr int contenders = 4, rounds = 12;
+    constexpr std::int64_t most = 4;
+    std::atomic<std::int64_t> in_use = 0;
+    std::vector<thread> threads;
+    follower(one_, 2).set_permits(2);
+    for (int number = 0; number < contenders; ++number) {
+        threads.emplace_back([&, number] {
+            database own = current().open({});
+            session mine{own, calm("contender")};
+            auto counted = follower(mine, 2);
+            for (int round = 0; round < rounds; ++round) {
+                if (round % 3 == 0) counted.set_permits(2 + (number + round) % (most - 1));
+                const std::int64_t wanted = 1 + (number + round) % 2;
+                auto got = counted.acquire(wanted);
+                EXPECT_LE(in_use += wanted, most);
+                std::this_thread::yield();
+                in_use -= wanted;
+            }
+        });
+    }
+    threads.clear();
+    EXPECT_EQ(in_use, 0);
+    auto last = follower(one_, 2);
+    last.set_permits(3);
+    auto all = last.try_acquire(3);
+    EXPECT_TRUE(all) << "all came back";
+    EXPECT_FALSE(last.try_acquire());
 }
 
 TEST_F(semaphore_suite, contenders_never_have_more_than_there_are_at_once) {

@@ -130,6 +130,9 @@ TEST_P(holder_cost, what_is_done_with_one_hold) {
     expect_reads("reduce", {1, 2, 100}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.holders->reduce(on, got, hold_mode::shared, 1));
     });
+    expect_reads("resize", {1, 1, 100}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.holders->resize(on, crowded, wanted.kind, wanted.capacity));
+    });
     expect_reads("release", {2, 1, 50}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.holders->release(on, got), release_outcome::released);
     });

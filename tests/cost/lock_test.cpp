@@ -177,6 +177,10 @@ TEST_P(lock_cost, sessions) {
         EXPECT_EQ(beat.status, heartbeat_status::renewed);
     });
     const session_news wrong{-1};
+    expect_reads("take_over", {4, 6, 200}, [&](connection& on, store& stores) {
+        const session_start same{begun.id, begun.node_info, begun.ttl};
+        EXPECT_TRUE(stores.sessions->take_over(on, same, begun.node_info));
+    });
     expect_reads("heartbeat, noticed", {6, 8, 300}, [&](connection& on, store& stores) {
         const auto beat = stores.sessions->heartbeat(on, begun.id, begun.ttl, wrong);
         EXPECT_EQ(beat.status, heartbeat_status::noticed);

@@ -142,7 +142,8 @@ holder_result verdict_on(memory_tables& tables, const holder_request& wanted) {
         const bool has_queue = kind_of(row) != wanted.kind && row.last_ticket != 0;
         const bool is_in_use = row.owner || others.holders > 0 || arrived > 0 || has_queue;
         if (is_in_use && kind_of(row) != wanted.kind) return refuse(holder_status::other_kind);
-        if (is_in_use && row.capacity != wanted.capacity) {
+        const bool is_kept = wanted.keeps_capacity && kind_of(row) == wanted.kind;
+        if ((is_in_use || is_kept) && row.capacity != wanted.capacity) {
             return refuse(holder_status::other_capacity);
         }
     }
@@ -287,6 +288,20 @@ public:
             return true;
         };
         return server_->ask<bool>(on, "reduce", attempt);
+    }
+
+    bool resize(connection& on, const key& name, lock_kind kind, std::int64_t capacity) override {
+        const auto attempt = [=](memory_tables& tables, const connection&) {
+            const auto gate = tables.locks.find(name.name());
+            const bool is_there = gate != tables.locks.end() && kind_of(gate->second) == kind;
+            if (!is_there) return std::optional{false};
+            gate->second.capacity = capacity;
+            ++gate->second.fence;
+            gate->second.changed_at = tables.now;
+            ++tables.writes;
+            return std::optional{true};
+        };
+        return server_->ask<bool>(on, "resize", attempt);
     }
 
     std::optional<std::int64_t> arrive(connection& on, const hold& held) override {

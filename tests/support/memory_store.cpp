@@ -144,6 +144,22 @@ public:
         return server_->ask<bool>(on, "start", attempt);
     }
 
+    bool take_over(connection& on, const session_start& to, const std::string& expected) override {
+        const auto attempt = [to, expected](memory_tables& tables, const connection&) {
+            const auto found = tables.sessions.find(to.id);
+            const bool is_there = is_live_session(tables, to.id) && found != tables.sessions.end();
+            if (!is_there || found->second.node_info != expected) return std::optional{false};
+            session_row& row = found->second;
+            row.node_info = to.node_info;
+            ++row.notices;
+            row.heartbeat_at = tables.now;
+            row.expires_at = tables.now + to.ttl;
+            ++tables.writes;
+            return std::optional{true};
+        };
+        return server_->ask<bool>(on, "take_over", attempt);
+    }
+
     std::optional<fencing_token> start_with_grant(
         connection& on, const session_start& session, const acquire_request& wanted
     ) override {

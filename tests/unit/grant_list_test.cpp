@@ -21,13 +21,13 @@ TEST(grant_list, while_the_session_lives_only_fixed_terms_end) {
     const auto with_session = granted("s");
     const auto soon = granted("soon", start + 1s), later = granted("later", start + 2s);
     for (const auto& each : {later, with_session, soon}) watched.add(each);
-    EXPECT_EQ(watched.next_term_end(), start + 1s);
+    EXPECT_EQ(watched.next_end(), start + 1s);
     EXPECT_TRUE(watched.take_lost(start, loss_reason::none).empty());
     const auto lost = watched.take_lost(start + 1s, loss_reason::none);
     ASSERT_EQ(lost.size(), 1U);
     EXPECT_EQ(lost[0].first, soon);
     EXPECT_EQ(lost[0].second, loss_reason::expired);
-    EXPECT_EQ(watched.next_term_end(), start + 2s);
+    EXPECT_EQ(watched.next_end(), start + 2s);
     EXPECT_EQ(watched.live().size(), 2U);
 }
 
@@ -42,7 +42,7 @@ TEST(grant_list, a_fixed_term_outlives_the_session) {
     EXPECT_FALSE(watched.is_empty());
     EXPECT_EQ(watched.take_lost(start + 1s, loss_reason::expired).size(), 1U);
     EXPECT_TRUE(watched.is_empty());
-    EXPECT_FALSE(watched.next_term_end());
+    EXPECT_FALSE(watched.next_end());
 }
 
 TEST(grant_list, what_is_added_twice_is_removed_once) {
@@ -53,7 +53,7 @@ TEST(grant_list, what_is_added_twice_is_removed_once) {
     EXPECT_TRUE(watched.has(fixed->what().owner));
     watched.remove(*fixed);
     EXPECT_TRUE(watched.is_empty());
-    EXPECT_FALSE(watched.next_term_end());
+    EXPECT_FALSE(watched.next_end());
     watched.remove(*fixed);
     EXPECT_TRUE(watched.take_lost(start + 1h, loss_reason::expired).empty());
 }

@@ -41,7 +41,8 @@ SELECT CASE
     WHEN NOT EXISTS (
         SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}) THEN 3
     WHEN (l.is_taken OR u.holders > 0) AND l.kind <> $5 THEN 4
-    WHEN (l.is_taken OR u.holders > 0) AND l.kind = $5 AND l.capacity <> $8 THEN 5
+    WHEN (l.is_taken OR u.holders > 0 OR ($9 & {keeps_capacity}) <> 0)
+        AND l.kind = $5 AND l.capacity <> $8 THEN 5
     WHEN $10 IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM {prefix}holder o
         WHERE o.lock_key = $1 AND o.owner = $2 AND o.fence = $10) THEN 6
@@ -80,7 +81,8 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner IS NULL
       SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0)
   AND l.arrived + @leasehold_permits + $7 <= $8 AND (@leasehold_modes & $9) = 0
   AND ((l.kind = $5 AND l.capacity = $8)
-       OR (l.arrived = 0 AND (l.kind = $5 OR l.last_ticket = 0) AND @leasehold_holders = 0))
+       OR (l.arrived = 0 AND @leasehold_holders = 0
+           AND IF(l.kind = $5, ($9 & {keeps_capacity}) = 0, l.last_ticket = 0)))
   AND ($10 IS NULL OR EXISTS (
       SELECT 1 FROM {prefix}holder h
       WHERE h.lock_key = l.lock_key AND h.owner = $2 AND h.fence = $10));
@@ -174,6 +176,11 @@ UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner
 -- name: reduce
 UPDATE {prefix}holder SET mode = $4, permits = $5 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
+
+-- $1 key, $2 kind, $3 capacity. A grant reads the gate's again when it has it locked.
+-- name: resize
+UPDATE {prefix}lock SET capacity = $3, fence = fence + 1, changed_at = {now}
+WHERE lock_key = $1 AND kind = $2;
 
 -- $1 key, $2 owner, $3 token.
 -- name: arrive

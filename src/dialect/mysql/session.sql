@@ -67,6 +67,12 @@ UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
 WHERE id = $1 AND expires_at > {now} AND notices = $3
   AND ($4 = '' OR {incarnation} = $4);
 
+-- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. As `heartbeat`.
+-- name: take_over
+UPDATE {prefix}session
+SET node_info = $2, notices = notices + 1, heartbeat_at = {now}, expires_at = {now} + $3
+WHERE id = $1 AND expires_at > {now} AND node_info = $4;
+
 -- $1 id.
 -- name: news
 SELECT notices, {incarnation} FROM {prefix}session WHERE id = $1 AND expires_at > {now};

@@ -72,7 +72,8 @@ WITH me AS MATERIALIZED (
     SELECT CASE
                WHEN NOT EXISTS (SELECT FROM me) THEN 3
                WHEN (g.is_taken OR a.has_holders) AND g.kind <> $5 THEN 4
-               WHEN (g.is_taken OR a.has_holders) AND g.capacity <> $8 THEN 5
+               WHEN (g.is_taken OR a.has_holders OR ($9::int & {keeps_capacity}) <> 0)
+                   AND g.kind = $5 AND g.capacity <> $8 THEN 5
                WHEN $10::bigint IS NOT NULL AND NOT EXISTS (
                    SELECT FROM {prefix}holder
                     WHERE lock_key = $1 AND owner = $2 AND fence = $10) THEN 6
@@ -224,6 +225,13 @@ UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner
 -- name: reduce
 UPDATE {prefix}holder SET mode = $4, permits = $5
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
+RETURNING 1, {durable};
+
+-- $1 key, $2 kind, $3 capacity. A grant counts on the fence of the gate that it has read, and so
+-- finds itself refused by this. Durable: others count on it.
+-- name: resize
+UPDATE {prefix}lock SET capacity = $3, fence = fence + 1, changed_at = clock_timestamp()
+ WHERE lock_key = $1 AND kind = $2
 RETURNING 1, {durable};
 
 -- $1 key, $2 owner, $3 token. The holder row first, then the gate. Both or neither: an arrival has

@@ -77,6 +77,23 @@ UPDATE {prefix}session AS s
  WHERE s.id = reached.id AND s.notices = $3 AND s.expires_at > reached.instant
 RETURNING s.notices, {durable};
 
+-- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. As `heartbeat`.
+-- name: take_over
+WITH mine AS MATERIALIZED (
+    SELECT s.id
+      FROM {prefix}session s
+     WHERE s.id = $1 AND s.node_info = $4 AND s.expires_at > clock_timestamp()
+       FOR NO KEY UPDATE OF s
+), reached AS MATERIALIZED (
+    SELECT id, clock_timestamp() AS instant FROM mine
+)
+UPDATE {prefix}session AS s
+   SET node_info = $2, notices = s.notices + 1, heartbeat_at = reached.instant,
+       expires_at = reached.instant + $3::bigint * interval '1 microsecond'
+  FROM reached
+ WHERE s.id = reached.id AND s.node_info = $4 AND s.expires_at > reached.instant
+RETURNING {durable};
+
 -- $1 id. Sent only when the heartbeat changed nothing.
 -- name: news
 SELECT notices, {incarnation}

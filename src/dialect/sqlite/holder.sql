@@ -31,7 +31,8 @@ SELECT CASE
            WHEN NOT EXISTS (
                SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now}) THEN 3
            WHEN gate.is_in_use AND gate.kind <> $5 THEN 4
-           WHEN gate.is_in_use AND gate.capacity <> $8 THEN 5
+           WHEN (gate.is_in_use OR ($9 & {keeps_capacity}) <> 0)
+               AND gate.kind = $5 AND gate.capacity <> $8 THEN 5
            WHEN $10 IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM {prefix}holder
                 WHERE lock_key = $1 AND owner = $2 AND fence = $10) THEN 6
@@ -112,6 +113,11 @@ UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner
 UPDATE {prefix}holder SET mode = $4, permits = $5
  WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING 1;
+
+-- $1 key, $2 kind, $3 capacity.
+-- name: resize
+UPDATE {prefix}lock SET capacity = $3, fence = fence + 1, changed_at = {now}
+ WHERE lock_key = $1 AND kind = $2;
 
 -- $1 key, $2 owner, $3 token.
 -- name: arrive

@@ -25,6 +25,13 @@ UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
  WHERE id = $1 AND expires_at > {now} AND notices = $3
    AND $4 IN ('', (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version));
 
+-- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. In a boot that was entered: a session
+-- of another one has ended.
+-- name: take_over
+UPDATE {prefix}session
+   SET node_info = $2, notices = notices + 1, heartbeat_at = {now}, expires_at = {now} + $3
+ WHERE id = $1 AND expires_at > {now} AND node_info = $4;
+
 -- $1 id. There is no server that could start. Who puts other contents into the file that is open,
 -- as the backup interface does, moves the number of its schema on; a migration does so too, which
 -- costs a look. A session dies with its boot.

@@ -24,13 +24,11 @@ public:
     }
 
     bool start(connection& on, const session_start& session) override {
-        write_transaction writing{on};
-        sqlite_->boot().enter_inside(on);
-        const auto started =
-            sqlite_->run(on, texts_["start"], values_of_start(session), writing.now());
-        writing.commit();
-        sqlite_->boot().note_entered();
-        return started.affected_rows > 0;
+        return enter_with(on, "start", values_of_start(session));
+    }
+
+    bool take_over(connection& on, const session_start& to, const std::string& expected) override {
+        return enter_with(on, "take_over", values_of_taking(to, expected));
     }
 
     // Reads first, without the write lock, as a try does.
@@ -64,6 +62,16 @@ public:
     }
 
 private:
+    // The first thing that a process does in this boot, perhaps.
+    bool enter_with(connection& on, const char* name, const parameters& values) {
+        write_transaction writing{on};
+        sqlite_->boot().enter_inside(on);
+        const auto done = sqlite_->run(on, texts_[name], values, writing.now());
+        writing.commit();
+        sqlite_->boot().note_entered();
+        return done.affected_rows > 0;
+    }
+
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
         override {
         writing write{*sqlite_, texts_, on};

@@ -1,0 +1,146 @@
+// A session that goes from one process to another: its row gets another name, by which one taker
+// knows it, and all that lives with it stays as it is.
+//
+// | the row's name is | who may rename it                                                        |
+// |-------------------|--------------------------------------------------------------------------|
+// | its process's     | that process, to a name that is drawn for this: it is detached then      |
+// | the drawn one     | whoever has been told it, to one that he has drawn: the first one has it |
+// | anything else     | nobody: whoever asks is answered that it is not there                    |
+//
+// Asked again after a lost answer, a renaming from the new name to the new name tells that it was
+// done. Each one gives the session a whole ttl.
+#include <utility>
+
+#include "core/error.hpp"
+#include "session/session.hpp"
+#include "store/session_store.hpp"
+
+namespace leasehold {
+namespace {
+
+std::string drawn_word() {
+    constexpr std::size_t digits = 16;
+    return identity::random().text().substr(0, digits);
+}
+
+// What lives with the session, and is of no use in another process, or not as it is.
+void require_movable(const grant& each) {
+    const hold& what = each.what();
+    if (each.term_end()) return;  // it does not live with the session
+    if (what.kind == lock_kind::latch || what.kind == lock_kind::barrier) {
+        throw error(
+            errc::invalid_argument,
+            "a place at the " + std::string(name_of(what.kind)) + " '" + what.key.name() +
+                "' cannot be passed on: detach the session when it has none"
+        );
+    }
+}
+
+void require_one_level(grant& each) {
+    const thread_guard guard{each.depth().mutex};
+    if (each.depth().count == 1) return;
+    throw error(
+        errc::invalid_argument,
+        "'" + each.what().key.name() +
+            "' is held at more than one level: release the inner ones, and detach it then"
+    );
+}
+
+}  // namespace
+
+// When the renaming was sent that was done; nothing where the row has another name, or has ended.
+std::optional<local_clock::time_point> session::implementation::take_row(
+    const bounds& of_call, const std::string& from, const std::string& to
+) {
+    constexpr int attempts_max = 3;
+    bool is_in_doubt = false;
+    for (int attempt = 1;; ++attempt) {
+        const auto sent = local_clock::now();
+        const session_start row{id_, to, settings_.ttl};
+        try {
+            const bool is_taken = database().use(of_call, [&](connection& on, store& stores) {
+                return stores.sessions->take_over(on, row, from) ||
+                       (is_in_doubt && stores.sessions->take_over(on, row, to));
+            });
+            if (!is_taken) return std::nullopt;
+            row_name_ = to;
+            return sent;
+        } catch (const error& failure) {
+            is_in_doubt = is_in_doubt || failure.outcome_is_unknown();
+            const bool may_go_on = failure.is_transient() && attempt < attempts_max;
+            if (may_go_on && !of_call.have_passed()) continue;
+            if (!is_in_doubt || failure.outcome_is_unknown()) throw;
+            throw reworded(failure, failure.what(), true);
+        }
+    }
+}
+
+std::shared_ptr<session::implementation> session::implementation::taken_over(
+    leasehold::database within,
+    session_settings settings,
+    const session_id& id,
+    const std::string& detached_as
+) {
+    settings.begins_with_grant = true;  // it has no row of its own
+    auto made = std::make_shared<implementation>(std::move(within), std::move(settings));
+    made->id_ = id;
+    const std::string taken_as = made->node_info_ + " (adopted " + drawn_word() + ")";
+    const auto sent = made->take_row(made->one_request(), detached_as, taken_as);
+    if (!sent) return nullptr;
+    // Its first process may have detached single leases, or given up some that come back.
+    made->keep_row();
+    made->note_begun(*sent);
+    return made;
+}
+
+// What is under way could come when the other process has taken the rest.
+void session::implementation::require_quiet() const {
+    if (under_way_ == 0 && tellers_ == 0 && doubts_.empty()) return;
+    throw error(
+        errc::transient,
+        "a call of this session is under way, or what became of one is not known yet: wait for "
+        "that, and detach it then"
+    );
+}
+
+session::implementation::detached session::implementation::detach() {
+    require_live();
+    for (const auto& each : watched()) {
+        require_movable(*each);
+        require_one_level(*each);
+    }
+    {
+        const thread_guard guard{mutex_};
+        require_quiet();
+    }
+    detached made{node_info_ + " (detached " + drawn_word() + ")", {}};
+    if (!take_row(one_request(), row_name_, made.as)) {
+        throw error(
+            errc::session_lost,
+            "the session has ended in the database, or a former try to detach it got no answer: "
+            "end it, and open a new one"
+        );
+    }
+    std::vector<lost_grant> gone;
+    bool is_over = false;
+    {
+        const thread_guard guard{mutex_};
+        machine_->tick(local_clock::now());
+        if (!machine_->is_live()) refuse_lost(machine_->reason());
+        // Another thread may have asked for something meanwhile.
+        require_quiet();
+        for (const auto& each : grants_.live()) require_movable(*each);
+        has_ended_ = true;
+        machine_->end();
+        gone = grants_.take_live(loss_reason::session_ended);
+        is_over = has_nothing_left();
+    }
+    tell(gone, false, loss_reason::session_ended);
+    over_.request_stop();
+    stop_heartbeat(parting().deadline);
+    if (is_over) watch_thread_.request_stop();
+    for (auto& [each, why] : gone) made.grants.push_back(std::move(each));
+    return made;
+}
+
+}  // namespace leasehold
