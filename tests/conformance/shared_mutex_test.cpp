@@ -115,14 +115,17 @@ TEST_F(shared_mutex_suite, an_upgrade_waits_as_long_as_it_takes) {
     ASSERT_TRUE(up && reading);
     EXPECT_FALSE(mine_.upgrade_until(*up, std::chrono::system_clock::now() + 30ms));
     std::stop_source enough;
+    std::atomic<bool> has_given_up = false;
     thread upgrading{[&] {
         EXPECT_FALSE(mine_.upgrade(*up, enough.get_token()));
+        has_given_up = true;
         auto writing = mine_.upgrade(*up);
         ASSERT_TRUE(writing);
         EXPECT_TRUE(writing->verify());
     }};
     EXPECT_TRUE(eventually([&] { return describe(second_, name_)->waiters == 1; }));
     enough.request_stop();
+    EXPECT_TRUE(eventually([&] { return has_given_up.load(); }));
     EXPECT_TRUE(eventually([&] { return describe(second_, name_)->waiters == 1; }));
     reading->release();
     upgrading.join();

@@ -125,8 +125,12 @@ backend make_sql_backend(
         [open = users.owner](const std::string& other, const backend::wrapper& wrap) {
             database_settings settings;
             settings.names.prefix = other;
+            if (!wrap) {
+                // Tables are made and dropped, which a disk that others use too may take long for.
+                settings.statement_timeout = std::chrono::seconds{10};
+                return open(settings);
+            }
             const database plain = open(settings);
-            if (!wrap) return plain;
             const auto connect = [plain](std::chrono::milliseconds patience) {
                 return plain.inner()->connections().connect_apart(patience);
             };
