@@ -6,6 +6,7 @@
 
 #include "driver/mysql_connection.hpp"
 #include "driver/mysql_exchange.hpp"
+#include "driver/mysql_hosts.hpp"
 #include "driver/mysql_lent.hpp"
 #include "driver/mysql_text.hpp"
 #include "leasehold/error.hpp"
@@ -89,10 +90,13 @@ private:
 
 database open(std::string_view url, database_settings settings) {
     const auto limit = settings.statement_timeout;
+    const auto open_one = [limit](const address& to, std::chrono::milliseconds patience) {
+        return connect(to, limit, patience);
+    };
+    const auto hosts =
+        std::make_shared<host_list>(parse_url(url, std::getenv("MYSQL_PWD")), open_one);
     return database{
-        [to = parse_url(url, std::getenv("MYSQL_PWD")), limit](std::chrono::milliseconds patience) {
-            return connect(to, limit, patience);
-        },
+        [hosts](std::chrono::milliseconds patience) { return hosts->connect(patience); },
         std::move(settings)};
 }
 

@@ -59,6 +59,8 @@ struct draft {
     std::optional<std::string> password;
     std::optional<tls_mode> tls;
     std::string option_file;
+    std::vector<std::pair<std::string, int>> others{};  // host and port, 0: not said
+    int default_port = 3306;
 };
 
 void read_user(std::string_view text, draft& into) {
@@ -89,12 +91,6 @@ void read_host(std::string_view text, address& into) {
             refuse("there is no IPv6 address in its brackets");
         }
     } else {
-        if (text.find(',') != std::string_view::npos) {
-            refuse(
-                "it names several hosts: name one, that finds whichever takes writes, as a proxy "
-                "or an address that moves does"
-            );
-        }
         const auto colon = text.find(':');
         into.host = text.substr(0, colon);
         if (colon != std::string_view::npos) rest = text.substr(colon);
@@ -111,6 +107,25 @@ void read_host(std::string_view text, address& into) {
     into.port = port_of(rest.substr(1));
     if (into.port == 0) {
         refuse(std::string{"its port is not a number from 1 to 65535; "} + encode_advice);
+    }
+}
+
+// The first one, and those that are tried after it.
+void read_hosts(std::string_view text, draft& into) {
+    const bool is_list = text.find(',') != std::string_view::npos;
+    for (bool is_first = true;; is_first = false) {
+        const std::string_view each = text.substr(0, text.find(','));
+        if (is_list && each.empty()) refuse("one of its hosts, between the commas, has no name");
+        address found;
+        read_host(each, found);
+        if (is_first) {
+            into.known.host = found.host;
+            into.known.port = found.port;
+        } else {
+            into.others.emplace_back(found.host, found.port);
+        }
+        if (each.size() == text.size()) return;
+        text.remove_prefix(each.size() + 1);
     }
 }
 
@@ -235,7 +250,7 @@ void read_file(draft& into) {
         into.known.host = std::move(file.known.host);
         into.known.socket = std::move(file.known.socket);
     }
-    if (into.known.port == 0 && into.known.socket.empty()) into.known.port = file.known.port;
+    if (file.known.port != 0) into.default_port = file.known.port;
     fill(into.known.user, file.known.user);
     fill(into.known.database, file.known.database);
     fill(into.known.authority_file, file.known.authority_file);
@@ -248,15 +263,17 @@ void read_file(draft& into) {
 }
 
 // "localhost" is what MySQL's clients call their socket.
-void choose_way(address& to) {
+void choose_way(draft& from) {
+    address& to = from.known;
     if (to.socket.empty()) {
         if (to.host.empty()) refuse("it names no host");
-        if (to.port == 0) to.port = 3306;
+        if (to.port == 0) to.port = from.default_port;
         return;
     }
     if (to.socket.front() != '/') refuse("its socket is no path that begins with /");
     const bool is_local = to.host.empty() || to.host == "localhost";
-    if (!is_local || to.port != 0) refuse("it names a host or port and a socket: leave one out");
+    if (!is_local || to.port != 0 || !from.others.empty())
+        refuse("it names a host or port and a socket: leave one out");
     to.host.clear();
 }
 
@@ -278,7 +295,7 @@ void choose_tls(const draft& from, address& to) {
 
 }  // namespace
 
-address parse_url(std::string_view url, const char* fallback_password) {
+std::vector<address> parse_url(std::string_view url, const char* fallback_password) {
     const bool is_known = url.starts_with("mysql://") || url.starts_with("mariadb://");
     if (!is_known) refuse("it does not begin with mysql:// or mariadb://");
     if (url.find('\0') != std::string_view::npos) refuse("it has a zero byte");
@@ -295,18 +312,24 @@ address parse_url(std::string_view url, const char* fallback_password) {
     const bool has_user = sign != std::string_view::npos;
     if (rest.find('@', has_user ? sign + 1 : 0) != std::string_view::npos) refuse(encode_advice);
     if (has_user) read_user(authority.substr(0, sign), found);
-    read_host(has_user ? authority.substr(sign + 1) : authority, found.known);
+    read_hosts(has_user ? authority.substr(sign + 1) : authority, found);
     if (slash != std::string_view::npos) found.known.database = decode(rest.substr(slash + 1));
     read_options(options, found);
     if (!found.option_file.empty()) read_file(found);
     address& to = found.known;
     if (to.user.empty()) refuse(std::string{"it names no user; "} + encode_advice);
-    choose_way(to);
+    choose_way(found);
     if (to.database.empty()) refuse("it names no database");
     if (to.database.find('/') != std::string::npos) refuse("a database's name has no /");
     choose_tls(found, to);
     to.password = found.password.value_or(fallback_password ? fallback_password : "");
-    return std::move(to);
+    std::vector<address> all{to};
+    for (const auto& [host, port] : found.others) {
+        all.push_back(to);
+        all.back().host = host;
+        all.back().port = port != 0 ? port : found.default_port;
+    }
+    return all;
 }
 
 std::string place_of(const address& where) {

@@ -2,6 +2,7 @@
 // Private to the MySQL driver: what a URL says, taken apart before anything is connected to.
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leasehold::mysql {
 
@@ -27,10 +28,12 @@ struct address {
     std::string key_file;          // ssl-key
 };
 
+// One for each host, in the order of the URL, alike but for host and port.
+//
 // Throws invalid_argument, in words that hold no part of the URL but an unknown option's name and
 // the path of its option file. What the URL does not say counts from that file, and after it from
 // `fallback_password` (may be null). "user@" says no password, "user:@" an empty one.
-address parse_url(std::string_view url, const char* fallback_password = nullptr);
+std::vector<address> parse_url(std::string_view url, const char* fallback_password = nullptr);
 
 // "db.example:3306", "[::1]:3306", "/run/mysqld/mysqld.sock".
 std::string place_of(const address& where);

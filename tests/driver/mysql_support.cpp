@@ -45,7 +45,7 @@ void mysql_test::SetUp() {
         FAIL() << backend_ << " is required and " << variable << " is not set";
     }
     if (url_.empty()) GTEST_SKIP() << variable << " is not set: see tests/support/servers";
-    address_ = mysql::parse_url(url_);
+    address_ = mysql::parse_url(url_).at(0);
     static std::atomic<int> count = 0;
     name_ = "drv_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
 }

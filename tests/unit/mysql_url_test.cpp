@@ -30,8 +30,14 @@ std::string refusal_of(std::string_view url) {
     return "";
 }
 
+address address_in(std::string_view url, const char* fallback_password = nullptr) {
+    const auto all = parse_url(url, fallback_password);
+    EXPECT_EQ(all.size(), 1U) << url;
+    return all.at(0);
+}
+
 TEST(mysql_url, all_of_its_parts_are_read) {
-    const address found = parse_url("mysql://app:secret@db.example:3307/orders");
+    const address found = address_in("mysql://app:secret@db.example:3307/orders");
     EXPECT_EQ(found.host, "db.example");
     EXPECT_EQ(found.port, 3307);
     EXPECT_EQ(found.user, "app");
@@ -42,65 +48,77 @@ TEST(mysql_url, all_of_its_parts_are_read) {
 }
 
 TEST(mysql_url, the_scheme_of_mariadb_is_the_same) {
-    const address found = parse_url("mariadb://app:secret@db.example:3307/orders");
+    const address found = address_in("mariadb://app:secret@db.example:3307/orders");
     EXPECT_EQ(place_of(found) + "/" + found.database, "db.example:3307/orders");
     EXPECT_EQ(found.user + ":" + found.password, "app:secret");
 }
 
+TEST(mysql_url, several_hosts_have_all_else_in_common) {
+    const auto all = parse_url("mysql://app:pw@h1:3307,[::1],h-3.example:33/x?ssl-mode=REQUIRED");
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(place_of(all[0]), "h1:3307");
+    EXPECT_EQ(place_of(all[1]), "[::1]:3306");
+    EXPECT_EQ(place_of(all[2]), "h-3.example:33");
+    for (const address& each : all) {
+        EXPECT_EQ(each.user + ":" + each.password + "/" + each.database, "app:pw/x");
+        EXPECT_EQ(each.tls, tls_mode::required);
+    }
+}
+
 TEST(mysql_url, a_port_may_be_left_out) {
-    EXPECT_EQ(parse_url("mysql://app@db/orders").port, 3306);
-    EXPECT_EQ(parse_url("mysql://app@[::1]/orders").port, 3306);
+    EXPECT_EQ(address_in("mysql://app@db/orders").port, 3306);
+    EXPECT_EQ(address_in("mysql://app@[::1]/orders").port, 3306);
 }
 
 TEST(mysql_url, user_password_and_database_are_decoded) {
-    const address found = parse_url("mysql://a%40b:p%2fw%3Ax%25%C3%BC@db/my%20orders");
+    const address found = address_in("mysql://a%40b:p%2fw%3Ax%25%C3%BC@db/my%20orders");
     EXPECT_EQ(found.user, "a@b");
     EXPECT_EQ(found.password, "p/w:x%\xc3\xbc");
     EXPECT_EQ(found.database, "my orders");
     // A plus is a plus: this is no form of a web page. A colon may be in a password as it is.
-    EXPECT_EQ(parse_url("mysql://a:b+c:d@db/x").password, "b+c:d");
+    EXPECT_EQ(address_in("mysql://a:b+c:d@db/x").password, "b+c:d");
 }
 
 TEST(mysql_url, an_ipv6_address_stands_in_brackets) {
-    const address found = parse_url("mysql://app@[fe80::1%eth0]:3307/orders");
+    const address found = address_in("mysql://app@[fe80::1%eth0]:3307/orders");
     EXPECT_EQ(found.host, "fe80::1%eth0");
     EXPECT_EQ(found.port, 3307);
     EXPECT_EQ(place_of(found), "[fe80::1%eth0]:3307");
-    EXPECT_EQ(place_of(parse_url("mysql://app@db/orders")), "db:3306");
+    EXPECT_EQ(place_of(address_in("mysql://app@db/orders")), "db:3306");
 }
 
 TEST(mysql_url, a_password_may_come_from_outside) {
-    EXPECT_EQ(parse_url("mysql://app@db/x", "outside").password, "outside");
-    EXPECT_EQ(parse_url("mysql://app:inside@db/x", "outside").password, "inside");
-    EXPECT_EQ(parse_url("mysql://app:@db/x", "outside").password, "");
-    EXPECT_EQ(parse_url("mysql://app@db/x", nullptr).password, "");
+    EXPECT_EQ(address_in("mysql://app@db/x", "outside").password, "outside");
+    EXPECT_EQ(address_in("mysql://app:inside@db/x", "outside").password, "inside");
+    EXPECT_EQ(address_in("mysql://app:@db/x", "outside").password, "");
+    EXPECT_EQ(address_in("mysql://app@db/x", nullptr).password, "");
 }
 
 TEST(mysql_url, options_choose_the_encryption) {
     const std::string base = "mysql://app@db/x?ssl-mode=";
-    EXPECT_EQ(parse_url(base + "DISABLED").tls, tls_mode::disabled);
-    EXPECT_EQ(parse_url(base + "PREFERRED").tls, tls_mode::preferred);
-    EXPECT_EQ(parse_url(base + "REQUIRED").tls, tls_mode::required);
-    EXPECT_EQ(parse_url(base + "VERIFY_CA").tls, tls_mode::verify_authority);
-    const address found = parse_url(
+    EXPECT_EQ(address_in(base + "DISABLED").tls, tls_mode::disabled);
+    EXPECT_EQ(address_in(base + "PREFERRED").tls, tls_mode::preferred);
+    EXPECT_EQ(address_in(base + "REQUIRED").tls, tls_mode::required);
+    EXPECT_EQ(address_in(base + "VERIFY_CA").tls, tls_mode::verify_authority);
+    const address found = address_in(
         base + "VERIFY_IDENTITY&ssl-ca=/etc/ca%20of%20us.pem&ssl-cert=/c.pem&ssl-key=/k.pem"
     );
     EXPECT_EQ(found.tls, tls_mode::verify_identity);
     EXPECT_EQ(found.authority_file, "/etc/ca of us.pem");
     EXPECT_EQ(found.certificate_file, "/c.pem");
     EXPECT_EQ(found.key_file, "/k.pem");
-    EXPECT_EQ(parse_url("mysql://app@db/x?").tls, tls_mode::preferred);
+    EXPECT_EQ(address_in("mysql://app@db/x?").tls, tls_mode::preferred);
 }
 
 TEST(mysql_url, a_socket_stands_for_host_and_port) {
-    const address found = parse_url("mysql://app@/orders?socket=/run/my%20sql.sock");
+    const address found = address_in("mysql://app@/orders?socket=/run/my%20sql.sock");
     EXPECT_EQ(found.host, "");
     EXPECT_EQ(found.port, 0);
     EXPECT_EQ(found.socket, "/run/my sql.sock");
     EXPECT_EQ(place_of(found), "/run/my sql.sock");
     EXPECT_EQ(found.tls, tls_mode::disabled);
     EXPECT_EQ(
-        parse_url("mysql://app@localhost/x?socket=/s&ssl-mode=REQUIRED").tls, tls_mode::required
+        address_in("mysql://app@localhost/x?socket=/s&ssl-mode=REQUIRED").tls, tls_mode::required
     );
 }
 
@@ -114,7 +132,7 @@ protected:
 
     address with(const std::string& text, const std::string& before = "mysql:///") const {
         std::ofstream{path_} << text;
-        return parse_url(before + "?defaults_file=" + path_, "outside");
+        return address_in(before + "?defaults_file=" + path_, "outside");
     }
     std::string refusal_with(const std::string& text) const {
         std::ofstream{path_} << text;
@@ -236,8 +254,13 @@ INSTANTIATE_TEST_SUITE_P(
         refused_url{"mysql://a@h:99999999999/d", "port"},
         refused_url{"mysql://a@h:33o6/d", "port"},
         refused_url{"mysql://a@::1/d", "brackets"},
-        refused_url{"mysql://a:s3cr@h1:3306,h2:3306/d", "several hosts"},
-        refused_url{"mysql://a:s3cr@h1,h2/d", "several hosts"},
+        refused_url{"mysql://a:s3cr@h1,/d", "between the commas"},
+        refused_url{"mysql://a:s3cr@,h2/d", "between the commas"},
+        refused_url{"mysql://a:s3cr@h1,,h2/d", "between the commas"},
+        refused_url{"mysql://a:s3cr@h1,h2:x/d", "port"},
+        refused_url{"mysql://a:s3cr@h1,h 2/d", "character"},
+        refused_url{"mysql://a:s3cr@h1,::1/d", "brackets"},
+        refused_url{"mysql://a:s3cr@localhost,h2/d?socket=/s", "leave one out"},
         refused_url{"mysql://a@h/d?socket=/s", "leave one out"},
         refused_url{"mysql://a@localhost:3306/d?socket=/s", "leave one out"},
         refused_url{"mysql://a@/d?socket=s", "begins with /"},

@@ -4,7 +4,10 @@
 //   leasehold::database db = leasehold::mysql::open("mysql://app:secret@db.example:3306/app");
 //
 // URL: mysql://user[:password]@host[:port]/database[?option=value&…], or mariadb://…, which is the
-// same; user and password are percent-decoded. Which of the two servers it is, is found out when
+// same; user and password are percent-decoded. Of several hosts, host[:port],host[:port], one is
+// connected to that takes writes: the first such, and from then on that one before the others; the
+// rest of the URL is the same for all, connect_timeout is for all together, and where none takes
+// writes the error says what each has answered. Which of the two servers it is, is found out when
 // connecting. Options, and any other is refused:
 //
 // | option              | means                                                                  |

@@ -1,0 +1,48 @@
+#pragma once
+// Private to the MySQL driver: the hosts of a URL, of which the one that takes writes is wanted.
+//
+// | the host …                          | then                                                   |
+// |-------------------------------------|--------------------------------------------------------|
+// | takes writes                        | it is connected to, and asked first from then on       |
+// | cannot be reached, or refuses us    | the next one is asked                                  |
+// | takes no writes, as a replica       | the next one is asked                                  |
+// | is the last one, and not the one    | connection_failed, which says what each has answered   |
+//
+// They are asked in the order of the URL, the one that took writes last before the others: where
+// two of them do, as when a former primary comes back, nobody changes sides by connecting again.
+// A URL with one host connects to it whatever it takes.
+//
+// Threads: safe.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "driver/mysql_url.hpp"
+#include "leasehold/connection.hpp"
+
+namespace leasehold::mysql {
+
+class host_list {
+public:
+    using opener = std::function<
+        std::unique_ptr<connection>(const address& to, std::chrono::milliseconds patience)>;
+
+    // At least one.
+    host_list(std::vector<address> all, opener open);
+
+    // Within `patience`, of which each host that is left gets its part, as far as one can be
+    // bounded: see connect().
+    std::unique_ptr<connection> connect(std::chrono::milliseconds patience);
+
+private:
+    std::vector<std::size_t> order() const;
+
+    const std::vector<address> all_;
+    const opener open_;
+    std::atomic<std::size_t> preferred_ = 0;
+};
+
+}  // namespace leasehold::mysql
