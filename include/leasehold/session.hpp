@@ -116,6 +116,10 @@ public:
     loss_reason why_lost() const noexcept;
     // Until when the holder may believe, if no further heartbeat succeeds.
     local_clock::time_point deadline() const noexcept;
+    // The longest time in which no heartbeat got through, so far. Where it comes near ttl - margin,
+    // as in a fail-over, the session was nearly lost; beyond two thirds of that the observer is
+    // warned.
+    std::chrono::milliseconds longest_gap() const noexcept;
     const session_settings& settings() const noexcept;  // with the defaults filled in
     const leasehold::database& database() const noexcept;
 

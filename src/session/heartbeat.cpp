@@ -144,19 +144,24 @@ bool session::implementation::beat() {
             answer = stores.sessions->heartbeat(on, id_, settings_.ttl, known_);
         }
         local_clock::time_point answered;
+        std::optional<local_clock::duration> gap;
         {
             const thread_guard guard{mutex_};
             // Read with the lock: a deadline that somebody saw pass cannot move on any more.
             answered = local_clock::now();
             is_renewed = answer.status == heartbeat_status::renewed;
             if (is_renewed) {
+                const auto longest_before = machine_->longest_gap();
                 machine_->renewed(sent, answered);
                 renewed_at_ = sent;
+                const auto longest = machine_->longest_gap();
+                if (longest > longest_before && machine_->is_near_loss(longest)) gap = longest;
             } else if (answer.status == heartbeat_status::ended) {
                 machine_->ended_by_server(answered);
             }  // or there is news again, and the next one is due at once
             if (must_ask_) machine_->hurry(answered);
         }
+        if (gap) tell_gap(*gap);
         if (answered - sent > settings_.heartbeat_every) {
             database().tell(
                 {event_kind::late_heartbeat, "", 0, "a heartbeat took longer than its interval"}
@@ -179,6 +184,25 @@ bool session::implementation::beat() {
     tell_losses();
     note_answers(false);
     return is_renewed;
+}
+
+local_clock::duration session::implementation::longest_gap() const {
+    const thread_guard guard{mutex_};
+    return machine_->longest_gap();
+}
+
+void session::implementation::tell_gap(local_clock::duration gap) {
+    const auto in_words = [](local_clock::duration time) {
+        return std::to_string(duration_cast<milliseconds>(time).count()) + " ms";
+    };
+    database().tell(
+        {event_kind::warning,
+         "",
+         0,
+         "no heartbeat got through for " + in_words(gap) + ", and after " +
+             in_words(settings_.ttl - settings_.margin) +
+             " the session would have been lost: where fail-overs take so long, raise its ttl"}
+    );
 }
 
 void session::implementation::tell_news(const news& told) {

@@ -66,7 +66,8 @@ lease_machine::lease_machine(const session_settings& settings, instant sent, ins
       heartbeat_every_(settings.heartbeat_every),
       margin_(settings.margin),
       deadline_(sent + settings.ttl - settings.margin),
-      next_heartbeat_(sent + settings.heartbeat_every) {
+      next_heartbeat_(sent + settings.heartbeat_every),
+      last_sent_(sent) {
     tick(answered);
 }
 
@@ -75,13 +76,16 @@ lease_machine::lease_machine(const session_settings& settings)
       heartbeat_every_(settings.heartbeat_every),
       margin_(settings.margin),
       deadline_(instant::max()),
-      next_heartbeat_(instant::max()) {}
+      next_heartbeat_(instant::max()),
+      last_sent_(instant::max()) {}
 
 void lease_machine::renewed(instant sent, instant answered) {
     tick(answered);  // too late is too late, whatever the answer says
     if (!is_live()) return;
     deadline_ = std::max(deadline_, sent + ttl_ - margin_);
     next_heartbeat_ = sent + heartbeat_every_;
+    longest_gap_ = std::max(longest_gap_, answered - last_sent_);
+    last_sent_ = sent;
 }
 
 void lease_machine::ended_by_server(instant answered) {

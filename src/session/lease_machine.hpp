@@ -49,6 +49,12 @@ public:
     loss_reason reason() const noexcept { return reason_; }
     instant deadline() const noexcept { return deadline_; }
     instant next_heartbeat() const noexcept { return next_heartbeat_; }
+    // The longest time from when a request was sent that renewed it to the answer of the next one.
+    instant::duration longest_gap() const noexcept { return longest_gap_; }
+    // So long that few fail-overs fit between it and the loss.
+    bool is_near_loss(instant::duration gap) const noexcept {
+        return gap > (ttl_ - margin_) * 2 / 3;
+    }
 
 private:
     void lose(loss_reason why);
@@ -59,6 +65,8 @@ private:
     loss_reason reason_ = loss_reason::none;
     instant deadline_;
     instant next_heartbeat_;
+    instant last_sent_;  // of those that renewed it
+    instant::duration longest_gap_{0};
 };
 
 }  // namespace leasehold

@@ -486,6 +486,9 @@ loss_reason session::why_lost() const noexcept {
 local_clock::time_point session::deadline() const noexcept {
     return inner_->deadline();
 }
+std::chrono::milliseconds session::longest_gap() const noexcept {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(inner_->longest_gap());
+}
 const session_settings& session::settings() const noexcept {
     return inner_->settings();
 }

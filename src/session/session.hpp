@@ -64,6 +64,7 @@ public:
     bool is_live() const;
     loss_reason reason() const;
     local_clock::time_point deadline() const;
+    local_clock::duration longest_gap() const;
     std::stop_token lost() const noexcept { return lost_.get_token(); }
     // Stops when it is lost and when its owner ends it: whoever waits asks again, and is told.
     std::stop_token over() const noexcept { return over_.get_token(); }
@@ -221,6 +222,7 @@ private:
     session_news news_answered() const;
     void note_failure(const std::exception& what);
     news what_is_new(store& stores, connection& on);
+    void tell_gap(local_clock::duration gap) LEASEHOLD_EXCLUDES(mutex_);
     void tell_news(const news& told) LEASEHOLD_EXCLUDES(mutex_);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
     void settle_doubts();

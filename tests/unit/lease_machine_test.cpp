@@ -264,5 +264,24 @@ TEST(lease_machine_test, settings_at_their_limits_are_accepted) {
     }
 }
 
+// ------------------------------------------------------------------------- how near it has come
+
+TEST(lease_machine_test, the_longest_time_in_which_nothing_got_through_is_known) {
+    lease_machine machine = started();
+    EXPECT_EQ(machine.longest_gap(), 0s);
+    machine.renewed(at(4s), at(5s));
+    EXPECT_EQ(machine.longest_gap(), 5s) << "from when the last one was sent to the answer";
+    machine.renewed(at(6s), at(6s));
+    EXPECT_EQ(machine.longest_gap(), 5s);
+    EXPECT_FALSE(machine.is_near_loss(machine.longest_gap()));
+    machine.failed(at(10s));
+    machine.renewed(at(15s), at(15s));
+    EXPECT_EQ(machine.longest_gap(), 9s);
+    EXPECT_TRUE(machine.is_near_loss(machine.longest_gap())) << "of ten";
+    machine.renewed(at(25s), at(26s));
+    EXPECT_EQ(machine.longest_gap(), 9s) << "that came too late";
+    EXPECT_EQ(machine.reason(), loss_reason::expired);
+}
+
 }  // namespace
 }  // namespace leasehold

@@ -118,6 +118,22 @@ TEST_F(session_test, an_outage_shorter_than_the_lease_is_ridden_over) {
     EXPECT_GE(events_->count(event_kind::late_heartbeat), 3);
 }
 
+// A fail-over, or a machine that stood still.
+TEST_F(session_test, how_near_it_came_to_its_loss_is_known_and_told_once) {
+    session mine{faulty(), eager()};
+    EXPECT_TRUE(eventually([&] { return mine.longest_gap() >= 20ms; }));
+    test_time::advance(20s);
+    EXPECT_TRUE(eventually([&] { return mine.longest_gap() >= 20s; }));
+    EXPECT_EQ(events_->count(event_kind::warning), 0);
+    test_time::advance(45s);
+    EXPECT_TRUE(eventually([&] { return mine.longest_gap() >= 45s; }));
+    EXPECT_TRUE(eventually([&] { return events_->count(event_kind::warning) == 1; }));
+    const auto deadline = mine.deadline();
+    EXPECT_TRUE(eventually([&] { return mine.deadline() > deadline + 1s; }));
+    EXPECT_EQ(events_->count(event_kind::warning), 1);
+    EXPECT_TRUE(mine.is_live());
+}
+
 // Swallowed, not refused: the call comes back only when its time is up.
 TEST_F(session_test, a_heartbeat_without_an_answer_leaves_time_for_another) {
     auto settings = eager();
