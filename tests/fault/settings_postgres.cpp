@@ -36,6 +36,7 @@ public:
     database open(const std::string& prefix) const override {
         database_settings chosen;
         chosen.names.prefix = prefix;
+        chosen.connect_timeout = std::chrono::seconds{20};  // whatever else the disk has to do
         return postgres::open(with_database(url_, name_), chosen);
     }
     void set(const hostile_setting& what) override {
