@@ -54,7 +54,8 @@ struct semaphore_settings {
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
     // The key's number counts, whatever it is by now; the constructor's is what a key begins with
-    // that was never used, or not for so long that the reaper forgot it (reaper.hpp): 7 days.
+    // that was never used. One that nobody used for so long that the reaper forgot it (reaper.hpp:
+    // 7 days) begins anew, with the number that its next user has seen last.
     bool follows_key = false;
     // A term for each lease, 1 ms to 366 days: whoever forgets his permits, or hangs, loses them
     // when that has passed. lost() fires first, as at the end of a session, and then the session

@@ -223,7 +223,10 @@ guard::guard(
     lifeline_ = descriptor{ends[1]};
     adopt();
     pid_ = fork();
-    if (pid_ < 0) fail("fork");
+    if (pid_ < 0) {
+        stop_adopting();
+        fail("fork");
+    }
     if (pid_ == 0) {
         lifeline_.close();  // or the command would have the tool's end, and keep it open
         keeper{*board_, family_, margin}.run(what, lender, theirs.number());
@@ -248,7 +251,7 @@ guard::guard(
 }
 
 guard::~guard() {
-    leave();
+    if (leave() == ended::killed) kill_rest();
     stop_adopting();
     munmap(board_, sizeof(board));
 }
@@ -297,13 +300,15 @@ void guard::stop_adopting() noexcept {
     if (std::exchange(adopts_, false)) prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-void guard::leave() noexcept {
-    if (pid_ <= 0) return;
+guard::ended guard::leave() noexcept {
+    if (pid_ <= 0) return ended::by_itself;
     lifeline_.close();
     kill(pid_, SIGCONT);  // somebody may have stopped it
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
     pid_ = -1;
+    return WIFSIGNALED(status) ? ended::killed : ended::by_itself;
 }
 
 }  // namespace leasehold::cli

@@ -102,7 +102,8 @@ private:
     static_assert(std::atomic<bool>::is_always_lock_free);
     class keeper;
 
-    void leave() noexcept;
+    enum class ended { by_itself, killed };
+    ended leave() noexcept;
     void adopt() noexcept;
     void stop_adopting() noexcept;
 

@@ -111,6 +111,9 @@ detached_lease detached_lease::from_text(std::string_view text) {
 detached_lease detach(lease&& held) {
     require_detachable(held);
     auto& inside = *held.inner();
+    // So that its session is not detached meanwhile, with this hold in it.
+    const session::implementation::under_way leaving{inside.within()};
+    require_detachable(held);
     const hold what = inside.what();
     const auto lives_with = inside.has_term() ? std::nullopt : std::optional{inside.within().id()};
     // In this order, or a session that ends in between would take the row with it.
@@ -130,6 +133,7 @@ detached_lease detach_for(lease&& held, std::chrono::microseconds term) {
         );
     }
     const session::implementation::under_way sending{inside.within()};
+    require_detachable(held);
     const hold what = inside.what();
     inside.supersede();  // nobody here may believe in it any more when the term has been given
     try {

@@ -161,6 +161,12 @@ std::optional<adopted_session> adopt(
             leasehold::hold{each.what.key, each.what.owner, each.what.token, each.kind},
             std::nullopt
         );
+        {
+            // An inner release may have lost its answer there: the last one frees the row whatever
+            // its count.
+            const thread_guard guard{granted->depth().mutex};
+            granted->depth().is_uncertain = true;
+        }
         granted->mode() = each.mode;
         granted->permits() = each.permits;
         if (each.term_left) {

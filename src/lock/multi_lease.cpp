@@ -65,23 +65,22 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
     given_back_.request_stop();  // before anybody else can be granted a key
-    bool is_anything_left = false;
+    // Of a session that was detached the rest is another process's.
+    std::vector<hold> held;
     for (const auto& each : grants_) {
         session_->forget(*each);
         // One that was taken over may be there all the same: see lease.cpp.
-        is_anything_left = each->lose(loss_reason::released) ||
-                           each->reason() == loss_reason::taken_over || is_anything_left;
+        const bool may_be_there =
+            each->lose(loss_reason::released) || each->reason() == loss_reason::taken_over;
+        if (may_be_there) held.push_back(each->what());
     }
     const bool may_ask = !is_parting || session_->may_part();
-    if (!is_anything_left || !may_ask) {
-        if (is_anything_left || has_term()) {
-            for (const key& each : keys_) {
-                session_->give_back_later(each, owner(), lock_kind::mutex);
-            }
+    if (held.empty() || !may_ask) {
+        for (const hold& each : held.empty() && has_term() ? holds() : held) {
+            session_->give_back_later(each.key, owner(), lock_kind::mutex);
         }
-        return is_anything_left ? release_outcome::unknown : release_outcome::not_held;
+        return held.empty() ? release_outcome::not_held : release_outcome::unknown;
     }
-    const auto held = holds();
     const bounds of_call = bounds_of_release(is_parting);
     return release_all(of_call, held, [&] {
         return session_->database().use(of_call, [&](connection& on, store& stores) {

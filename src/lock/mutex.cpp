@@ -172,6 +172,7 @@ private:
     std::shared_ptr<grant> reenter(const bounds& of_call, std::shared_ptr<grant>& gone)
         LEASEHOLD_REQUIRES(recursion_mutex_) {
         auto held = current_.lock();
+        const session::implementation::under_way sending{*session_};
         if (!held || !held->is_live()) return nullptr;
         const thread_guard guard{held->depth().mutex};
         if (held->depth().count == 0) return nullptr;

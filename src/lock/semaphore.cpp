@@ -41,6 +41,7 @@ public:
     void set_permits(std::int64_t permits) {
         constexpr int tries_max = 8;
         require_possible(permits);
+        session_->require_live();
         for (int tries = 0; tries < tries_max; ++tries) {
             if (resize(permits) || make_gate(permits)) {
                 permits_ = permits;
@@ -66,6 +67,7 @@ public:
             );
         }
         const session::implementation::under_way sending{*session_};
+        if (!reduced->is_live()) refuse_lost();  // or detached, just before this was under way
         const bounds of_call = session_->one_request();
         reduced->permits() = permits;
         const auto reduce = [&](int) {
@@ -84,7 +86,7 @@ public:
         });
         std::int64_t used = 0;
         for (const lock_info& each : holders) used += each.permits;
-        return std::max(std::int64_t{0}, permits_now() - used);
+        return std::max(std::int64_t{0}, permits_now(used > 0) - used);
     }
 
 private:
@@ -104,10 +106,12 @@ private:
         struct memory {
             implementation& of;
             const seeker& with;
+            const std::int64_t began_with;
             ~memory() {
-                if (of.follows_key_) of.permits_ = with.capacity();
+                const auto seen = with.capacity();
+                if (of.follows_key_ && seen != began_with) of.permits_ = seen;
             }
-        } const kept{*this, each};
+        } const kept{*this, each, each.capacity()};
         return seek(each);
     }
 
@@ -131,8 +135,9 @@ private:
         return first.try_once() && first.capacity() == permits;
     }
 
-    std::int64_t permits_now() const {
-        if (!follows_key_) return permits_;
+    // Where nobody uses it, and this does not follow the key, the next grant sets its number.
+    std::int64_t permits_now(bool is_used) const {
+        if (!follows_key_ && !is_used) return permits_;
         const auto seen = session_->database().use([&](connection& on, store& stores) {
             return stores.holders->tally(on, key_);
         });

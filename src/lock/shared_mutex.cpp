@@ -60,6 +60,7 @@ public:
     void downgrade(lease& from) {
         const std::shared_ptr<grant> held = hold_of(from);
         const session::implementation::under_way sending{*session_};
+        if (!held->is_live()) refuse_lost();  // or detached, just before this was under way
         const bounds of_call = session_->one_request();
         const auto reduce = [&](int) {
             return session_->database().use(of_call, [&](connection& on, store& stores) {

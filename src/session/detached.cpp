@@ -69,6 +69,7 @@ std::optional<local_clock::time_point> session::implementation::take_row(
             is_in_doubt = is_in_doubt || failure.outcome_is_unknown();
             const bool may_go_on = failure.is_transient() && attempt < attempts_max;
             if (may_go_on && !of_call.have_passed()) continue;
+            if (is_in_doubt) row_name_in_doubt_ = to;
             if (!is_in_doubt || failure.outcome_is_unknown()) throw;
             throw reworded(failure, failure.what(), true);
         }
@@ -81,9 +82,7 @@ std::shared_ptr<session::implementation> session::implementation::taken_over(
     const session_id& id,
     const std::string& detached_as
 ) {
-    settings.begins_with_grant = true;  // it has no row of its own
-    auto made = std::make_shared<implementation>(std::move(within), std::move(settings));
-    made->id_ = id;
+    auto made = std::make_shared<implementation>(std::move(within), std::move(settings), id);
     const std::string taken_as = made->node_info_ + " (adopted " + drawn_word() + ")";
     const auto sent = made->take_row(made->one_request(), detached_as, taken_as);
     if (!sent) return nullptr;
@@ -114,14 +113,12 @@ session::implementation::detached session::implementation::detach() {
         require_quiet();
     }
     detached made{node_info_ + " (detached " + drawn_word() + ")", {}};
-    if (!take_row(one_request(), row_name_, made.as)) {
-        throw error(
-            errc::session_lost,
-            "the session has ended in the database, or a former try to detach it got no answer: "
-            "end it, and open a new one"
-        );
+    auto sent = take_row(one_request(), row_name_, made.as);
+    // Of a former try that got no answer.
+    if (!sent && !row_name_in_doubt_.empty()) {
+        sent = take_row(one_request(), row_name_in_doubt_, made.as);
     }
-    std::vector<lost_grant> gone;
+    if (!sent) found_ended();
     bool is_over = false;
     {
         const thread_guard guard{mutex_};
@@ -132,14 +129,25 @@ session::implementation::detached session::implementation::detach() {
         for (const auto& each : grants_.live()) require_movable(*each);
         has_ended_ = true;
         machine_->end();
-        gone = grants_.take_live(loss_reason::session_ended);
+        // All at once, before anybody is told: who is may release one that was not told yet.
+        for (auto& [each, why] : grants_.take_live(loss_reason::session_ended)) {
+            if (each->mark_lost(why)) made.grants.push_back(std::move(each));
+        }
         is_over = has_nothing_left();
     }
-    tell(gone, false, loss_reason::session_ended);
+    for (const auto& each : made.grants) {
+        each->tell_lost();
+        const hold& what = each->what();
+        database().tell(
+            {event_kind::lost,
+             what.key.name(),
+             what.token.number,
+             name_of(loss_reason::session_ended)}
+        );
+    }
     over_.request_stop();
     stop_heartbeat(parting().deadline);
     if (is_over) watch_thread_.request_stop();
-    for (auto& [each, why] : gone) made.grants.push_back(std::move(each));
     return made;
 }
 

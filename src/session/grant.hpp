@@ -70,11 +70,16 @@ public:
 
     // True where this call was the one that lost it. Runs the callbacks registered with lost().
     bool lose(loss_reason why) {
-        auto expected = loss_reason::none;
-        if (!reason_.compare_exchange_strong(expected, why)) return false;
-        lost_.request_stop();
+        if (!mark_lost(why)) return false;
+        tell_lost();
         return true;
     }
+    // The two halves of it, where a lock is to be given up in between.
+    bool mark_lost(loss_reason why) noexcept {
+        auto expected = loss_reason::none;
+        return reason_.compare_exchange_strong(expected, why);
+    }
+    void tell_lost() { lost_.request_stop(); }
 
     // Somebody asks the holder to let go. True where this call was the first to say so.
     bool ask_back() { return revoke_.request_stop(); }

@@ -141,6 +141,9 @@ bool session::implementation::beat() {
             }
             told = what_is_new(stores, on);
             sent = local_clock::now();
+            // What is news may be that the session is another process's now. Whoever has taken it
+            // since has made news again, which this does not know.
+            if (has_ended()) return false;
             answer = stores.sessions->heartbeat(on, id_, settings_.ttl, known_);
         }
         local_clock::time_point answered;
@@ -184,6 +187,11 @@ bool session::implementation::beat() {
     tell_losses();
     note_answers(false);
     return is_renewed;
+}
+
+bool session::implementation::has_ended() const {
+    const thread_guard guard{mutex_};
+    return has_ended_;
 }
 
 local_clock::duration session::implementation::longest_gap() const {

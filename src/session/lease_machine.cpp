@@ -61,6 +61,24 @@ session_settings completed(session_settings given) {
     return given;
 }
 
+const char* name_of(loss_reason reason) noexcept {
+    switch (reason) {
+        case loss_reason::none:
+            return "none";
+        case loss_reason::expired:
+            return "expired";
+        case loss_reason::ended_by_server:
+            return "ended_by_server";
+        case loss_reason::taken_over:
+            return "taken_over";
+        case loss_reason::released:
+            return "released";
+        case loss_reason::session_ended:
+            return "session_ended";
+    }
+    return "unknown";
+}
+
 lease_machine::lease_machine(const session_settings& settings, instant sent, instant answered)
     : ttl_(settings.ttl),
       heartbeat_every_(settings.heartbeat_every),

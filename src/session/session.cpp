@@ -26,33 +26,17 @@ void stop_and_join(std::jthread& thread) {
 
 }  // namespace
 
-const char* name_of(loss_reason reason) noexcept {
-    switch (reason) {
-        case loss_reason::none:
-            return "none";
-        case loss_reason::expired:
-            return "expired";
-        case loss_reason::ended_by_server:
-            return "ended_by_server";
-        case loss_reason::taken_over:
-            return "taken_over";
-        case loss_reason::released:
-            return "released";
-        case loss_reason::session_ended:
-            return "session_ended";
-    }
-    return "unknown";
-}
-
-session::implementation::implementation(leasehold::database within, session_settings settings)
+session::implementation::implementation(
+    leasehold::database within, session_settings settings, std::optional<session_id> taken
+)
     : handle_(std::move(within)),
       settings_(completed(std::move(settings))),
-      id_(session_id::random()),
+      id_(taken ? *taken : session_id::random()),
       node_info_(node_info_of_this_process(settings_.name.empty() ? program_name() : settings_.name)
       ),
       row_name_(node_info_) {
     const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
-    if (settings_.begins_with_grant) {
+    if (settings_.begins_with_grant || taken) {
         machine_.emplace(settings_);
         database().use(of_call, [](connection&, store&) {});  // what stands against it is said now
     } else {
@@ -409,7 +393,7 @@ void session::implementation::end() noexcept {
         // Where holders are being told of its loss just now, perhaps by who calls this, the row is
         // left to expire by itself: it must not let others have the keys before.
         was_live = machine_->is_live() || takes_row_along_;
-        may_expire = was_live || tellers_ == 0;
+        may_expire = (was_live && tellers_of_limits_ == 0) || tellers_ == 0;
         may_remove = was_live && !was_ever_in_doubt_ && under_way_ == 0;
         machine_->end();
         why = machine_->reason();

@@ -30,7 +30,12 @@ namespace leasehold {
 
 class session::implementation : public std::enable_shared_from_this<session::implementation> {
 public:
-    implementation(leasehold::database within, session_settings settings);
+    // `taken`: it has a row, which is still to be taken over.
+    implementation(
+        leasehold::database within,
+        session_settings settings,
+        std::optional<session_id> taken = std::nullopt
+    );
     // One that another process has given up by detach(): nothing where it has ended, or somebody
     // else has taken it.
     static std::shared_ptr<implementation> taken_over(
@@ -216,6 +221,7 @@ private:
     void keep_watch(std::stop_token stop);
     nap heartbeat_step();
     nap watch_step();
+    bool has_ended() const;
     bool is_over() const;  // and the watch has nothing to do any more
     bool has_nothing_left() const LEASEHOLD_REQUIRES(mutex_);
     bool beat();  // true where it was renewed
@@ -262,7 +268,9 @@ private:
     const session_settings settings_;
     session_id id_;  // as start() has left it
     const std::string node_info_;
-    std::string row_name_;  // the node_info of its row
+    // The node_info of its row; and what that may be, where a renaming got no answer.
+    std::string row_name_;
+    std::string row_name_in_doubt_;
     std::stop_source lost_;
     std::stop_source over_;
     std::stop_source ending_;  // its owner ends it: the heartbeat need not connect any more
@@ -288,6 +296,8 @@ private:
     bool has_its_answers_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     // Threads that are telling holders of losses just now.
     int tellers_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    // Those of them that tell of limits, while the session lives: it must not free these before.
+    int tellers_of_limits_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // see the class
     grant_list grants_ LEASEHOLD_GUARDED_BY(mutex_);
     std::vector<doubt> doubts_ LEASEHOLD_GUARDED_BY(mutex_);

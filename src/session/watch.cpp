@@ -11,6 +11,7 @@ namespace leasehold {
 void session::implementation::tell_losses() {
     std::vector<lost_grant> lost;
     bool session_is_lost = false;
+    bool tells_of_limits = false;
     loss_reason why = loss_reason::none;
     {
         const thread_guard guard{mutex_};
@@ -18,16 +19,22 @@ void session::implementation::tell_losses() {
         machine_->tick(now);
         why = machine_->reason();
         lost = grants_.take_lost(now, why);
-        if (why == loss_reason::none) give_back_when_over(lost);
         session_is_lost =
             !machine_->is_live() && why != loss_reason::session_ended && !lost_.stop_requested();
         if (lost.empty() && !session_is_lost) return;
+        const auto has_limit = [](const lost_grant& each) { return each.first->limited(); };
+        tells_of_limits = !session_is_lost && std::any_of(lost.begin(), lost.end(), has_limit);
         ++tellers_;
+        if (tells_of_limits) ++tellers_of_limits_;
     }
     tell(lost, session_is_lost, why);
     {
         const thread_guard guard{mutex_};
         --tellers_;
+        if (tells_of_limits) {
+            --tellers_of_limits_;
+            give_back_when_over(lost);
+        }
     }
     wake_all();
 }

@@ -2,6 +2,9 @@
 // that it is asked for.
 #include "leasehold/semaphore.hpp"
 
+#include <atomic>
+#include <functional>
+
 #include "unit/model_fixture.hpp"
 
 namespace leasehold::testing {
@@ -132,6 +135,54 @@ TEST_F(permit_term_test, permits_end_with_their_session_whatever_their_term) {
     mine.reset();
     EXPECT_EQ(held->why_lost(), loss_reason::session_ended);
     EXPECT_TRUE(limited(other, 1h).try_acquire(2));
+}
+
+// Two leases whose terms end at once, and the holder of one is told before the other's.
+class permit_terms_at_once : public permit_term_test {
+protected:
+    // `then` is done by who is told first, before the other one is.
+    void end_both(session& within, const std::function<void(lease& other)>& then) {
+        auto counted = limited(within, 30min);
+        auto first = counted.try_acquire(), second = counted.try_acquire();
+        ASSERT_TRUE(first && second);
+        std::atomic<int> told = 0;
+        const auto on_loss = [&](lease& other) {
+            if (told++ == 0) then(other);
+        };
+        const std::stop_callback on_first{first->lost(), [&] { on_loss(*second); }};
+        const std::stop_callback on_second{second->lost(), [&] { on_loss(*first); }};
+        test_time::advance(31min);
+        EXPECT_TRUE(eventually([&] { return told == 2; }));
+    }
+    std::size_t holders() {
+        return model_.server().with_tables([](memory_tables& tables) {
+            return tables.holders.size();
+        });
+    }
+};
+
+TEST_F(permit_terms_at_once, who_ends_the_session_when_told_frees_nothing_of_who_was_not) {
+    session mine{sound(), calm()}, other{sound(), calm()};
+    end_both(mine, [&](lease& untold) {
+        mine.end();
+        const bool was_granted = limited(other, 30min).try_acquire(2).has_value();
+        EXPECT_FALSE(untold.lost().stop_requested()) << "the test is about who was not told";
+        EXPECT_FALSE(was_granted);
+    });
+}
+
+TEST_F(permit_terms_at_once, who_takes_long_when_told_keeps_the_others_permits_from_going) {
+    auto settings = eager();
+    settings.ttl = 2h;
+    session mine{sound(), settings};
+    end_both(mine, [&](lease& untold) {
+        const auto beat = row(mine.id())->heartbeat_at;
+        // Unless this is the very thread that gives back.
+        static_cast<void>(eventually([&] { return row(mine.id())->heartbeat_at > beat + 100ms; }));
+        EXPECT_FALSE(untold.lost().stop_requested()) << "the test is about who was not told";
+        EXPECT_EQ(holders(), 2U);
+    });
+    EXPECT_TRUE(eventually([&] { return holders() == 0; }));
 }
 
 TEST_F(permit_term_test, a_term_that_cannot_be_is_refused) {
