@@ -39,13 +39,13 @@ database_settings checked(database_settings settings) {
 
 }  // namespace
 
-store make_store(engine which, const table_names& names) {
+store make_store(engine which, const table_names& names, written_nodes written) {
     switch (which) {
         case engine::postgres:
             return make_postgres_store(names);
         case engine::mysql:
         case engine::mariadb:
-            return make_mysql_store(names, which);
+            return make_mysql_store(names, which, written);
         case engine::sqlite:
             return make_sqlite_store(names);
         case engine::memory:
@@ -59,7 +59,7 @@ database::implementation::implementation(
 )
     : settings_(checked(std::move(settings))),
       create_(std::move(create)),
-      pool_(std::move(connect), settings_) {}
+      pool_(entering(std::move(connect)), settings_) {}
 
 database::implementation::implementation(connector connect, store given, database_settings settings)
     : settings_(checked(std::move(settings))),
@@ -86,19 +86,51 @@ store& database::implementation::store_for(connection& on) {
                 std::string(name_of(found)) + "; open the database again"
         );
     }
-    return store_;
+    return has_several_writers_ ? cluster_store_ : store_;
+}
+
+// What is connected to once it is known to be a cluster begins with its settings.
+connector database::implementation::entering(connector connect) {
+    return [this, connect = std::move(connect)](const connect_limits& within) {
+        auto made = connect(within);
+        if (has_several_writers_) store_for(*made).sessions->enter_cluster(*made);
+        return made;
+    };
+}
+
+void database::implementation::look_for_cluster(connection& on) {
+    const bool is_one = has_several_writers_ || store_for(on).sessions->has_several_writers(on);
+    if (is_one) go_on_in_cluster(on);
+}
+
+void database::implementation::go_on_in_cluster(connection& on) {
+    if (settings_.one_node_is_written_to) return;
+    if (!has_several_writers_) {
+        store made = make_store(on.server().engine, settings_.names, written_nodes::several);
+        const thread_guard guard{mutex_};
+        if (!has_several_writers_) cluster_store_ = std::move(made);
+        has_several_writers_ = true;
+        pool_.fill_anew();
+    }
+    store_for(on).sessions->enter_cluster(on);
 }
 
 store& database::implementation::ready_store(connection& on) {
     store& stores = store_for(on);
     if (!schema_checked_) {
-        for (const std::string& problem :
-             {require_schema(on, *stores.schema), stores.sessions->environment_problem(on)}) {
+        const std::string newer = require_schema(on, *stores.schema);
+        const server_environment found = stores.sessions->environment(on);
+        for (const std::string& problem : {newer, found.problem}) {
             if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
         }
+        if (found.has_several_writers) go_on_in_cluster(on);
         schema_checked_ = true;
     }
-    return stores;
+    return store_for(on);
+}
+
+void database::implementation::get_ready() {
+    if (!schema_checked_) use([](connection&, store&) {});
 }
 
 void database::implementation::create() {

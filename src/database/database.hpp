@@ -14,6 +14,7 @@
 #include "database/combiner.hpp"
 #include "database/pool.hpp"
 #include "database/waiting_room.hpp"
+#include "dialect/statements.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "store/store.hpp"
@@ -23,26 +24,31 @@ namespace leasehold {
 struct installation;
 
 // The dialect of an engine, without a connection: for printing SQL.
-store make_store(engine which, const table_names& names);
+store make_store(
+    engine which, const table_names& names, written_nodes written = written_nodes::one
+);
 
 // Lends a pooled connection; gives it back when destroyed.
 class lent_connection {
 public:
+    struct beside {};
+
     explicit lent_connection(pool& from, const bounds& of_call = {})
-        : from_(&from), held_(from.take(of_call)) {}
-    lent_connection(pool& from, std::unique_ptr<connection> taken) noexcept
-        : from_(&from), held_(std::move(taken)) {}
+        : from_(&from), filling_(from.filling()), held_(from.take(of_call)) {}
+    lent_connection(pool& from, beside, const bounds& of_call)
+        : from_(&from), filling_(from.filling()), held_(from.take_beside(of_call)) {}
     lent_connection(lent_connection&& other) noexcept
-        : from_(other.from_), held_(std::move(other.held_)) {}
+        : from_(other.from_), filling_(other.filling_), held_(std::move(other.held_)) {}
     lent_connection& operator=(lent_connection&&) = delete;
     ~lent_connection() {
-        if (held_) from_->give_back(std::move(held_));
+        if (held_) from_->give_back(std::move(held_), filling_);
     }
     connection& operator*() const noexcept { return *held_; }
     connection* operator->() const noexcept { return held_.get(); }
 
 private:
     pool* from_;
+    int filling_;
     std::unique_ptr<connection> held_;
 };
 
@@ -65,7 +71,7 @@ public:
     // The same while the caller may hold a connection of the pool.
     template <class Use>
     auto use_beside(const bounds& of_call, Use&& with) {
-        lent_connection on{pool_, pool_.take_beside(of_call)};
+        lent_connection on{pool_, lent_connection::beside{}, of_call};
         return heard(of_call, *on, [&] { return with(*on, ready_store(*on)); });
     }
     // The same without looking at the schema; for migrations, and at the end of a session.
@@ -82,6 +88,12 @@ public:
     // The store for a connection that is not from the pool; checks the schema on first use.
     store& ready_store(connection& on);
     store& store_for(connection& on);
+    // Whether the server has become a node of a cluster of which several are written to; `on` is
+    // our own. What is found stays: the stores are others from then on, and so are connections.
+    void look_for_cluster(connection& on);
+    bool has_several_writers() const noexcept { return has_several_writers_; }
+    // Connects and looks where nobody has yet.
+    void get_ready();
     // Whatever their names are.
     std::vector<installation> installations(connection& on) const;
 
@@ -109,6 +121,8 @@ public:
     }
 
 private:
+    connector entering(connector connect);
+    void go_on_in_cluster(connection& on);
     // Remembers where there was no answer.
     template <class Ask>
     auto heard(const bounds& of_call, connection& on, Ask&& ask) {
@@ -136,6 +150,8 @@ private:
     bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;
     store store_ LEASEHOLD_GUARDED_BY(mutex_);  // made once, and lent after that
+    store cluster_store_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::atomic<bool> has_several_writers_ = false;
     std::atomic<bool> schema_checked_ = false;
     waiting_room room_{*this};  // last: its thread uses all of the above
 };

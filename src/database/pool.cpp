@@ -253,12 +253,20 @@ void pool::note_success() {
     }
 }
 
-void pool::give_back(std::unique_ptr<connection> lent) noexcept {
-    const bool is_fit = lent && lent->state() == connection_state::idle;
-    if (is_fit) note_answer();
+void pool::fill_anew() noexcept {
+    std::vector<idle_connection> gone;
+    const thread_guard guard{mutex_};
+    ++filling_;
+    gone.swap(idle_);
+}
+
+void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
+    const bool is_well = lent && lent->state() == connection_state::idle;
+    if (is_well) note_answer();
     {
         const thread_guard guard{mutex_};
-        if (lent && !is_fit) has_lost_one_ = true;
+        if (lent && !is_well) has_lost_one_ = true;
+        const bool is_fit = is_well && filling == filling_;
         const bool is_beyond_bound = lent_-- > settings_.connections_max;
         if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});
     }

@@ -16,6 +16,7 @@
 #include <condition_variable>
 #include <memory>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "core/thread_mutex.hpp"
@@ -52,7 +53,14 @@ public:
     // The same where the caller may hold one already: opens one beyond the bound rather than wait,
     // so that as many callers as there are connections cannot wait for each other.
     std::unique_ptr<connection> take_beside(const bounds& of_call = {});
-    void give_back(std::unique_ptr<connection> lent) noexcept;
+    void give_back(std::unique_ptr<connection> lent) noexcept {
+        give_back(std::move(lent), filling_);
+    }
+    // `filling`: as it was before the connection was taken.
+    void give_back(std::unique_ptr<connection> lent, int filling) noexcept;
+    // Connections of before are not lent again.
+    void fill_anew() noexcept;
+    int filling() const noexcept { return filling_; }
     // What whoever waited for one since then in vain is told: stopped, or all were busy.
     [[noreturn]] void give_up(const bounds& of_call, local_clock::time_point asked) const;
     std::chrono::milliseconds patience() const noexcept { return settings_.acquire_timeout; }
@@ -97,6 +105,7 @@ private:
     const database_settings settings_;
     const std::chrono::nanoseconds nap_trusted_;
 
+    std::atomic<int> filling_ = 0;
     std::atomic<server_word> last_word_ = server_word::answer;
     std::atomic<local_clock::time_point> answered_at_{local_clock::time_point{}};
     std::atomic<local_clock::time_point> connected_at_{local_clock::time_point{}};

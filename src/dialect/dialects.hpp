@@ -2,14 +2,15 @@
 // One maker per dialect. They hold all SQL and know no client library.
 #include <memory>
 
+#include "dialect/statements.hpp"
 #include "leasehold/database.hpp"
 #include "store/store.hpp"
 
 namespace leasehold {
 
 store make_postgres_store(const table_names& names);
-// Both; what differs is chosen by `which` where the statements are built.
-store make_mysql_store(const table_names& names, engine which);
+// Both; what differs is chosen by `which` and `written` where the statements are built.
+store make_mysql_store(const table_names& names, engine which, written_nodes written);
 store make_sqlite_store(const table_names& names);
 
 }  // namespace leasehold

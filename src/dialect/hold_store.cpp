@@ -27,7 +27,7 @@ release_outcome sql_hold_store::release_owner(
 }
 
 bool sql_hold_store::prove(connection& in, const hold& held) {
-    return !inside(in, "prove", values_of(held)).rows.empty();
+    return has_found(inside(in, "prove", values_of(held)));
 }
 
 std::vector<standing> sql_hold_store::standings(connection& on, const std::vector<hold>& held) {

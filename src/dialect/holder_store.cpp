@@ -28,7 +28,7 @@ release_outcome sql_holder_store::release_owner(
 }
 
 bool sql_holder_store::prove(connection& in, const hold& held) {
-    return !inside(in, "prove", values_of(held)).rows.empty();
+    return has_found(inside(in, "prove", values_of(held)));
 }
 
 std::vector<bool> sql_holder_store::which_are_held(connection& on, const std::vector<hold>& held) {

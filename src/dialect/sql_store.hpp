@@ -18,7 +18,9 @@ namespace leasehold {
 // Threads: stateless after construction; safe.
 class sql_dialect {
 public:
-    sql_dialect(engine which, const table_names& names);
+    sql_dialect(
+        engine which, const table_names& names, written_nodes written = written_nodes::one
+    );
     sql_dialect(const sql_dialect&) = delete;
     sql_dialect& operator=(const sql_dialect&) = delete;
     virtual ~sql_dialect() = default;
@@ -58,6 +60,10 @@ protected:
     }
     result inside(connection& on, std::string_view name, const parameters& values = {}) const {
         return how_->inside(on, texts_[name], values);
+    }
+    // Of a statement that answers with the row it looks for, or changes it.
+    static bool has_found(const result& answer) {
+        return !answer.rows.empty() || answer.affected_rows > 0;
     }
     template <class Values, class Use>
     void ask(

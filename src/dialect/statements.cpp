@@ -56,37 +56,48 @@ std::string trimmed(std::string text) {
     return text;
 }
 
-// Of "-- word: x on mariadb": x, or nothing on MySQL.
-std::string name_of_word(std::string_view said, engine which) {
+// Of "x on mariadb": where that is.
+struct block_name {
+    std::string_view name;
+    std::string_view where;  // empty: everywhere
+};
+
+block_name name_in(std::string_view said) {
     constexpr std::string_view between = " on ";
     const auto at = said.find(between);
-    if (at == std::string_view::npos) return std::string{said};
-    const bool is_mariadb = said.substr(at + between.size()) == "mariadb";
-    return is_mariadb == (which == engine::mariadb) ? std::string{said.substr(0, at)} : "";
+    if (at == std::string_view::npos) return {said, {}};
+    return {said.substr(0, at), said.substr(at + between.size())};
 }
 
-sql_blocks blocks_in(std::string_view text, engine which) {
+sql_blocks blocks_in(std::string_view text, engine which, written_nodes written) {
     constexpr std::string_view name_line = "-- name: ", word_line = "-- word: ";
-    sql_blocks found;
+    const std::string_view here = which == engine::mariadb ? "mariadb" : "mysql";
+    sql_blocks found, of_clusters;
     std::string ignored;
+    const auto block_of = [&](std::string_view said, blocks sql_blocks::*kind) -> std::string* {
+        const auto [name, where] = name_in(said);
+        if (where.empty() || where == here) return &(found.*kind)[std::string{name}];
+        const bool is_wanted = where == "cluster" && written == written_nodes::several;
+        return is_wanted ? &(of_clusters.*kind)[std::string{name}] : &ignored;
+    };
     std::string* into = &ignored;
     while (!text.empty()) {
         const auto end = std::min(text.find('\n'), text.size());
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.starts_with(name_line)) {
-            into = &found.statements[std::string{line.substr(name_line.size())}];
+            into = block_of(line.substr(name_line.size()), &sql_blocks::statements);
         } else if (line.starts_with(word_line)) {
-            const std::string name = name_of_word(line.substr(word_line.size()), which);
-            into = name.empty() ? &ignored : &found.words[name];
+            into = block_of(line.substr(word_line.size()), &sql_blocks::words);
         } else if (line.starts_with("--")) {
             into = &ignored;
         } else {
             into->append(line).append("\n");
         }
     }
-    for (auto* each : {&found.statements, &found.words}) {
-        for (auto& [name, block] : *each) block = trimmed(std::move(block));
+    for (auto kind : {&sql_blocks::statements, &sql_blocks::words}) {
+        for (auto& [name, block] : of_clusters.*kind) (found.*kind)[name] = std::move(block);
+        for (auto& [name, block] : found.*kind) block = trimmed(std::move(block));
     }
     return found;
 }
@@ -218,9 +229,11 @@ statement list_statement::of_size(std::size_t size) const {
     return {replaced(source_, "{asked}", asked), which_};
 }
 
-statements::statements(engine which, std::string_view file, const table_names& names) {
-    const sql_blocks own = blocks_in(text_of(which, file), which);
-    const sql_blocks shared = blocks_in(text_of(which, "words"), which);
+statements::statements(
+    engine which, std::string_view file, const table_names& names, written_nodes written
+) {
+    const sql_blocks own = blocks_in(text_of(which, file), which, written);
+    const sql_blocks shared = blocks_in(text_of(which, "words"), which, written);
     const blocks numbers{
         {"waiting", std::to_string(holder_bits::waiting)},
         {"passed", std::to_string(holder_bits::passed)},

@@ -9,6 +9,8 @@
 //     -- word: live         what other blocks of the file, or of every file where it stands in
 //     s.expires_at > {now}  words.sql, have for {live}. `-- word: x on mariadb`: of that one alone
 //
+// `-- name: x on cluster`, or a word: in place of x where several nodes of a cluster are written to.
+//
 // {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp
 // {waiting}, {passed}, {barrier}: the numbers of holder_bits and lock_kind
 // {asked}   → the rows of a list that is asked about: number, and three values of each
@@ -28,6 +30,10 @@
 #include "leasehold/database.hpp"
 
 namespace leasehold {
+
+// Where programs write: to one server, or to several nodes of a cluster at once, each of which has
+// row locks of its own and compares what they have changed when they commit.
+enum class written_nodes { one, several };
 
 // As the driver of its engine takes it: with places, and which parameter stands at each.
 class statement {
@@ -132,7 +138,12 @@ private:
 class statements {
 public:
     // Throws std::logic_error where the engine has no such file.
-    statements(engine which, std::string_view file, const table_names& names);
+    statements(
+        engine which,
+        std::string_view file,
+        const table_names& names,
+        written_nodes written = written_nodes::one
+    );
 
     // Throws std::logic_error where there is none of that name. 15 ns.
     const statement& operator[](std::string_view name) const;

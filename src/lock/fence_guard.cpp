@@ -10,7 +10,7 @@ namespace {
 
 // A handle does not know its server before its first use.
 engine engine_of(database::implementation& guarded) {
-    if (guarded.which() == engine::memory) guarded.use([](connection&, store&) {});
+    guarded.get_ready();
     return guarded.which();
 }
 

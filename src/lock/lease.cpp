@@ -5,6 +5,7 @@
 
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
+#include "lock/heard_of.hpp"
 #include "lock/keep_asking.hpp"
 #include "lock/not_granted.hpp"
 #include "session/release.hpp"
@@ -38,13 +39,15 @@ lease::implementation::implementation(
     : holding(std::move(within), std::move(granted)),
       chain_(first_->lost(), forward_stop{&given_back_}) {}
 
+bool lease::implementation::is_there(connection& on, store& stores) const {
+    if (what().kind != lock_kind::mutex) return stores.holders->which_are_held(on, {what()}).at(0);
+    return stores.holds->standings(on, {what()}).at(0) != standing::gone;
+}
+
 bool lease::implementation::verify() {
     if (reason() != loss_reason::none) return false;
-    const bool held = session_->database().use([&](connection& on, store& stores) -> bool {
-        if (what().kind != lock_kind::mutex) {
-            return stores.holders->which_are_held(on, {what()}).at(0);
-        }
-        return stores.holds->standings(on, {what()}).at(0) != standing::gone;
+    const bool held = session_->database().use([&](connection& on, store& stores) {
+        return is_there(on, stores);
     });
     if (!held) lose(*first_, loss_reason::taken_over);
     return held && held_locally();
@@ -56,8 +59,14 @@ void lease::implementation::verify_in(connection& inside) {
         return "'" + what().key.name() + "' (token " + std::to_string(what().token.number) + ")";
     };
     if (reason() != loss_reason::none) refuse(label(), reason());
+    database::implementation& database = session_->database();
     const auto prove = [&](auto& holds) { return holds.prove(inside, what()); };
-    if (with_store_of(session_->database().store_for(inside), what().kind, prove)) return;
+    const bool is_proved = where_heard_of(
+        database,
+        [&] { return with_store_of(database.store_for(inside), what().kind, prove); },
+        [&](connection& on, store& stores) { return is_there(on, stores); }
+    );
+    if (is_proved) return;
     lose(*first_, loss_reason::taken_over);
     refuse(label(), loss_reason::taken_over);
 }

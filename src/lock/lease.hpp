@@ -18,6 +18,8 @@ public:
     const hold& what() const noexcept { return first_->what(); }
 
     bool verify();
+    // As the database says now.
+    bool is_there(connection& on, store& stores) const;
     bool extend(std::chrono::microseconds term);
     void verify_in(connection& inside);
     release_outcome give_back(bool is_parting) override;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "leasehold/error.hpp"
+#include "lock/heard_of.hpp"
 #include "lock/not_granted.hpp"
 #include "session/release.hpp"
 #include "store/hold_store.hpp"
@@ -54,7 +55,12 @@ void multi_lease::implementation::verify_in(connection& inside) {
     require_part(inside);
     if (reason() != loss_reason::none) refuse(label_of(keys_), reason());
     store& stores = session_->database().store_for(inside);
-    if (stores.multi_locks->prove_all(inside, holds())) return;
+    const auto are_there = [&](connection& on, store& own) {
+        const auto found = own.holds->standings(on, holds());
+        return std::find(found.begin(), found.end(), standing::gone) == found.end();
+    };
+    const auto prove = [&] { return stores.multi_locks->prove_all(inside, holds()); };
+    if (where_heard_of(session_->database(), prove, are_there)) return;
     find_the_lost(stores, inside);
     refuse(label_of(keys_), reason());
 }

@@ -9,6 +9,7 @@
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/mutex.hpp"
+#include "lock/heard_of.hpp"
 #include "lock/keep_asking.hpp"
 #include "lock/not_granted.hpp"
 #include "session/session.hpp"
@@ -153,7 +154,12 @@ public:
         is_told_ = true;
         lease_.verify_in(transaction_ref{inside});
         const store& stores = database().store_for(inside);
-        if (stores.runs->finish(inside, request(result))) return;
+        const auto is_there = [&](connection& on, store& own) {
+            const auto last = own.runs->look(on, lease_.key()).last;
+            return last && last->owner == lease_.owner() && last->token == lease_.token();
+        };
+        const auto write = [&] { return stores.runs->finish(inside, request(result)); };
+        if (where_heard_of(database(), write, is_there)) return;
         throw error(
             errc::lease_lost,
             "the record of '" + lease_.key().name() +

@@ -88,6 +88,7 @@ session::implementation::nap session::implementation::heartbeat_step() {
         if (ending_.stop_requested()) return next;  // by a callback, or while one took its time
         if (is_renewed) look_for_what_came_back();
         settle_doubts();
+        look_for_cluster();
         if (!ending_.stop_requested()) clean_up_after_the_dead();
     } else if (may_say_goodbye && !std::exchange(has_said_goodbye_, true)) {
         end_in_database(std::nullopt);  // what it held is free now, not only when the row expires
@@ -110,6 +111,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
         if (std::exchange(has_had_one_, true)) {
             // What happened to the server meanwhile, or which one this is, nobody says.
             must_look_from_start_ = true;
+            next_cluster_look_ = {};
             const thread_guard guard{mutex_};
             must_ask_ = true;
         }
@@ -330,6 +332,17 @@ void session::implementation::settle_doubts() {
     // What is in doubt does not wait for a heartbeat that may be hours away.
     const auto soon = local_clock::now() + doubt_interval;
     for (const doubt& each : doubts_) machine_->hurry(std::max(soon, each.not_before));
+}
+
+void session::implementation::look_for_cluster() {
+    const auto now = local_clock::now();
+    if (now < next_cluster_look_ || ending_.stop_requested()) return;
+    next_cluster_look_ = now + cluster_interval;
+    try {
+        database().look_for_cluster(own_connection(settings_.heartbeat_every / 2));
+    } catch (const std::exception&) {
+        own_connection_.reset();  // which the next heartbeat tells of
+    }
 }
 
 void session::implementation::clean_up_after_the_dead() {

@@ -191,6 +191,8 @@ private:
     // How often its threads look, at least, whether there is still something to do; oftener where
     // the margin is short.
     static constexpr std::chrono::seconds nap_max{1};
+    // How often a server that answers is asked whether it has become a node of a cluster.
+    static constexpr std::chrono::seconds cluster_interval{30};
 
     // Until when a thread has nothing to do, unless `changes_` moves on from what it was.
     struct nap {
@@ -233,6 +235,7 @@ private:
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
     void settle_doubts();
     void settle(connection& on, store& stores, const doubt& what);
+    void look_for_cluster();
     void clean_up_after_the_dead();
     void remember(given_up what) LEASEHOLD_REQUIRES(mutex_);
     void look_for_what_came_back();
@@ -313,6 +316,7 @@ private:
     bool is_looking_ = false;
     local_clock::time_point next_look_{};
     local_clock::time_point next_reap_{};
+    local_clock::time_point next_cluster_look_ = local_clock::now() + cluster_interval;
     bool has_said_goodbye_ = false;
     local_clock::time_point next_settlement_{};  // once it is lost
 

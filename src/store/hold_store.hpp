@@ -159,7 +159,9 @@ public:
 
     // The proof of promise 3, in the transaction open on `inside`: a locking read of the lock row
     // alone. True: until that transaction ends nobody can be granted the key, nor can it be forced
-    // free; false: not held by this owner under this token. Reads no clock and no session row.
+    // free; false: not held by this owner under this token. Reads no clock and no session row. In a
+    // cluster with several nodes that are written to it MUST change the row, so that the commit of
+    // one of the two is refused, and false may mean that this node has not heard of the grant yet.
     virtual bool prove(connection& inside, const hold& held) = 0;
 
     // How these stand. Plain reads, on servers one for some hundreds of holds. Same order and size.

@@ -20,6 +20,16 @@ struct session_start {
     std::chrono::microseconds ttl{0};
 };
 
+struct server_environment {
+    // Anything about this server that would break a promise, in one line that says what to do;
+    // empty where all is well.
+    std::string problem{};
+    // Whether it is a node of a cluster of which several may be written to at once. Those have row
+    // locks and snapshots of their own, so that the stores' statements are others there: see
+    // written_nodes.
+    bool has_several_writers = false;
+};
+
 // What tells a session that it has to look at what it holds.
 struct session_news {
     std::int64_t notices = 0;  // of its row: grows when somebody else changed what it holds
@@ -43,9 +53,13 @@ class session_store {
 public:
     virtual ~session_store() = default;
 
-    // Anything about this server that would break a promise, in one line that says what to do;
-    // empty where all is well. May take 20 ms. Asked once per database object.
-    virtual std::string environment_problem(connection& on) = 0;
+    // May take 20 ms. Asked once per database object.
+    virtual server_environment environment(connection& on) = 0;
+
+    // That part of it again.
+    virtual bool has_several_writers(connection&) { return false; }
+    // There, of each connection of our own: what it reads from now on is as new as on any node.
+    virtual void enter_cluster(connection&) {}
 
     // Inserts the row, notices = 0. Repeating it with the same id after a lost answer MUST succeed
     // and leave one live row; a row that has expired MUST stay as it is, and the answer is false.

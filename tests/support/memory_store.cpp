@@ -124,7 +124,7 @@ class memory_session_store final : public session_store {
 public:
     explicit memory_session_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
 
-    std::string environment_problem(connection&) override { return ""; }
+    server_environment environment(connection&) override { return {}; }
 
     bool start(connection& on, const session_start& session) override {
         const auto attempt = [session](memory_tables& tables, const connection&) {

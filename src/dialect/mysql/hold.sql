@@ -109,6 +109,39 @@ FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = $1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
+-- The same where several nodes are written to: 2 and 3 and the touch are one transaction.
+-- name: try_acquire on cluster
+SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
+FROM {prefix}lock l
+JOIN {prefix}session m ON m.id = $3 AND m.expires_at > {now}
+LEFT JOIN {prefix}session s ON s.id = l.session_id
+WHERE l.lock_key = $1
+  AND l.kind = 1
+  AND (l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now});
+START TRANSACTION;
+SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_free, @leasehold_dead FROM {prefix}lock l
+WHERE l.lock_key = $1 AND @leasehold_go = 2 FOR UPDATE SKIP LOCKED;
+UPDATE {prefix}lock l
+SET l.fence = LAST_INSERT_ID(l.fence + 1), l.owner = $2,
+    l.session_id = IF($5 IS NULL, $3, NULL), l.node_info = $4, l.reentrant_count = 1,
+    l.changed_at = {now}, l.expires_at = {now} + $5, l.lock_delay = $6,
+    l.metadata = $7, l.revocations = 0
+WHERE l.lock_key = $1 AND @leasehold_go = 1 + @leasehold_free AND l.kind = 1
+  AND EXISTS (
+      SELECT 1 FROM {prefix}session m
+      WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0)
+  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead});
+SELECT ROW_COUNT() = 1, IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL)
+INTO @leasehold_go, @leasehold_token
+{touch_dead};
+COMMIT;
+SELECT CAST(@leasehold_token AS SIGNED),
+       EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
+       l.kind, {hold}
+FROM (SELECT 1 AS one) o
+LEFT JOIN {prefix}lock l ON l.lock_key = $1
+LEFT JOIN {prefix}session s ON s.id = l.session_id;
+
 -- name: insert_and_acquire
 {insert_key};
 {try_acquire};
@@ -181,6 +214,11 @@ UPDATE {prefix}lock l SET {free} WHERE l.lock_key = $1 AND l.owner = $2;
 -- name: prove
 SELECT fence FROM {prefix}lock
 WHERE lock_key = $1 AND owner = $2 AND fence = $3 LOCK IN SHARE MODE;
+
+-- One row changed is the proof. Two transactions of one holder wait for each other here, or the
+-- second is refused at its commit.
+-- name: prove on cluster
+UPDATE {prefix}lock SET proofs = proofs + 1 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
 -- A list of holds: key, owner, token. Plain reads; STRAIGHT_JOIN, so that the list comes first and
 -- each row is found by primary key. Reads: 3 rows for each, and 1.

@@ -121,7 +121,8 @@ WHERE h.lock_key = $1 AND h.owner = $2 AND h.session_id = $3 AND h.mode <> 0
   AND @leasehold_dead = 1 FOR UPDATE SKIP LOCKED;
 UPDATE {prefix}holder h SET h.mode = 0, h.permits = 0, h.fence = 0
 WHERE h.lock_key = $1 AND h.owner = $2 AND @leasehold_go = 1;
-SELECT @leasehold_count + @leasehold_go INTO @leasehold_count;
+SELECT $3, @leasehold_count + @leasehold_go INTO @leasehold_dead, @leasehold_count
+{touch_dead};
 
 -- Plain reads about a list; STRAIGHT_JOIN, so that the list comes first and each row is found by
 -- primary key. A row without bits was emptied: its session died.
@@ -150,6 +151,9 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND (mode <> 0 OR 
 -- name: prove
 SELECT fence FROM {prefix}holder
 WHERE lock_key = $1 AND owner = $2 AND fence = $3 LOCK IN SHARE MODE;
+
+-- name: prove on cluster
+UPDATE {prefix}holder SET proofs = proofs + 1 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
 -- Asked for: key, owner, token. Reads: 3 rows for each, and 1.
 -- name: are_held

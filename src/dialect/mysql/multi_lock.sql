@@ -36,7 +36,8 @@ WHERE l.lock_key = $1 FOR UPDATE;
 SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $2 AND m.expires_at > {now}
 WHERE l.lock_key IN ({keys}) AND l.kind = 1
-  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead});
+  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead})
+{touch_all};
 UPDATE {prefix}lock l FORCE INDEX (PRIMARY)
 SET l.fence = l.fence + 1, l.owner = $1, l.session_id = IF($4 IS NULL, $2, NULL), l.node_info = $3,
     l.reentrant_count = 1, l.changed_at = {now}, l.expires_at = {now} + $4,
@@ -46,11 +47,25 @@ SELECT l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner = $1
 ORDER BY l.lock_key;
 
+-- See `touch_dead` of words.sql. They are locked already.
+-- word: touch_all
+-- word: touch_all on cluster
+;
+UPDATE {prefix}lock l STRAIGHT_JOIN {prefix}session d ON d.id = l.session_id
+SET d.notices = d.notices + 1
+WHERE l.lock_key IN ({keys}) AND @leasehold_got = {size} AND d.expires_at + l.lock_delay <= {now}
+
 -- $1 owner, {keys}: the keys from $2 on. The lock rows alone, in order, as `prove` of hold.sql.
 -- name: prove_all
 SELECT lock_key, fence FROM {prefix}lock FORCE INDEX (PRIMARY)
 WHERE lock_key IN ({keys}) AND owner = $1
 ORDER BY lock_key LOCK IN SHARE MODE;
+
+-- As many rows changed as there are keys are the proof; see `prove` of hold.sql.
+-- name: prove_all on cluster
+UPDATE {prefix}lock SET proofs = proofs + 1
+WHERE lock_key IN ({keys}) AND owner = $1
+ORDER BY lock_key;
 
 -- The same; {size}: how many.
 -- An owner id belongs to one acquisition alone, so it stands for the fences too. Where one of the

@@ -68,6 +68,10 @@ DELETE FROM {prefix}run WHERE name = $1;
 INSERT INTO {prefix}fence_guard (resource, fence) VALUES ($1, $2)
 ON DUPLICATE KEY UPDATE fence = GREATEST(fence, $2);
 
+-- name: raise on cluster
+INSERT INTO {prefix}fence_guard (resource, fence) VALUES ($1, $2)
+ON DUPLICATE KEY UPDATE fence = GREATEST(fence, $2), proofs = proofs + 1;
+
 -- name: admit
 SELECT fence FROM {prefix}fence_guard WHERE resource = $1 AND fence = $2 FOR UPDATE;
 

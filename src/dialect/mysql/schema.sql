@@ -146,19 +146,34 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1
            AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
 
--- Holders and waiters. @leasehold_dead: of its session, that is dead, or in a snapshot newer than
--- the lock of its row gone.
+-- name: free_lock on cluster
+SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_dead
+FROM {prefix}lock l FORCE INDEX (PRIMARY)
+WHERE l.lock_key = $1 AND l.owner IS NOT NULL FOR UPDATE SKIP LOCKED;
+UPDATE {prefix}lock l FORCE INDEX (PRIMARY) SET {free}
+WHERE l.lock_key = $1 AND @leasehold_go = 1
+  AND (l.expires_at + l.lock_delay <= {now} OR {proved_dead}
+       OR (l.session_id IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM {prefix}session g WHERE g.id = l.session_id)));
+SELECT ROW_COUNT(), @leasehold_count + ROW_COUNT()
+INTO @leasehold_go, @leasehold_count
+{touch_dead};
+
+-- Holders and waiters. @leasehold_dead: its session; @leasehold_gone: whether that is dead, or in a
+-- snapshot newer than the lock of its row not there.
 -- name: remove_dead
-SELECT COUNT(*), MAX(h.session_id) INTO @leasehold_go, @leasehold_whose
+SELECT COUNT(*), MAX(h.session_id) INTO @leasehold_go, @leasehold_dead
 FROM {prefix}{table} h FORCE INDEX (PRIMARY)
 WHERE h.lock_key = $1 AND h.{rest} = $2 FOR UPDATE SKIP LOCKED;
-SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d FORCE INDEX (PRIMARY)
-WHERE d.id = @leasehold_whose AND d.expires_at <= {now} {share_skip_locked};
-SELECT @leasehold_dead + (COUNT(*) = 0) INTO @leasehold_dead FROM {prefix}session g
-WHERE g.id = @leasehold_whose;
+SELECT COUNT(*) INTO @leasehold_gone FROM {prefix}session d FORCE INDEX (PRIMARY)
+WHERE d.id = @leasehold_dead AND d.expires_at <= {now} {share_skip_locked};
+SELECT @leasehold_gone + (COUNT(*) = 0) INTO @leasehold_gone FROM {prefix}session g
+WHERE g.id = @leasehold_dead;
 DELETE FROM {prefix}{table}
-WHERE lock_key = $1 AND {rest} = $2 AND @leasehold_go = 1 AND @leasehold_dead > 0;
-SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
+WHERE lock_key = $1 AND {rest} = $2 AND @leasehold_go = 1 AND @leasehold_gone > 0;
+SELECT ROW_COUNT(), @leasehold_count + ROW_COUNT()
+INTO @leasehold_go, @leasehold_count
+{touch_dead};
 
 -- What a grant in a transaction as old as that leaves is an orphan.
 -- name: remove_session

@@ -13,8 +13,19 @@ SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) >= 5000 FROM (SELECT SLEEP
 -- SHOW passes over names a server does not know, where SELECT @@name would fail.
 -- name: settings
 SHOW VARIABLES WHERE Variable_name IN (
-    'binlog_format', 'innodb_flush_log_at_trx_commit', 'innodb_read_only', 'log_bin', 'read_only',
-    'super_read_only', 'sync_binlog', 'wsrep_on');
+    'binlog_format', 'group_replication_single_primary_mode', 'innodb_flush_log_at_trx_commit',
+    'innodb_read_only', 'log_bin', 'read_only', 'super_read_only', 'sync_binlog', 'wsrep_on');
+
+-- In each connection of our own where several nodes are written to: a statement, or a transaction, begins when this node has
+-- what was committed anywhere before.
+-- name: enter_cluster
+SET SESSION {reads_wait};
+
+-- word: reads_wait on mysql
+group_replication_consistency = 'BEFORE'
+
+-- word: reads_wait on mariadb
+wsrep_sync_wait = 15
 
 -- $1 id, $2 node_info, $3 ttl. By primary key, committing by itself.
 -- name: insert

@@ -1,7 +1,7 @@
 // What is MySQL's and MariaDB's own about sessions. The statements: session.sql.
 //
-// What differs between the two, in environment_problem(): which settings exist (super_read_only is
-// MySQL's, wsrep_on MariaDB's) and which value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB
+// What differs between the two, in environment(): which settings exist (super_read_only is
+// MySQL's) and which value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB
 // alone has it).
 #include "dialect/session_store.hpp"
 
@@ -60,18 +60,25 @@ std::string weak_durability(const settings_map& settings, engine which) {
             " with the binary log on can lose grants and repeat tokens when the machine crashes: "
             "set it to 1");
     }
-    if (is_on(settings, "wsrep_on")) {
-        add("wsrep_on: a Galera cluster can lose committed grants; let every process write to the "
-            "same node");
-    }
     return problems;
+}
+
+// Any Galera cluster, of however many nodes now; and a group of MySQL's in which all are primaries.
+// The second setting is there where the plugin is.
+bool may_have_several_writers(const settings_map& settings) {
+    constexpr const char* single = "group_replication_single_primary_mode";
+    return is_on(settings, "wsrep_on") || (settings.contains(single) && !is_on(settings, single));
 }
 
 class mysql_session_store final : public sql_session_store {
 public:
     explicit mysql_session_store(shared_dialect how) : sql_session_store(std::move(how)) {}
 
-    std::string environment_problem(connection& on) override;
+    server_environment environment(connection& on) override;
+    bool has_several_writers(connection& on) override {
+        return may_have_several_writers(settings(on));
+    }
+    void enter_cluster(connection& on) override { read(on, "enter_cluster"); }
     bool start(connection& on, const session_start& session) override;
     heartbeat_result heartbeat(
         connection& on,
@@ -81,11 +88,18 @@ public:
     ) override;
 
 private:
+    settings_map settings(connection& on) const;
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
         override;
 };
 
-std::string mysql_session_store::environment_problem(connection& on) {
+settings_map mysql_session_store::settings(connection& on) const {
+    settings_map found;
+    for (const row& each : read(on, "settings").rows) found[each.bytes(0)] = each.bytes(1);
+    return found;
+}
+
+server_environment mysql_session_store::environment(connection& on) {
     const auto moves = [&](const char* question) {
         return read(on, question).rows.at(0).integer(0) != 0;
     };
@@ -96,11 +110,9 @@ std::string mysql_session_store::environment_problem(connection& on) {
             "start the server without --sysdate-is-now"
         );
     }
-    settings_map settings;
-    const result found = read(on, "settings");
-    for (const row& each : found.rows) settings[each.bytes(0)] = each.bytes(1);
-    refuse_what_cannot_work(settings);
-    return weak_durability(settings, how_->which());
+    const settings_map found = settings(on);
+    refuse_what_cannot_work(found);
+    return {weak_durability(found, how_->which()), may_have_several_writers(found)};
 }
 
 bool mysql_session_store::start(connection& on, const session_start& session) {

@@ -18,7 +18,8 @@ namespace {
 
 class dialect final : public sql_dialect {
 public:
-    dialect(const table_names& names, engine which) : sql_dialect(which, names) {}
+    dialect(const table_names& names, engine which, written_nodes written)
+        : sql_dialect(which, names, written) {}
 
     // Some reads lock what they read.
     result read(connection& on, const statement& what, const parameters& values) const override {
@@ -121,7 +122,7 @@ std::string for_keys(std::string_view text, std::size_t count, std::size_t first
 
 }  // namespace mysql_dialect
 
-store make_mysql_store(const table_names& names, engine which) {
+store make_mysql_store(const table_names& names, engine which, written_nodes written) {
     using namespace mysql_dialect;
     require_valid(names);
     if (!names.schema.empty()) {
@@ -131,7 +132,7 @@ store make_mysql_store(const table_names& names, engine which) {
             "the database in the URL"
         );
     }
-    const auto how = std::make_shared<const dialect>(names, which);
+    const auto how = std::make_shared<const dialect>(names, which, written);
     store made;
     made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);

@@ -105,7 +105,8 @@ LEFT JOIN {prefix}lock l ON l.lock_key = $1 AND @leasehold_locked = 1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 SELECT @leasehold_locked * GREATEST(@leasehold_free, COUNT(*)) INTO @leasehold_go
 FROM {prefix}session d
-WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share_skip_locked};
+WHERE d.id = @leasehold_dead AND d.expires_at + @leasehold_delay <= {now} {share_skip_locked}
+{touch_dead};
 {grant_next};
 
 -- With the lock row locked, where @leasehold_go is 1:

@@ -19,6 +19,21 @@ FOR SHARE SKIP LOCKED
 -- word: share_skip_locked on mariadb
 LOCK IN SHARE MODE SKIP LOCKED
 
+-- Where several nodes of a cluster are written to (Galera, Group Replication), row locks are of one
+-- node, and a commit is refused if a row it writes was changed by one that it had not seen; what it
+-- has read is not looked at. So there a statement changes the rows that it decides by: of who takes
+-- a dead one's key its session's row, of a proof the row that it proves. And no read of ours sees
+-- what is older than its beginning: `enter_cluster` of session.sql.
+-- word: share_skip_locked on cluster
+FOR UPDATE SKIP LOCKED
+
+-- After the proof of this death, in the same transaction.
+-- word: touch_dead
+-- word: touch_dead on cluster
+;
+UPDATE {prefix}session SET notices = notices + 1
+WHERE id = @leasehold_dead AND @leasehold_go = 1
+
 -- What tells servers apart; MariaDB has no @@server_uuid.
 -- word: server_uuid on mysql
 @@server_uuid

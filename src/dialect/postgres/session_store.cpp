@@ -27,7 +27,10 @@ class postgres_session_store final : public sql_session_store {
 public:
     explicit postgres_session_store(shared_dialect how) : sql_session_store(std::move(how)) {}
 
-    std::string environment_problem(connection& on) override {
+    server_environment environment(connection& on) override { return {problem_of(on)}; }
+
+private:
+    std::string problem_of(connection& on) const {
         constexpr int version_min = 130000;
         const server_info& server = on.server();
         if (server.version != 0 && server.version < version_min) {
@@ -57,7 +60,6 @@ public:
         return {};
     }
 
-private:
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
         override {
         const auto key_of = [](const waiter_id& each) { return bytes_element(each.key.name()); };

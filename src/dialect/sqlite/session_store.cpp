@@ -13,15 +13,7 @@ public:
     explicit sqlite_session_store(shared_dialect how)
         : sql_session_store(how), sqlite_(std::move(how)), holds_(sqlite_->of("hold")) {}
 
-    std::string environment_problem(connection& on) override {
-        constexpr int wal_reset_fixed_in = 35103;
-        if (on.server().version >= wal_reset_fixed_in) return "";
-        // Locks are made anew.
-        if (read(on, "other_tables").rows.empty()) return "";
-        return "SQLite " + on.server().version_text +
-               " can, rarely, corrupt a database that several processes write (fixed in 3.51.3), "
-               "and this file holds more than locks: upgrade it";
-    }
+    server_environment environment(connection& on) override { return {problem_of(on)}; }
 
     bool start(connection& on, const session_start& session) override {
         return enter_with(on, "start", values_of_start(session));
@@ -62,6 +54,16 @@ public:
     }
 
 private:
+    std::string problem_of(connection& on) const {
+        constexpr int wal_reset_fixed_in = 35103;
+        if (on.server().version >= wal_reset_fixed_in) return "";
+        // Locks are made anew.
+        if (read(on, "other_tables").rows.empty()) return "";
+        return "SQLite " + on.server().version_text +
+               " can, rarely, corrupt a database that several processes write (fixed in 3.51.3), "
+               "and this file holds more than locks: upgrade it";
+    }
+
     // The first thing that a process does in this boot, perhaps.
     bool enter_with(connection& on, const char* name, const parameters& values) {
         write_transaction writing{on};

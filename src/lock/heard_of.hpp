@@ -1,0 +1,43 @@
+#pragma once
+// In a cluster with several nodes that are written to, the node of the caller's transaction may not
+// have heard yet of a grant that was made on another one. What does not find it there is tried
+// again, for as long as a statement may take, while the grant is there by all that the cluster has
+// committed.
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
+#include "database/database.hpp"
+#include "leasehold/clock.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+
+// `attempt()`: in the caller's transaction, whether it has found what it needs; `is_there(on,
+// stores)`: on a connection of our own, whether that is there. Throws transient where the node is
+// behind for too long.
+template <class Attempt, class Look>
+bool where_heard_of(database::implementation& of, Attempt&& attempt, Look&& is_there) {
+    if (attempt()) return true;
+    if (!of.has_several_writers()) return false;
+    const auto patience = of.settings().statement_timeout;
+    const auto until = local_clock::now() + patience;
+    for (int pauses = 1; of.use_beside(bounds{}, is_there); ++pauses) {
+        if (local_clock::now() >= until) {
+            throw error(
+                errc::transient,
+                "the node of this transaction has not heard for " +
+                    std::to_string(patience.count()) +
+                    " ms of what another node of its cluster has committed: roll back, and try "
+                    "again when it has caught up"
+            );
+        }
+        pause_for(jittered(std::chrono::milliseconds{std::min(pauses * pauses, 50)}));
+        if (attempt()) return true;
+    }
+    return false;
+}
+
+}  // namespace leasehold
