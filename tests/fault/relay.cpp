@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -72,24 +73,38 @@ relay::~relay() {
     ::close(listener_);
 }
 
-void relay::strand() {
-    must_strand_ = true;
-    while (must_strand_) ::poll(nullptr, 0, 1);
+void relay::ask(request what) {
+    asked_ = what;
+    while (asked_ != request::none) ::poll(nullptr, 0, 1);
 }
-
+void relay::strand() {
+    ask(request::strand);
+}
+void relay::cut() {
+    cuts_new_ = true;
+    ask(request::cut);
+}
 void relay::swallow() {
     swallows_new_ = true;
     swallow_old();
 }
 void relay::swallow_old() {
-    must_swallow_ = true;
-    while (must_swallow_) ::poll(nullptr, 0, 1);
+    ask(request::swallow);
+}
+void relay::mend() {
+    cuts_new_ = false;
+    swallows_new_ = false;
+    ask(request::mend);
 }
 
 void relay::accept_one() {
     pair made;
     made.client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (made.client < 0) return;
+    if (cuts_new_) {
+        close_pair(made);
+        return;
+    }
     if (swallows_new_) {
         made.is_swallowed = true;
         pairs_.push_back(made);
@@ -105,6 +120,10 @@ void relay::accept_one() {
         cut_handshake(made);
         close_pair(made);
         return;
+    }
+    for (const int each : {made.client, made.server}) {
+        const int yes = 1;
+        ::setsockopt(each, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     }
     pairs_.push_back(made);
 }
@@ -129,16 +148,43 @@ void relay::cut_handshake(const pair& which) {
     }
 }
 
+// False where nobody takes it any more.
+bool relay::send_all(int to, std::string_view bytes) {
+    while (to >= 0 && !bytes.empty()) {
+        const auto part = ::send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (part <= 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(part));
+    }
+    return true;
+}
+
 // False at the end of the stream.
 bool relay::forward(int from, int to) {
     std::array<char, 65536> bytes;
     const auto count = ::recv(from, bytes.data(), bytes.size(), 0);
-    if (count <= 0) return false;
-    for (ssize_t sent = 0; to >= 0 && sent < count;) {
-        const auto part =
-            ::send(to, bytes.data() + sent, static_cast<std::size_t>(count - sent), MSG_NOSIGNAL);
-        if (part <= 0) return false;
-        sent += part;
+    return count > 0 && send_all(to, {bytes.data(), static_cast<std::size_t>(count)});
+}
+
+// The same later, and after all that was put off before it.
+void relay::put_off(pair& which, bool is_for_server) {
+    std::array<char, 65536> bytes;
+    const int from = is_for_server ? which.client : which.server;
+    const auto count = ::recv(from, bytes.data(), bytes.size(), 0);
+    which.has_ended = which.has_ended || count <= 0;
+    which.delayed.push_back(
+        {clock::now() + delay_.load(),
+         is_for_server,
+         std::string(bytes.data(), count > 0 ? static_cast<std::size_t>(count) : 0)}
+    );
+}
+
+// False at the end.
+bool relay::deliver_due(pair& which) {
+    while (!which.delayed.empty() && which.delayed.front().due <= clock::now()) {
+        const parcel next = std::move(which.delayed.front());
+        which.delayed.pop_front();
+        if (next.bytes.empty()) return false;
+        if (!send_all(next.is_for_server ? which.server : which.client, next.bytes)) return false;
     }
     return true;
 }
@@ -150,17 +196,27 @@ void relay::close_pair(pair& which) {
 }
 
 void relay::obey() {
-    if (must_strand_) {
-        for (pair& each : pairs_) {
-            if (each.client >= 0) ::close(each.client);
-            each.client = -1;
+    for (pair& each : pairs_) {
+        switch (asked_) {
+            case request::none:
+                return;
+            case request::strand:
+                if (each.client >= 0) ::close(each.client);
+                each.client = -1;
+                break;
+            case request::cut:
+                close_pair(each);
+                break;
+            case request::swallow:
+                each.is_swallowed = true;
+                each.delayed.clear();
+                break;
+            case request::mend:
+                if (each.is_swallowed) close_pair(each);
+                break;
         }
-        must_strand_ = false;
     }
-    if (must_swallow_) {
-        for (pair& each : pairs_) each.is_swallowed = true;
-        must_swallow_ = false;
-    }
+    asked_ = request::none;
 }
 
 // The end of a stream is swallowed, too: the other side is not told.
@@ -182,8 +238,24 @@ bool relay::pass(pair& which, bool client_speaks, bool server_speaks) {
         if (server_speaks) swallow_from(which.server);
         return which.client >= 0 || which.server >= 0;
     }
+    if (delay_.load().count() > 0 || !which.delayed.empty()) {
+        if (client_speaks && !which.has_ended) put_off(which, true);
+        if (server_speaks && !which.has_ended) put_off(which, false);
+        return deliver_due(which);
+    }
     return (!client_speaks || forward(which.client, which.server)) &&
            (!server_speaks || forward(which.server, which.client));
+}
+
+int relay::wait_ms() const {
+    clock::duration least = std::chrono::milliseconds{slice_ms};
+    for (const pair& each : pairs_) {
+        if (!each.delayed.empty()) {
+            least = std::min(least, each.delayed.front().due - clock::now());
+        }
+    }
+    const auto whole = std::chrono::ceil<std::chrono::milliseconds>(least).count();
+    return static_cast<int>(std::max<std::int64_t>(whole, 0));
 }
 
 void relay::serve() {
@@ -191,10 +263,11 @@ void relay::serve() {
         obey();
         std::vector<pollfd> watched{{listener_, POLLIN, 0}};
         for (const pair& each : pairs_) {
-            watched.push_back({each.client, POLLIN, 0});  // poll passes over negative numbers
-            watched.push_back({each.server, POLLIN, 0});
+            // poll passes over negative numbers
+            watched.push_back({each.has_ended ? -1 : each.client, POLLIN, 0});
+            watched.push_back({each.has_ended ? -1 : each.server, POLLIN, 0});
         }
-        if (::poll(watched.data(), watched.size(), slice_ms) <= 0) continue;
+        if (::poll(watched.data(), watched.size(), wait_ms()) < 0) continue;
         const std::size_t count = pairs_.size();
         for (std::size_t at = 0; at < count; ++at) {
             const bool client_speaks = watched[1 + 2 * at].revents != 0;

@@ -9,9 +9,16 @@
 // |                   | way, and nobody is told          |                                    |
 // | swallow_old()     | the same                         | work                               |
 // | cut_handshakes()  | work                             | are cut off within the handshake   |
+// | cut()             | broken for both sides            | are accepted, and closed at once   |
+// | mend()            | what is swallowed is broken      | work                               |
+//
+// With a delay, all that is sent arrives so much later, either way.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -29,10 +36,15 @@ public:
     // Breaks the connections there are now; new ones work. Returns when it is done.
     void strand();
 
-    // From now on, for good. Return when it is so.
+    // Until mend(). Return when it is so.
+    void cut();
     void swallow();
     void swallow_old();
+    void mend();
     std::int64_t bytes_swallowed() const { return bytes_swallowed_; }
+
+    // Of what is sent from now on.
+    void delay_by(std::chrono::milliseconds length) { delay_ = length; }
 
     // Of MySQL and MariaDB: from now on who connects gets the server's greeting, with TLS on offer,
     // and is cut off as soon as it has asked for it. False: no longer.
@@ -40,18 +52,32 @@ public:
     int handshakes_cut() const { return handshakes_cut_; }
 
 private:
+    using clock = std::chrono::steady_clock;
+    struct parcel {
+        clock::time_point due;
+        bool is_for_server;
+        std::string bytes;  // none: the stream has ended
+    };
     struct pair {
         int client = -1;  // -1: gone, or stranded
         int server = -1;
         bool is_swallowed = false;
+        bool has_ended = false;  // for one side; the other has not been told yet
+        std::deque<parcel> delayed;
     };
+    enum class request { none, strand, swallow, cut, mend };
 
     void serve();
+    void ask(request what);
     void obey();
+    int wait_ms() const;
+    bool deliver_due(pair& which);
+    void put_off(pair& which, bool is_for_server);
     bool pass(pair& which, bool client_speaks, bool server_speaks);
     void swallow_from(int& speaker);
     void accept_one();
     void cut_handshake(const pair& which);
+    static bool send_all(int to, std::string_view bytes);
     bool forward(int from, int to);
     void close_pair(pair& which);
 
@@ -61,9 +87,10 @@ private:
     int port_ = 0;
     std::vector<pair> pairs_;  // of the thread alone
     std::atomic<bool> ends_ = false;
-    std::atomic<bool> must_strand_ = false;
-    std::atomic<bool> must_swallow_ = false;
+    std::atomic<request> asked_ = request::none;
     std::atomic<bool> swallows_new_ = false;
+    std::atomic<bool> cuts_new_ = false;
+    std::atomic<std::chrono::milliseconds> delay_{};
     std::atomic<std::int64_t> bytes_swallowed_ = 0;
     std::atomic<bool> cuts_handshakes_ = false;
     std::atomic<int> handshakes_cut_ = 0;

@@ -1,0 +1,58 @@
+#include "cluster/cluster.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+
+#include "leasehold/driver/mysql.hpp"
+#include "leasehold/migrate.hpp"
+#include "support/required.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+std::string required(const char* name) {
+    const char* const found = std::getenv(name);
+    if (found != nullptr && *found != '\0') return found;
+    throw std::runtime_error(
+        std::string{name} + " is not set: run by tests/cluster/servers run KIND -- COMMAND"
+    );
+}
+
+}  // namespace
+
+cluster::cluster()
+    : control_(required("LEASEHOLD_TEST_CLUSTER_CONTROL")), prefix_(fresh_prefix()) {
+    std::istringstream all{required("LEASEHOLD_TEST_CLUSTER_URLS")};
+    for (std::string each; all >> each;) urls_.push_back(each);
+    if (urls_.size() < 2) throw std::runtime_error("a cluster has two nodes or more");
+    migrate(open(0));
+}
+
+cluster::~cluster() {
+    try {
+        migrate_down(open(0), 0);
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "the tables %s* are left: %s\n", prefix_.c_str(), failure.what());
+    }
+}
+
+database cluster::open(std::size_t node, database_settings settings) const {
+    settings.names.prefix = prefix_;
+    return mysql::open(urls_.at(node), std::move(settings));
+}
+
+void cluster::control(std::size_t node, const std::string& verb) const {
+    const std::string command = control_ + " " + std::to_string(node + 1) + " " + verb;
+    if (std::system(command.c_str()) == 0) return;
+    throw std::runtime_error("it failed: " + command);
+}
+
+void node_behind::let_go() {
+    if (!is_held_) return;
+    is_held_ = false;
+    of_.control(node_, "let-go");
+}
+
+}  // namespace leasehold::testing

@@ -1,0 +1,50 @@
+#pragma once
+// The nodes of the cluster that tests/cluster/servers has started, as its environment names them.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "leasehold/database.hpp"
+
+namespace leasehold::testing {
+
+class cluster {
+public:
+    // Throws where there is none: these tests are not skipped. Its tables, under a prefix of their
+    // own, are there on every node, and go with it.
+    cluster();
+    ~cluster();
+    cluster(const cluster&) = delete;
+    cluster& operator=(const cluster&) = delete;
+
+    std::size_t size() const noexcept { return urls_.size(); }
+    // A handle of its own each time: nodes are counted from 0.
+    database open(std::size_t node, database_settings settings = {}) const;
+    const std::string& prefix() const noexcept { return prefix_; }
+    // A verb of tests/cluster/servers; throws where it fails.
+    void control(std::size_t node, const std::string& verb) const;
+
+private:
+    std::vector<std::string> urls_;
+    std::string control_;
+    std::string prefix_;
+};
+
+// A node that takes part and applies nothing of what others commit, until the end of this.
+class node_behind {
+public:
+    node_behind(const cluster& of, std::size_t node) : of_(of), node_(node) {
+        of_.control(node_, "hold");
+    }
+    ~node_behind() { let_go(); }
+    node_behind(const node_behind&) = delete;
+    node_behind& operator=(const node_behind&) = delete;
+    void let_go();
+
+private:
+    const cluster& of_;
+    std::size_t node_;
+    bool is_held_ = true;
+};
+
+}  // namespace leasehold::testing
