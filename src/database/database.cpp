@@ -118,12 +118,13 @@ void database::implementation::go_on_in_cluster(connection& on) {
 store& database::implementation::ready_store(connection& on) {
     store& stores = store_for(on);
     if (!schema_checked_) {
-        const std::string newer = require_schema(on, *stores.schema);
         const server_environment found = stores.sessions->environment(on);
+        // Another node may have made the tables a moment ago.
+        if (found.has_several_writers) go_on_in_cluster(on);
+        const std::string newer = require_schema(on, *stores.schema);
         for (const std::string& problem : {newer, found.problem}) {
             if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
         }
-        if (found.has_several_writers) go_on_in_cluster(on);
         schema_checked_ = true;
     }
     return store_for(on);

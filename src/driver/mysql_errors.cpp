@@ -24,6 +24,15 @@ std::string in_brackets(int code) {
     return " (error " + std::to_string(code) + ")";
 }
 
+// Where a node of a cluster gives way to what another one has committed, MySQL's COMMIT has an error
+// of its own (1180), and the storage engine's in its words: a deadlock.
+failure by_its_usual_number(failure what) {
+    const bool is_deadlock =
+        what.code == 1180 && what.words.find("error 149") != std::string::npos;
+    if (is_deadlock) what.code = 1213;
+    return what;
+}
+
 std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
     const std::string number = in_brackets(what.code);
     switch (code) {
@@ -153,7 +162,8 @@ error_facts facts_of(const failure& what) {
 
 }  // namespace
 
-error statement_error(const std::string& place, const failure& what, bool is_at_stake) {
+error statement_error(const std::string& place, const failure& said, bool is_at_stake) {
+    const failure what = by_its_usual_number(said);
     errc code = classify_mysql(what.code);
     if (is_proxys_loss(what.code)) {
         code = errc::connection_lost;

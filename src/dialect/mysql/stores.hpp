@@ -52,9 +52,12 @@ std::string numbered_places(std::size_t count, std::size_t first);
 // The same in place of each {keys}, and the number of them of each {size}.
 std::string for_keys(std::string_view text, std::size_t count, std::size_t first);
 
-// A deadlock rolled everything back and may not happen again. A lock wait that ran out (1205) is
-// not repeated: it has used up the time of the call.
+// A deadlock rolled everything back and may not happen again; so did a commit that was refused
+// because another node of a cluster had changed a row before (1213 of Galera, 3101 of Group
+// Replication). A lock wait that ran out (1205) is not repeated: it has used up the time of the
+// call.
 inline constexpr int deadlock_code = 1213;
+inline constexpr int refused_commit_code = 3101;
 inline constexpr int deadlock_attempts_max = 4;
 
 template <typename Operation>
@@ -63,7 +66,9 @@ auto despite_deadlocks(Operation&& operation) {
         try {
             return operation();
         } catch (const error& failure) {
-            if (failure.native_code() != deadlock_code || attempt == deadlock_attempts_max) throw;
+            const int code = failure.native_code();
+            const bool was_undone = code == deadlock_code || code == refused_commit_code;
+            if (!was_undone || attempt == deadlock_attempts_max) throw;
         }
     }
 }
