@@ -38,6 +38,7 @@ CREATE TABLE leasehold_lock (
     metadata        VARBINARY(4000)    NULL COMMENT 'of the holder, UTF-8',
     capacity        BIGINT         NOT NULL DEFAULT 0 COMMENT 'permits or places; 0: a mutex',
     arrived         BIGINT         NOT NULL DEFAULT 0 COMMENT 'at a latch',
+    proofs          BIGINT         NOT NULL DEFAULT 0,
     PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (LENGTH(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_not_negative CHECK (fence >= 0),
@@ -77,6 +78,7 @@ CREATE TABLE leasehold_holder (
     fence      BIGINT         NOT NULL COMMENT 'its token; 0: it only waits',
     node_info  VARBINARY(255) NOT NULL COMMENT 'for people',
     granted_at BIGINT         NOT NULL,
+    proofs     BIGINT         NOT NULL DEFAULT 0,
     PRIMARY KEY (lock_key, owner),
     CONSTRAINT leasehold_holder_not_negative CHECK (permits >= 0 AND fence >= 0)
 ) ENGINE = InnoDB;
@@ -116,6 +118,7 @@ CREATE TABLE leasehold_run (
 CREATE TABLE leasehold_fence_guard (
     resource VARBINARY(255) NOT NULL COMMENT 'UTF-8, compared byte by byte',
     fence    BIGINT         NOT NULL COMMENT 'only grows',
+    proofs   BIGINT         NOT NULL DEFAULT 0,
     PRIMARY KEY (resource),
     CONSTRAINT leasehold_fence_guard_resource_size CHECK (LENGTH(resource) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_fence_guard_fence_positive CHECK (fence > 0)
@@ -168,5 +171,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     6, 'bells', '1e9743758ea9e57657716a70e624a4b6a9a9b7aa0c409e7cd1e6e7902e9896ac',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    7, 'proofs_from_6', 'cc0140fe0d7669a0413605b1e443f5153627dcf8534fdd256e0ea03c865c1cb5',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -37,6 +37,7 @@ CREATE TABLE leasehold_lock (
     metadata        text,                  -- of the holder, for people and for followers
     capacity        bigint      NOT NULL DEFAULT 0,  -- permits or places there are; 0: a mutex
     arrived         bigint      NOT NULL DEFAULT 0,  -- at a latch
+    proofs          bigint      NOT NULL DEFAULT 0,  -- 0: a cluster of MySQL's family counts them
     CONSTRAINT leasehold_lock_pkey PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (octet_length(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_positive CHECK (fence > 0),
@@ -77,6 +78,7 @@ CREATE TABLE leasehold_holder (
     fence      bigint      NOT NULL,  -- its token; 0: it only waits
     node_info  text        NOT NULL,  -- for people
     granted_at timestamptz NOT NULL,
+    proofs     bigint      NOT NULL DEFAULT 0,
     CONSTRAINT leasehold_holder_pkey PRIMARY KEY (lock_key, owner),
     CONSTRAINT leasehold_holder_not_negative CHECK (permits >= 0 AND fence >= 0)
 ) WITH (fillfactor = 60);
@@ -116,6 +118,7 @@ CREATE TABLE leasehold_run (
 CREATE TABLE leasehold_fence_guard (
     resource bytea  NOT NULL,  -- UTF-8, compared byte by byte
     fence    bigint NOT NULL,  -- only grows
+    proofs   bigint NOT NULL DEFAULT 0,
     CONSTRAINT leasehold_fence_guard_pkey PRIMARY KEY (resource),
     CONSTRAINT leasehold_fence_guard_resource_size CHECK (octet_length(resource) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_fence_guard_fence_positive CHECK (fence > 0)
@@ -155,4 +158,5 @@ VALUES
     (3, 'fence_guard', 'ba3c49f69c0a08843c2c40fedd794ec16e563d5415aae3674d59131e2616e0e7', true),
     (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', true),
     (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216', true),
-    (6, 'bells', '92de0d6604fd165ce84aaa436711f9d2e0a6e086b914400d62cc601f5b3aab98', true);
+    (6, 'bells', '92de0d6604fd165ce84aaa436711f9d2e0a6e086b914400d62cc601f5b3aab98', true),
+    (7, 'proofs_from_6', '887e581df7acf225106ac8c9081397860492eefc60c996ca82419d3b467b8c74', true);

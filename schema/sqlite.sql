@@ -38,6 +38,7 @@ CREATE TABLE leasehold_lock (
     metadata        TEXT,                          -- of the holder, for people and for followers
     capacity        INTEGER NOT NULL DEFAULT 0,    -- permits or places there are; 0: a mutex
     arrived         INTEGER NOT NULL DEFAULT 0,    -- at a latch
+    proofs          INTEGER NOT NULL DEFAULT 0,    -- 0: a cluster of MySQL's family counts them
     CHECK (length(lock_key) BETWEEN 1 AND 255),
     CHECK (fence > 0),
     CHECK (
@@ -77,6 +78,7 @@ CREATE TABLE leasehold_holder (
     fence      INTEGER NOT NULL,  -- its token; 0: it only waits
     node_info  TEXT    NOT NULL,  -- for people
     granted_at INTEGER NOT NULL,
+    proofs     INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (lock_key, owner),
     CHECK (permits >= 0 AND fence >= 0)
 ) WITHOUT ROWID;
@@ -119,6 +121,7 @@ CREATE TABLE leasehold_run (
 CREATE TABLE leasehold_fence_guard (
     resource BLOB    NOT NULL PRIMARY KEY,  -- UTF-8, compared byte by byte
     fence    INTEGER NOT NULL,              -- only grows
+    proofs   INTEGER NOT NULL DEFAULT 0,
     CHECK (length(resource) BETWEEN 1 AND 255),
     CHECK (fence > 0)
 ) WITHOUT ROWID;
@@ -159,4 +162,5 @@ VALUES
     (3, 'fence_guard', 'a1a1a732c7ac0704f592bdc90b561630cc8f3b84f3607deb50455ab0414d07e8', 1),
     (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', 1),
     (5, 'upkeep', 'f1920eb8a86cd5a217fc6e08cdbba74c33f8a3f911f2c0e33ae8c64f6d1658c8', 1),
-    (6, 'bells', '65768e5af6a3fa8f9aec99cb86e436ffc8f96928b22001289a9e58da7a6c4693', 1);
+    (6, 'bells', '65768e5af6a3fa8f9aec99cb86e436ffc8f96928b22001289a9e58da7a6c4693', 1),
+    (7, 'proofs_from_6', '87d92e008c1aa37a2f63cdcef742c1586d42b8ab408c841007325a72a6ebe23b', 1);

@@ -33,6 +33,9 @@
 // for, and waits for it as long as your handle's busy time-out says; then no row is busy. Where
 // that lock is refused the answer is busy. Begin with BEGIN IMMEDIATE: a transaction that has read
 // before somebody else wrote cannot write any more (errc::transient).
+// In a cluster with several nodes that are written to (Galera, Group Replication with several
+// primaries) a row lock is one node's alone: errc::schema_mismatch, unless the mapping says
+// otherwise. A versioned_claim is safe there.
 // MySQL and MariaDB keep every row lock until your transaction ends, also those a refused nowait or
 // wait of several rows had got: two that wait for several may each hold what the other lacks until
 // both limits end, so take skip_locked there, or after busy roll back and try again. At REPEATABLE
@@ -77,6 +80,8 @@ struct row_mapping {
     std::vector<order_by> order{};       // needed to claim more than one
     lock_strength strength = lock_strength::update;
     time_kind times = time_kind::instant;  // of the columns that `is_due` looks at
+    // Of a cluster that could be written to at several nodes; as of database_settings.
+    bool one_node_is_written_to = false;
 };
 
 // What becomes of rows that others have locked.

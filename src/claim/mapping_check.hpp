@@ -44,6 +44,7 @@ struct table_need {
     bool keeps_finished = false;    // their rows look as claimed ones do, but for the term
     std::string without_index;      // what it costs that no index serves `equal` and `order`
     bool only_locks = false;        // what becomes of the rows is not the claim's to say
+    bool one_node_is_written_to = false;  // of a cluster
 };
 
 struct mapping_verdict {

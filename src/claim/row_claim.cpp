@@ -34,6 +34,7 @@ table_need need_of(const row_mapping& mapping, engine which) {
     need.key = mapping.key;
     need.order = mapping.order;
     need.only_locks = true;
+    need.one_node_is_written_to = mapping.one_node_is_written_to;
     need.without_index = which == engine::mysql || which == engine::mariadb
                              ? "locks every row it sorts, so that others get nothing"
                              : "sorts, and may read, the whole table each time";

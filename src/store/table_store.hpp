@@ -93,6 +93,8 @@ struct table_shape {
     std::vector<index_shape> indexes;
     // MySQL and MariaDB: the session's clock is set back and forth, and what it says is a time.
     bool has_daylight_saving = false;
+    // It is in a cluster of which several nodes may be written to: a row lock is one node's alone.
+    bool has_several_writers = false;
     std::string unfit;  // why its rows cannot be claimed, where they cannot: one clause
     // PostgreSQL, as of columns: that it can be named at all, and its rows be locked.
     bool may_be_reached = true;

@@ -279,5 +279,88 @@ TEST_P(several_writers, what_a_dead_session_held_is_taken_on_another_node) {
     EXPECT_TRUE((shared_mutex{second, "shared"}.acquire_for(20s).has_value()));
 }
 
+class claims_in_a_cluster : public several_writers {
+protected:
+    void make_tasks() const {
+        const database on = open(ahead());
+        on.execute(
+            "CREATE TABLE " + table("task") +
+            " (id INT PRIMARY KEY, version INT NOT NULL, state VARCHAR(10) NOT NULL)"
+        );
+        on.execute("INSERT INTO " + table("task") + " VALUES (1, 1, 'open')");
+        ASSERT_TRUE(eventually([&] {
+            try {
+                return count(open(behind()), table("task")) == 1;
+            } catch (const error&) {
+                return false;
+            }
+        }));
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(nodes, claims_in_a_cluster, ::testing::Bool(), [](const auto& each) {
+    return each.param ? "the_first_is_behind" : "the_second_is_behind";
+});
+
+TEST_P(claims_in_a_cluster, one_of_two_nodes_gets_a_row_by_its_version) {
+    make_tasks();
+    versioned_mapping mapping;
+    mapping.table = {table("task")};
+    mapping.key = {"id"};
+    mapping.version = "version";
+    mapping.state = {"state", "open", "taken", "done"};
+    const versioned_claim tasks{mapping};
+    make_burden();
+    const database one = open(ahead()), other = open(behind(), 30s);
+    std::atomic<int> won = 0;
+    std::atomic<bool> has_begun = false;
+    thread late;
+    {
+        node_behind behind_now{cluster_, behind()};
+        burden();
+        transaction here = one.begin();
+        won += tasks.try_claim(here, parameters{1}).has_value();
+        here.commit();
+        late = thread{[&] {
+            try {
+                transaction there = other.begin();
+                has_begun = true;
+                const bool has_one = tasks.try_claim(there, parameters{1}).has_value();
+                there.commit();
+                won += has_one;
+            } catch (const error& failure) {
+                EXPECT_EQ(failure.code(), errc::transient) << failure.what();
+            }
+        }};
+        ASSERT_TRUE(eventually([&] { return has_begun.load(); }));
+    }
+    late = {};  // waits for it
+    EXPECT_EQ(won, 1);
+    one.execute("DROP TABLE " + table("task"));
+    drop_burden();
+}
+
+TEST_P(claims_in_a_cluster, a_claim_by_a_row_lock_is_refused) {
+    make_tasks();
+    row_mapping mapping;
+    mapping.table = {table("task")};
+    mapping.key = {"id"};
+    const database here = open(ahead());
+    {
+        transaction tx = here.begin();
+        try {
+            static_cast<void>(row_claim{mapping}.claim(tx, {1}, nowait));
+            ADD_FAILURE() << "it was claimed";
+        } catch (const error& failure) {
+            EXPECT_EQ(failure.code(), errc::schema_mismatch) << failure.what();
+        }
+    }
+    mapping.one_node_is_written_to = true;
+    transaction tx = here.begin();
+    EXPECT_TRUE((row_claim{mapping}.claim(tx, {1}, nowait)));
+    tx.rollback();
+    here.execute("DROP TABLE " + table("task"));
+}
+
 }  // namespace
 }  // namespace leasehold::testing

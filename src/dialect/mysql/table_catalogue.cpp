@@ -29,6 +29,11 @@ constexpr std::string_view daylight_saving_sql = R"sql(
 SELECT TIMESTAMPDIFF(SECOND, FROM_UNIXTIME(1767225600), FROM_UNIXTIME(1782864000)) <> 15638400
 )sql";
 
+// As session.sql: any Galera cluster, and a group of MySQL's in which all are primaries.
+constexpr std::string_view galera_sql = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
+constexpr std::string_view group_sql =
+    "SHOW GLOBAL VARIABLES LIKE 'group_replication_single_primary_mode'";
+
 column_kind kind_of(const std::string& type) {
     if (type.find("int") != std::string::npos && type != "point") return column_kind::integer;
     if (type == "decimal" || type == "double" || type == "float" || type == "bit" ||
@@ -209,6 +214,9 @@ table_shape mysql_catalogue::look_up(connection& inside, const qualified_name& t
         ++index.own_parts;
     }
     append_primary_key(found);
+    for (const row& each : inside.execute(is_mariadb_ ? galera_sql : group_sql).rows) {
+        found.has_several_writers = each.bytes(1) == (is_mariadb_ ? "ON" : "OFF");
+    }
     found.has_daylight_saving = inside.execute(daylight_saving_sql).rows.at(0).integer(0) == 1;
     return found;
 }
