@@ -173,6 +173,6 @@ VALUES (
     6, 'bells', '1e9743758ea9e57657716a70e624a4b6a9a9b7aa0c409e7cd1e6e7902e9896ac',
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
-    7, 'proofs_from_6', 'cc0140fe0d7669a0413605b1e443f5153627dcf8534fdd256e0ea03c865c1cb5',
+    7, 'proofs_from_6', '88f808235e8f4eb2c092aba4473e1e9eeb0e56d874598097d218aa8b6475e50b',
     UNIX_TIMESTAMP() * 1000000, 1
 );

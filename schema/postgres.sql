@@ -159,4 +159,4 @@ VALUES
     (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', true),
     (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216', true),
     (6, 'bells', '92de0d6604fd165ce84aaa436711f9d2e0a6e086b914400d62cc601f5b3aab98', true),
-    (7, 'proofs_from_6', '887e581df7acf225106ac8c9081397860492eefc60c996ca82419d3b467b8c74', true);
+    (7, 'proofs_from_6', '5b9941243a1537f7c63dbdb7b52cf6dbd08dbee7c26986c3591e7d0f9c45471e', true);

@@ -163,4 +163,4 @@ VALUES
     (4, 'waiter_indexes', '5f7a051e032a4c1e1b0f666da6726b483e912f47c854f7071792da2626415004', 1),
     (5, 'upkeep', 'f1920eb8a86cd5a217fc6e08cdbba74c33f8a3f911f2c0e33ae8c64f6d1658c8', 1),
     (6, 'bells', '65768e5af6a3fa8f9aec99cb86e436ffc8f96928b22001289a9e58da7a6c4693', 1),
-    (7, 'proofs_from_6', '87d92e008c1aa37a2f63cdcef742c1586d42b8ab408c841007325a72a6ebe23b', 1);
+    (7, 'proofs_from_6', 'd5b73e5059c4e2a9a90ae7a8bb2aec421e52dbba650e94c572c84298ef17ac8c', 1);

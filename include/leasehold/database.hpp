@@ -61,9 +61,9 @@ struct database_settings {
     // one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the database's own bell rings, if
     // it has one. A port is one handle's; not for machines behind NAT. What comes in is a hint.
     std::string bell_address{};
-    // Of a cluster that could be written to at several nodes (Galera, Group Replication with several
-    // primaries): true says that all programs write to one and the same node, as through a proxy
-    // that sees to it. Then locks are those of one server. Wrongly said, two get one key.
+    // Of a cluster that could be written to at several nodes (Galera, Group Replication with
+    // several primaries): true says that all programs write to one and the same node, as through a
+    // proxy that sees to it. Then locks are those of one server. Wrongly said, two get one key.
     bool one_node_is_written_to = false;
 };
 

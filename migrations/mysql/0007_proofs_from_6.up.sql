@@ -1,5 +1,5 @@
--- How often a hold was proved, or a token admitted, in a cluster with several nodes that are written
--- to: there a proof changes the row it is about. Elsewhere it stays 0.
+-- How often a hold was proved, or a token admitted, in a cluster with several nodes that are
+-- written to: there a proof changes the row it is about. Elsewhere it stays 0.
 --
 -- MySQL has no ADD COLUMN IF NOT EXISTS. So that it can be run again each is asked for first.
 SET @leasehold_change = (
@@ -22,7 +22,8 @@ SET @leasehold_change = (
     SELECT IF(COUNT(*) > 0, 'DO 0',
               'ALTER TABLE {prefix}fence_guard ADD COLUMN proofs BIGINT NOT NULL DEFAULT 0')
     FROM information_schema.columns
-    WHERE table_schema = DATABASE() AND table_name = '{prefix}fence_guard' AND column_name = 'proofs');
+    WHERE table_schema = DATABASE() AND table_name = '{prefix}fence_guard'
+      AND column_name = 'proofs');
 PREPARE leasehold_change FROM @leasehold_change;
 EXECUTE leasehold_change;
 DEALLOCATE PREPARE leasehold_change;

@@ -24,8 +24,7 @@ public:
             add_problem("it does not exist where this connection looks for it");
         } else if (!found_.unfit.empty()) {
             add_problem(found_.unfit);
-        } else if (need_.only_locks && found_.has_several_writers &&
-                   !need_.one_node_is_written_to) {
+        } else if (need_.only_locks && found_.has_several_writers && !need_.one_node_is_written_to) {
             add_problem(
                 "this server is a node of a cluster with several that take writes, and a row lock "
                 "is known to one of them alone: claim by a version column (versioned_claim), or "

@@ -14,10 +14,10 @@
 #include "database/combiner.hpp"
 #include "database/pool.hpp"
 #include "database/waiting_room.hpp"
-#include "dialect/statements.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "store/store.hpp"
+#include "store/written_nodes.hpp"
 
 namespace leasehold {
 

@@ -2,9 +2,9 @@
 // One maker per dialect. They hold all SQL and know no client library.
 #include <memory>
 
-#include "dialect/statements.hpp"
 #include "leasehold/database.hpp"
 #include "store/store.hpp"
+#include "store/written_nodes.hpp"
 
 namespace leasehold {
 

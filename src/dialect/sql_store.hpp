@@ -18,9 +18,7 @@ namespace leasehold {
 // Threads: stateless after construction; safe.
 class sql_dialect {
 public:
-    sql_dialect(
-        engine which, const table_names& names, written_nodes written = written_nodes::one
-    );
+    sql_dialect(engine which, const table_names& names, written_nodes written = written_nodes::one);
     sql_dialect(const sql_dialect&) = delete;
     sql_dialect& operator=(const sql_dialect&) = delete;
     virtual ~sql_dialect() = default;

@@ -9,7 +9,7 @@
 //     -- word: live         what other blocks of the file, or of every file where it stands in
 //     s.expires_at > {now}  words.sql, have for {live}. `-- word: x on mariadb`: of that one alone
 //
-// `-- name: x on cluster`, or a word: in place of x where several nodes of a cluster are written to.
+// `-- name: x on cluster`, or a word: in place of x where several nodes are written to
 //
 // {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp
 // {waiting}, {passed}, {barrier}: the numbers of holder_bits and lock_kind
@@ -28,12 +28,9 @@
 
 #include "leasehold/connection.hpp"
 #include "leasehold/database.hpp"
+#include "store/written_nodes.hpp"
 
 namespace leasehold {
-
-// Where programs write: to one server, or to several nodes of a cluster at once, each of which has
-// row locks of its own and compares what they have changed when they commit.
-enum class written_nodes { one, several };
 
 // As the driver of its engine takes it: with places, and which parameter stands at each.
 class statement {

@@ -24,11 +24,10 @@ std::string in_brackets(int code) {
     return " (error " + std::to_string(code) + ")";
 }
 
-// Where a node of a cluster gives way to what another one has committed, MySQL's COMMIT has an error
-// of its own (1180), and the storage engine's in its words: a deadlock.
+// Where a node of a cluster gives way to what another one has committed, MySQL's COMMIT has an
+// error of its own (1180), and the storage engine's in its words: a deadlock.
 failure by_its_usual_number(failure what) {
-    const bool is_deadlock =
-        what.code == 1180 && what.words.find("error 149") != std::string::npos;
+    const bool is_deadlock = what.code == 1180 && what.words.find("error 149") != std::string::npos;
     if (is_deadlock) what.code = 1213;
     return what;
 }

@@ -22,8 +22,7 @@ std::string required(const char* name) {
 
 }  // namespace
 
-cluster::cluster()
-    : control_(required("LEASEHOLD_TEST_CLUSTER_CONTROL")), prefix_(fresh_prefix()) {
+cluster::cluster() : control_(required("LEASEHOLD_TEST_CLUSTER_CONTROL")), prefix_(fresh_prefix()) {
     std::istringstream all{required("LEASEHOLD_TEST_CLUSTER_URLS")};
     for (std::string each; all >> each;) urls_.push_back(each);
     if (urls_.size() < 2) throw std::runtime_error("a cluster has two nodes or more");

@@ -270,7 +270,9 @@ TEST_P(several_writers, what_a_dead_session_held_is_taken_on_another_node) {
         ASSERT_TRUE(alone && reader);
         token = alone->token().number;
         // As if its process had been killed: the rows stay, and nobody renews them.
-        holders.execute("UPDATE " + table("session") + " SET expires_at = 1 WHERE node_info LIKE 'dies%'");
+        holders.execute(
+            "UPDATE " + table("session") + " SET expires_at = 1 WHERE node_info LIKE 'dies%'"
+        );
         ASSERT_TRUE(stopped(alone->lost(), 20s));
     }
     auto alone = mutex{second, "mutex"}.acquire_for(20s);

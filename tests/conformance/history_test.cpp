@@ -45,9 +45,7 @@ class reviving_the_dead final : public session_store {
 public:
     explicit reviving_the_dead(std::unique_ptr<session_store> below) : below_(std::move(below)) {}
 
-    server_environment environment(connection& on) override {
-        return below_->environment(on);
-    }
+    server_environment environment(connection& on) override { return below_->environment(on); }
     bool start(connection& on, const session_start& session) override {
         return below_->start(on, session);
     }

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,8 @@ void crew::start(int worker) {
     member& whom = members_.at(static_cast<std::size_t>(worker));
     whom = {};
     whom.number = ++last_number_;
+    const auto node = static_cast<std::size_t>(worker) % given_.urls.size();
+    setenv("LEASEHOLD_SOAK_URL", given_.urls.at(node).c_str(), 1);
     page_.place_of(worker) = place::elsewhere;
     const auto seed = given_.seed * 1'000'003 + static_cast<std::uint64_t>(whom.number);
     whom.running.emplace(std::vector<std::string>{
@@ -216,8 +219,15 @@ void crew::wait_for_all(milliseconds patience) {
 
 // --------------------------------------------------------------------------------- the server
 
-server_faults::server_faults(std::string control, history_writer& history)
-    : control_(std::move(control)), history_(history) {}
+server_faults::server_faults(
+    std::string control, std::size_t nodes, std::uint64_t seed, history_writer& history
+)
+    : control_(std::move(control)), nodes_(nodes), random_(seed), history_(history) {}
+
+std::vector<std::string> server_faults::command(const std::string& verb) const {
+    if (nodes_ == 1) return {control_, verb};
+    return {control_, std::to_string(node_ + 1), verb};
+}
 
 // Whoever comes next finds the server running, whatever ended this run.
 server_faults::~server_faults() {
@@ -229,13 +239,14 @@ server_faults::~server_faults() {
 }
 
 void server_faults::begin(const char* go, const char* come_back, milliseconds away_for) {
+    node_ = static_cast<std::size_t>(between(random_, 0, static_cast<int>(nodes_) - 1));
     record made;
     fault_id_ = made.id = history_.next_id();
     made.what = operation::fault;
     made.when = phase::invoke;
     made.detail = std::string("server ") + go;
     history_.write(made);
-    command_.emplace(std::vector<std::string>{control_, go});
+    command_.emplace(command(go));
     come_back_ = come_back;
     away_for_ = away_for;
     state_ = state::going;
@@ -257,7 +268,7 @@ void server_faults::go_on() {
         state_ = state::away;
     }
     if (state_ == state::away && clock::now() >= return_at_) {
-        command_.emplace(std::vector<std::string>{control_, come_back_});
+        command_.emplace(command(come_back_));
         state_ = state::returning;
     }
     if (state_ == state::returning && command_has_ended()) {

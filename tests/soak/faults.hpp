@@ -49,6 +49,7 @@ struct fault_counts {
     int paused_in_transaction = 0;
     int server_killed = 0;
     int server_paused = 0;
+    int server_held_back = 0;
 };
 
 class crew {
@@ -57,6 +58,7 @@ public:
         std::string program;
         std::string folder;
         std::string prefix;
+        std::vector<std::string> urls;  // the workers take turns at them
         std::uint64_t seed = 0;
         int size = 0;
         milliseconds ttl{0};
@@ -94,10 +96,13 @@ private:
     int last_number_ = 0;
 };
 
-// The server, by a control program that knows kill, start, pause and resume.
+// The server, by a control program that knows kill, start, pause and resume; of several, which are
+// a cluster, one at a time by its number, and such a program knows hold and let-go as well.
 class server_faults {
 public:
-    server_faults(std::string control, history_writer& history);
+    server_faults(
+        std::string control, std::size_t nodes, std::uint64_t seed, history_writer& history
+    );
     ~server_faults();
     server_faults(const server_faults&) = delete;
     server_faults& operator=(const server_faults&) = delete;
@@ -105,6 +110,7 @@ public:
     bool is_up() const noexcept { return state_ == state::up; }
     void kill(milliseconds away_for) { begin("kill", "start", away_for); }
     void pause(milliseconds away_for) { begin("pause", "resume", away_for); }
+    void hold_back(milliseconds away_for) { begin("hold", "let-go", away_for); }
     // Goes on with what was begun. Throws where the control program failed.
     void go_on();
     void bring_back();
@@ -114,8 +120,12 @@ private:
 
     void begin(const char* go, const char* come_back, milliseconds away_for);
     bool command_has_ended();
+    std::vector<std::string> command(const std::string& verb) const;
 
     const std::string control_;
+    const std::size_t nodes_;
+    std::mt19937_64 random_;
+    std::size_t node_ = 0;
     history_writer& history_;
     state state_ = state::up;
     std::optional<process> command_;

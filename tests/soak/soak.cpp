@@ -2,6 +2,7 @@
 // schedule, and a verdict by the checkers. See tests/soak/checkers.hpp for what must hold.
 //
 //   soak sqlite|postgres|mariadb|mysql      a run
+//   soak cluster                            the same on all nodes of tests/cluster/servers
 //   soak check FOLDER                       the verdict on a history that was kept
 //
 // LEASEHOLD_SOAK_SECONDS  how long, 30 by default, from the moment its workers are seen to work;
@@ -16,7 +17,9 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 #include <stdexcept>
+#include <vector>
 
 #include "leasehold/leasehold.hpp"
 #include "soak/checkers.hpp"
@@ -53,8 +56,8 @@ const std::map<std::string, std::string> plants{
 
 struct plan {
     std::string backend;
-    std::string url;
-    std::string control;  // empty: no faults of the server
+    std::vector<std::string> urls;  // of the nodes; the first is the conductor's own
+    std::string control;            // empty: no faults of the server
     std::string plant;
     std::filesystem::path folder;
     std::string prefix;
@@ -71,10 +74,16 @@ plan make_plan(const std::string& backend, std::uint64_t seed, seconds length) {
     made.prefix = testing::fresh_prefix();
     made.folder = testing::fresh_folder();  // kept where the run fails
     if (backend == "sqlite") {
-        made.url = "sqlite:" + (made.folder / "soak.db").string();
+        made.urls = {"sqlite:" + (made.folder / "soak.db").string()};
         return made;
     }
-    made.url = testing::require_url(backend);
+    if (backend == "cluster") {
+        std::istringstream all{variable("LEASEHOLD_TEST_CLUSTER_URLS")};
+        for (std::string each; all >> each;) made.urls.push_back(each);
+        if (made.urls.empty()) throw std::runtime_error("run by tests/cluster/servers");
+    } else {
+        made.urls = {testing::require_url(backend)};
+    }
     if (variable("LEASEHOLD_SOAK_SERVER_FAULTS") == "no") return made;
     std::string name = "LEASEHOLD_TEST_" + backend + "_CONTROL";
     for (char& each : name) each = static_cast<char>(std::toupper(each));
@@ -101,7 +110,8 @@ public:
           tables_(plan_.prefix),
           random_(plan_.seed),
           crew_(crew_settings(), page_, history_) {
-        if (!plan_.control.empty()) server_.emplace(plan_.control, history_);
+        if (plan_.control.empty()) return;
+        server_.emplace(plan_.control, plan_.urls.size(), plan_.seed, history_);
     }
 
     // Throws void_run where there is nothing to judge, and something else where the run cannot be
@@ -109,7 +119,7 @@ public:
     void run() {
         const database own = open();
         tables_.create(own);
-        setenv("LEASEHOLD_SOAK_URL", plan_.url.c_str(), 1);
+        wait_for_tables();
         crew_.start_all();
         measure_pace();
         if (operations_per_second_ < operations_per_second_min) {
@@ -135,11 +145,23 @@ public:
 private:
     crew::settings crew_settings() const {
         const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-        return {here / "soak_worker", plan_.folder, plan_.prefix, plan_.seed, 6, ttl};
+        return {here / "soak_worker", plan_.folder, plan_.prefix, plan_.urls, plan_.seed, 6, ttl};
     }
 
     database open() const {
-        return open_database(plan_.url, plan_.prefix, time_outs::of_the_conductor);
+        return open_database(plan_.urls.front(), plan_.prefix, time_outs::of_the_conductor);
+    }
+
+    // Another node of a cluster hears of them a little later.
+    void wait_for_tables() const {
+        for (const std::string& each : plan_.urls) {
+            const database there = open_database(each, plan_.prefix, time_outs::of_the_conductor);
+            const auto deadline = clock::now() + 20s;
+            while (!tables_.are_there(there)) {
+                if (clock::now() > deadline) throw std::runtime_error("no tables at " + each);
+                nap(20ms);
+            }
+        }
     }
 
     void watch_until(clock::time_point when) {
@@ -193,7 +215,11 @@ private:
     }
 
     void hit_server() {
-        if (counts_.server_killed == 0 || between(1ms, 3ms) > 1ms) {
+        const bool is_cluster = plan_.urls.size() > 1;
+        if (is_cluster && between(1ms, 2ms) == 1ms) {
+            ++counts_.server_held_back;
+            server_->hold_back(between(ttl, ttl * 4));
+        } else if (counts_.server_killed == 0 || between(1ms, 3ms) > 1ms) {
             ++counts_.server_killed;
             server_->kill(between(0ms, 800ms));
         } else {
@@ -338,6 +364,7 @@ void print_counts(const fault_counts& counts) {
     );
     line("server killed and started", text(counts.server_killed));
     line("server paused", text(counts.server_paused));
+    line("node held back behind the others", text(counts.server_held_back));
 }
 
 void print(const findings& found) {
@@ -447,12 +474,12 @@ int main(int count, char** arguments) {
     const std::string what = count > 1 ? arguments[1] : "";
     try {
         if (count == 3 && what == "check") return leasehold::soak::check(arguments[2]);
-        const std::set<std::string> backends{"sqlite", "postgres", "mariadb", "mysql"};
+        const std::set<std::string> backends{"sqlite", "postgres", "mariadb", "mysql", "cluster"};
         if (count == 2 && backends.contains(what)) return leasehold::soak::run(what);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "soak: %s\n", failure.what());
         return 1;
     }
-    std::fputs("usage: soak sqlite|postgres|mariadb|mysql, or soak check FOLDER\n", stderr);
+    std::fputs("usage: soak sqlite|postgres|mariadb|mysql|cluster, or soak check FOLDER\n", stderr);
     return 64;
 }

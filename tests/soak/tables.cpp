@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
 #ifdef LEASEHOLD_WITH_SQLITE
 #include "leasehold/driver/sqlite.hpp"
@@ -59,9 +60,24 @@ database open_database(const std::string& url, const std::string& prefix, time_o
     throw std::runtime_error("no driver for this URL was built: " + url.substr(0, url.find(':')));
 }
 
-// No key on the entries: nothing but the lease keeps them in order and single.
+bool tables::are_there(const database& db) const {
+    try {
+        const std::string last = text(key_count - 1);
+        return !db.execute("SELECT 1 FROM " + prefix_ + "soak_control WHERE k = " + last)
+                    .rows.empty();
+    } catch (const leasehold::error&) {
+        return false;
+    }
+}
+
+// No key on the entries: nothing but the lease keeps them in order and single. In a cluster each
+// table must have one: a number of no meaning.
 void tables::create(const database& db) const {
     migrate(db);
+    const engine which = db.server().engine;
+    const bool is_mysql = which == engine::mysql || which == engine::mariadb;
+    const std::string own_key =
+        is_mysql ? ", entry BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY" : "";
     run(db,
         "CREATE TABLE " + prefix_ +
             "soak_list (k BIGINT NOT NULL PRIMARY KEY, length BIGINT NOT NULL, "
@@ -69,7 +85,8 @@ void tables::create(const database& db) const {
     run(db,
         "CREATE TABLE " + prefix_ +
             "soak_entry (k BIGINT NOT NULL, position BIGINT NOT NULL, token BIGINT NOT NULL, "
-            "process BIGINT NOT NULL, id BIGINT NOT NULL)");
+            "process BIGINT NOT NULL, id BIGINT NOT NULL" +
+            own_key + ")");
     run(db,
         "CREATE TABLE " + prefix_ +
             "soak_control (k BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)");
@@ -109,7 +126,8 @@ void tables::append(
     );
     // The row is ours until the end, so that positions are those of the commits.
     tx.execute(
-        "INSERT INTO " + prefix_ + "soak_entry SELECT k, length, " + text(token) + ", " +
+        "INSERT INTO " + prefix_ +
+        "soak_entry (k, position, token, process, id) SELECT k, length, " + text(token) + ", " +
         text(process) + ", " + text(id) + " FROM " + prefix_ +
         "soak_list WHERE k = " + text(key_number)
     );

@@ -33,6 +33,7 @@ public:
     explicit tables(std::string prefix) : prefix_(std::move(prefix)) {}
 
     void create(const database& db) const;
+    bool are_there(const database& db) const;
     // Together with leasehold's own.
     void drop(const database& db) const;
 

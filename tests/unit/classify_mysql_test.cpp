@@ -7,6 +7,7 @@
 
 #include "core/outcome.hpp"
 #include "driver/mysql_classify.hpp"
+#include "driver/mysql_errors.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -123,6 +124,17 @@ TEST(mysql_error_numbers, of_a_stopped_statement_or_lost_connection_proves_nothi
     for (const int each : {1205, 1213, 1020, 1062, 1146, 1792}) {
         EXPECT_TRUE(proves_not_done(classify_mysql(each))) << each;
     }
+}
+
+TEST(mysql_error_numbers, a_commit_that_a_cluster_refused_is_a_deadlock) {
+    const mysql::failure refused{
+        1180, "HY000", "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT"};
+    const error said = mysql::statement_error("MySQL at here", refused, true);
+    EXPECT_EQ(said.code(), errc::transient);
+    EXPECT_EQ(said.native_code(), 1213);
+    EXPECT_FALSE(said.outcome_is_unknown());
+    const mysql::failure other{1180, "HY000", "Got error 28 - 'No space left' during COMMIT"};
+    EXPECT_EQ(mysql::statement_error("MySQL at here", other, true).native_code(), 1180);
 }
 
 struct attempt {

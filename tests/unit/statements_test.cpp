@@ -141,5 +141,31 @@ TEST(statements_test, a_word_can_be_of_one_engine) {
     EXPECT_NE(burying(engine::mariadb).find("LOCK IN SHARE MODE SKIP"), std::string::npos);
 }
 
+TEST(statements_test, a_cluster_has_statements_and_words_of_its_own) {
+    const auto text = [](const char* file, const char* name, written_nodes written) {
+        return statements{engine::mariadb, file, {}, written}.source(name);
+    };
+    for (const auto& [file, name] :
+         {std::pair{"hold", "prove"}, {"holder", "prove"}, {"multi_lock", "prove_all"}}) {
+        EXPECT_EQ(text(file, name, written_nodes::one).find("proofs"), std::string::npos) << file;
+        EXPECT_NE(text(file, name, written_nodes::several).find("proofs"), std::string::npos);
+    }
+    // Whatever proves a death changes the row of the dead, and locks none of it for reading alone.
+    for (const auto& [file, name] :
+         {std::pair{"hold", "try_acquire"},
+          {"hold", "insert_and_acquire"},
+          {"holder", "bury"},
+          {"multi_lock", "take"},
+          {"waiter", "serve"},
+          {"schema", "free_lock"},
+          {"schema", "remove_dead"}}) {
+        const std::string touch = "notices = ";
+        EXPECT_EQ(text(file, name, written_nodes::one).find(touch), std::string::npos) << name;
+        const std::string there = text(file, name, written_nodes::several);
+        EXPECT_NE(there.find(touch), std::string::npos) << file << ' ' << name;
+        EXPECT_EQ(there.find("IN SHARE MODE SKIP"), std::string::npos) << file << ' ' << name;
+    }
+}
+
 }  // namespace
 }  // namespace leasehold

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace leasehold {
+
+// Where programs write: to one server, or to several nodes of a cluster at once, each of which has
+// row locks of its own and compares what they have changed when they commit.
+enum class written_nodes { one, several };
+
+}  // namespace leasehold
