@@ -8,7 +8,8 @@
 // LEASEHOLD_SOAK_SECONDS  how long, 30 by default, from the moment its workers are seen to work;
 //                         what shows nothing is repeated with the next seed, twice at most
 // LEASEHOLD_TEST_SEED     the schedule of an earlier run; the timing of a machine never repeats
-// LEASEHOLD_SOAK_SERVER_FAULTS=no   leaves the server alone, for servers that others use
+// LEASEHOLD_SOAK_SERVER_FAULTS=no   leaves the server alone, for servers that others use; no_kills:
+//                         pauses it, and holds it back behind the others, but kills it never
 // LEASEHOLD_SOAK_PLANT    plants a bug; the run then passes only if the right check reports it
 #include <stdlib.h>
 
@@ -216,10 +217,11 @@ private:
 
     void hit_server() {
         const bool is_cluster = plan_.urls.size() > 1;
+        const bool may_kill = variable("LEASEHOLD_SOAK_SERVER_FAULTS") != "no_kills";
         if (is_cluster && between(1ms, 2ms) == 1ms) {
             ++counts_.server_held_back;
             server_->hold_back(between(ttl, ttl * 4));
-        } else if (counts_.server_killed == 0 || between(1ms, 3ms) > 1ms) {
+        } else if (may_kill && (counts_.server_killed == 0 || between(1ms, 3ms) > 1ms)) {
             ++counts_.server_killed;
             server_->kill(between(0ms, 800ms));
         } else {
