@@ -20,11 +20,12 @@ public:
         : need_(need), found_(found), dialect_(dialect) {}
 
     mapping_verdict pass() {
+        const bool may_be_elsewhere = found_.has_several_writers && !need_.one_node_is_written_to;
         if (found_.columns.empty()) {
             add_problem("it does not exist where this connection looks for it");
         } else if (!found_.unfit.empty()) {
             add_problem(found_.unfit);
-        } else if (need_.only_locks && found_.has_several_writers && !need_.one_node_is_written_to) {
+        } else if (need_.only_locks && may_be_elsewhere) {
             add_problem(
                 "this server is a node of a cluster with several that take writes, and a row lock "
                 "is known to one of them alone: claim by a version column (versioned_claim), or "
