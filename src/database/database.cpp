@@ -103,6 +103,12 @@ void database::implementation::look_for_cluster(connection& on) {
     if (is_one) go_on_in_cluster(on);
 }
 
+bool database::implementation::is_look_due() noexcept {
+    const auto now = local_clock::now();
+    auto next = next_look_.load();
+    return now >= next && next_look_.compare_exchange_strong(next, now + look_interval);
+}
+
 void database::implementation::go_on_in_cluster(connection& on) {
     if (settings_.one_node_is_written_to) return;
     if (!has_several_writers_) {
@@ -131,7 +137,10 @@ store& database::implementation::ready_store(connection& on) {
 }
 
 void database::implementation::get_ready() {
-    if (!schema_checked_) use([](connection&, store&) {});
+    if (!schema_checked_) return use([](connection&, store&) {});
+    const bool may_be_cluster = which() == engine::mysql || which() == engine::mariadb;
+    if (!may_be_cluster || !is_look_due()) return;
+    use_beside(bounds{}, [this](connection& on, store&) { look_for_cluster(on); });
 }
 
 void database::implementation::create() {

@@ -92,7 +92,9 @@ public:
     // our own. What is found stays: the stores are others from then on, and so are connections.
     void look_for_cluster(connection& on);
     bool has_several_writers() const noexcept { return has_several_writers_; }
-    // Connects and looks where nobody has yet.
+    // True of one caller each 30 s, who then looks.
+    bool is_look_due() noexcept;
+    // Connects and looks where nobody has yet, or not for a while.
     void get_ready();
     // Whatever their names are.
     std::vector<installation> installations(connection& on) const;
@@ -121,6 +123,8 @@ public:
     }
 
 private:
+    static constexpr std::chrono::seconds look_interval{30};
+
     connector entering(connector connect);
     void go_on_in_cluster(connection& on);
     // Remembers where there was no answer.
@@ -152,6 +156,7 @@ private:
     store store_ LEASEHOLD_GUARDED_BY(mutex_);  // made once, and lent after that
     store cluster_store_ LEASEHOLD_GUARDED_BY(mutex_);
     std::atomic<bool> has_several_writers_ = false;
+    std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;
     waiting_room room_{*this};  // last: its thread uses all of the above
 };

@@ -6,7 +6,7 @@
 namespace leasehold {
 
 sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes written)
-    : which_(which), names_(names) {
+    : which_(which), names_(names), written_(written) {
     for (const std::string_view file :
          {"hold", "session", "schema", "run", "waiter", "holder", "multi_lock", "row_lock"}) {
         files_.emplace(file, statements{which, file, names, written});

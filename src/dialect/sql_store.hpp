@@ -25,6 +25,7 @@ public:
 
     engine which() const noexcept { return which_; }
     const table_names& names() const noexcept { return names_; }
+    written_nodes written() const noexcept { return written_; }
     // Of <file>.sql, read once.
     const statements& of(std::string_view file) const;
 
@@ -42,6 +43,7 @@ public:
 private:
     const engine which_;
     const table_names names_;
+    const written_nodes written_;
     std::map<std::string, statements, std::less<>> files_;
 };
 

@@ -165,7 +165,8 @@ statement::form form_of(std::string_view text) {
 
 // On PostgreSQL each parameter has a number of its own, from 1 on without a gap; elsewhere each
 // place has a parameter of its own.
-statement::statement(std::string_view source, engine which) : form_(form_of(source)) {
+statement::statement(std::string_view source, engine which, written_nodes written)
+    : form_(form_of(source)), written_(written) {
     const bool has_outside = which == engine::sqlite;
     const bool is_numbered = which == engine::postgres;
     constexpr std::string_view begins_place = "${";
@@ -246,7 +247,7 @@ statements::statements(
         if (source.find("{asked}") != std::string::npos) {
             lists_.try_emplace(name, source, which);
         } else {
-            statements_.emplace(name, statement{source, which});
+            statements_.emplace(name, statement{source, which, written});
         }
         sources_.emplace(name, std::move(source));
     }

@@ -45,10 +45,11 @@ public:
     static constexpr int now = -1, wall = -2, boot = -3;
 
     statement() = default;
-    statement(std::string_view source, engine which);
+    statement(std::string_view source, engine which, written_nodes written = written_nodes::one);
 
     const std::string& text() const noexcept { return text_; }
     form what() const noexcept { return form_; }
+    written_nodes written() const noexcept { return written_; }
 
     // The values in the order of the places. `outside(which)` has the three above.
     template <class Outside>
@@ -76,6 +77,7 @@ private:
     std::string text_;
     std::vector<int> places_;
     form form_ = form::single;
+    written_nodes written_ = written_nodes::one;
     bool is_in_order_ = true;
 };
 

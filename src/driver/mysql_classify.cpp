@@ -106,10 +106,12 @@ constexpr std::array meanings{
     meaning{3168, errc::connection_failed},  // SERVER_ISNT_AVAILABLE
     meaning{3169, errc::connection_lost},    // SESSION_WAS_KILLED
     meaning{3572, errc::transient},          // LOCK_NOWAIT of MySQL; MariaDB says 1205
-    meaning{3819, errc::constraint},         // CHECK_CONSTRAINT_VIOLATED of MySQL
-    meaning{3989, errc::read_only},          // SCHEMA_READ_ONLY
-    meaning{4025, errc::constraint},         // CONSTRAINT_FAILED: CHECK of MariaDB
-    meaning{4031, errc::connection_lost},    // CLIENT_INTERACTION_TIMEOUT of MySQL: idle too long
+    meaning{3796, errc::transient},        // GRP_TRX_CONSISTENCY_NOT_ALLOWED: it is joining, or out
+    meaning{3797, errc::transient},        // GRP_TRX_CONSISTENCY_BEFORE: that wait failed
+    meaning{3819, errc::constraint},       // CHECK_CONSTRAINT_VIOLATED of MySQL
+    meaning{3989, errc::read_only},        // SCHEMA_READ_ONLY
+    meaning{4025, errc::constraint},       // CONSTRAINT_FAILED: CHECK of MariaDB
+    meaning{4031, errc::connection_lost},  // CLIENT_INTERACTION_TIMEOUT of MySQL: idle too long
     meaning{4151, errc::connection_failed},  // ACCOUNT_HAS_BEEN_LOCKED of MariaDB
     meaning{5010, errc::connection_failed},  // of libmariadb: a way to log in that is not allowed
     meaning{5013, errc::connection_lost},    // ERR_NET_READ of libmariadb

@@ -27,7 +27,7 @@ std::string in_brackets(int code) {
 // Where a node of a cluster gives way to what another one has committed, MySQL's COMMIT has an
 // error of its own (1180), and the storage engine's in its words: a deadlock.
 failure by_its_usual_number(failure what) {
-    const bool is_deadlock = what.code == 1180 && what.words.find("error 149") != std::string::npos;
+    const bool is_deadlock = what.code == 1180 && what.words.find("149") != std::string::npos;
     if (is_deadlock) what.code = 1213;
     return what;
 }
@@ -50,7 +50,7 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
                        ": an open transaction has it, or one that cannot commit, as where a "
                        "cluster has lost its majority";
             }
-            if (what.code == 1047) {
+            if (what.code == 1047 || what.code == 3796 || what.code == 3797) {
                 return " is a node of a cluster that takes no statements now" + number +
                        ": it has lost the others' majority, or is joining them; connect to another";
             }

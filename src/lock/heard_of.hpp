@@ -15,6 +15,14 @@
 
 namespace leasehold {
 
+inline error not_heard_of(std::chrono::milliseconds patience) {
+    return {
+        errc::transient,
+        "the node of this transaction has not heard for " + std::to_string(patience.count()) +
+            " ms of what another node of its cluster has committed: roll back, and try again when "
+            "it has caught up"};
+}
+
 // `attempt()`: in the caller's transaction, whether it has found what it needs; `is_there(on,
 // stores)`: on a connection of our own, whether that is there. Throws transient where the node is
 // behind for too long.
@@ -24,16 +32,8 @@ bool where_heard_of(database::implementation& of, Attempt&& attempt, Look&& is_t
     if (!of.has_several_writers()) return false;
     const auto patience = of.settings().statement_timeout;
     const auto until = local_clock::now() + patience;
-    for (int pauses = 1; of.use_beside(bounds{}, is_there); ++pauses) {
-        if (local_clock::now() >= until) {
-            throw error(
-                errc::transient,
-                "the node of this transaction has not heard for " +
-                    std::to_string(patience.count()) +
-                    " ms of what another node of its cluster has committed: roll back, and try "
-                    "again when it has caught up"
-            );
-        }
+    for (int pauses = 1; of.use_beside(bounds{until, {}, {}}, is_there); ++pauses) {
+        if (local_clock::now() >= until) throw not_heard_of(patience);
         pause_for(jittered(std::chrono::milliseconds{std::min(pauses * pauses, 50)}));
         if (attempt()) return true;
     }

@@ -9,6 +9,7 @@
 #include "database/taking_part.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
+#include "lock/heard_of.hpp"
 #include "lock/lease.hpp"
 #include "session/release.hpp"
 #include "store/hold_store.hpp"
@@ -148,6 +149,7 @@ std::optional<pending_lease> try_once_in(
         if (!is_there) return std::nullopt;  // freed by force
         pause_for(jittered(std::chrono::milliseconds{std::min(attempt * attempt, 100)}));
     }
+    if (database.has_several_writers()) throw not_heard_of(moves_last);
     throw error(
         errc::wrong_transaction,
         "the transaction given to try_acquire_in does not see the grant of '" + what.key.name() +

@@ -111,7 +111,8 @@ connection& session::implementation::own_connection(milliseconds patience) {
         if (std::exchange(has_had_one_, true)) {
             // What happened to the server meanwhile, or which one this is, nobody says.
             must_look_from_start_ = true;
-            next_cluster_look_ = {};
+            must_look_for_cluster_ = true;
+            is_in_cluster_ = false;
             const thread_guard guard{mutex_};
             must_ask_ = true;
         }
@@ -335,11 +336,13 @@ void session::implementation::settle_doubts() {
 }
 
 void session::implementation::look_for_cluster() {
-    const auto now = local_clock::now();
-    if (now < next_cluster_look_ || ending_.stop_requested()) return;
-    next_cluster_look_ = now + cluster_interval;
+    if (ending_.stop_requested()) return;
+    const bool has_become_one = database().has_several_writers() && !is_in_cluster_;
+    if (!has_become_one && !must_look_for_cluster_ && !database().is_look_due()) return;
     try {
         database().look_for_cluster(own_connection(settings_.heartbeat_every / 2));
+        must_look_for_cluster_ = false;
+        is_in_cluster_ = database().has_several_writers();
     } catch (const std::exception&) {
         own_connection_.reset();  // which the next heartbeat tells of
     }

@@ -191,8 +191,6 @@ private:
     // How often its threads look, at least, whether there is still something to do; oftener where
     // the margin is short.
     static constexpr std::chrono::seconds nap_max{1};
-    // How often a server that answers is asked whether it has become a node of a cluster.
-    static constexpr std::chrono::seconds cluster_interval{30};
 
     // Until when a thread has nothing to do, unless `changes_` moves on from what it was.
     struct nap {
@@ -316,7 +314,8 @@ private:
     bool is_looking_ = false;
     local_clock::time_point next_look_{};
     local_clock::time_point next_reap_{};
-    local_clock::time_point next_cluster_look_ = local_clock::now() + cluster_interval;
+    bool must_look_for_cluster_ = false;  // it may be another server
+    bool is_in_cluster_ = false;          // this connection knows that several nodes are written to
     bool has_said_goodbye_ = false;
     local_clock::time_point next_settlement_{};  // once it is lost
 

@@ -109,7 +109,8 @@ FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = $1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- The same where several nodes are written to: 2 and 3 and the touch are one transaction.
+-- The same where several nodes are written to: 2 and 3 and the touch are one transaction. Only whom
+-- 2 has locked is taken from: what the look found free may have got another holder since.
 -- name: try_acquire on cluster
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
 FROM {prefix}lock l
@@ -130,7 +131,8 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 + @leasehold_free AND l.kind = 1
   AND EXISTS (
       SELECT 1 FROM {prefix}session m
       WHERE m.id = $3 AND m.expires_at > {now} AND l.fence >= 0)
-  AND (l.owner IS NULL OR l.expires_at + l.lock_delay <= {now} OR {proved_dead});
+  AND (l.owner IS NULL
+       OR (@leasehold_free = 1 AND (l.expires_at + l.lock_delay <= {now} OR {proved_dead})));
 SELECT ROW_COUNT() = 1, IF(ROW_COUNT() = 1, LAST_INSERT_ID(), NULL)
 INTO @leasehold_go, @leasehold_token
 {touch_dead};

@@ -139,7 +139,7 @@ private:
     };
 
     result write(connection& on, std::string_view name, const lists& asked) const {
-        const statement all{asked.filled_in(texts_.source(name)), how_->which()};
+        const statement all{asked.filled_in(texts_.source(name)), how_->which(), how_->written()};
         return how_->write(on, all, asked.values());
     }
 

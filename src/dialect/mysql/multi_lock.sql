@@ -51,7 +51,8 @@ ORDER BY l.lock_key;
 -- word: touch_all
 -- word: touch_all on cluster
 ;
-UPDATE {prefix}lock l STRAIGHT_JOIN {prefix}session d ON d.id = l.session_id
+UPDATE {prefix}lock l FORCE INDEX (PRIMARY)
+STRAIGHT_JOIN {prefix}session d FORCE INDEX (PRIMARY) ON d.id = l.session_id
 SET d.notices = d.notices + 1
 WHERE l.lock_key IN ({keys}) AND @leasehold_got = {size} AND d.expires_at + l.lock_delay <= {now}
 
@@ -63,7 +64,7 @@ ORDER BY lock_key LOCK IN SHARE MODE;
 
 -- As many rows changed as there are keys are the proof; see `prove` of hold.sql.
 -- name: prove_all on cluster
-UPDATE {prefix}lock SET proofs = proofs + 1
+UPDATE {prefix}lock FORCE INDEX (PRIMARY) SET proofs = proofs + 1
 WHERE lock_key IN ({keys}) AND owner = $1
 ORDER BY lock_key;
 

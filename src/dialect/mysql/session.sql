@@ -18,14 +18,15 @@ SHOW VARIABLES WHERE Variable_name IN (
 
 -- In each connection of our own where several nodes are written to: a statement, or a transaction,
 -- begins when this node has what was committed anywhere before.
--- name: enter_cluster
-SET SESSION {reads_wait};
+-- A row where it is Galera's: also MySQL can be, in others' builds.
+-- name: galera
+SHOW VARIABLES LIKE 'wsrep_sync_wait';
 
--- word: reads_wait on mysql
-group_replication_consistency = 'BEFORE'
+-- name: enter_galera
+SET SESSION wsrep_sync_wait = 15;
 
--- word: reads_wait on mariadb
-wsrep_sync_wait = 15
+-- name: enter_group
+SET SESSION group_replication_consistency = 'BEFORE';
 
 -- $1 id, $2 node_info, $3 ttl. By primary key, committing by itself.
 -- name: insert

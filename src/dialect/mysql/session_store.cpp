@@ -78,7 +78,10 @@ public:
     bool has_several_writers(connection& on) override {
         return may_have_several_writers(settings(on));
     }
-    void enter_cluster(connection& on) override { read(on, "enter_cluster"); }
+    void enter_cluster(connection& on) override {
+        const bool is_galera = !read(on, "galera").rows.empty();
+        read(on, is_galera ? "enter_galera" : "enter_group");
+    }
     bool start(connection& on, const session_start& session) override;
     heartbeat_result heartbeat(
         connection& on,

@@ -33,12 +33,23 @@ public:
     }
 };
 
-result send_packet(connection& on, std::string_view packet, const parameters& values) {
+// Where what follows the change waits for the cluster, that wait fails as one for a lock does, or
+// because the node has been cut off: the change may have been committed.
+bool may_fail_after_change(const error& failure, written_nodes written) {
+    constexpr int lock_wait = 1205, not_ready = 1047;
+    const int code = failure.native_code();
+    return written == written_nodes::several && (code == lock_wait || code == not_ready);
+}
+
+result send_packet(
+    connection& on, std::string_view packet, const parameters& values, written_nodes written
+) {
     try {
         return on.execute_script(packet, values);
     } catch (const error& failure) {
-        const bool may_have_changed =
-            failure.code() == errc::timed_out || failure.code() == errc::database_error;
+        const bool may_have_changed = failure.code() == errc::timed_out ||
+                                      failure.code() == errc::database_error ||
+                                      may_fail_after_change(failure, written);
         if (failure.outcome_is_unknown() || !may_have_changed) throw;
         throw error(
             failure.code(),
@@ -60,9 +71,11 @@ parameters as_bytes(parameters values) {
     return values;
 }
 
-result send_transaction(connection& on, std::string_view packet, const parameters& values) {
+result send_transaction(
+    connection& on, std::string_view packet, const parameters& values, written_nodes written
+) {
     try {
-        return send_packet(on, packet, values);
+        return send_packet(on, packet, values, written);
     } catch (...) {
         on.rollback();
         throw;
@@ -77,9 +90,9 @@ result send(connection& on, const statement& what, const parameters& values) {
         case statement::form::script:
             return on.execute_script(what.text(), placed);
         case statement::form::packet:
-            return send_packet(on, what.text(), placed);
+            return send_packet(on, what.text(), placed, what.written());
         case statement::form::transaction:
-            return send_transaction(on, what.text(), placed);
+            return send_transaction(on, what.text(), placed, what.written());
     }
     return on.execute(what.text(), placed);
 }
@@ -91,11 +104,12 @@ packet& packet::add(std::string_view statements) {
 
 packet& packet::add(const statement& what, const parameters& values) {
     values_ = joined(std::move(values_), as_bytes(what.placed(values)));
+    if (what.written() == written_nodes::several) written_ = written_nodes::several;
     return add(what.text());
 }
 
 result packet::send(connection& on) const {
-    return send_transaction(on, text_, values_);
+    return send_transaction(on, text_, values_, written_);
 }
 
 // MariaDB's variable changed its name with 11.1.

@@ -41,6 +41,7 @@ public:
 private:
     std::string text_ = "START TRANSACTION;";
     parameters values_;
+    written_nodes written_ = written_nodes::one;
 };
 
 // "READ-COMMITTED", … of the session: the level of the transaction itself cannot be asked for

@@ -214,9 +214,11 @@ table_shape mysql_catalogue::look_up(connection& inside, const qualified_name& t
         ++index.own_parts;
     }
     append_primary_key(found);
-    for (const row& each : inside.execute(is_mariadb_ ? galera_sql : group_sql).rows) {
-        found.has_several_writers = each.bytes(1) == (is_mariadb_ ? "ON" : "OFF");
-    }
+    const auto is_so = [&](std::string_view question, const char* value) {
+        const result said = inside.execute(question);
+        return !said.rows.empty() && said.rows[0].bytes(1) == value;
+    };
+    found.has_several_writers = is_so(galera_sql, "ON") || is_so(group_sql, "OFF");
     found.has_daylight_saving = inside.execute(daylight_saving_sql).rows.at(0).integer(0) == 1;
     return found;
 }

@@ -23,7 +23,7 @@ LOCK IN SHARE MODE SKIP LOCKED
 -- node, and a commit is refused if a row it writes was changed by one that it had not seen; what it
 -- has read is not looked at. So there a statement changes the rows that it decides by: of who takes
 -- a dead one's key its session's row, of a proof the row that it proves. And no read of ours sees
--- what is older than its beginning: `enter_cluster` of session.sql.
+-- what is older than its beginning: `enter_galera` of session.sql.
 -- word: share_skip_locked on cluster
 FOR UPDATE SKIP LOCKED
 
