@@ -1,7 +1,6 @@
 #include "dialect/run_store.hpp"
 
-#include <algorithm>
-
+#include "dialect/row_columns.hpp"
 #include "dialect/sql_text.hpp"
 
 namespace leasehold {
@@ -10,11 +9,6 @@ namespace {
 constexpr int started = 1;
 constexpr int succeeded = 2;
 constexpr int failed = 3;
-
-// A clock that was set back must not make a duration negative.
-std::chrono::microseconds duration_of(const row& from, std::size_t column) {
-    return std::chrono::microseconds{std::max(std::int64_t{0}, from.integer(column))};
-}
 
 std::int64_t microseconds_since_1970(schedule::instant when) {
     return when.time_since_epoch().count();

@@ -8,7 +8,16 @@ namespace leasehold {
 sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes written)
     : which_(which), names_(names), written_(written) {
     for (const std::string_view file :
-         {"hold", "session", "schema", "run", "waiter", "holder", "multi_lock", "row_lock"}) {
+         {"hold",
+          "session",
+          "schema",
+          "run",
+          "waiter",
+          "holder",
+          "multi_lock",
+          "row_lock",
+          "job",
+          "job_queue"}) {
         files_.emplace(file, statements{which, file, names, written});
     }
 }

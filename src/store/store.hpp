@@ -11,6 +11,8 @@ namespace leasehold {
 
 class hold_store;
 class holder_store;
+class job_queue_store;
+class job_store;
 class multi_lock_store;
 class run_store;
 class schema_store;
@@ -32,6 +34,8 @@ struct store {
     std::unique_ptr<waiter_store> waiters;
     std::unique_ptr<holder_store> holders;
     std::unique_ptr<multi_lock_store> multi_locks;
+    std::unique_ptr<job_store> jobs;
+    std::unique_ptr<job_queue_store> job_queues;
     std::unique_ptr<table_store> tables{};  // nothing on the model: it has no tables of users
 };
 

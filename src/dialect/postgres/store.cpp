@@ -4,6 +4,8 @@
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
 #include "store/hold_store.hpp"
+#include "store/job_queue_store.hpp"
+#include "store/job_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/schema_store.hpp"
@@ -63,6 +65,8 @@ store make_postgres_store(const table_names& names) {
     made.waiters = std::make_unique<sql_waiter_store>(how, channel_of(names));
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);
+    made.jobs = make_job_store(how);
+    made.job_queues = make_job_queue_store(how);
     return made;
 }
 

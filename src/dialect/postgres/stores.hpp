@@ -17,6 +17,8 @@ std::unique_ptr<schema_store> make_schema_store(shared_dialect how);
 std::unique_ptr<table_store> make_table_store();
 std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
+std::unique_ptr<job_store> make_job_store(shared_dialect how);
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 
 // "(0, $5::bytea), (1, $6::bytea)": numbers, and the places of keys from `first` on.
 std::string numbered_keys(std::size_t count, std::size_t first);

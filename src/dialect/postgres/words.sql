@@ -34,3 +34,28 @@ LIMIT (SELECT 1::bigint << 62)
 l.owner IS NOT NULL
     AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
     AND (s.id IS NULL OR s.expires_at > clock_timestamp())
+
+-- The columns that a job's row and its row of the history have in common, and that go from one to
+-- the other.
+-- word: job_columns
+id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
+    retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
+    progress, payload
+
+-- Of job row j: what numbers that are null stand for, as new_job and retry_policy of
+-- leasehold/job.hpp have them.
+-- word: attempts_max
+coalesce(j.attempts_max, 20)
+-- word: rescues_max
+coalesce(j.rescues_max, 3)
+
+-- $1 queue. How many jobs of one ordering key may run at a time.
+-- word: per_key
+coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
+
+-- The jobs of part `next`, which are blocked, are available.
+-- word: freed
+freed AS (
+    UPDATE {prefix}job AS j SET state = 2
+     WHERE j.id = ANY (ARRAY(SELECT id FROM next)) AND j.state = 5
+)

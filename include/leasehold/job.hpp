@@ -1,0 +1,142 @@
+#pragma once
+// A job: work that is written down now and done later, by whichever worker comes first. What it is,
+// how it stands, and what is said of it; job_queue.hpp enqueues and manages, worker.hpp does.
+//
+// | state     | is                                        | becomes                              |
+// |-----------|-------------------------------------------|--------------------------------------|
+// | scheduled | not due yet                               | available when it is due             |
+// | available | due                                       | running when a worker claims it      |
+// | blocked   | behind others of its ordering key         | available when they have ended       |
+// | running   | a live session has it, under a token      | one of those below; available again  |
+// |           |                                           | when that session has died (rescue)  |
+// | retryable | failed, and waits for its next attempt    | available when that is due           |
+// | completed | done                                      | for ever                             |
+// | discarded | given up: attempts used up, quarantined,  | available by retry()                 |
+// |           | or by its handler                         |                                      |
+// | cancelled | given up because somebody asked           | available by retry()                 |
+//
+// A job whose worker was stopped, or died, has not failed: only an attempt that its handler failed
+// counts. Rescues are counted apart; after `rescues_max` of them the job is discarded, since it may
+// be what kills its workers (quarantine).
+//
+// Promises: a token that grows with each claim of the job and never starts again; every change of a
+// running job compares it, so that who was declared dead, or paused for too long, changes nothing.
+// The job, its effects and its end are one commit where the handler uses job::complete_in(tx).
+// Does not promise: that a handler runs once. It runs at least once; what it does elsewhere may
+// happen twice, what it commits through complete_in(tx) does not.
+//
+// Threads: plain values.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "leasehold/export.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/schedule.hpp"
+
+namespace leasehold {
+
+// Of one database; grows, with gaps.
+using job_id = std::int64_t;
+
+// The numbers stand in the rows and never change.
+enum class job_state {
+    scheduled = 1,
+    available = 2,
+    running = 3,
+    retryable = 4,
+    blocked = 5,
+    completed = 6,
+    discarded = 7,
+    cancelled = 8,
+};
+
+// "scheduled", "available", …
+LEASEHOLD_EXPORT const char* name_of(job_state state) noexcept;
+// Throws invalid_argument, which names all there are.
+LEASEHOLD_EXPORT job_state job_state_of(std::string_view name);
+
+// Until when no other job of the same unique key is enqueued in its queue.
+enum class unique_until {
+    started = 1,  // until a worker first claims it
+    ended = 2,    // until it is completed, discarded or cancelled
+};
+
+// What enqueue() does where a job of the same unique key is there.
+enum class on_conflict {
+    keep = 1,     // nothing: it answers with that one
+    replace = 2,  // that one gets this one's payload, kind, priority and due time, unless it runs
+    fail = 3,     // throws errc::constraint
+};
+
+struct retry_policy {
+    int attempts_max = 20;  // 1 to 10,000
+    // Before the second attempt; twice as long before each next one, but never more than delay_max.
+    // Each is shortened at random, by up to a half. 0 to 366 days.
+    std::chrono::milliseconds delay{5000};
+    std::chrono::milliseconds delay_max{std::chrono::hours{1}};
+};
+
+// How long until the next attempt, after so many. `jitter`: 0 to 1, of the half that is random.
+LEASEHOLD_EXPORT std::chrono::microseconds delay_after(
+    const retry_policy& policy, int attempts, double jitter
+) noexcept;
+
+struct new_job {
+    // Which handler does it: up to 255 bytes of UTF-8. Empty is a kind like others.
+    std::string kind{};
+    // UTF-8 without NUL, at most job_queue_settings::payload_bytes_max.
+    std::string payload{};
+    // Of those that are due the smallest first, then in the order of their ids.
+    int priority = 0;  // -32,768 to 32,767
+    // Not before: a date of 1970 to 2999, compared with the database's clock when it is enqueued and
+    // when it comes due. Without: at once.
+    std::optional<schedule::instant> run_at{};
+    // The same, counted by the database's clock from now on; not with run_at. 0 to 366 days.
+    std::chrono::milliseconds delay{0};
+    // Not empty: at most one such job in this queue; up to 255 bytes of UTF-8.
+    std::string unique_key{};
+    unique_until unique = unique_until::ended;
+    on_conflict conflict = on_conflict::keep;
+    // Not empty: jobs of one key are done one after the other, in the order of their ids, or as many
+    // at a time as queue_limits::running_per_key_max says. One that waits for its next attempt keeps
+    // those behind it waiting; one that is not due yet does not. Up to 255 bytes of UTF-8.
+    std::string ordering_key{};
+    retry_policy retry{};
+    // An attempt that takes longer is asked to stop, and has failed. Nothing: none. 1 ms to 366 days.
+    std::optional<std::chrono::milliseconds> time_limit{};
+    int rescues_max = 3;  // 1 to 10,000
+};
+
+struct enqueued_job {
+    job_id id = 0;
+    bool is_new = true;  // false: one of the same unique key was there
+};
+
+// As the database sees it.
+struct job_info {
+    job_id id = 0;
+    std::string queue{};
+    std::string kind{};
+    job_state state = job_state::available;
+    int priority = 0;
+    int attempts = 0;  // begun
+    int attempts_max = 0;
+    int rescues = 0;
+    fencing_token token{};  // of the last claim; 0: none
+    std::string payload{};
+    std::string unique_key{};
+    std::string ordering_key{};
+    std::string node_info{};  // name@host:pid of whoever has it, or had it last
+    std::string progress{};   // the handler's words
+    std::string error{};      // of the last attempt that failed, or why it was given up
+    std::string result{};     // the handler's words, where completed
+    bool is_cancel_requested = false;
+    std::chrono::microseconds enqueued_ago{0};  // by the database's clock
+    std::chrono::microseconds due_in{0};        // where scheduled or retryable; never negative
+    std::optional<std::chrono::microseconds> running_for{};  // where running
+    std::optional<std::chrono::microseconds> ended_ago{};    // where it has ended
+};
+
+}  // namespace leasehold

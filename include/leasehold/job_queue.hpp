@@ -1,0 +1,144 @@
+#pragma once
+// A queue of jobs in a table: enqueued in your own commit, claimed by workers (worker.hpp).
+//
+//   leasehold::job_queue mail{db, "mail"};
+//   leasehold::transaction tx = db.begin();
+//   tx.execute("INSERT INTO purchase VALUES ($1)", {42});
+//   mail.enqueue_in(tx, {.kind = "confirm", .payload = R"({"purchase":42})"});
+//   tx.commit();  // the order and its job, or neither
+//
+// A queue is a name: up to 255 bytes of UTF-8. It is there from its first job, worker or setting on.
+//
+// Promises: what was enqueued in a transaction is seen by workers when that commits, and never
+// otherwise. Limits count live claims, not a number that could drift: when a worker dies what it had
+// counts no more, as soon as it is rescued. Of two jobs with one unique key one is enqueued.
+// Does not promise: that jobs of one priority start exactly in the order of their ids where several
+// workers claim at once, or where one is enqueued by a transaction that commits late. Ordering keys
+// promise that for those of one key.
+//
+// Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them.
+// Errors: invalid_argument for a bad name, payload or number, before anything is sent; constraint
+// where on_conflict::fail met a job of the same unique key; wrong_transaction where the transaction
+// cannot be used (aborted, of another engine). outcome_is_unknown() where the answer to enqueue()
+// was lost: give such jobs a unique key and enqueue again.
+//
+// Threads: safe, all of it; those that take a transaction, one thread at a time for each.
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
+#include "leasehold/job.hpp"
+
+namespace leasehold {
+
+struct job_queue_settings {
+    // 1 to 64 MiB, and what the server takes in one statement.
+    std::size_t payload_bytes_max = std::size_t{1} << 20;
+};
+
+// Of a queue, in the database: for all its workers.
+struct queue_limits {
+    // How many of it may run at a time in the whole cluster; nothing: as many as there are workers
+    // for. 1 to 1,000,000.
+    std::optional<int> running_max{};
+    // The same of each ordering key. 1 to 1,000.
+    int running_per_key_max = 1;
+    // At most `starts_max` are started in each `starts_per`, evenly: after a pause no more than
+    // `starts_max` at once. Nothing: no limit. 1 to 1,000,000; 1 ms to 366 days.
+    std::optional<int> starts_max{};
+    std::chrono::milliseconds starts_per{1000};
+    // How long the rows of jobs are kept that have ended. 0: those are gone with their end; but one
+    // that has a result is kept for a day at least. 0 to 100 years.
+    std::chrono::seconds keep_completed{0};
+    std::chrono::seconds keep_discarded{std::chrono::hours{24 * 7}};
+    std::chrono::seconds keep_cancelled{std::chrono::hours{24 * 7}};
+
+    bool operator==(const queue_limits&) const = default;
+};
+
+struct queue_info {
+    std::string name{};
+    bool is_paused = false;
+    queue_limits limits{};
+    // How many there are of each state; those that have ended only as long as they are kept.
+    std::map<job_state, std::int64_t> jobs{};
+    std::optional<std::chrono::microseconds> oldest_available{};  // since when it waits
+};
+
+class LEASEHOLD_EXPORT job_queue {
+public:
+    explicit job_queue(database within, std::string name, job_queue_settings settings = {});
+
+    const std::string& name() const noexcept { return name_; }
+
+    enqueued_job enqueue(const new_job& what) const;
+    // All or none, in one transaction. In the order of the list.
+    std::vector<enqueued_job> enqueue_many(const std::vector<new_job>& what) const;
+    // In the caller's transaction, on a connection of ours or one that was lent.
+    enqueued_job enqueue_in(transaction_ref inside, const new_job& what) const;
+    std::vector<enqueued_job> enqueue_many_in(
+        transaction_ref inside, const std::vector<new_job>& what
+    ) const;
+
+    // Replaces them all.
+    void set_limits(const queue_limits& limits) const;
+    // No job of it is claimed from now on; what runs goes on.
+    void pause() const;
+    void resume() const;
+    // Reads each job that has not ended; one scan of an index.
+    queue_info describe() const;
+
+private:
+    void require_valid(const new_job& what) const;
+
+    database database_;
+    std::string name_;
+    job_queue_settings settings_;
+};
+
+// All there are, in byte order of names.
+LEASEHOLD_EXPORT std::vector<queue_info> list_queues(const database& db);
+
+// ---- jobs by their ids
+
+LEASEHOLD_EXPORT std::optional<job_info> find_job(const database& db, job_id id);
+
+struct job_filter {
+    std::string queue{};               // empty: of all queues
+    std::optional<job_state> state{};  // nothing: of all
+    std::optional<job_id> after{};     // greater ids only: the next page
+    int limit = 100;                   // 1 to 10,000
+};
+
+// By id. Those that have ended as long as they are kept.
+LEASEHOLD_EXPORT std::vector<job_info> list_jobs(const database& db, const job_filter& filter = {});
+
+enum class cancel_outcome {
+    cancelled = 1,  // it will not run, or not again
+    requested = 2,  // it runs: its handler's stop token is asked, and it is cancelled when it ends
+    ended = 3,      // it has ended before
+    not_found = 4,
+};
+LEASEHOLD_EXPORT const char* name_of(cancel_outcome outcome) noexcept;
+
+LEASEHOLD_EXPORT cancel_outcome cancel_job(const database& db, job_id id);
+
+enum class retry_outcome {
+    available = 1,  // it runs at once: one that waited for its time or its next attempt
+    redriven = 2,   // it had ended, and begins again with its first attempt, under its old tokens
+    running = 3,    // it runs already
+    duplicate = 4,  // it had ended, and there is another one of its unique key now
+    not_found = 5,
+};
+LEASEHOLD_EXPORT const char* name_of(retry_outcome outcome) noexcept;
+
+// A completed job is run again, too.
+LEASEHOLD_EXPORT retry_outcome retry_job(const database& db, job_id id);
+
+}  // namespace leasehold

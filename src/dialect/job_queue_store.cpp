@@ -1,0 +1,181 @@
+#include "dialect/job_queue_store.hpp"
+
+#include <algorithm>
+
+#include "dialect/row_columns.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The 21 columns of `list`.
+job_info info_in(const row& from) {
+    job_info info;
+    info.id = from.integer(0);
+    info.queue = from.bytes(1);
+    info.kind = from.bytes(2);
+    info.state = static_cast<job_state>(from.integer(3));
+    info.priority = static_cast<int>(from.integer(4));
+    info.attempts = static_cast<int>(from.integer(5));
+    info.attempts_max = static_cast<int>(from.integer(6));
+    info.rescues = static_cast<int>(from.integer(7));
+    info.token = {from.integer(8)};
+    info.payload = from.bytes(9);
+    info.unique_key = text_or_empty(from, 10);
+    info.ordering_key = text_or_empty(from, 11);
+    info.node_info = text_or_empty(from, 12);
+    info.progress = text_or_empty(from, 13);
+    info.error = text_or_empty(from, 14);
+    info.enqueued_ago = duration_of(from, 15);
+    info.due_in = duration_of(from, 16);
+    if (info.state == job_state::running) info.running_for = duration_of(from, 17);
+    info.is_cancel_requested = number_or(from, 18, 0) != 0;
+    info.ended_ago = duration_or_nothing(from, 19);
+    info.result = text_or_empty(from, 20);
+    return info;
+}
+
+}  // namespace
+
+std::int64_t sql_job_queue_store::kept_for(microseconds retention) {
+    return retention > microseconds{0} ? retention.count() : -1;
+}
+
+queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
+    return {
+        from.integer(first) != 0,
+        duration_or_nothing(from, first + 1),
+        from.integer(first + 2) != 0};
+}
+
+// ------------------------------------------------------------------------------ for all workers
+
+bool sql_job_queue_store::take_turn(connection& on, std::string_view queue, microseconds every) {
+    const std::string name{queue};
+    const result seen = read(on, "swept_ago", {name});
+    const auto age = seen.rows.empty() ? std::nullopt : std::optional{seen.rows[0].integer(0)};
+    // A clock that was set back is no reason to wait for it.
+    if (age && *age >= 0 && *age < every.count()) return false;
+    return has_found(write(on, "take_turn", {name, value_of(every)}));
+}
+
+std::int64_t sql_job_queue_store::prune(connection& on, int rows_max) {
+    return write(on, "prune", {rows_max}).affected_rows;
+}
+
+// ----------------------------------------------------------------------------------- managing
+
+retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
+    // Between two of these somebody may have changed it; each time somebody has got on.
+    constexpr int looks_max = 10;
+    for (int look = 0; look < looks_max; ++look) {
+        if (has_found(write(on, "hurry", {id}))) return retry_outcome::available;
+        if (has_found(write(on, "redrive", {id}))) return retry_outcome::redriven;
+        const result found = read(on, "state_of", {id});
+        if (found.rows.empty()) return retry_outcome::not_found;
+        switch (static_cast<job_state>(found.rows[0].integer(0))) {
+            case job_state::running:
+                return retry_outcome::running;
+            case job_state::available:
+            case job_state::blocked:
+                return retry_outcome::available;
+            case job_state::completed:
+            case job_state::discarded:
+            case job_state::cancelled:
+                if (look > 0) return retry_outcome::duplicate;
+                break;
+            case job_state::scheduled:
+            case job_state::retryable:
+                break;
+        }
+    }
+    throw error(
+        errc::transient, "job " + std::to_string(id) + " changes all the time; retry it again"
+    );
+}
+
+std::optional<job_info> sql_job_queue_store::describe(connection& on, job_id id) {
+    const parameters values{id, "", 0, 1};
+    const result found = read(on, "list", values);
+    if (found.rows.empty()) return std::nullopt;
+    job_info info = info_in(found.rows[0]);
+    if (info.id != id) return std::nullopt;
+    return info;
+}
+
+std::vector<job_info> sql_job_queue_store::list(connection& on, const job_filter& filter) {
+    const job_id first = filter.after ? *filter.after + 1 : 1;
+    const int state = filter.state ? static_cast<int>(*filter.state) : 0;
+    std::vector<job_info> found;
+    const parameters values{first, filter.queue, state, filter.limit};
+    for (const row& each : read(on, "list", values).rows) found.push_back(info_in(each));
+    return found;
+}
+
+std::optional<job_queue_store::queue_row> sql_job_queue_store::find_queue(
+    connection& on, std::string_view name
+) {
+    const result found = read(on, "find_queue", {std::string{name}});
+    if (found.rows.empty()) return std::nullopt;
+    const row& from = found.rows[0];
+    queue_row seen;
+    seen.is_paused = from.integer(0) != 0;
+    if (!from.is_null(1)) seen.limits.running_max = static_cast<int>(from.integer(1));
+    seen.limits.running_per_key_max = static_cast<int>(from.integer(2));
+    if (!from.is_null(3)) seen.limits.starts_max = static_cast<int>(from.integer(3));
+    seen.limits.starts_per = duration_cast<milliseconds>(microseconds{from.integer(4)});
+    seen.limits.keep_completed = duration_cast<seconds>(microseconds{from.integer(5)});
+    seen.limits.keep_discarded = duration_cast<seconds>(microseconds{from.integer(6)});
+    seen.limits.keep_cancelled = duration_cast<seconds>(microseconds{from.integer(7)});
+    return seen;
+}
+
+void sql_job_queue_store::set_limits(
+    connection& on, std::string_view name, const queue_limits& limits
+) {
+    const auto number = [](const std::optional<int>& given) {
+        return given ? value{*given} : value{};
+    };
+    const parameters values{
+        std::string{name},
+        number(limits.running_max),
+        limits.running_per_key_max,
+        number(limits.starts_max),
+        value_of(microseconds{limits.starts_per}),
+        value_of(microseconds{limits.keep_completed}),
+        value_of(microseconds{limits.keep_discarded}),
+        value_of(microseconds{limits.keep_cancelled})};
+    write(on, "set_limits", values);
+}
+
+void sql_job_queue_store::set_paused(connection& on, std::string_view name, bool is_paused) {
+    write(on, "set_paused", {std::string{name}, is_paused ? 1 : 0});
+}
+
+std::vector<std::string> sql_job_queue_store::queue_names(connection& on) {
+    std::vector<std::string> names;
+    for (const row& each : read(on, "queue_names").rows) names.push_back(each.bytes(0));
+    return names;
+}
+
+queue_info sql_job_queue_store::describe_queue(connection& on, std::string_view name) {
+    queue_info info;
+    info.name = name;
+    if (const auto found = find_queue(on, name)) {
+        info.is_paused = found->is_paused;
+        info.limits = found->limits;
+    }
+    for (const row& each : read(on, "count_jobs", {std::string{name}}).rows) {
+        const auto state = static_cast<job_state>(each.integer(0));
+        info.jobs[state] += each.integer(1);
+        if (state == job_state::available) info.oldest_available = duration_of(each, 2);
+    }
+    return info;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,38 @@
+#pragma once
+// What is done about jobs for all, as far as the engines keep it alike. What differs:
+// src/dialect/<engine>/job_queue_store.cpp.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dialect/sql_store.hpp"
+#include "store/job_queue_store.hpp"
+
+namespace leasehold {
+
+class sql_job_queue_store : public job_queue_store, protected sql_store {
+public:
+    explicit sql_job_queue_store(std::shared_ptr<const sql_dialect> how)
+        : sql_store(std::move(how), "job_queue") {}
+
+    bool take_turn(connection& on, std::string_view queue, std::chrono::microseconds every)
+        override;
+    std::int64_t prune(connection& on, int rows_max) override;
+    retry_outcome retry(connection& on, job_id id) override;
+    std::optional<job_info> describe(connection& on, job_id id) override;
+    std::vector<job_info> list(connection& on, const job_filter& filter) override;
+    std::optional<queue_row> find_queue(connection& on, std::string_view name) override;
+    void set_limits(connection& on, std::string_view name, const queue_limits& limits) override;
+    void set_paused(connection& on, std::string_view name, bool is_paused) override;
+    std::vector<std::string> queue_names(connection& on) override;
+    queue_info describe_queue(connection& on, std::string_view name) override;
+
+protected:
+    // How long the row of a job is kept, in microseconds; -1: not at all.
+    static std::int64_t kept_for(std::chrono::microseconds retention);
+    // Of "available, next due in or null, is paused", from column `first` on.
+    static queue_look look_in(const row& from, std::size_t first);
+};
+
+}  // namespace leasehold

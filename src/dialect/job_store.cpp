@@ -1,0 +1,160 @@
+#include "dialect/job_store.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "dialect/row_columns.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+std::string taken_message(std::string_view queue, const new_job& what) {
+    return "a job with the unique key '" + what.unique_key + "' is in queue '" +
+           std::string{queue} + "' already: nothing was enqueued";
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------- enqueuing
+
+std::vector<enqueued_job> sql_job_store::enqueue(
+    connection& on, std::string_view queue, const std::vector<new_job>& what
+) {
+    std::vector<enqueued_job> made;
+    made.reserve(what.size());
+    for (std::size_t first = 0; first < what.size();) {
+        // Two of one key in one statement would be a conflict with a row that is not there yet.
+        std::set<std::string_view> keys;
+        std::size_t end = first;
+        while (end < what.size() &&
+               (what[end].unique_key.empty() || keys.insert(what[end].unique_key).second)) {
+            ++end;
+        }
+        const std::span part{what.data() + first, end - first};
+        const auto ids = insert(on, queue, part);
+        for (std::size_t at = 0; at < part.size(); ++at) {
+            if (ids[at]) {
+                made.push_back({*ids[at], true});
+                continue;
+            }
+            enqueued_job one{0, false};
+            // Each look that finds nobody has found that somebody has got on: the other job ended.
+            constexpr int looks_max = 10;
+            for (int look = 0; one.id == 0; ++look) {
+                if (look == looks_max) {
+                    throw error(errc::transient, taken_message(queue, part[at]) + "; repeat it");
+                }
+                if (const auto other = settle_conflict(on, queue, part[at])) {
+                    one.id = *other;
+                } else if (const auto again = insert(on, queue, part.subspan(at, 1)).front()) {
+                    one = {*again, true};
+                }
+            }
+            made.push_back(one);
+        }
+        first = end;
+    }
+    return made;
+}
+
+// The job that has the unique key; nothing where nobody has it any more.
+std::optional<job_id> sql_job_store::settle_conflict(
+    connection& on, std::string_view queue, const new_job& what
+) {
+    const std::string name{queue};
+    if (what.conflict == on_conflict::replace) {
+        const result changed = inside(
+            on,
+            "replace",
+            {name,
+             what.unique_key,
+             what.kind,
+             what.payload,
+             what.priority,
+             run_at_of(what),
+             value_of(microseconds{what.delay})}
+        );
+        (void)changed;  // none where it runs, or is gone
+    }
+    const result found = inside(on, "find_unique", {name, what.unique_key});
+    if (found.rows.empty()) return std::nullopt;
+    if (what.conflict == on_conflict::fail) {
+        throw error(errc::constraint, taken_message(queue, what));
+    }
+    return found.rows.front().integer(0);
+}
+
+std::int64_t sql_job_store::run_at_of(const new_job& what) {
+    if (!what.run_at) return -1;
+    return std::max(std::int64_t{0}, what.run_at->time_since_epoch().count());
+}
+
+// ------------------------------------------------------------------------------ a worker's own
+
+claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
+    claimed_job job;
+    job.id = from.integer(first);
+    job.token = {from.integer(first + 1)};
+    job.kind = from.bytes(first + 2);
+    job.payload = from.bytes(first + 3);
+    job.attempts = static_cast<int>(from.integer(first + 4));
+    job.rescues = static_cast<int>(from.integer(first + 5));
+    job.ordering_key = text_or_empty(from, first + 6);
+    job.retry.attempts_max = static_cast<int>(number_or(from, first + 7, job.retry.attempts_max));
+    const auto milliseconds_in = [&](std::size_t column, milliseconds otherwise) {
+        return duration_cast<milliseconds>(microseconds{
+            number_or(from, column, microseconds{otherwise}.count())});
+    };
+    job.retry.delay = milliseconds_in(first + 8, job.retry.delay);
+    job.retry.delay_max = milliseconds_in(first + 9, job.retry.delay_max);
+    job.time_limit = duration_or_nothing(from, first + 10);
+    return job;
+}
+
+std::int64_t sql_job_store::kept_for(microseconds retention) {
+    return retention > microseconds{0} ? retention.count() : -1;
+}
+
+std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& kept) {
+    switch (end.step) {
+        case job_step::complete:
+            return kept_for(end.words.empty() ? kept.completed : kept.with_result);
+        case job_step::cancel:
+            return kept_for(kept.cancelled);
+        default:
+            return kept_for(kept.discarded);
+    }
+}
+
+bool sql_job_store::leaves_nothing(const job_end& end, const job_retention& kept) {
+    return end.step == job_step::complete && kept_after(end, kept) < 0;
+}
+
+std::vector<claimed_job> sql_job_store::find_claims(
+    connection& on, std::string_view queue, const session_id& whose
+) {
+    std::vector<claimed_job> found;
+    const parameters values{std::string{queue}, value_of(whose)};
+    for (const row& each : read(on, "find_claims", values).rows) {
+        found.push_back(claimed_in(each, 1));
+    }
+    return found;
+}
+
+bool sql_job_store::note_progress(
+    connection& on,
+    const session_id& whose,
+    job_id id,
+    fencing_token token,
+    const std::string& words
+) {
+    const parameters values{value_of(whose), id, token.number, words};
+    return write(on, "note_progress", values).affected_rows == 1;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,58 @@
+#pragma once
+// Jobs, as far as the engines keep them alike. What differs: src/dialect/<engine>/job_store.cpp.
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dialect/sql_store.hpp"
+#include "store/job_store.hpp"
+
+namespace leasehold {
+
+class sql_job_store : public job_store, protected sql_store {
+public:
+    explicit sql_job_store(std::shared_ptr<const sql_dialect> how)
+        : sql_store(std::move(how), "job") {}
+
+    std::vector<enqueued_job> enqueue(
+        connection& on, std::string_view queue, const std::vector<new_job>& what
+    ) override;
+    std::vector<claimed_job> find_claims(
+        connection& on, std::string_view queue, const session_id& whose
+    ) override;
+    bool note_progress(
+        connection& on,
+        const session_id& whose,
+        job_id id,
+        fencing_token token,
+        const std::string& words
+    ) override;
+
+protected:
+    // Those of a list of which no two have the same unique key. The id of each; nothing where its
+    // key was there.
+    virtual std::vector<std::optional<job_id>> insert(
+        connection& on, std::string_view queue, std::span<const new_job> what
+    ) = 0;
+
+    // The eleven columns of a claimed job: id, token, kind, payload, attempts, rescues, ordering
+    // key, and attempts_max, retry_delay, retry_delay_max, time_limit, each of which may be null.
+    static claimed_job claimed_in(const row& from, std::size_t first);
+
+    // What is stored of a job that asks for a due time: microseconds since 1970, or -1.
+    static std::int64_t run_at_of(const new_job& what);
+    // How long the row of a job is kept that ends by this step, in microseconds; -1: not at all.
+    static std::int64_t kept_after(const job_end& end, const job_retention& kept);
+    static std::int64_t kept_for(std::chrono::microseconds retention);
+    // A completed one of which nothing is kept.
+    static bool leaves_nothing(const job_end& end, const job_retention& kept);
+
+private:
+    std::optional<job_id> settle_conflict(
+        connection& on, std::string_view queue, const new_job& what
+    );
+};
+
+}  // namespace leasehold

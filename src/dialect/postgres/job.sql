@@ -1,0 +1,331 @@
+-- Jobs and their queues on PostgreSQL. The rules of hold.sql; the contract: src/store/job_store.hpp.
+--
+-- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a list
+-- whose length the planner cannot know may become one that reads the table. What is picked is picked
+-- in a materialised part, and locked there: in a subquery that is run again a LIMIT may be passed.
+
+-- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
+-- word: claimed_columns
+j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
+j.retry_delay, j.retry_delay_max, j.time_limit
+
+-- $3 session, $6 node_info. The assignments of a claim.
+-- word: take
+state = 3, token = j.token + 1, attempts = j.attempts + 1, session_id = $3::bytea,
+       node_info = $6::text, claimed_at = clock_timestamp(), is_cancel_requested = 0,
+       progress = NULL, unique_slot = CASE WHEN j.unique_until = 1 THEN NULL ELSE j.unique_slot END
+
+-- ---- enqueuing
+
+-- $1 queue; lists, of which no element is null: $2 numbers, $3 kinds, $4 payloads, $5 priorities,
+-- $6 due times in microseconds since 1970 or -1, $7 delays, $8 unique keys or '', $9 until 1 started
+-- 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time limits or
+-- -1, $15 rescues. Default values are stored as null.
+--
+-- asked: ids are drawn behind the sort, so they grow with the numbers.
+-- Blocked is who has others of his key before him in this snapshot, or in this list.
+-- A unique key that is there already: nothing is inserted; who sent it asks on.
+-- Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for each, else none.
+-- name: insert
+WITH asked AS MATERIALIZED (
+    SELECT number, kind, payload, priority, ordering_key, unique_key, unique_until, attempts_max,
+           retry_delay, retry_delay_max, time_limit, rescues_max,
+           CASE WHEN run_at >= 0 THEN 'epoch'::timestamptz + run_at * interval '1 microsecond'
+                WHEN delay > 0 THEN clock_timestamp() + delay * interval '1 microsecond'
+           END AS due_at
+      FROM unnest($2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::smallint[],
+                  $6::text::bigint[], $7::text::bigint[], $8::text::text[], $9::text::smallint[],
+                  $10::text::text[], $11::text::integer[], $12::text::bigint[],
+                  $13::text::bigint[], $14::text::bigint[], $15::text::integer[])
+        AS a (number, kind, payload, priority, run_at, delay, unique_key, unique_until,
+              ordering_key, attempts_max, retry_delay, retry_delay_max, time_limit, rescues_max)
+), placed AS (
+    SELECT a.*, coalesce(a.due_at > clock_timestamp(), false) AS is_early,
+           CASE WHEN a.ordering_key = '' THEN 0 ELSE (
+               SELECT count(*) FROM (
+                   SELECT FROM {prefix}job p
+                    WHERE p.queue = $1 AND p.ordering_key = a.ordering_key AND p.state <> 1
+                    LIMIT {per_key}) AS counted)
+               + row_number() OVER (PARTITION BY a.ordering_key ORDER BY a.number) - 1
+           END AS before
+      FROM asked a
+)
+INSERT INTO {prefix}job AS j
+    (queue, kind, state, priority, due_at, attempts_max, rescues_max, retry_delay, retry_delay_max,
+     time_limit, unique_until, unique_slot, ordering_key, payload)
+SELECT $1::text, a.kind,
+       CASE WHEN a.is_early THEN 1
+            WHEN a.ordering_key <> '' AND a.before >= {per_key} THEN 5 ELSE 2 END,
+       a.priority, CASE WHEN a.is_early THEN a.due_at END, nullif(a.attempts_max, 20),
+       nullif(a.rescues_max, 3), nullif(a.retry_delay, 5000000),
+       nullif(a.retry_delay_max, 3600000000), nullif(a.time_limit, -1),
+       CASE WHEN a.unique_until = 1 THEN 1 END, nullif(a.unique_key, ''),
+       nullif(a.ordering_key, ''), a.payload
+  FROM placed a
+ ORDER BY a.number
+ON CONFLICT (queue, unique_slot) WHERE unique_slot IS NOT NULL DO NOTHING
+RETURNING j.id, j.unique_slot, {durable};
+
+-- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row.
+-- name: find_unique
+SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
+
+-- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. One that
+-- runs stays as it is. Waits for who has the row. Reads: 1 row.
+-- name: replace
+UPDATE {prefix}job AS j
+   SET kind = $3, payload = $4, priority = $5,
+       due_at = CASE WHEN n.due_at > clock_timestamp() THEN n.due_at
+                     WHEN j.state = 4 THEN j.due_at END,
+       state = CASE WHEN n.due_at > clock_timestamp() THEN 1
+                    WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
+  FROM (SELECT CASE WHEN $6::bigint >= 0
+                    THEN 'epoch'::timestamptz + $6::bigint * interval '1 microsecond'
+                    WHEN $7::bigint > 0
+                    THEN clock_timestamp() + $7::bigint * interval '1 microsecond'
+               END AS due_at) AS n
+ WHERE j.queue = $1 AND j.unique_slot = $2 AND j.state <> 3
+RETURNING j.id, {durable};
+
+-- ---- claiming
+
+-- The parts of `claim`, which says what they do.
+-- word: claimed
+how AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM {prefix}session s
+                    WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live,
+           coalesce((SELECT q.is_paused = 1 FROM {prefix}queue q WHERE q.name = $1), false)
+               AS is_paused,
+           coalesce((SELECT q.running_max IS NOT NULL OR q.starts_max IS NOT NULL
+                       FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited
+), picked AS MATERIALIZED (
+    SELECT j.id, j.ordering_key IS NULL AS is_free
+      FROM {prefix}job j
+     WHERE j.queue = $1 AND j.state = 2
+       AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
+       AND (SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
+     ORDER BY j.priority, j.id
+     LIMIT $2
+       FOR NO KEY UPDATE OF j SKIP LOCKED
+), claimed AS (
+    UPDATE {prefix}job AS j
+       SET {take}
+     WHERE j.id = ANY (ARRAY(SELECT id FROM picked WHERE is_free)) AND j.state = 2
+    RETURNING j.priority, {claimed_columns}, {durable}
+)
+
+-- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info.
+--
+-- how:     the snapshot. Where the queue has limits, or keys are met, the claim is made in turn.
+-- picked:  steps around what others have locked. The first rows of job_order, in its order.
+-- claimed: evaluates `state` anew where the row has changed since, so that none is claimed twice.
+-- The first row of the answer has no job: how the queue and the session stand.
+-- Indexes: session_pkey, queue_pkey, job_order, job_pkey.
+-- name: claim
+WITH {claimed}
+SELECT h.is_live::int, h.is_paused::int, h.is_limited::int,
+       (SELECT count(*) FROM picked WHERE NOT is_free), j.*
+  FROM how h LEFT JOIN claimed j ON true
+ ORDER BY j.priority, j.id;
+
+-- $1 queue. The row that claims in turn need. Reads: 1 row.
+-- name: make_queue
+INSERT INTO {prefix}queue (name) VALUES ($1) ON CONFLICT (name) DO NOTHING;
+
+-- $1 queue. In which turn it is. Reads: 1 row.
+-- name: turn
+SELECT turn FROM {prefix}queue WHERE name = $1;
+
+-- The parameters of `claim`, and $7 the turn that was read before. For queues with limits or keys.
+--
+-- mine:    has the row of the queue until this commits, where nobody has claimed in turn since $7
+--          was read: then this snapshot, which came after, has all of their claims. Who waited here
+--          for another finds a later turn.
+-- running: what runs in the queue, dead or alive. Of dead sessions it is rescued, not passed by.
+-- window:  the first rows of job_order; those that may start by their key are claimed, the others
+--          blocked, so that they are in nobody's way from then on.
+-- A job may start where fewer of its key than may run at a time run, or stand before it.
+-- Reads: what runs in the queue, and some rows for each of the window.
+-- name: claim_in_turn
+WITH live AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM {prefix}session s
+                    WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live
+), mine AS MATERIALIZED (
+    SELECT q.running_max, q.running_per_key_max, q.starts_max, q.starts_per,
+           greatest(q.starts_from, clock_timestamp()) AS starts_from, q.is_paused
+      FROM {prefix}queue q
+     WHERE q.name = $1 AND q.turn = $7::bigint AND (SELECT is_live FROM live)
+       FOR NO KEY UPDATE OF q
+), running AS MATERIALIZED (
+    SELECT r.id, r.ordering_key
+      FROM {prefix}job r
+     WHERE r.queue = $1 AND r.state = 3 AND EXISTS (SELECT FROM mine)
+), room AS MATERIALIZED (
+    SELECT CASE WHEN m.is_paused = 1 THEN 0 ELSE greatest(0, least(
+               $2::bigint,
+               m.running_max - (SELECT count(*) FROM running),
+               floor(extract(epoch FROM clock_timestamp() - m.starts_from
+                                        + m.starts_per * interval '1 microsecond')
+                     * 1000000 * m.starts_max / m.starts_per)::bigint)) END AS jobs,
+           m.running_per_key_max AS per_key
+      FROM mine m
+), seen AS MATERIALIZED (
+    SELECT j.id, j.priority, j.ordering_key
+      FROM {prefix}job j
+     WHERE j.queue = $1 AND j.state = 2
+       AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
+       AND (SELECT jobs > 0 FROM room)
+     ORDER BY j.priority, j.id
+     LIMIT $2::bigint * 4 + 100
+       FOR NO KEY UPDATE OF j SKIP LOCKED
+), judged AS MATERIALIZED (
+    SELECT j.id, j.priority, j.ordering_key IS NULL OR (
+               SELECT count(*) FROM (
+                   SELECT FROM {prefix}job p
+                    WHERE p.queue = $1 AND p.ordering_key = j.ordering_key AND p.id < j.id
+                      AND p.state <> 1
+                    LIMIT (SELECT per_key FROM room)) AS counted)
+               + (SELECT count(*) FROM running r
+                   WHERE r.ordering_key = j.ordering_key AND r.id > j.id)
+               < (SELECT per_key FROM room) AS may_start
+      FROM seen j
+), chosen AS MATERIALIZED (
+    SELECT id FROM judged WHERE may_start ORDER BY priority, id LIMIT (SELECT jobs FROM room)
+), claimed AS (
+    UPDATE {prefix}job AS j
+       SET {take}
+     WHERE j.id = ANY (ARRAY(SELECT id FROM chosen)) AND j.state = 2
+    RETURNING j.priority, {claimed_columns}, {durable}
+), held_back AS (
+    UPDATE {prefix}job AS j
+       SET state = 5
+     WHERE j.id = ANY (ARRAY(SELECT id FROM judged WHERE NOT may_start)) AND j.state = 2
+), turned AS (
+    UPDATE {prefix}queue AS q
+       SET turn = q.turn + 1,
+           starts_from = CASE WHEN q.starts_max IS NULL THEN q.starts_from
+                              ELSE m.starts_from + (SELECT count(*) FROM claimed)
+                                   * (q.starts_per / q.starts_max) * interval '1 microsecond' END
+      FROM mine m
+     WHERE q.name = $1 AND EXISTS (SELECT FROM claimed)
+)
+SELECT l.is_live::int, (SELECT count(*) FROM mine),
+       (SELECT count(*) FROM seen WHERE ordering_key IS NOT NULL), 0, j.*
+  FROM live l LEFT JOIN claimed j ON true
+ ORDER BY j.priority, j.id;
+
+-- $1 session; lists: $2 ids, $3 tokens. What completes jobs without a result, an ordering key or a
+-- history: their rows go. Waits for who has a row at this moment. Reads: 1 row for each.
+-- name: complete
+DELETE FROM {prefix}job AS j
+ WHERE j.id = ANY ($2::text::bigint[]) AND j.state = 3 AND j.session_id = $1
+   AND j.ordering_key IS NULL
+   AND (j.id, j.token) IN (SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))
+RETURNING j.id, {durable};
+
+-- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens. Jobs first
+-- that end: the ids, behind the jobs of the answer.
+-- name: complete_and_claim
+WITH ended AS (
+    DELETE FROM {prefix}job AS j
+     WHERE j.id = ANY ($7::text::bigint[]) AND j.state = 3 AND j.session_id = $3
+       AND j.ordering_key IS NULL
+       AND (j.id, j.token) IN (SELECT * FROM unnest($7::text::bigint[], $8::text::bigint[]))
+    RETURNING j.id, {durable}
+), {claimed}, answer AS (
+    SELECT h.is_live::int, h.is_paused::int, h.is_limited::int,
+           (SELECT count(*) FROM picked WHERE NOT is_free) AS keyed, j.*
+      FROM how h LEFT JOIN claimed j ON true
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, e.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           NULL, NULL, NULL
+      FROM ended e
+)
+SELECT * FROM answer a ORDER BY a.is_live IS NULL, a.priority, a.id;
+
+-- ---- what becomes of running jobs
+
+-- $1 session; lists: $2 ids, $3 tokens, $4 steps, $5 delays, $6 words, $7 how long a row is kept
+-- that ends by this step in microseconds, or -1, $8 the same where it is cancelled.
+--
+-- mine: waits for who has a row at this moment, and tests its newest version.
+-- gone: what ends. A job that was to be cancelled ends so, unless it has completed.
+-- back: what is tried again, or goes on later. An attempt that did not fail is not counted.
+-- next: the first blocked one of each ordering key whose job is not in its way any more; what it
+--       misses, since it was blocked after this snapshot, `unblock` finds.
+-- Indexes: job_pkey, job_ordering. Reads: 3 rows for each.
+-- name: finish
+WITH mine AS MATERIALIZED (
+    SELECT j.id, j.queue, j.ordering_key, a.delay, a.words,
+           CASE WHEN a.step = 1 THEN 6
+                WHEN a.step = 6 OR j.is_cancel_requested = 1 THEN 8
+                WHEN a.step = 5 OR (a.step = 2 AND j.attempts >= {attempts_max}) THEN 7
+                WHEN a.step = 2 THEN 4
+                WHEN a.step = 3 AND a.delay > 0 THEN 1
+                ELSE 2 END AS to_state,
+           CASE WHEN a.step = 1 THEN a.kept
+                WHEN a.step = 6 OR j.is_cancel_requested = 1 THEN a.kept_cancelled
+                ELSE a.kept END AS kept,
+           a.step
+      FROM unnest($2::text::bigint[], $3::text::bigint[], $4::text::bigint[], $5::text::bigint[],
+                  $6::text::text[], $7::text::bigint[], $8::text::bigint[])
+        AS a (id, token, step, delay, words, kept, kept_cancelled)
+     CROSS JOIN LATERAL (
+        SELECT * FROM {prefix}job o
+         WHERE o.id = a.id AND o.token = a.token AND o.session_id = $1 AND o.state = 3
+           FOR UPDATE OF o) AS j
+), gone AS (
+    DELETE FROM {prefix}job AS j
+     WHERE j.id = ANY (ARRAY(SELECT id FROM mine WHERE to_state > 5))
+    RETURNING {job_columns}, error, {durable}
+), kept AS (
+    INSERT INTO {prefix}job_history
+        ({job_columns}, error, result, state, ended_at, prune_at)
+    SELECT g.id, g.queue, g.kind, g.priority, g.attempts, g.rescues, g.token, g.enqueued_at,
+           g.attempts_max, g.rescues_max, g.retry_delay, g.retry_delay_max, g.time_limit,
+           g.unique_until, g.unique_slot, g.ordering_key, g.node_info, g.progress, g.payload,
+           CASE WHEN m.step IN (2, 5, 6) AND m.words <> '' THEN m.words ELSE g.error END,
+           CASE WHEN m.step = 1 THEN nullif(m.words, '') END,
+           m.to_state, clock_timestamp(), clock_timestamp() + m.kept * interval '1 microsecond'
+      FROM gone g JOIN mine m ON m.id = g.id
+     WHERE m.kept >= 0
+), back AS (
+    UPDATE {prefix}job AS j
+       SET state = m.to_state, session_id = NULL,
+           due_at = CASE WHEN m.to_state IN (1, 4)
+                         THEN clock_timestamp() + m.delay * interval '1 microsecond' END,
+           attempts = CASE WHEN m.step = 2 THEN j.attempts ELSE j.attempts - 1 END,
+           error = CASE WHEN m.step = 2 THEN m.words ELSE j.error END
+      FROM mine m
+     WHERE j.id = m.id AND j.id = ANY (ARRAY(SELECT id FROM mine WHERE to_state <= 5))
+    RETURNING j.id, {durable}
+), next AS MATERIALIZED (
+    SELECT n.id
+      FROM mine m
+     CROSS JOIN LATERAL (
+        SELECT b.id FROM {prefix}job b
+         WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
+         ORDER BY b.queue, b.ordering_key, b.id
+         LIMIT 1
+           FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
+     WHERE m.ordering_key IS NOT NULL AND (m.to_state > 5 OR m.to_state = 1)
+), {freed}
+SELECT id FROM mine;
+
+-- $1 session; lists: $2 ids, $3 tokens. A plain read. Reads: 1 row for each.
+-- name: standings
+SELECT j.id, j.token, j.is_cancel_requested
+  FROM {prefix}job j
+ WHERE j.id = ANY ($2::text::bigint[]) AND j.state = 3 AND j.session_id = $1;
+
+-- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
+-- name: find_claims
+SELECT j.priority, {claimed_columns}
+  FROM {prefix}job j
+ WHERE j.queue = $1 AND j.state = 3 AND j.session_id = $2
+ ORDER BY j.id;
+
+-- $1 session, $2 id, $3 token, $4 words. A HOT update where the page has room.
+-- name: note_progress
+UPDATE {prefix}job SET progress = $4
+ WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;

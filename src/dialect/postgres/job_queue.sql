@@ -1,0 +1,291 @@
+-- What is done about jobs for all, and by people, on PostgreSQL. The rules of hold.sql and job.sql;
+-- the contract: src/store/job_queue_store.hpp.
+
+-- Of job row j, or a row of the history with the same columns: see info_in() in job_store.cpp.
+-- word: info_columns
+j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
+j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
+(extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint
+
+-- How many jobs of the ordering key of row j stand before it: those that wait in front of it, but
+-- for what is not due yet. No more than {per_key} are counted. Index: job_ordering.
+-- word: before
+(SELECT count(*) FROM (
+            SELECT FROM {prefix}job p
+             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.id < j.id
+               AND p.state <> 1
+             LIMIT {per_key}) AS counted)
+
+-- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, queue_pkey. Reads: 3
+-- rows for each.
+-- name: look
+SELECT a.number,
+       EXISTS (SELECT FROM {prefix}job j WHERE j.queue = a.name AND j.state = 2)::int,
+       (SELECT greatest(0, extract(epoch FROM j.due_at - clock_timestamp()) * 1000000)::bigint
+          FROM {prefix}job j
+         WHERE j.queue = a.name AND j.due_at IS NOT NULL
+         ORDER BY j.queue, j.due_at, j.id LIMIT 1),
+       coalesce((SELECT q.is_paused FROM {prefix}queue q WHERE q.name = a.name), 0)
+  FROM unnest($1::text::text[]) WITH ORDINALITY AS a (name, number)
+ ORDER BY a.number;
+
+-- $1 queue, $2 how many. Who waits for an earlier one of its key is blocked. Indexes: job_due,
+-- job_ordering. Reads: some rows for each.
+-- name: promote
+WITH due AS MATERIALIZED (
+    SELECT j.id
+      FROM {prefix}job j
+     WHERE j.queue = $1 AND j.due_at <= clock_timestamp()
+     ORDER BY j.queue, j.due_at, j.id
+     LIMIT $2
+       FOR NO KEY UPDATE OF j SKIP LOCKED
+)
+UPDATE {prefix}job AS j
+   SET due_at = NULL,
+       state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
+ WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.due_at IS NOT NULL;
+
+-- $1 queue, $2 every. Makes the row where it is missing. Waits for who claims in turn. Reads: 1 row.
+-- name: take_turn
+INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, clock_timestamp())
+ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
+ WHERE q.swept_at <= clock_timestamp() - $2::bigint * interval '1 microsecond'
+RETURNING q.name;
+
+-- $1 queue. Before `take_turn`, which has to lock: whether it is anybody's turn. Reads: 1 row.
+-- name: swept_ago
+SELECT (extract(epoch FROM clock_timestamp() - swept_at) * 1000000)::bigint
+  FROM {prefix}queue WHERE name = $1;
+
+-- $1 queue, $2 how many, $3 how long a discarded one is kept in microseconds, or -1, $4 the same of
+-- cancelled ones.
+--
+-- seen: one snapshot: a running job whose session is expired or not there. Reads: what runs.
+-- dead: the proof of those that are there; a heartbeat in flight has its row, which is skipped.
+-- lost: steps around whoever is ending the job at this moment, and tests token and session as they
+--       were seen.
+-- A job that was to be cancelled is.
+-- name: rescue
+WITH seen AS MATERIALIZED (
+    SELECT j.id, j.token, j.session_id, s.id IS NULL AS is_removed
+      FROM {prefix}job j LEFT JOIN {prefix}session s ON s.id = j.session_id
+     WHERE j.queue = $1 AND j.state = 3
+       AND (s.id IS NULL OR s.expires_at <= clock_timestamp())
+     LIMIT $2
+), dead AS MATERIALIZED (
+    SELECT s.id
+      FROM {prefix}session s
+     WHERE s.id = ANY (ARRAY(SELECT session_id FROM seen WHERE NOT is_removed))
+       AND s.expires_at <= clock_timestamp()
+       FOR SHARE OF s SKIP LOCKED
+), lost AS MATERIALIZED (
+    SELECT j.id, j.queue, j.ordering_key,
+           CASE WHEN j.is_cancel_requested = 1 THEN 8
+                WHEN j.rescues + 1 >= {rescues_max} THEN 7 ELSE 2 END AS to_state
+      FROM seen
+     CROSS JOIN LATERAL (
+        SELECT * FROM {prefix}job o
+         WHERE o.id = seen.id AND o.token = seen.token AND o.session_id = seen.session_id
+           AND o.state = 3
+           FOR UPDATE OF o SKIP LOCKED) AS j
+     WHERE seen.is_removed OR seen.session_id IN (SELECT id FROM dead)
+), gone AS (
+    DELETE FROM {prefix}job AS j
+     WHERE j.id = ANY (ARRAY(SELECT id FROM lost WHERE to_state > 5))
+    RETURNING {job_columns}, error, {durable}
+), kept AS (
+    INSERT INTO {prefix}job_history
+        ({job_columns}, error, state, ended_at, prune_at)
+    SELECT g.id, g.queue, g.kind, g.priority, g.attempts, g.rescues + 1, g.token, g.enqueued_at,
+           g.attempts_max, g.rescues_max, g.retry_delay, g.retry_delay_max, g.time_limit,
+           g.unique_until, g.unique_slot, g.ordering_key, g.node_info, g.progress, g.payload,
+           CASE WHEN l.to_state = 7
+                THEN 'quarantined: its workers died ' || g.rescues + 1 || ' times' ELSE g.error END,
+           l.to_state, clock_timestamp(),
+           clock_timestamp() + CASE WHEN l.to_state = 7 THEN $3::bigint ELSE $4::bigint END
+                               * interval '1 microsecond'
+      FROM gone g JOIN lost l ON l.id = g.id
+     WHERE CASE WHEN l.to_state = 7 THEN $3::bigint ELSE $4::bigint END >= 0
+), back AS (
+    UPDATE {prefix}job AS j
+       SET state = 2, session_id = NULL, attempts = j.attempts - 1, rescues = j.rescues + 1
+     WHERE j.id = ANY (ARRAY(SELECT id FROM lost WHERE to_state = 2))
+    RETURNING j.id, {durable}
+), next AS MATERIALIZED (
+    SELECT n.id
+      FROM lost m
+     CROSS JOIN LATERAL (
+        SELECT b.id FROM {prefix}job b
+         WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
+         ORDER BY b.queue, b.ordering_key, b.id
+         LIMIT 1
+           FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
+     WHERE m.ordering_key IS NOT NULL AND m.to_state > 5
+), {freed}
+SELECT (SELECT count(*) FROM lost WHERE to_state = 2), (SELECT count(*) FROM lost WHERE to_state = 7);
+
+-- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
+-- next in the order of job_order. Answers with the last of these, and how many were freed.
+-- name: unblock
+WITH looked AS MATERIALIZED (
+    SELECT j.id, j.priority, {before} < {per_key} AS may_start
+      FROM (SELECT * FROM {prefix}job o
+             WHERE o.queue = $1 AND o.state = 5 AND (o.priority, o.id) > ($3::smallint, $4::bigint)
+             ORDER BY o.priority, o.id LIMIT $2) AS j
+), freed AS (
+    UPDATE {prefix}job AS j SET state = 2
+     WHERE j.id = ANY (ARRAY(SELECT id FROM looked WHERE may_start)) AND j.state = 5
+    RETURNING j.id
+)
+SELECT l.priority, l.id, (SELECT count(*) FROM freed)
+  FROM looked l ORDER BY l.priority DESC, l.id DESC LIMIT 1;
+
+-- $1 how many. By primary key. Index: job_history_prune. Reads: 2 rows for each.
+-- name: prune
+WITH over AS MATERIALIZED (
+    SELECT id FROM {prefix}job_history
+     WHERE prune_at <= clock_timestamp()
+     ORDER BY prune_at, id LIMIT $1
+       FOR UPDATE SKIP LOCKED
+)
+DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));
+
+-- ---- managing
+
+-- $1 id, $2 how long it is kept in microseconds, or -1. Between the two changes somebody may claim
+-- it: then neither is made, and who asked asks again. Reads: some rows.
+-- name: cancel
+WITH gone AS (
+    DELETE FROM {prefix}job AS j WHERE j.id = $1 AND j.state <> 3
+    RETURNING {job_columns}, error, state, {durable}
+), kept AS (
+    INSERT INTO {prefix}job_history
+        ({job_columns}, error, state, ended_at, prune_at)
+    SELECT {job_columns}, error, 8, clock_timestamp(),
+           clock_timestamp() + $2::bigint * interval '1 microsecond'
+      FROM gone WHERE $2::bigint >= 0
+), asked AS (
+    UPDATE {prefix}job AS j SET is_cancel_requested = 1 WHERE j.id = $1 AND j.state = 3
+    RETURNING j.id, {durable}
+), next AS MATERIALIZED (
+    SELECT n.id
+      FROM gone m
+     CROSS JOIN LATERAL (
+        SELECT b.id FROM {prefix}job b
+         WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
+           AND b.id <> m.id
+         ORDER BY b.queue, b.ordering_key, b.id
+         LIMIT 1
+           FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
+     WHERE m.ordering_key IS NOT NULL AND m.state <> 5
+), {freed}
+SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM asked),
+       (SELECT count(*) FROM {prefix}job_history h WHERE h.id = $1),
+       (SELECT count(*) FROM {prefix}job h WHERE h.id = $1);
+
+-- $1 id. One that waits for its time. Reads: 1 row.
+-- name: hurry
+UPDATE {prefix}job AS j
+   SET due_at = NULL,
+       state = CASE WHEN j.ordering_key IS NOT NULL AND (SELECT count(*) FROM (
+                        SELECT FROM {prefix}job p
+                         WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key
+                           AND p.id < j.id AND p.state <> 1 LIMIT 1) AS counted) > 0
+                    THEN 5 ELSE 2 END
+ WHERE j.id = $1 AND j.due_at IS NOT NULL
+RETURNING j.id, {durable};
+
+-- $1 id. One that has ended: the row of the history goes where the job is there again.
+-- name: redrive
+WITH again AS MATERIALIZED (
+    SELECT {job_columns} FROM {prefix}job_history WHERE id = $1 FOR UPDATE
+), made AS (
+    INSERT INTO {prefix}job AS j ({job_columns}, state, due_at)
+    SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
+           retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
+           node_info, NULL, payload, 2, NULL
+      FROM again
+    ON CONFLICT DO NOTHING
+    RETURNING j.id, {durable}
+)
+DELETE FROM {prefix}job_history WHERE id IN (SELECT id FROM made);
+
+-- $1 id.
+-- name: state_of
+SELECT state FROM {prefix}job WHERE id = $1
+UNION ALL
+SELECT state FROM {prefix}job_history WHERE id = $1;
+
+-- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key from
+-- there on, past what was not asked for.
+-- name: list
+SELECT * FROM (
+    (SELECT {info_columns},
+            (extract(epoch FROM j.due_at - clock_timestamp()) * 1000000)::bigint AS due_in,
+            (extract(epoch FROM clock_timestamp() - j.claimed_at) * 1000000)::bigint AS running_for,
+            j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
+       FROM {prefix}job j
+      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3::bigint = 0 OR j.state = $3::bigint)
+      ORDER BY j.id LIMIT $4)
+    UNION ALL
+    (SELECT {info_columns}, NULL, NULL, 0,
+            (extract(epoch FROM clock_timestamp() - j.ended_at) * 1000000)::bigint, j.result
+       FROM {prefix}job_history j
+      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3::bigint = 0 OR j.state = $3::bigint)
+      ORDER BY j.id LIMIT $4)) AS both_of
+ ORDER BY id LIMIT $4;
+
+-- $1 name. Reads: 1 row.
+-- name: find_queue
+SELECT is_paused, running_max, running_per_key_max, starts_max, starts_per, keep_completed,
+       keep_discarded, keep_cancelled
+  FROM {prefix}queue WHERE name = $1;
+
+-- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that who claims by the former
+-- limits at this moment is refused.
+-- name: set_limits
+INSERT INTO {prefix}queue AS q
+    (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
+     keep_cancelled)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (name) DO UPDATE
+   SET running_max = $2, running_per_key_max = $3, starts_max = $4, starts_per = $5,
+       keep_completed = $6, keep_discarded = $7, keep_cancelled = $8, turn = q.turn + 1
+RETURNING {durable};
+
+-- $1 name, $2 whether.
+-- name: set_paused
+INSERT INTO {prefix}queue AS q (name, is_paused) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET is_paused = $2, turn = q.turn + 1
+RETURNING {durable};
+
+-- Of queues with a row, and of those with jobs alone: a walk from name to name along the indexes.
+-- Reads: some rows for each queue.
+-- name: queue_names
+WITH RECURSIVE in_order AS (
+    (SELECT j.queue FROM {prefix}job j WHERE j.state IN (2, 3, 5) ORDER BY j.queue LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.queue FROM {prefix}job j
+             WHERE j.state IN (2, 3, 5) AND j.queue > o.queue ORDER BY j.queue LIMIT 1)
+      FROM in_order o WHERE o.queue IS NOT NULL
+), waiting AS (
+    (SELECT j.queue FROM {prefix}job j WHERE j.due_at IS NOT NULL ORDER BY j.queue LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.queue FROM {prefix}job j
+             WHERE j.due_at IS NOT NULL AND j.queue > o.queue ORDER BY j.queue LIMIT 1)
+      FROM waiting o WHERE o.queue IS NOT NULL
+)
+SELECT queue FROM in_order WHERE queue IS NOT NULL
+UNION
+SELECT queue FROM waiting WHERE queue IS NOT NULL
+UNION
+SELECT name FROM {prefix}queue
+ORDER BY 1;
+
+-- $1 name. Reads all jobs of the queue.
+-- name: count_jobs
+SELECT state, count(*),
+       (extract(epoch FROM clock_timestamp() - min(enqueued_at)) * 1000000)::bigint
+  FROM {prefix}job WHERE queue = $1 GROUP BY state
+UNION ALL
+SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;

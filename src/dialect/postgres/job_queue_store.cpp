@@ -1,0 +1,73 @@
+// What PostgreSQL does about jobs for all. The statements: job_queue.sql.
+#include "dialect/job_queue_store.hpp"
+
+#include "dialect/postgres/array_text.hpp"
+#include "dialect/postgres/stores.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+class postgres_job_queue_store final : public sql_job_queue_store {
+public:
+    explicit postgres_job_queue_store(shared_dialect how) : sql_job_queue_store(std::move(how)) {}
+
+    std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
+        std::vector<queue_look> all;
+        array_texts lists(1);
+        for (const std::string& each : queues) lists.add({each});
+        for (const row& each : read(on, "look", lists.values()).rows) {
+            all.push_back(look_in(each, 1));
+        }
+        return all;
+    }
+
+    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+        return write(on, "promote", {std::string{queue}, jobs_max}).affected_rows;
+    }
+
+    rescue_result rescue(
+        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+    ) override {
+        const parameters values{
+            std::string{queue}, jobs_max, kept_for(kept.discarded), kept_for(kept.cancelled)};
+        const result found = write(on, "rescue", values);
+        return {found.rows.at(0).integer(0), found.rows.at(0).integer(1)};
+    }
+
+    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+        override {
+        const parameters values{std::string{queue}, rows_max, place.priority, place.id};
+        const result found = write(on, "unblock", values);
+        if (found.rows.empty()) {
+            place = {};
+            return 0;
+        }
+        const row& last = found.rows[0];
+        place = {static_cast<int>(last.integer(0)), last.integer(1)};
+        return last.integer(2);
+    }
+
+    cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
+        // Where it was claimed or ended meanwhile nothing has changed: look again.
+        constexpr int looks_max = 10;
+        for (int look = 0; look < looks_max; ++look) {
+            const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
+            if (found.integer(0) > 0) return cancel_outcome::cancelled;
+            if (found.integer(1) > 0) return cancel_outcome::requested;
+            if (found.integer(2) > 0) return cancel_outcome::ended;
+            if (found.integer(3) == 0) return cancel_outcome::not_found;
+        }
+        throw error(
+            errc::transient, "job " + std::to_string(id) + " changes all the time; cancel it again"
+        );
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how) {
+    return std::make_unique<postgres_job_queue_store>(std::move(how));
+}
+
+}  // namespace leasehold::postgres_dialect

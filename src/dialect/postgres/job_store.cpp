@@ -1,0 +1,297 @@
+// How PostgreSQL enqueues, claims and ends jobs. The statements: job.sql.
+#include "dialect/job_store.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/thread_mutex.hpp"
+#include "dialect/postgres/array_text.hpp"
+#include "dialect/postgres/stores.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+// Which turn a queue is in, and whether its jobs have keys, as far as this process has seen. A hint:
+// whoever goes by an old one is refused and asks.
+class turns {
+public:
+    struct known {
+        std::int64_t turn = 0;
+        bool has_turn = false;
+        bool is_claimed_in_turn = false;
+    };
+    known of(const std::string& queue) const {
+        const thread_guard guard{mutex_};
+        const auto found = queues_.find(queue);
+        return found == queues_.end() ? known{} : found->second;
+    }
+    void note(const std::string& queue, known what) {
+        const thread_guard guard{mutex_};
+        queues_[queue] = what;
+    }
+
+private:
+    mutable thread_mutex mutex_;
+    std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+array_texts lists_of(std::span<const new_job> what) {
+    array_texts lists(14);
+    std::int64_t number = 0;
+    for (const new_job& each : what) {
+        const auto limit = each.time_limit;
+        lists.add(
+            {++number,
+             each.kind,
+             each.payload,
+             each.priority,
+             each.run_at ? std::max(std::int64_t{0}, each.run_at->time_since_epoch().count())
+                         : std::int64_t{-1},
+             value_of(std::chrono::microseconds{each.delay}),
+             each.unique_key,
+             static_cast<int>(each.unique),
+             each.ordering_key,
+             each.retry.attempts_max,
+             value_of(std::chrono::microseconds{each.retry.delay}),
+             value_of(std::chrono::microseconds{each.retry.delay_max}),
+             limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
+             each.rescues_max}
+        );
+    }
+    return lists;
+}
+
+class postgres_job_store final : public sql_job_store {
+public:
+    explicit postgres_job_store(shared_dialect how) : sql_job_store(std::move(how)) {}
+
+    claim_result claim(connection& on, const claim_request& wanted) override {
+        const auto seen = turns_.of(wanted.queue);
+        if (!seen.is_claimed_in_turn) {
+            claim_result got;
+            const bool is_all = take(write(on, "claim", values_of_claim(wanted)), wanted, got);
+            if (is_all) return got;
+        }
+        return claim_in_turn(on, wanted);
+    }
+
+    std::vector<bool> finish(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept
+    ) override {
+        std::set<job_id> done;
+        const auto is_plain = [&](const job_end& each) { return leaves_nothing(each, kept); };
+        if (std::ranges::all_of(ends, is_plain)) {
+            parameters values = values_of_ends(ends);
+            values.insert(values.begin(), value_of(whose));
+            for (const row& each : write(on, "complete", values).rows) done.insert(each.integer(0));
+        }
+        finish_rest(on, whose, ends, kept, done);
+        return are_in(done, ends);
+    }
+
+    finished_and_claimed finish_and_claim(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept,
+        const claim_request& wanted
+    ) override {
+        const auto is_plain = [&](const job_end& each) { return leaves_nothing(each, kept); };
+        const bool is_fused = !ends.empty() && wanted.session == whose &&
+                              !turns_.of(wanted.queue).is_claimed_in_turn &&
+                              std::ranges::all_of(ends, is_plain);
+        if (!is_fused) return job_store::finish_and_claim(on, whose, ends, kept, wanted);
+        result found =
+            write(on, "complete_and_claim", joined(values_of_claim(wanted), values_of_ends(ends)));
+        std::set<job_id> done;
+        std::erase_if(found.rows, [&](const row& each) {
+            const bool is_end = each.is_null(0);
+            if (is_end) done.insert(each.integer(5));
+            return is_end;
+        });
+        finished_and_claimed both;
+        const bool is_all = take(found, wanted, both.claimed);
+        finish_rest(on, whose, ends, kept, done);
+        both.finished = are_in(done, ends);
+        if (!is_all) both.claimed = claim_in_turn(on, wanted);
+        return both;
+    }
+
+    std::vector<claim_standing> standings(
+        connection& on, const session_id& whose, const std::vector<job_claim>& held
+    ) override {
+        array_texts lists(1);
+        for (const job_claim& each : held) lists.add({each.id});
+        std::map<job_id, std::pair<std::int64_t, bool>> found;
+        const parameters values = joined({value_of(whose)}, lists.values());
+        for (const row& each : read(on, "standings", values).rows) {
+            found[each.integer(0)] = {each.integer(1), each.integer(2) != 0};
+        }
+        std::vector<claim_standing> all;
+        for (const job_claim& each : held) {
+            const auto at = found.find(each.id);
+            const bool is_there = at != found.end() && at->second.first == each.token.number;
+            if (!is_there) {
+                all.push_back(claim_standing::gone);
+            } else {
+                all.push_back(
+                    at->second.second ? claim_standing::cancel_requested : claim_standing::held
+                );
+            }
+        }
+        return all;
+    }
+
+protected:
+    std::vector<std::optional<job_id>> insert(
+        connection& on, std::string_view queue, std::span<const new_job> what
+    ) override {
+        parameters values{std::string{queue}};
+        const result made = inside(on, "insert", joined(values, lists_of(what).values()));
+        // The ids grow with the numbers of the list, in whatever order they are answered.
+        std::map<std::string, job_id> by_key;
+        std::vector<job_id> others;
+        for (const row& each : made.rows) {
+            if (each.is_null(1)) {
+                others.push_back(each.integer(0));
+            } else {
+                by_key[each.bytes(1)] = each.integer(0);
+            }
+        }
+        std::ranges::sort(others);
+        std::vector<std::optional<job_id>> ids;
+        auto next = others.begin();
+        for (const new_job& each : what) {
+            if (each.unique_key.empty()) {
+                ids.emplace_back(*next++);
+            } else if (const auto found = by_key.find(each.unique_key); found != by_key.end()) {
+                ids.emplace_back(found->second);
+            } else {
+                ids.emplace_back();
+            }
+        }
+        return ids;
+    }
+
+private:
+    static parameters values_of_claim(const claim_request& wanted) {
+        std::string kinds;
+        for (const std::string& each : wanted.kinds) add_to_array(each, kinds);
+        return {
+            wanted.queue,
+            wanted.jobs_max,
+            value_of(wanted.session),
+            "{" + kinds + "}",
+            wanted.kinds.size(),
+            wanted.node_info};
+    }
+
+    static parameters values_of_ends(const std::vector<job_end>& ends) {
+        array_texts lists(2);
+        for (const job_end& each : ends) lists.add({each.id, each.token.number});
+        return lists.values();
+    }
+
+    static std::vector<bool> are_in(
+        const std::set<job_id>& done, const std::vector<job_end>& ends
+    ) {
+        std::vector<bool> all;
+        for (const job_end& each : ends) all.push_back(done.contains(each.id));
+        return all;
+    }
+
+    // What `claim` answers. False where the queue is claimed in turn: then it is still to be asked.
+    bool take(const result& found, const claim_request& wanted, claim_result& got) {
+        const row& how = found.rows.at(0);
+        got.session_has_ended = how.integer(0) == 0;
+        if (got.session_has_ended || how.integer(1) != 0) return true;
+        if (how.integer(2) != 0 || how.integer(3) != 0) {
+            auto seen = turns_.of(wanted.queue);
+            seen.is_claimed_in_turn = true;
+            turns_.note(wanted.queue, seen);
+            if (how.integer(2) != 0) return false;
+        }
+        add_jobs(found, got);
+        return !got.jobs.empty() || how.integer(3) == 0;
+    }
+
+    static void add_jobs(const result& found, claim_result& got) {
+        constexpr std::size_t first = 5;
+        for (const row& each : found.rows) {
+            if (!each.is_null(first)) got.jobs.push_back(claimed_in(each, first));
+        }
+    }
+
+    claim_result claim_in_turn(connection& on, const claim_request& wanted) {
+        claim_result got;
+        // Each that is refused was because somebody else has claimed.
+        constexpr int looks_max = 20;
+        for (int look = 0; look < looks_max; ++look) {
+            auto seen = turns_.of(wanted.queue);
+            if (!seen.has_turn) {
+                const result turn = read(on, "turn", {wanted.queue});
+                if (turn.rows.empty()) {
+                    // Any turn will do: nobody can have claimed in turn before the row is there.
+                    inside(on, "make_queue", {wanted.queue});
+                    continue;
+                }
+                seen = {turn.rows[0].integer(0), true, true};
+            }
+            parameters values = values_of_claim(wanted);
+            values.emplace_back(seen.turn);
+            const result found = write(on, "claim_in_turn", values);
+            const row& how = found.rows.at(0);
+            got.session_has_ended = how.integer(0) == 0;
+            const bool was_my_turn = how.integer(1) != 0;
+            if (was_my_turn || got.session_has_ended) {
+                add_jobs(found, got);
+                if (!got.jobs.empty()) ++seen.turn;
+                turns_.note(wanted.queue, seen);
+                return got;
+            }
+            seen.has_turn = false;
+            turns_.note(wanted.queue, seen);
+        }
+        return got;
+    }
+
+    // Those that are not done yet, with all that may come of an end.
+    void finish_rest(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept,
+        std::set<job_id>& done
+    ) {
+        array_texts lists(7);
+        for (const job_end& each : ends) {
+            if (done.contains(each.id)) continue;
+            lists.add(
+                {each.id,
+                 each.token.number,
+                 static_cast<int>(each.step),
+                 value_of(each.delay),
+                 each.words,
+                 kept_after(each, kept),
+                 kept_for(kept.cancelled)}
+            );
+        }
+        if (lists.is_empty()) return;
+        const parameters values = joined({value_of(whose)}, lists.values());
+        for (const row& each : inside(on, "finish", values).rows) done.insert(each.integer(0));
+    }
+
+    turns turns_;
+};
+
+}  // namespace
+
+std::unique_ptr<job_store> make_job_store(shared_dialect how) {
+    return std::make_unique<postgres_job_store>(std::move(how));
+}
+
+}  // namespace leasehold::postgres_dialect

@@ -1,0 +1,96 @@
+#pragma once
+// What any database must be able to do about jobs for all workers, and for people. The general
+// MUSTs: hold_store.hpp; what a job, a claim and a dead session are: job_store.hpp.
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/job.hpp"
+#include "leasehold/job_queue.hpp"
+#include "store/job_store.hpp"
+
+namespace leasehold {
+
+struct queue_look {
+    bool has_available = false;
+    // Of the first that is scheduled or retryable; 0: it is due.
+    std::optional<std::chrono::microseconds> next_due_in;
+    bool is_paused = false;
+};
+
+struct rescue_result {
+    std::int64_t rescued = 0;
+    std::int64_t quarantined = 0;
+};
+
+// The next row to be looked at is behind this one, in the order of priority and id.
+struct blocked_place {
+    int priority = std::numeric_limits<std::int16_t>::min();
+    job_id id = 0;
+};
+
+class job_queue_store {
+public:
+    virtual ~job_queue_store() = default;
+
+    // ---- what any worker does for all
+
+    // Whether there is something to do in these queues. One plain read, some rows for each. Same
+    // order and size.
+    virtual std::vector<queue_look> look(
+        connection& on, const std::vector<std::string>& queues
+    ) = 0;
+
+    // Makes what is due available: of those that are due longest at most `jobs_max`. How many.
+    virtual std::int64_t promote(connection& on, std::string_view queue, int jobs_max) = 0;
+
+    // True of one caller in each `every`, of all who ask: who then does the following three.
+    virtual bool take_turn(
+        connection& on, std::string_view queue, std::chrono::microseconds every
+    ) = 0;
+
+    // Takes running jobs, at most `jobs_max`, from dead sessions: available again, the attempt
+    // uncounted, a rescue counted; discarded where that was the last rescue. MUST pass by rows that
+    // somebody has locked: an end that is being committed wins.
+    virtual rescue_result rescue(
+        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+    ) = 0;
+
+    // Makes blocked jobs available that nothing stands before any more: what enqueue() and finish()
+    // missed because the other was not committed yet. Looks at `rows_max` rows behind the place and
+    // moves it on; to the beginning where there are no more. How many it freed.
+    virtual std::int64_t unblock(
+        connection& on, std::string_view queue, int rows_max, blocked_place& place
+    ) = 0;
+
+    // Removes rows of the history whose time is over, by primary key, at most `rows_max`. How many.
+    virtual std::int64_t prune(connection& on, int rows_max) = 0;
+
+    // ---- managing
+
+    virtual cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) = 0;
+    virtual retry_outcome retry(connection& on, job_id id) = 0;
+
+    virtual std::optional<job_info> describe(connection& on, job_id id) = 0;
+    virtual std::vector<job_info> list(connection& on, const job_filter& filter) = 0;
+
+    struct queue_row {
+        bool is_paused = false;
+        queue_limits limits;
+    };
+    // Nothing: no row yet, and so no limits.
+    virtual std::optional<queue_row> find_queue(connection& on, std::string_view name) = 0;
+    // Make the row where it is missing.
+    virtual void set_limits(connection& on, std::string_view name, const queue_limits& limits) = 0;
+    virtual void set_paused(connection& on, std::string_view name, bool is_paused) = 0;
+    virtual std::vector<std::string> queue_names(connection& on) = 0;
+    // How many of each state, and since when the oldest that is available waits. Reads all of it.
+    virtual queue_info describe_queue(connection& on, std::string_view name) = 0;
+};
+
+}  // namespace leasehold
