@@ -12,6 +12,8 @@
 #include "leasehold/fence_guard.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/inspect.hpp"
+#include "leasehold/job.hpp"
+#include "leasehold/job_queue.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/leader_election.hpp"
@@ -35,3 +37,4 @@
 #include "leasehold/stop.hpp"
 #include "leasehold/value.hpp"
 #include "leasehold/versioned_claim.hpp"
+#include "leasehold/worker.hpp"

@@ -10,6 +10,7 @@ BEGIN {
     may["session"] = "public core store database"
     may["lock"] = "public core store database session"
     may["once"] = "public core store database session lock"
+    may["job"] = "public core store database session lock"
     may["claim"] = "public core store database session"
     may["upkeep"] = "public core store database session"
     may["bench"] = "public"

@@ -1,0 +1,171 @@
+#pragma once
+// Does the jobs of queues: claims them in batches, runs a handler for each, and records the ends.
+//
+//   leasehold::session session{db, {.name = "mailer"}};
+//   leasehold::worker mailer{session, {.queues = {"mail"}, .threads = 4}};
+//   mailer.handle("confirm", [&](leasehold::job& job) {
+//       leasehold::transaction tx = db.begin();
+//       tx.execute("INSERT INTO outbox (letter) VALUES ($1)", {job.payload()});
+//       job.complete_in(tx);  // throws lease_lost: nothing was written
+//       tx.commit();
+//   });
+//   mailer.run(stop);  // until it is asked to stop
+//
+// | the handler …                                        | the job is                          |
+// |------------------------------------------------------|-------------------------------------|
+// | returns                                              | completed                           |
+// | returns after snooze_for(d), release(), discard(…)   | scheduled in d; available; discarded |
+// | returns after complete_in(tx)                        | completed if tx was committed,      |
+// |                                                      | failed if not                       |
+// | throws                                               | retryable, or discarded where that  |
+// |                                                      | was the last attempt                |
+// | ends after its time limit, however                   | the same                            |
+// | throws after it was asked to stop because the worker | available; the attempt does not     |
+// | ends                                                 | count                               |
+// | ends, however, after it was asked to cancel          | cancelled; completed if it returns  |
+// | ends after its claim was lost                        | somebody else's                     |
+//
+// A handler is asked to stop through job::stop(): by its time limit, by cancel_job(), by the end of
+// the worker, and when its claim or its session is lost. It is not stopped by force.
+//
+// run() ends when its stop token asks: no job is claimed from then on, those that have not started
+// are given back; those that run have `drain_for` to end, then are asked to stop and have
+// `stop_within`, then are given back while they still run: their handlers' ends are refused from
+// then on, and their threads left alone. (They may use what the handler refers to for as long as
+// they run.) A second run() begins anew.
+//
+// Promises: a job that was claimed is held by the session's heartbeat; when this process dies it is
+// available again within the session's ttl and some seconds, rescued by any worker of the queue.
+// Ends are recorded under the claim's token. Kinds without a handler are left alone.
+// Does not promise: that a handler runs once, see job.hpp.
+//
+// Cost: an idle worker reads once in `poll_every` for all its queues. A busy one records ends and
+// claims more with one statement for many.
+// Errors: run() throws session_lost where the session ends first, and what cannot pass (permission,
+// schema); it waits out what can, and tells the observer. invalid_argument for settings out of
+// range and a second handler of a kind.
+//
+// Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
+// time as `threads`. A `job` is its handler's alone, but for stop().
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "leasehold/export.hpp"
+#include "leasehold/job.hpp"
+#include "leasehold/session.hpp"
+
+namespace leasehold {
+
+enum class job_stop_reason {
+    none = 0,
+    time_limit = 1,        // the attempt takes longer than new_job::time_limit
+    cancel_requested = 2,  // by cancel_job()
+    worker_ends = 3,
+    claim_lost = 4,  // somebody else may have the job: write nothing more
+};
+
+LEASEHOLD_EXPORT const char* name_of(job_stop_reason reason) noexcept;
+
+// A job that is being done.
+class LEASEHOLD_EXPORT job {
+public:
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+
+    job_id id() const noexcept;
+    const std::string& queue() const noexcept;
+    const std::string& kind() const noexcept;
+    const std::string& payload() const noexcept;
+    int attempt() const noexcept;  // 1: the first
+    int attempts_max() const noexcept;
+    int rescues() const noexcept;
+    fencing_token token() const noexcept;
+    // How long retry_policy says until the next attempt, if this one fails.
+    std::chrono::microseconds retry_delay() const;
+
+    // Asked to stop, and why.
+    std::stop_token stop() const noexcept;
+    job_stop_reason why_stopped() const noexcept;
+
+    // For find_job() and `leasehold job show`: UTF-8, cut to 4,000 bytes. progress() is written at
+    // once, in one statement; throws lease_lost where the claim is gone. The result is written with
+    // the end, and keeps the row for a day at least.
+    void progress(std::string_view words);
+    void set_result(std::string_view words);
+
+    // What becomes of it when the handler returns, instead of completed. The last one counts.
+    void snooze_for(std::chrono::milliseconds delay);
+    void release();
+    void discard(std::string_view why);
+
+    // Completes it in the caller's transaction, together with what that writes. Throws lease_lost
+    // where the claim is gone: the caller must roll back. Until the transaction ends nobody can
+    // claim, rescue or cancel the job.
+    void complete_in(transaction_ref tx);
+
+    class implementation;  // private: src/job/crew.hpp
+    explicit job(implementation& of) noexcept : inner_(of) {}
+
+private:
+    implementation& inner_;
+};
+
+using job_handler = std::function<void(job&)>;
+
+struct worker_settings {
+    std::vector<std::string> queues{};  // 1 to 100 names
+    int threads = 4;                    // handlers at a time; 1 to 1,000
+    // How many are claimed beyond those that run, so that threads do not wait for the database. Jobs
+    // that wait here wait for this process. 0 to 1,000.
+    int prefetch = 0;
+    // How long nothing is looked for where nothing was found; 10 ms to 1 h.
+    std::chrono::milliseconds poll_every{1000};
+    // Ends of several jobs travel in one statement. Off: each by itself, as soon as it has come.
+    bool batches_ends = true;
+    // Stop by itself when nothing is left that could run.
+    bool drains = false;
+    std::chrono::milliseconds drain_for{30'000};    // 0 to 24 h
+    std::chrono::milliseconds stop_within{10'000};  // 0 to 24 h
+};
+
+// What a run() has done.
+struct worker_report {
+    std::int64_t completed = 0;
+    std::int64_t failed = 0;    // attempts
+    std::int64_t returned = 0;  // snoozed, released, given back
+    std::int64_t discarded = 0;
+    std::int64_t cancelled = 0;
+    std::int64_t lost = 0;  // ends that were refused, because the claim was gone
+    std::int64_t rescued = 0;
+    std::int64_t abandoned = 0;  // handlers that still run
+};
+
+class LEASEHOLD_EXPORT worker {
+public:
+    worker(session& within, worker_settings settings);
+    worker(worker&&) noexcept;
+    worker& operator=(worker&&) noexcept;
+    ~worker();
+
+    // One for each kind.
+    void handle(std::string kind, job_handler with);
+    // For all kinds that have no other.
+    void handle_all(job_handler with);
+
+    // Blocks until it is asked to stop, or nothing is left (`drains`).
+    worker_report run(std::stop_token stop = {});
+    // As far as it is, from any thread.
+    worker_report so_far() const;
+
+    class implementation;  // private: src/job/worker.cpp
+
+private:
+    std::shared_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,211 @@
+#include "job/courier.hpp"
+
+#include <algorithm>
+
+#include "core/jitter.hpp"
+#include "database/database.hpp"
+#include "database/taking_part.hpp"
+#include "leasehold/error.hpp"
+#include "store/job_store.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int promoted_max = 1000, rescued_max = 1000, unblocked_max = 1000, pruned_max = 1000;
+// A dead worker's jobs are available again within this, and a poll, of its session's end.
+constexpr seconds turn_every{2};
+// A result is written to be read.
+constexpr seconds result_kept_min = std::chrono::hours{24};
+
+job_retention retention_of(const queue_limits& limits) {
+    return {
+        limits.keep_completed,
+        std::max(limits.keep_completed, result_kept_min),
+        limits.keep_discarded,
+        limits.keep_cancelled};
+}
+
+}  // namespace
+
+courier::courier(
+    std::shared_ptr<session::implementation> within,
+    const worker_settings& settings,
+    std::vector<std::string> kinds
+)
+    : session_(std::move(within)), settings_(settings), kinds_(std::move(kinds)) {
+    for (const std::string& each : settings_.queues) {
+        queue_state made;
+        made.name = each;
+        made.kept = retention_of({});
+        queues_.push_back(std::move(made));
+    }
+}
+
+bool courier::has_promising_queue() const noexcept {
+    return std::ranges::any_of(queues_, &queue_state::is_promising);
+}
+
+// Each has its turn to be the first.
+courier::queue_state* courier::next_promising() noexcept {
+    for (std::size_t step = 0; step < queues_.size(); ++step) {
+        queue_state& each = queues_[(first_ + step) % queues_.size()];
+        if (!each.is_promising) continue;
+        first_ = (first_ + step + 1) % queues_.size();
+        return &each;
+    }
+    return nullptr;
+}
+
+void courier::note_doubt(queue_state& queue) {
+    // Longer than a statement that its client gave up may go on in the server.
+    queue.in_doubt_until =
+        local_clock::now() + 2 * session_->database().settings().statement_timeout + seconds{5};
+}
+
+courier::queue_state& courier::state_of(const std::string& queue) {
+    return *std::ranges::find(queues_, queue, &queue_state::name);
+}
+
+courier::parcel courier::exchange(const std::vector<ended_job>& ends, std::size_t wanted) {
+    session_->require_live();
+    parcel back;
+    back.ends.resize(ends.size());
+    std::map<std::string, std::vector<std::size_t>> places;
+    for (std::size_t at = 0; at < ends.size(); ++at) places[ends[at].queue].push_back(at);
+    queue_state* const from = wanted > 0 ? next_promising() : nullptr;
+    if (from) {
+        back.queue = from->name;
+        send(ends, places[from->name], *from, wanted, back);
+        places.erase(from->name);
+    }
+    for (const auto& [queue, at] : places) send(ends, at, state_of(queue), 0, back);
+    return back;
+}
+
+void courier::send(
+    const std::vector<ended_job>& ends,
+    const std::vector<std::size_t>& places,
+    queue_state& queue,
+    std::size_t wanted,
+    parcel& back
+) {
+    std::vector<job_end> own;
+    for (const std::size_t at : places) own.push_back(ends[at].end);
+    claim_request request{queue.name, kinds_, 0, session_->id(), session_->node_info()};
+    request.jobs_max =
+        static_cast<int>(std::min<std::size_t>(wanted, job_store::jobs_per_statement_max));
+    job_store::finished_and_claimed both;
+    try {
+        use([&](connection& on, store& stores) {
+            if (wanted == 0) {
+                both.finished = stores.jobs->finish(on, session_->id(), own, queue.kept);
+            } else if (own.empty()) {
+                both.claimed = stores.jobs->claim(on, request);
+            } else {
+                both = stores.jobs->finish_and_claim(on, session_->id(), own, queue.kept, request);
+            }
+        });
+    } catch (const error&) {
+        if (wanted > 0) note_doubt(queue);
+        throw;
+    }
+    for (std::size_t at = 0; at < places.size(); ++at) back.ends[places[at]] = both.finished[at];
+    if (wanted == 0) return;
+    back.jobs = std::move(both.claimed.jobs);
+    back.was_refused = both.claimed.session_has_ended;
+    queue.brings_nothing = back.jobs.empty();
+    queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
+}
+
+void courier::read_limits(connection& on, store& stores, queue_state& queue) {
+    const auto found = stores.job_queues->find_queue(on, queue.name);
+    const queue_limits limits = found ? found->limits : queue_limits{};
+    queue.kept = retention_of(limits);
+    queue.has_limits = limits.running_max || limits.starts_max;
+}
+
+// What nobody has done for a while: one of all workers does it.
+void courier::take_turn(connection& on, store& stores, queue_state& queue) {
+    const auto now = local_clock::now();
+    if (now < queue.next_turn) return;
+    queue.next_turn = now + jittered(turn_every);
+    read_limits(on, stores, queue);
+    job_queue_store& all = *stores.job_queues;
+    if (!all.take_turn(on, queue.name, turn_every / 2)) return;
+    const rescue_result rescue = all.rescue(on, queue.name, rescued_max, queue.kept);
+    rescued_ += rescue.rescued;
+    if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
+        queue.is_promising = true;
+    }
+    all.prune(on, pruned_max);
+    if (rescue.rescued + rescue.quarantined > 0) {
+        const std::string detail = "jobs of dead workers in queue '" + queue.name +
+                                   "': " + std::to_string(rescue.rescued) + " rescued, " +
+                                   std::to_string(rescue.quarantined) + " quarantined";
+        session_->database().tell({event_kind::reaped, "", rescue.rescued, detail});
+    }
+}
+
+local_clock::time_point courier::look(local_clock::time_point now) {
+    auto next = now + jittered(settings_.poll_every);
+    use([&](connection& on, store& stores) {
+        const auto seen = stores.job_queues->look(on, settings_.queues);
+        is_all_done_ = true;
+        for (std::size_t at = 0; at < seen.size(); ++at) {
+            queue_state& queue = queues_[at];
+            take_turn(on, stores, queue);
+            bool has_jobs = seen[at].has_available || queue.is_promising;
+            if (const auto due = seen[at].next_due_in) {
+                if (*due <= due->zero()) {
+                    has_jobs =
+                        stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_jobs;
+                } else {
+                    next = std::min(next, local_clock::now() + *due);
+                }
+            }
+            queue.is_promising = has_jobs && !seen[at].is_paused;
+            // What a claim did not bring is of other kinds, or beyond a limit for now.
+            const bool is_left = queue.is_promising && (queue.has_limits || !queue.brings_nothing);
+            if (is_left) is_all_done_ = false;
+        }
+    });
+    return next;
+}
+
+courier::found_claims courier::claims_in_doubt() {
+    found_claims found;
+    const auto now = local_clock::now();
+    for (queue_state& queue : queues_) {
+        if (queue.in_doubt_until < now) continue;
+        const auto claims = use([&](connection& on, store& stores) {
+            return stores.jobs->find_claims(on, queue.name, session_->id());
+        });
+        for (const claimed_job& each : claims) found.emplace_back(queue.name, each);
+    }
+    return found;
+}
+
+std::vector<claim_standing> courier::standings(const std::vector<job_claim>& held) {
+    return use([&](connection& on, store& stores) {
+        return stores.jobs->standings(on, session_->id(), held);
+    });
+}
+
+bool courier::note_progress(job_id id, fencing_token token, const std::string& words) {
+    return use([&](connection& on, store& stores) {
+        return stores.jobs->note_progress(on, session_->id(), id, token, words);
+    });
+}
+
+bool courier::complete_in(transaction_ref tx, const std::string& queue, const job_end& end) {
+    connection& inside = tx.inside();
+    require_transaction(inside, "complete_in");
+    require_engine(inside, session_->database().which(), "complete_in");
+    const store& stores = session_->database().store_for(inside);
+    return stores.jobs->finish(inside, session_->id(), {end}, state_of(queue).kept).front();
+}
+
+}  // namespace leasehold

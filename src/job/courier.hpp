@@ -1,0 +1,113 @@
+#pragma once
+// What a worker says to the database and hears from it: one statement at a time, for all its
+// threads.
+//
+// | a queue is | means                                    | becomes                                |
+// |------------|------------------------------------------|----------------------------------------|
+// | promising  | there may be jobs for us                 | dull, when a claim brings fewer than    |
+// |            |                                          | were wanted                            |
+// | dull       | nothing was there when it was looked at  | promising, by a look or what has come   |
+// |            |                                          | due                                    |
+//
+// A claim without an answer may have been made, or be made later: what runs in the queue under this
+// session and is not known here is looked for until no such claim can come any more, and done.
+//
+// Threads: claim(), look() and the like by the thread of run() alone; what a handler asks (job_desk)
+// from any.
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/crew.hpp"
+#include "leasehold/clock.hpp"
+#include "leasehold/worker.hpp"
+#include "session/session.hpp"
+#include "store/job_queue_store.hpp"
+
+namespace leasehold {
+
+class courier final : public job_desk {
+public:
+    courier(
+        std::shared_ptr<session::implementation> within,
+        const worker_settings& settings,
+        std::vector<std::string> kinds
+    );
+
+    // Ends travel, and what `wanted` says is claimed in the first promising queue. Throws what
+    // failed; the ends are to be sent again then.
+    struct parcel {
+        std::vector<bool> ends{};  // whether the claim of each stood
+        std::string queue{};       // of the jobs
+        std::vector<claimed_job> jobs{};
+        bool was_refused = false;  // the session has ended
+    };
+    parcel exchange(const std::vector<ended_job>& ends, std::size_t wanted);
+    bool has_promising_queue() const noexcept;
+
+    // One read for all queues; what has come due is made available, and what others left undone is
+    // done where it is our turn. When to look next, at the latest.
+    local_clock::time_point look(local_clock::time_point now);
+    // Since the last look: nothing is there that could run.
+    bool is_all_done() const noexcept { return is_all_done_; }
+    // Jobs of this session that are not `known`; their queue with each.
+    using found_claims = std::vector<std::pair<std::string, claimed_job>>;
+    template <class Knows>
+    found_claims look_for_lost_claims(Knows&& knows) {
+        found_claims lost;
+        for (auto& [queue, claim] : claims_in_doubt()) {
+            if (!knows(claim)) lost.emplace_back(std::move(queue), std::move(claim));
+        }
+        return lost;
+    }
+    std::vector<claim_standing> standings(const std::vector<job_claim>& held);
+
+    bool note_progress(job_id id, fencing_token token, const std::string& words) override;
+    bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) override;
+
+    std::int64_t rescued() const noexcept { return rescued_; }
+
+private:
+    struct queue_state {
+        std::string name;
+        bool is_promising = true;
+        bool brings_nothing = false;  // a claim of what a look had promised
+        bool has_limits = false;
+        job_retention kept{};
+        local_clock::time_point in_doubt_until{};
+        local_clock::time_point next_turn{};
+        blocked_place place{};
+    };
+
+    template <class Use>
+    auto use(Use&& with) {
+        return session_->database().use(session_->one_request(), std::forward<Use>(with));
+    }
+    found_claims claims_in_doubt();
+    void read_limits(connection& on, store& stores, queue_state& queue);
+    void take_turn(connection& on, store& stores, queue_state& queue);
+    queue_state* next_promising() noexcept;
+    queue_state& state_of(const std::string& queue);
+    void note_doubt(queue_state& queue);
+    // Of the ends of one queue, which have these places; together with a claim there, or without.
+    void send(
+        const std::vector<ended_job>& ends,
+        const std::vector<std::size_t>& places,
+        queue_state& queue,
+        std::size_t wanted,
+        parcel& back
+    );
+
+    const std::shared_ptr<session::implementation> session_;
+    const worker_settings& settings_;
+    const std::vector<std::string> kinds_;
+    std::vector<queue_state> queues_;
+    std::size_t first_ = 0;  // of the queues, asked in turns
+    bool is_all_done_ = false;
+    std::int64_t rescued_ = 0;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,307 @@
+#include "job/crew.hpp"
+
+#include <algorithm>
+
+#include "core/jitter.hpp"
+#include "core/timed_wait.hpp"
+#include "core/utf8.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+// What can be stored and shown, by lines.
+std::string cut(std::string_view words) {
+    std::string said;
+    for (std::size_t at = 0; at <= words.size();) {
+        const auto end = std::min(words.find('\n', at), words.size());
+        if (at > 0) said += '\n';
+        said += printable_utf8(words.substr(at, end - at));
+        at = end + 1;
+    }
+    return std::string{cut_utf8(said, job_store::words_bytes_max)};
+}
+
+// 0 to 1, of the half of a delay that is random.
+double drawn() {
+    constexpr std::chrono::nanoseconds whole{1'000'000};
+    const auto half = static_cast<double>(whole.count()) / 2;
+    return (static_cast<double>(jittered(whole).count()) - half) / half;
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------- one job
+
+job_stop_reason job::implementation::why_stopped() const {
+    const thread_guard guard{mutex_};
+    return why_;
+}
+
+void job::implementation::ask_to_stop(job_stop_reason why) {
+    {
+        const thread_guard guard{mutex_};
+        if (why_ == job_stop_reason::none || why == job_stop_reason::claim_lost) why_ = why;
+    }
+    stop_.request_stop();
+}
+
+void job::implementation::progress(std::string_view words) {
+    const auto desk = desk_.lock();
+    const std::string said = cut(words);
+    if (desk && desk->note_progress(what_.id, what_.token, said)) return;
+    ask_to_stop(job_stop_reason::claim_lost);
+    throw error(
+        errc::lease_lost,
+        "job " + std::to_string(what_.id) + " is not ours any more: stop, and write nothing"
+    );
+}
+
+void job::implementation::set_result(std::string_view words) {
+    end_.words = cut(words);
+}
+
+void job::implementation::decide(
+    job_step step, std::chrono::microseconds delay, std::string_view words
+) {
+    end_.step = step;
+    end_.delay = delay;
+    end_.words = cut(words);
+}
+
+void job::implementation::complete_in(transaction_ref tx) {
+    job_end end{what_.id, what_.token, job_step::complete, {}, end_.words};
+    const auto desk = desk_.lock();
+    if (!desk || !desk->complete_in(tx, queue_, end)) {
+        ask_to_stop(job_stop_reason::claim_lost);
+        throw error(
+            errc::lease_lost,
+            "job " + std::to_string(what_.id) + " is not ours any more: roll back and write nothing"
+        );
+    }
+    is_completed_in_transaction_ = true;
+}
+
+job_end job::implementation::failed(std::string_view words) const {
+    job_end end{what_.id, what_.token, job_step::fail, {}, cut(words)};
+    end.delay = delay_after(what_.retry, what_.attempts, drawn());
+    return end;
+}
+
+// Of a handler that has ended: by throwing this, or without.
+job_end job::implementation::judged(const std::optional<std::string>& thrown) const {
+    const auto why = why_stopped();
+    if (is_completed_in_transaction_) {
+        // Where the transaction was committed there is no such job any more, and this is refused.
+        return failed(thrown.value_or("the transaction of complete_in() was not committed"));
+    }
+    if (why == job_stop_reason::time_limit) {
+        return failed("it took longer than its time limit" + (thrown ? ": " + *thrown : ""));
+    }
+    if (!thrown) return end_;
+    if (why == job_stop_reason::worker_ends) {
+        return returned();
+    }
+    return failed(*thrown);
+}
+
+job_end job::implementation::run(const job_handler& with) {
+    end_ = {what_.id, what_.token, job_step::complete, {}, {}};
+    std::optional<std::string> thrown;
+    try {
+        job seen{*this};
+        with(seen);
+    } catch (const std::exception& failure) {
+        thrown = failure.what();
+    } catch (...) {
+        thrown = "the handler threw what is no std::exception";
+    }
+    return judged(thrown);
+}
+
+// ---------------------------------------------------------------------------------- all of them
+
+crew::crew(handlers by_kind, job_handler for_all)
+    : by_kind_(std::move(by_kind)), for_all_(std::move(for_all)) {}
+
+void crew::start(int threads) {
+    for (int number = 0; number < threads; ++number) {
+        threads_.emplace_back([self = shared_from_this()] { self->work(); });
+    }
+}
+
+void crew::end() noexcept {
+    bool all_end = false;
+    {
+        const thread_guard guard{mutex_};
+        is_over_ = true;
+        all_end = running_.empty();
+    }
+    has_work_.notify_all();
+    for (std::thread& each : threads_) {
+        // An abandoned handler keeps its thread, and that keeps this.
+        if (all_end) {
+            each.join();
+        } else {
+            each.detach();
+        }
+    }
+    threads_.clear();
+}
+
+const job_handler& crew::handler_of(const std::string& kind) const {
+    const auto found = by_kind_.find(kind);
+    return found == by_kind_.end() ? for_all_ : found->second;
+}
+
+void crew::work() {
+    thread_guard guard{mutex_};
+    while (true) {
+        has_work_.wait(guard.native(), [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return is_over_ || !waiting_.empty();
+        });
+        if (is_over_) return;
+        const task mine = waiting_.front();
+        waiting_.pop_front();
+        const auto now = local_clock::now();
+        mine->started = now;
+        if (const auto limit = mine->what().time_limit) mine->limit = now + *limit;
+        running_[mine->what().id] = mine;
+        guard.unlock();
+        const job_end end = mine->run(handler_of(mine->what().kind));
+        guard.lock();
+        if (mine->is_abandoned) continue;
+        running_.erase(mine->what().id);
+        ended_.push_back({mine->queue(), end});
+        has_news_.notify_all();
+    }
+}
+
+void crew::give(const std::vector<task>& jobs) {
+    {
+        const thread_guard guard{mutex_};
+        waiting_.insert(waiting_.end(), jobs.begin(), jobs.end());
+    }
+    has_work_.notify_all();
+}
+
+std::vector<ended_job> crew::take_back() {
+    const thread_guard guard{mutex_};
+    std::vector<ended_job> ends;
+    for (const task& each : waiting_) ends.push_back({each->queue(), each->returned()});
+    waiting_.clear();
+    return ends;
+}
+
+std::vector<ended_job> crew::take_ends(std::size_t most) {
+    const thread_guard guard{mutex_};
+    const auto count = static_cast<std::ptrdiff_t>(std::min(most, ended_.size()));
+    std::vector<ended_job> ends{ended_.begin(), ended_.begin() + count};
+    ended_.erase(ended_.begin(), ended_.begin() + count);
+    return ends;
+}
+
+void crew::put_back(std::vector<ended_job> ends) {
+    const thread_guard guard{mutex_};
+    ended_.insert(ended_.begin(), ends.begin(), ends.end());
+}
+
+crew::tally crew::count() const {
+    const thread_guard guard{mutex_};
+    return {waiting_.size(), running_.size(), ended_.size()};
+}
+
+bool crew::knows(job_id id, fencing_token token) const {
+    const thread_guard guard{mutex_};
+    const auto is_it = [&](const task& each) {
+        return each->what().id == id && each->what().token == token;
+    };
+    const auto running = running_.find(id);
+    return (running != running_.end() && is_it(running->second)) ||
+           std::ranges::any_of(waiting_, is_it) ||
+           std::ranges::any_of(ended_, [&](const ended_job& each) {
+               return each.end.id == id && each.end.token == token;
+           });
+}
+
+std::vector<job_claim> crew::running_since(local_clock::time_point before) const {
+    const thread_guard guard{mutex_};
+    std::vector<job_claim> claims;
+    for (const auto& [id, each] : running_) {
+        if (*each->started < before) claims.push_back({id, each->what().token});
+    }
+    return claims;
+}
+
+void crew::ask_to_stop(job_id id, job_stop_reason why) {
+    task which;
+    {
+        const thread_guard guard{mutex_};
+        const auto found = running_.find(id);
+        if (found == running_.end()) return;
+        which = found->second;
+    }
+    which->ask_to_stop(why);
+}
+
+void crew::ask_all_to_stop(job_stop_reason why) {
+    std::vector<task> all;
+    {
+        const thread_guard guard{mutex_};
+        for (const auto& [id, each] : running_) all.push_back(each);
+    }
+    for (const task& each : all) each->ask_to_stop(why);
+}
+
+std::optional<local_clock::time_point> crew::heed_limits(local_clock::time_point now) {
+    std::vector<task> late;
+    std::optional<local_clock::time_point> next;
+    {
+        const thread_guard guard{mutex_};
+        for (const auto& [id, each] : running_) {
+            if (!each->limit) continue;
+            if (*each->limit <= now) {
+                late.push_back(each);
+                each->limit = std::nullopt;
+            } else if (!next || *each->limit < *next) {
+                next = each->limit;
+            }
+        }
+    }
+    for (const task& each : late) each->ask_to_stop(job_stop_reason::time_limit);
+    return next;
+}
+
+std::vector<ended_job> crew::abandon() {
+    const thread_guard guard{mutex_};
+    std::vector<ended_job> ends;
+    for (const auto& [id, each] : running_) {
+        each->is_abandoned = true;
+        ends.push_back({each->queue(), each->returned()});
+    }
+    return ends;
+}
+
+void crew::wait(
+    local_clock::time_point until,
+    std::size_t busy,
+    const std::stop_token& stop,
+    const std::stop_token& over
+) {
+    const std::stop_callback wakes{over, [this] { wake(); }};
+    thread_guard guard{mutex_};
+    wait_until(guard, has_news_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
+        return is_woken_ || !ended_.empty() || waiting_.size() + running_.size() < busy;
+    });
+    is_woken_ = false;
+}
+
+void crew::wake() {
+    {
+        const thread_guard guard{mutex_};
+        is_woken_ = true;
+    }
+    has_news_.notify_all();
+}
+
+}  // namespace leasehold

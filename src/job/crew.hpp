@@ -1,0 +1,146 @@
+#pragma once
+// The threads that run handlers, and the jobs they have: claimed, running, ended.
+//
+// | a job here is | by                      | becomes                                             |
+// |---------------|-------------------------|-----------------------------------------------------|
+// | waiting       | give()                  | running, by the next free thread; taken back         |
+// | running       | a thread                | ended, when its handler does; abandoned              |
+// | ended         | the handler's end       | gone, when take_ends() has handed it over            |
+// | abandoned     | abandon()               | –: its handler's end is not heard any more           |
+//
+// Threads: safe. Handlers are called without the mutex.
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/thread_mutex.hpp"
+#include "leasehold/clock.hpp"
+#include "leasehold/worker.hpp"
+#include "store/job_store.hpp"
+
+namespace leasehold {
+
+// What a handler asks of the database while it runs.
+class job_desk {
+public:
+    virtual ~job_desk() = default;
+    virtual bool note_progress(job_id id, fencing_token token, const std::string& words) = 0;
+    virtual bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) = 0;
+};
+
+class job::implementation {
+public:
+    implementation(claimed_job what, std::string queue, std::weak_ptr<job_desk> desk)
+        : what_(std::move(what)), queue_(std::move(queue)), desk_(std::move(desk)) {}
+
+    const claimed_job& what() const noexcept { return what_; }
+    const std::string& queue() const noexcept { return queue_; }
+    std::stop_token stop() const noexcept { return stop_.get_token(); }
+    job_stop_reason why_stopped() const;
+    // The first reason counts, but that a lost claim is worse than all others.
+    void ask_to_stop(job_stop_reason why);
+
+    void progress(std::string_view words);
+    void set_result(std::string_view words);
+    void decide(job_step step, std::chrono::microseconds delay, std::string_view words);
+    void complete_in(transaction_ref tx);
+
+    // What gives it back, with its attempt uncounted.
+    job_end returned() const { return {what_.id, what_.token, job_step::release, {}, {}}; }
+    // Runs the handler, and says what becomes of the job.
+    job_end run(const job_handler& with);
+
+    // By whoever has the crew's mutex.
+    std::optional<local_clock::time_point> started;
+    std::optional<local_clock::time_point> limit;
+    bool is_abandoned = false;
+
+private:
+    job_end failed(std::string_view words) const;
+    job_end judged(const std::optional<std::string>& thrown) const;
+
+    const claimed_job what_;
+    const std::string queue_;
+    const std::weak_ptr<job_desk> desk_;
+    std::stop_source stop_;
+    mutable thread_mutex mutex_;
+    job_stop_reason why_ LEASEHOLD_GUARDED_BY(mutex_) = job_stop_reason::none;
+    // The handler's alone.
+    job_end end_;
+    bool is_completed_in_transaction_ = false;
+};
+
+// An end and the queue it is of.
+struct ended_job {
+    std::string queue;
+    job_end end;
+};
+
+class crew : public std::enable_shared_from_this<crew> {
+public:
+    using task = std::shared_ptr<job::implementation>;
+    using handlers = std::map<std::string, job_handler, std::less<>>;
+
+    // `for_all`: of kinds that have no other; may be empty.
+    crew(handlers by_kind, job_handler for_all);
+    void start(int threads);
+    // Threads that are not running a handler end; others when their handler has.
+    void end() noexcept;
+
+    void give(const std::vector<task>& jobs);
+    // Those that have not started are given back to the database by these ends.
+    std::vector<ended_job> take_back();
+    // What has ended since, at most so many.
+    std::vector<ended_job> take_ends(std::size_t most);
+    // Ends that could not be recorded come first the next time.
+    void put_back(std::vector<ended_job> ends);
+
+    struct tally {
+        std::size_t waiting = 0, running = 0, ended = 0;
+        std::size_t busy() const noexcept { return waiting + running; }
+    };
+    tally count() const;
+    bool knows(job_id id, fencing_token token) const;
+    // Running since before then.
+    std::vector<job_claim> running_since(local_clock::time_point before) const;
+    void ask_to_stop(job_id id, job_stop_reason why);
+    void ask_all_to_stop(job_stop_reason why);
+    // Asks those over their limit. The next limit there is.
+    std::optional<local_clock::time_point> heed_limits(local_clock::time_point now);
+    // Those that still run are nobody's here from now on, and given back by these ends.
+    std::vector<ended_job> abandon();
+
+    // Waits until something has ended, less than `busy` are busy, or the time has come.
+    void wait(
+        local_clock::time_point until,
+        std::size_t busy,
+        const std::stop_token& stop,
+        const std::stop_token& over
+    );
+    void wake();
+
+private:
+    void work();
+    const job_handler& handler_of(const std::string& kind) const;
+
+    const handlers by_kind_;
+    const job_handler for_all_;
+    mutable thread_mutex mutex_;
+    std::condition_variable_any has_work_, has_news_;
+    std::deque<task> waiting_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::map<job_id, task> running_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::deque<ended_job> ended_ LEASEHOLD_GUARDED_BY(mutex_);
+    bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    bool is_woken_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace leasehold

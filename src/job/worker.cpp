@@ -1,0 +1,412 @@
+#include "leasehold/worker.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "core/jitter.hpp"
+#include "core/thread_mutex.hpp"
+#include "database/database.hpp"
+#include "job/courier.hpp"
+#include "job/crew.hpp"
+#include "job/names.hpp"
+#include "leasehold/error.hpp"
+#include "lock/keep_asking.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+void require_between(milliseconds given, milliseconds least, milliseconds most, const char* what) {
+    if (given >= least && given <= most) return;
+    throw error(errc::invalid_argument, std::string{"worker_settings: "} + what);
+}
+
+void require_valid(const worker_settings& settings) {
+    constexpr std::size_t queues_max = 100;
+    constexpr int threads_max = 1000, prefetch_max = 1000;
+    if (settings.queues.empty() || settings.queues.size() > queues_max) {
+        throw error(errc::invalid_argument, "a worker works for 1 to 100 queues");
+    }
+    std::set<std::string> names;
+    for (const std::string& each : settings.queues) {
+        require_name(each, "queue");
+        if (!names.insert(each).second) {
+            throw error(errc::invalid_argument, "queue '" + each + "' is named twice");
+        }
+    }
+    if (settings.threads < 1 || settings.threads > threads_max) {
+        throw error(errc::invalid_argument, "worker_settings: threads must be 1 to 1000");
+    }
+    if (settings.prefetch < 0 || settings.prefetch > prefetch_max) {
+        throw error(errc::invalid_argument, "worker_settings: prefetch must be 0 to 1000");
+    }
+    const milliseconds day = hours{24};
+    require_between(
+        settings.poll_every, milliseconds{10}, hours{1}, "poll_every must be 10 ms to 1 h"
+    );
+    require_between(settings.drain_for, milliseconds{0}, day, "drain_for must be 0 to 24 h");
+    require_between(settings.stop_within, milliseconds{0}, day, "stop_within must be 0 to 24 h");
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------- a job
+
+job_id job::id() const noexcept {
+    return inner_.what().id;
+}
+const std::string& job::queue() const noexcept {
+    return inner_.queue();
+}
+const std::string& job::kind() const noexcept {
+    return inner_.what().kind;
+}
+const std::string& job::payload() const noexcept {
+    return inner_.what().payload;
+}
+int job::attempt() const noexcept {
+    return inner_.what().attempts;
+}
+int job::attempts_max() const noexcept {
+    return inner_.what().retry.attempts_max;
+}
+int job::rescues() const noexcept {
+    return inner_.what().rescues;
+}
+fencing_token job::token() const noexcept {
+    return inner_.what().token;
+}
+std::chrono::microseconds job::retry_delay() const {
+    return delay_after(inner_.what().retry, attempt(), 0.5);
+}
+std::stop_token job::stop() const noexcept {
+    return inner_.stop();
+}
+job_stop_reason job::why_stopped() const noexcept {
+    return inner_.why_stopped();
+}
+void job::progress(std::string_view words) {
+    inner_.progress(words);
+}
+void job::set_result(std::string_view words) {
+    inner_.set_result(words);
+}
+void job::snooze_for(milliseconds delay) {
+    if (delay < milliseconds{0} || delay > hours{24 * 366}) {
+        throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
+    }
+    inner_.decide(job_step::snooze, delay, {});
+}
+void job::release() {
+    inner_.decide(job_step::release, {}, {});
+}
+void job::discard(std::string_view why) {
+    inner_.decide(job_step::discard, {}, why);
+}
+void job::complete_in(transaction_ref tx) {
+    inner_.complete_in(tx);
+}
+
+// ---------------------------------------------------------------------------------- the worker
+
+class worker::implementation {
+public:
+    implementation(session& within, worker_settings settings)
+        : session_(within.inner()), settings_(std::move(settings)) {
+        require_valid(settings_);
+    }
+
+    void handle(std::string kind, job_handler with) {
+        require_kind(kind);
+        if (!with) throw error(errc::invalid_argument, "a handler must be something to call");
+        if (!by_kind_.try_emplace(kind, std::move(with)).second) {
+            throw error(errc::invalid_argument, "the kind '" + kind + "' has a handler already");
+        }
+    }
+    void handle_all(job_handler with) {
+        if (!with || for_all_) {
+            throw error(errc::invalid_argument, "there is one handler for all kinds");
+        }
+        for_all_ = std::move(with);
+    }
+
+    worker_report run(const std::stop_token& stop);
+    worker_report so_far() const {
+        const thread_guard guard{mutex_};
+        return report_;
+    }
+
+private:
+    // One run(): what it has, and what it does in turns.
+    class shift;
+
+    const std::shared_ptr<session::implementation> session_;
+    const worker_settings settings_;
+    crew::handlers by_kind_;
+    job_handler for_all_;
+    mutable thread_mutex mutex_;
+    worker_report report_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+class worker::implementation::shift {
+public:
+    shift(implementation& of, const std::stop_token& stop)
+        : of_(of),
+          stop_(stop),
+          over_(of.session_->over()),
+          crew_(std::make_shared<crew>(of.by_kind_, of.for_all_)),
+          courier_(std::make_shared<courier>(of.session_, of.settings_, kinds())) {}
+
+    void work();
+    void say_goodbye();
+    void end() noexcept { crew_->end(); }
+
+private:
+    std::vector<std::string> kinds() const {
+        std::vector<std::string> all;
+        if (of_.for_all_) return all;
+        for (const auto& [kind, with] : of_.by_kind_) all.push_back(kind);
+        return all;
+    }
+    std::size_t room() const {
+        const auto most = static_cast<std::size_t>(of_.settings_.threads) +
+                          static_cast<std::size_t>(of_.settings_.prefetch);
+        const std::size_t busy = crew_->count().busy();
+        return busy < most ? most - busy : 0;
+    }
+    bool is_idle() const {
+        const auto now = crew_->count();
+        return now.busy() + now.ended == 0;
+    }
+    bool step();
+    void exchange(std::size_t wanted);
+    void take(const std::string& queue, const std::vector<claimed_job>& jobs);
+    void count(const std::vector<ended_job>& ends, const std::vector<bool>& stood);
+    void look();
+    void look_at_claims();
+    bool wait_for_end(milliseconds patience);
+    template <class Try>
+    void despite_outages(const std::stop_token& stop, Try&& attempt);
+
+    implementation& of_;
+    const std::stop_token stop_;
+    const std::stop_token over_;
+    const std::shared_ptr<crew> crew_;
+    const std::shared_ptr<courier> courier_;
+    local_clock::time_point next_look_{};
+    int failures_ = 0;
+    bool is_done_ = false;
+
+    friend class implementation;
+};
+
+// What may pass is waited out, a little longer each time; the session's end ends that, too.
+template <class Try>
+void worker::implementation::shift::despite_outages(const std::stop_token& stop, Try&& attempt) {
+    try {
+        attempt();
+        failures_ = 0;
+    } catch (const error& failure) {
+        if (!failure.is_transient()) throw;
+        of_.session_->database().tell(
+            {event_kind::warning, "", ++failures_, std::string{"a worker waits: "} + failure.what()}
+        );
+        rest(local_clock::now() + backed_off(failures_, milliseconds{50}, seconds{2}), stop, over_);
+    }
+}
+
+void worker::implementation::shift::count(
+    const std::vector<ended_job>& ends, const std::vector<bool>& stood
+) {
+    const thread_guard guard{of_.mutex_};
+    worker_report& sum = of_.report_;
+    for (std::size_t at = 0; at < ends.size(); ++at) {
+        if (!stood[at]) {
+            ++sum.lost;
+            continue;
+        }
+        switch (ends[at].end.step) {
+            case job_step::complete:
+                ++sum.completed;
+                break;
+            case job_step::fail:
+                ++sum.failed;
+                break;
+            case job_step::snooze:
+            case job_step::release:
+                ++sum.returned;
+                break;
+            case job_step::discard:
+                ++sum.discarded;
+                break;
+            case job_step::cancel:
+                ++sum.cancelled;
+                break;
+        }
+    }
+    sum.rescued = courier_->rescued();
+}
+
+void worker::implementation::shift::take(
+    const std::string& queue, const std::vector<claimed_job>& jobs
+) {
+    std::vector<crew::task> tasks;
+    for (const claimed_job& each : jobs) {
+        tasks.push_back(std::make_shared<job::implementation>(each, queue, courier_));
+    }
+    crew_->give(tasks);
+}
+
+void worker::implementation::shift::exchange(std::size_t wanted) {
+    const std::size_t most =
+        of_.settings_.batches_ends ? std::size_t{job_store::jobs_per_statement_max} : 1;
+    std::vector<ended_job> ends = crew_->take_ends(most);
+    courier::parcel back;
+    try {
+        back = courier_->exchange(ends, wanted);
+    } catch (...) {
+        crew_->put_back(std::move(ends));
+        throw;
+    }
+    count(ends, back.ends);
+    take(back.queue, back.jobs);
+    if (back.was_refused) of_.session_->found_ended();
+}
+
+void worker::implementation::shift::look_at_claims() {
+    for (const auto& [queue, claim] : courier_->look_for_lost_claims([&](const claimed_job& each) {
+             return crew_->knows(each.id, each.token);
+         })) {
+        take(queue, {claim});
+    }
+    const auto held = crew_->running_since(local_clock::now() - of_.settings_.poll_every);
+    if (held.empty()) return;
+    const auto stand = courier_->standings(held);
+    for (std::size_t at = 0; at < held.size(); ++at) {
+        if (stand[at] == claim_standing::cancel_requested) {
+            crew_->ask_to_stop(held[at].id, job_stop_reason::cancel_requested);
+        } else if (stand[at] == claim_standing::gone) {
+            crew_->ask_to_stop(held[at].id, job_stop_reason::claim_lost);
+        }
+    }
+}
+
+void worker::implementation::shift::look() {
+    const auto now = local_clock::now();
+    if (now < next_look_) return;
+    look_at_claims();
+    next_look_ = courier_->look(now);
+    is_done_ = of_.settings_.drains && courier_->is_all_done() && is_idle();
+}
+
+// False when there is nothing to be done any more.
+bool worker::implementation::shift::step() {
+    if (over_.stop_requested()) of_.session_->require_live();
+    const std::size_t free = room();
+    const bool may_claim = free > 0 && courier_->has_promising_queue();
+    if (may_claim || crew_->count().ended > 0) {
+        despite_outages(stop_, [&] { exchange(may_claim ? free : 0); });
+        if (failures_ == 0) despite_outages(stop_, [&] { look(); });
+        return !is_done_;
+    }
+    const auto limit = crew_->heed_limits(local_clock::now());
+    if (of_.settings_.drains && is_idle()) next_look_ = {};
+    if (local_clock::now() < next_look_) {
+        const auto until = limit ? std::min(*limit, next_look_) : next_look_;
+        const auto most = static_cast<std::size_t>(of_.settings_.threads);
+        crew_->wait(until, courier_->has_promising_queue() ? most : 0, stop_, over_);
+    }
+    despite_outages(stop_, [&] { look(); });
+    return !is_done_;
+}
+
+void worker::implementation::shift::work() {
+    crew_->start(of_.settings_.threads);
+    while (!stop_.stop_requested() && step()) {
+    }
+}
+
+// Records ends until nothing runs here any more. Under a session that is over nobody hears of them.
+bool worker::implementation::shift::wait_for_end(milliseconds patience) {
+    const auto until = local_clock::now() + patience;
+    while (true) {
+        const bool is_over = over_.stop_requested();
+        if (is_over) {
+            const auto unheard = crew_->take_ends(std::numeric_limits<std::size_t>::max());
+            count(unheard, std::vector<bool>(unheard.size()));
+        } else if (crew_->count().ended > 0) {
+            despite_outages({}, [&] { exchange(0); });
+            if (failures_ == 0 || local_clock::now() < until) continue;
+            return false;
+        }
+        if (crew_->count().running == 0) return true;
+        if (local_clock::now() >= until) return false;
+        const auto limit = crew_->heed_limits(local_clock::now());
+        const auto wake = limit ? std::min(*limit, until) : until;
+        crew_->wait(wake, 0, {}, is_over ? std::stop_token{} : over_);
+    }
+}
+
+void worker::implementation::shift::say_goodbye() {
+    crew_->put_back(crew_->take_back());
+    if (over_.stop_requested() || !wait_for_end(of_.settings_.drain_for)) {
+        crew_->ask_all_to_stop(
+            over_.stop_requested() ? job_stop_reason::claim_lost : job_stop_reason::worker_ends
+        );
+        wait_for_end(of_.settings_.stop_within);
+    }
+    auto abandoned = crew_->abandon();
+    {
+        const thread_guard guard{of_.mutex_};
+        of_.report_.abandoned += static_cast<std::int64_t>(abandoned.size());
+    }
+    crew_->put_back(std::move(abandoned));
+    wait_for_end(milliseconds{0});
+}
+
+worker_report worker::implementation::run(const std::stop_token& stop) {
+    if (by_kind_.empty() && !for_all_) {
+        throw error(errc::invalid_argument, "a worker needs a handler: call handle() before run()");
+    }
+    shift now{*this, stop};
+    std::exception_ptr failed;
+    try {
+        now.work();
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    try {
+        now.say_goodbye();
+    } catch (...) {
+        if (!failed) failed = std::current_exception();
+    }
+    now.end();
+    if (failed) std::rethrow_exception(failed);
+    return so_far();
+}
+
+worker::worker(session& within, worker_settings settings)
+    : inner_(std::make_shared<implementation>(within, std::move(settings))) {}
+worker::worker(worker&&) noexcept = default;
+worker& worker::operator=(worker&&) noexcept = default;
+worker::~worker() = default;
+
+void worker::handle(std::string kind, job_handler with) {
+    inner_->handle(std::move(kind), std::move(with));
+}
+void worker::handle_all(job_handler with) {
+    inner_->handle_all(std::move(with));
+}
+worker_report worker::run(std::stop_token stop) {
+    return inner_->run(stop);
+}
+worker_report worker::so_far() const {
+    return inner_->so_far();
+}
+
+}  // namespace leasehold
