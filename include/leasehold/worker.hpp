@@ -127,6 +127,9 @@ struct worker_settings {
     std::chrono::milliseconds poll_every{1000};
     // Ends of several jobs travel in one statement. Off: each by itself, as soon as it has come.
     bool batches_ends = true;
+    // How long an end may wait for others to travel with, while more than half of `prefetch` is
+    // left to do; 0 to 1 s.
+    std::chrono::milliseconds ends_wait_max{5};
     // Stop by itself when nothing is left that could run.
     bool drains = false;
     std::chrono::milliseconds drain_for{30'000};    // 0 to 24 h

@@ -172,6 +172,7 @@ void crew::work() {
         guard.lock();
         if (mine->is_abandoned) continue;
         running_.erase(mine->what().id);
+        if (ended_.empty()) oldest_end_ = local_clock::now();
         ended_.push_back({mine->queue(), end});
         has_news_.notify_all();
     }
@@ -198,6 +199,7 @@ std::vector<ended_job> crew::take_ends(std::size_t most) {
     const auto count = static_cast<std::ptrdiff_t>(std::min(most, ended_.size()));
     std::vector<ended_job> ends{ended_.begin(), ended_.begin() + count};
     ended_.erase(ended_.begin(), ended_.begin() + count);
+    oldest_end_ = local_clock::now();
     return ends;
 }
 
@@ -208,7 +210,11 @@ void crew::put_back(std::vector<ended_job> ends) {
 
 crew::tally crew::count() const {
     const thread_guard guard{mutex_};
-    return {waiting_.size(), running_.size(), ended_.size()};
+    return counted();
+}
+
+crew::tally crew::counted() const {
+    return {waiting_.size(), running_.size(), ended_.size(), oldest_end_};
 }
 
 bool crew::knows(job_id id, fencing_token token) const {
@@ -284,14 +290,14 @@ std::vector<ended_job> crew::abandon() {
 
 void crew::wait(
     local_clock::time_point until,
-    std::size_t busy,
+    const std::function<bool(const tally&)>& holds,
     const std::stop_token& stop,
     const std::stop_token& over
 ) {
     const std::stop_callback wakes{over, [this] { wake(); }};
     thread_guard guard{mutex_};
     wait_until(guard, has_news_, stop, until, [&]() LEASEHOLD_REQUIRES(mutex_) {
-        return is_woken_ || !ended_.empty() || waiting_.size() + running_.size() < busy;
+        return is_woken_ || holds(counted());
     });
     is_woken_ = false;
 }

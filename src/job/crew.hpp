@@ -105,6 +105,7 @@ public:
 
     struct tally {
         std::size_t waiting = 0, running = 0, ended = 0;
+        local_clock::time_point oldest_end{};  // where something has ended
         std::size_t busy() const noexcept { return waiting + running; }
     };
     tally count() const;
@@ -118,10 +119,10 @@ public:
     // Those that still run are nobody's here from now on, and given back by these ends.
     std::vector<ended_job> abandon();
 
-    // Waits until something has ended, less than `busy` are busy, or the time has come.
+    // Waits until this holds, which is asked with the mutex held, or the time has come.
     void wait(
         local_clock::time_point until,
-        std::size_t busy,
+        const std::function<bool(const tally&)>& holds,
         const std::stop_token& stop,
         const std::stop_token& over
     );
@@ -129,6 +130,7 @@ public:
 
 private:
     void work();
+    tally counted() const LEASEHOLD_REQUIRES(mutex_);
     const job_handler& handler_of(const std::string& kind) const;
 
     const handlers by_kind_;
@@ -138,6 +140,7 @@ private:
     std::deque<task> waiting_ LEASEHOLD_GUARDED_BY(mutex_);
     std::map<job_id, task> running_ LEASEHOLD_GUARDED_BY(mutex_);
     std::deque<ended_job> ended_ LEASEHOLD_GUARDED_BY(mutex_);
+    local_clock::time_point oldest_end_ LEASEHOLD_GUARDED_BY(mutex_){};
     bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool is_woken_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     std::vector<std::thread> threads_;

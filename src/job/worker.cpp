@@ -49,6 +49,9 @@ void require_valid(const worker_settings& settings) {
     require_between(
         settings.poll_every, milliseconds{10}, hours{1}, "poll_every must be 10 ms to 1 h"
     );
+    require_between(
+        settings.ends_wait_max, milliseconds{0}, seconds{1}, "ends_wait_max must be 0 to 1 s"
+    );
     require_between(settings.drain_for, milliseconds{0}, day, "drain_for must be 0 to 24 h");
     require_between(settings.stop_within, milliseconds{0}, day, "stop_within must be 0 to 24 h");
 }
@@ -173,12 +176,17 @@ private:
         for (const auto& [kind, with] : of_.by_kind_) all.push_back(kind);
         return all;
     }
-    std::size_t room() const {
-        const auto most = static_cast<std::size_t>(of_.settings_.threads) +
-                          static_cast<std::size_t>(of_.settings_.prefetch);
-        const std::size_t busy = crew_->count().busy();
-        return busy < most ? most - busy : 0;
+    std::size_t room(const crew::tally& now) const {
+        const worker_settings& asked = of_.settings_;
+        const auto most = static_cast<std::size_t>(asked.threads + asked.prefetch);
+        return now.busy() < most ? most - now.busy() : 0;
     }
+    // Many at once: not before half of what was claimed ahead is done.
+    bool may_claim(const crew::tally& now) const {
+        const auto half = static_cast<std::size_t>(of_.settings_.prefetch) / 2;
+        return room(now) > 0 && now.waiting <= half;
+    }
+    std::optional<local_clock::time_point> ends_wait(const crew::tally& now) const;
     bool is_idle() const {
         const auto now = crew_->count();
         return now.busy() + now.ended == 0;
@@ -304,23 +312,41 @@ void worker::implementation::shift::look() {
     is_done_ = of_.settings_.drains && courier_->is_all_done() && is_idle();
 }
 
+// Until when the ends there are may wait for others; nothing: not at all.
+std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
+    const crew::tally& now
+) const {
+    const worker_settings& asked = of_.settings_;
+    const auto half = static_cast<std::size_t>(asked.prefetch) / 2;
+    const bool is_low = now.waiting <= half;
+    if (!asked.batches_ends || is_low || now.ended > half) return std::nullopt;
+    return now.oldest_end + asked.ends_wait_max;
+}
+
 // False when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
-    const std::size_t free = room();
-    const bool may_claim = free > 0 && courier_->has_promising_queue();
-    if (may_claim || crew_->count().ended > 0) {
-        despite_outages(stop_, [&] { exchange(may_claim ? free : 0); });
+    const crew::tally seen = crew_->count();
+    const auto now = local_clock::now();
+    const auto later = seen.ended > 0 ? ends_wait(seen) : std::nullopt;
+    const bool sends = seen.ended > 0 && (!later || *later <= now);
+    const bool claims = may_claim(seen) && courier_->has_promising_queue();
+    if (claims || sends) {
+        despite_outages(stop_, [&] { exchange(claims ? room(seen) : 0); });
         if (failures_ == 0) despite_outages(stop_, [&] { look(); });
         return !is_done_;
     }
-    const auto limit = crew_->heed_limits(local_clock::now());
     if (of_.settings_.drains && is_idle()) next_look_ = {};
-    if (local_clock::now() < next_look_) {
-        const auto until = limit ? std::min(*limit, next_look_) : next_look_;
-        const auto most = static_cast<std::size_t>(of_.settings_.threads);
-        crew_->wait(until, courier_->has_promising_queue() ? most : 0, stop_, over_);
+    auto until = next_look_;
+    using instant = std::optional<local_clock::time_point>;
+    for (const instant& each : {crew_->heed_limits(now), later}) {
+        if (each) until = std::min(until, *each);
     }
+    const auto has_news = [&](const crew::tally& then) {
+        const bool may_send = then.ended > 0 && !ends_wait(then);
+        return may_send || (may_claim(then) && courier_->has_promising_queue());
+    };
+    if (now < until) crew_->wait(until, has_news, stop_, over_);
     despite_outages(stop_, [&] { look(); });
     return !is_done_;
 }
@@ -348,7 +374,10 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
         if (local_clock::now() >= until) return false;
         const auto limit = crew_->heed_limits(local_clock::now());
         const auto wake = limit ? std::min(*limit, until) : until;
-        crew_->wait(wake, 0, {}, is_over ? std::stop_token{} : over_);
+        const auto has_news = [](const crew::tally& now) {
+            return now.ended > 0 || now.running == 0;
+        };
+        crew_->wait(wake, has_news, {}, is_over ? std::stop_token{} : over_);
     }
 }
 

@@ -1,5 +1,7 @@
 -- Jobs and their queues on PostgreSQL. The rules of hold.sql; the contract: src/store/job_store.hpp.
 --
+-- Lists are met by hashing: `(… IN (…)) IS TRUE` is never made a join, which for a list that is taken
+-- for a short one would compare each row with each element.
 -- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a list
 -- whose length the planner cannot know may become one that reads the table. What is picked is picked
 -- in a materialised part, and locked there: in a subquery that is run again a LIMIT may be passed.
@@ -220,7 +222,8 @@ SELECT l.is_live::int, (SELECT count(*) FROM mine),
 DELETE FROM {prefix}job AS j
  WHERE j.id = ANY ($2::text::bigint[]) AND j.state = 3 AND j.session_id = $1
    AND j.ordering_key IS NULL
-   AND (j.id, j.token) IN (SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))
+   AND ((j.id, j.token) IN (
+           SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))) IS TRUE
 RETURNING j.id, {durable};
 
 -- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens. Jobs first
@@ -230,7 +233,8 @@ WITH ended AS (
     DELETE FROM {prefix}job AS j
      WHERE j.id = ANY ($7::text::bigint[]) AND j.state = 3 AND j.session_id = $3
        AND j.ordering_key IS NULL
-       AND (j.id, j.token) IN (SELECT * FROM unnest($7::text::bigint[], $8::text::bigint[]))
+       AND ((j.id, j.token) IN (
+               SELECT * FROM unnest($7::text::bigint[], $8::text::bigint[]))) IS TRUE
     RETURNING j.id, {durable}
 ), {claimed}, answer AS (
     SELECT h.is_live::int, h.is_paused::int, h.is_limited::int,
@@ -276,19 +280,20 @@ WITH mine AS MATERIALIZED (
            FOR UPDATE OF o) AS j
 ), gone AS (
     DELETE FROM {prefix}job AS j
-     WHERE j.id = ANY (ARRAY(SELECT id FROM mine WHERE to_state > 5))
-    RETURNING {job_columns}, error, {durable}
+     USING mine m
+     WHERE j.id = m.id AND m.to_state > 5
+    RETURNING j.*, m.step, m.words, m.kept, m.to_state, {durable}
 ), kept AS (
     INSERT INTO {prefix}job_history
         ({job_columns}, error, result, state, ended_at, prune_at)
     SELECT g.id, g.queue, g.kind, g.priority, g.attempts, g.rescues, g.token, g.enqueued_at,
            g.attempts_max, g.rescues_max, g.retry_delay, g.retry_delay_max, g.time_limit,
            g.unique_until, g.unique_slot, g.ordering_key, g.node_info, g.progress, g.payload,
-           CASE WHEN m.step IN (2, 5, 6) AND m.words <> '' THEN m.words ELSE g.error END,
-           CASE WHEN m.step = 1 THEN nullif(m.words, '') END,
-           m.to_state, clock_timestamp(), clock_timestamp() + m.kept * interval '1 microsecond'
-      FROM gone g JOIN mine m ON m.id = g.id
-     WHERE m.kept >= 0
+           CASE WHEN g.step IN (2, 5, 6) AND g.words <> '' THEN g.words ELSE g.error END,
+           CASE WHEN g.step = 1 THEN nullif(g.words, '') END,
+           g.to_state, clock_timestamp(), clock_timestamp() + g.kept * interval '1 microsecond'
+      FROM gone g
+     WHERE g.kept >= 0
 ), back AS (
     UPDATE {prefix}job AS j
        SET state = m.to_state, session_id = NULL,
@@ -297,7 +302,7 @@ WITH mine AS MATERIALIZED (
            attempts = CASE WHEN m.step = 2 THEN j.attempts ELSE j.attempts - 1 END,
            error = CASE WHEN m.step = 2 THEN m.words ELSE j.error END
       FROM mine m
-     WHERE j.id = m.id AND j.id = ANY (ARRAY(SELECT id FROM mine WHERE to_state <= 5))
+     WHERE j.id = m.id AND m.to_state <= 5
     RETURNING j.id, {durable}
 ), next AS MATERIALIZED (
     SELECT n.id

@@ -88,24 +88,25 @@ WITH seen AS MATERIALIZED (
          WHERE o.id = seen.id AND o.token = seen.token AND o.session_id = seen.session_id
            AND o.state = 3
            FOR UPDATE OF o SKIP LOCKED) AS j
-     WHERE seen.is_removed OR seen.session_id IN (SELECT id FROM dead)
+     WHERE seen.is_removed OR (seen.session_id IN (SELECT id FROM dead)) IS TRUE
 ), gone AS (
     DELETE FROM {prefix}job AS j
-     WHERE j.id = ANY (ARRAY(SELECT id FROM lost WHERE to_state > 5))
-    RETURNING {job_columns}, error, {durable}
+     USING lost l
+     WHERE j.id = l.id AND l.to_state > 5
+    RETURNING j.*, l.to_state, {durable}
 ), kept AS (
     INSERT INTO {prefix}job_history
         ({job_columns}, error, state, ended_at, prune_at)
     SELECT g.id, g.queue, g.kind, g.priority, g.attempts, g.rescues + 1, g.token, g.enqueued_at,
            g.attempts_max, g.rescues_max, g.retry_delay, g.retry_delay_max, g.time_limit,
            g.unique_until, g.unique_slot, g.ordering_key, g.node_info, g.progress, g.payload,
-           CASE WHEN l.to_state = 7
+           CASE WHEN g.to_state = 7
                 THEN 'quarantined: its workers died ' || g.rescues + 1 || ' times' ELSE g.error END,
-           l.to_state, clock_timestamp(),
-           clock_timestamp() + CASE WHEN l.to_state = 7 THEN $3::bigint ELSE $4::bigint END
+           g.to_state, clock_timestamp(),
+           clock_timestamp() + CASE WHEN g.to_state = 7 THEN $3::bigint ELSE $4::bigint END
                                * interval '1 microsecond'
-      FROM gone g JOIN lost l ON l.id = g.id
-     WHERE CASE WHEN l.to_state = 7 THEN $3::bigint ELSE $4::bigint END >= 0
+      FROM gone g
+     WHERE CASE WHEN g.to_state = 7 THEN $3::bigint ELSE $4::bigint END >= 0
 ), back AS (
     UPDATE {prefix}job AS j
        SET state = 2, session_id = NULL, attempts = j.attempts - 1, rescues = j.rescues + 1
