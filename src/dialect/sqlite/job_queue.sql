@@ -1,7 +1,8 @@
 -- SQLite: what is done about jobs for all, and by people. The rules of job.sql; the contract:
 -- src/store/job_queue_store.hpp. Whoever changes something looks first without the write lock.
 
--- Of job row j, or a row of the history with the same columns: see info_in() in job_queue_store.cpp.
+-- Of job row j, or a row of the history with the same columns: see info_in() in
+-- src/dialect/job_queue_store.cpp.
 -- word: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
 j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
@@ -119,8 +120,8 @@ SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
--- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key from
--- there on, past what was not asked for.
+-- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
+-- from there on, past what was not asked for.
 -- name: list
 SELECT * FROM (
     SELECT * FROM (
