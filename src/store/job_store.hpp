@@ -15,9 +15,10 @@
 // queue's row for his statement, and counts what runs after everybody who had it before. So no
 // limit is a number that could drift.
 //
-// Fire times travel as in run_store.hpp: `run_at` is data. On SQLite it is by the wall clock, all
-// else by the clock since boot. There a job that was running when the machine went down runs in no
-// session of this boot: its session's row is expired by the first write after the boot.
+// Fire times travel as in run_store.hpp: `run_at` is data. On SQLite all times of jobs and queues
+// are by the wall clock, since what is due is a date; whether a session lives goes by the clock
+// since boot. There a job that was running when the machine went down runs in no session of this
+// boot: the first write after a boot removes the rows of all sessions.
 //
 // In a cluster with several nodes that are written to each operation changes the rows it decides
 // by: claims the job's, rescues the dead session's as well, claims in turn the queue's.

@@ -112,10 +112,11 @@ RETURNING {claimed_columns};
 -- name: hold_back
 UPDATE {prefix}job SET state = 5 WHERE id = $1;
 
--- $1 queue, $2 how many have started.
+-- $1 queue, $2 how many have started. Rounded up, or a start would cost nothing where more than one
+-- may be made in each microsecond.
 -- name: pay
 UPDATE {prefix}queue AS q
-   SET starts_from = {starts_from} + $2 * q.starts_per / q.starts_max
+   SET starts_from = {starts_from} + ($2 * q.starts_per + q.starts_max - 1) / q.starts_max
  WHERE q.name = $1;
 
 -- ---- what becomes of running jobs
