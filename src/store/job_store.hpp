@@ -15,9 +15,10 @@
 // queue's row for his statement, and counts what runs after everybody who had it before. So no
 // limit is a number that could drift.
 //
-// Fire times travel as in run_store.hpp: `run_at` is data. On SQLite it is by the wall clock, all
-// else by the clock since boot. There a job that was running when the machine went down runs in no
-// session of this boot: its session's row is expired by the first write after the boot.
+// Fire times travel as in run_store.hpp: `run_at` is data. On SQLite all times of jobs and queues
+// are by the wall clock, since what is due is a date; whether a session lives goes by the clock
+// since boot. There a job that was running when the machine went down runs in no session of this
+// boot: the first write after a boot removes the rows of all sessions.
 //
 // In a cluster with several nodes that are written to each operation changes the rows it decides
 // by: claims the job's, rescues the dead session's as well, claims in turn the queue's.
@@ -106,8 +107,8 @@ public:
     // Inserts, in the transaction open on `on` or as one that commits by itself. Of those of one
     // unique key that is not free: keeps, replaces or reports. MUST answer in the order of `what`,
     // and give greater ids to later ones. A job is blocked where another of its ordering key stands
-    // before it as far as this statement sees: a hint, see unblock(). Makes the queue's row where
-    // it is missing. Waits for who inserts the same unique key. At most jobs_per_statement_max.
+    // before it as far as this statement sees: a hint, see unblock(). Waits for who inserts the
+    // same unique key. At most jobs_per_statement_max.
     virtual std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) = 0;

@@ -302,7 +302,10 @@ TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_
               "run",
               "fence_guard",
               "upkeep",
-              "fence_mark"}) {
+              "fence_mark",
+              "queue",
+              "job",
+              "job_history"}) {
             db_.inner()->use_unchecked([&](connection& on, store&) {
                 on.execute("ALTER TABLE " + prefix_ + table + " ADD COLUMN hint BIGINT");
             });

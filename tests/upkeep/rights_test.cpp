@@ -10,6 +10,8 @@
 #include "leasehold/once.hpp"
 #include "leasehold/session.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "store/job_queue_store.hpp"
+#include "store/job_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
@@ -71,6 +73,40 @@ void use_tasks(const database& db) {
     }
 }
 
+// Rows of jobs are made, read, changed and removed, in every table of theirs.
+void use_jobs(const database& db) {
+    const session worker{db, calm("worker")};
+    db.inner()->use([&](connection& on, store& stores) {
+        const std::string queue = identity::random().text();
+        job_store& jobs = *stores.jobs;
+        job_queue_store& queues = *stores.job_queues;
+        queues.set_limits(on, queue, {.running_max = 10});
+        EXPECT_TRUE(queues.take_turn(on, queue, 1h));
+        jobs.enqueue(on, queue, {{.kind = "a", .ordering_key = "one"}, {.kind = "b"}});
+        const auto running = jobs.claim(on, {queue, {}, 10, worker.id(), "node"}).jobs;
+        ASSERT_EQ(running.size(), 2U);
+        const job_id first = running[0].id, second = running[1].id;
+        EXPECT_TRUE(jobs.note_progress(on, worker.id(), first, running[0].token, "half"));
+        jobs.standings(on, worker.id(), {{first, running[0].token}});
+        const std::vector<job_end> ends{
+            {first, running[0].token, job_step::complete, 0us, "with a result"},
+            {second, running[1].token, job_step::fail, 1h, "failed"}};
+        const job_retention kept{0us, 1h, 1h, 1h};
+        EXPECT_EQ(jobs.finish(on, worker.id(), ends, kept), (std::vector<bool>{true, true}));
+        queues.look(on, {queue});
+        queues.promote(on, queue, 10);
+        queues.rescue(on, queue, 10, kept);
+        blocked_place place;
+        queues.unblock(on, queue, 10, place);
+        queues.prune(on, 10);
+        EXPECT_EQ(queues.retry(on, first), retry_outcome::redriven);
+        EXPECT_EQ(queues.cancel(on, first, 1h), cancel_outcome::cancelled);
+        EXPECT_EQ(queues.list(on, {.queue = queue}).size(), 2U);
+        queues.describe_queue(on, queue);
+        queues.queue_names(on);
+    });
+}
+
 // Whether there is anything to clear or not: rights are asked for before rows.
 void clean_up(const database& db) {
     db.inner()->use([&](connection& on, store& stores) {
@@ -91,6 +127,7 @@ void work(const database& db) {
     clean_up(db);
     use_tasks(db);
     use_locks(db);
+    use_jobs(db);
 }
 
 struct right {
@@ -136,7 +173,7 @@ TEST(rights_test, without_any_one_of_them_something_is_denied_in_words_that_help
     migrate(here.open());
     here.load(here.grants());
     const auto rights = rights_in(here.grants());
-    EXPECT_GE(rights.size(), 27U) << "the grants were not read properly";
+    EXPECT_GE(rights.size(), 37U) << "the grants were not read properly";
     for (const auto& [table, name] : rights) {
         if (table.starts_with("SCHEMA")) continue;
         SCOPED_TRACE(name + " on " + table);
@@ -168,6 +205,7 @@ TEST(rights_test, a_program_can_neither_migrate_nor_forge_the_records) {
           "DELETE FROM leasehold_migration",
           "DELETE FROM leasehold_fence_mark",
           "DELETE FROM leasehold_fence_guard",
+          "DELETE FROM leasehold_queue",
           "CREATE TABLE leasehold_other (id BIGINT PRIMARY KEY)",
           "DROP TABLE leasehold_upkeep"}) {
         try {

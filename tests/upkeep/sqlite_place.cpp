@@ -51,11 +51,19 @@ void place::load(const std::string& script) const {
     db.inner()->use_unchecked([&](connection& on, store&) { on.execute_script(script); });
 }
 
+// SQLite makes it for the first AUTOINCREMENT, and nobody can drop it.
+constexpr const char* is_ours = "name <> 'sqlite_sequence'";
+
 std::vector<std::string> place::shape() const {
     std::vector<std::string> lines;
     open().inner()->use_unchecked([&](connection& on, store&) {
-        const auto tables = lines_of(on, "SELECT name FROM sqlite_master WHERE type = 'table'");
-        add(lines, "object", lines_of(on, "SELECT type, name, tbl_name, sql FROM sqlite_master"));
+        const auto tables = lines_of(
+            on, std::string{"SELECT name FROM sqlite_master WHERE type = 'table' AND "} + is_ours
+        );
+        const auto objects = lines_of(
+            on, std::string{"SELECT type, name, tbl_name, sql FROM sqlite_master WHERE "} + is_ours
+        );
+        add(lines, "object", objects);
         for (const std::string& table : tables) {
             const std::string of = "('" + table + "')";
             const auto ask = [&](const std::string& pragma) {
@@ -82,7 +90,7 @@ std::vector<std::string> place::columns() const {
         return lines_of(
             on,
             "SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c "
-            "WHERE m.type = 'table'"
+            "WHERE m.type = 'table' AND m.name <> 'sqlite_sequence'"
         );
     });
 }

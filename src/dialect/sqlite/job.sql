@@ -1,1 +1,181 @@
--- Jobs: to come.
+-- SQLite: jobs. Times of their tables go by the wall clock, since what is due is a date; whether a
+-- session lives goes by the clock since boot. A session whose row is missing is dead here: a claim
+-- is only made while it is there, and a reboot removes them all. The contract:
+-- src/store/job_store.hpp.
+--
+-- One writer at a time, so whoever claims counts what runs, and no limit needs a turn of its own.
+-- There is no round trip to save: lists are gone through one by one, in one write transaction.
+
+-- Of a job row, which is claimed: see claimed_in() in job_store.cpp.
+-- word: claimed_columns
+id, token, kind, payload, attempts, rescues, ordering_key, attempts_max, retry_delay,
+    retry_delay_max, time_limit
+
+-- ---- enqueuing
+
+-- $1 queue, $2 kind, $3 payload, $4 priority, $5 due time in microseconds since 1970 or -1, $6
+-- delay, $7 unique key or '', $8 until 1 started 2 ended, $9 ordering key or '', $10 attempts, $11
+-- and $12 delays of retries, $13 time limit or -1, $14 rescues. Default values are stored as null.
+-- Blocked is who has others of his key before him. Indexes: job_unique, job_ordering.
+-- name: insert
+INSERT INTO {prefix}job
+    (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
+     retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, payload)
+SELECT $1, $2,
+       CASE WHEN a.due_at IS NOT NULL THEN 1
+            WHEN $9 <> '' AND (SELECT count(*) FROM (
+                     SELECT 1 FROM {prefix}job p
+                      WHERE p.queue = $1 AND p.ordering_key = $9 AND p.state <> 1
+                      LIMIT {per_key})) >= {per_key} THEN 5
+            ELSE 2 END,
+       $4, {wall}, a.due_at, nullif($10, 20), nullif($14, 3), nullif($11, 5000000),
+       nullif($12, 3600000000), nullif($13, -1), nullif($8, 2), nullif($7, ''), nullif($9, ''), $3
+  FROM (SELECT CASE WHEN $5 > {wall} THEN $5
+                    WHEN $5 < 0 AND $6 > 0 THEN {wall} + $6 END AS due_at) AS a
+ WHERE true
+ON CONFLICT (queue, unique_slot) WHERE unique_slot IS NOT NULL DO NOTHING
+RETURNING id;
+
+-- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row.
+-- name: find_unique
+SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
+
+-- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. One that
+-- runs stays as it is. Reads: 1 row.
+-- name: replace
+UPDATE {prefix}job AS j
+   SET kind = $3, payload = $4, priority = $5,
+       due_at = CASE WHEN n.due_at IS NOT NULL THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
+       state = CASE WHEN n.due_at IS NOT NULL THEN 1 WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
+  FROM (SELECT CASE WHEN $6 > {wall} THEN $6
+                    WHEN $6 < 0 AND $7 > 0 THEN {wall} + $7 END AS due_at) AS n
+ WHERE j.queue = $1 AND j.unique_slot = $2 AND j.state <> 3;
+
+-- ---- claiming
+
+-- $3 is the list of kinds, each in hexadecimal digits between commas, and $4 how many those are.
+-- word: is_of_kinds
+($4 = 0 OR instr($3, ',' || lower(hex(j.kind)) || ',') > 0)
+
+-- Until when what has started is paid for. A clock that was set back makes nobody wait for more
+-- than one of the queue's periods.
+-- word: starts_from
+max({wall}, min(q.starts_from, {wall} + q.starts_per))
+
+-- $1 queue, $2 session, $3 and $4 kinds, $5 how many are wanted. How claiming stands: whether the
+-- session is live, how many may start now, of each ordering key how many at a time, whether starts
+-- are counted, and whether anything of these kinds is available. Asked without the write lock
+-- first. Indexes: job_order. Reads: what runs in the queue, where that is limited, and what is
+-- available up to the first of these kinds.
+-- name: room
+SELECT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $2 AND s.expires_at > {now}),
+       CASE WHEN coalesce(q.is_paused, 0) = 1 THEN 0 ELSE max(0, min(
+           $5,
+           CASE WHEN q.running_max IS NULL THEN $5 ELSE q.running_max - (
+               SELECT count(*) FROM {prefix}job r WHERE r.queue = $1 AND r.state = 3) END,
+           CASE WHEN q.starts_max IS NULL THEN $5 ELSE CAST(
+               ({wall} - {starts_from} + q.starts_per) * q.starts_max / q.starts_per
+               AS INTEGER) END)) END,
+       coalesce(q.running_per_key_max, 1), q.starts_max IS NOT NULL,
+       EXISTS (SELECT 1 FROM {prefix}job j
+                WHERE j.queue = $1 AND j.state = 2 AND {is_of_kinds})
+  FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
+
+-- $1 queue, $3 and $4 kinds, $5 how many. In order. Index: job_order.
+-- name: available
+SELECT j.id, j.ordering_key
+  FROM {prefix}job j
+ WHERE j.queue = $1 AND j.state = 2 AND {is_of_kinds}
+ ORDER BY j.priority, j.id LIMIT $5;
+
+-- $1 queue. The ordering keys of what runs. The plus keeps the other index away, which would read
+-- all that waits. Index: job_order.
+-- name: running_keys
+SELECT r.ordering_key, r.id
+  FROM {prefix}job r
+ WHERE r.queue = $1 AND r.state = 3 AND +r.ordering_key IS NOT NULL;
+
+-- $1 queue, $2 id. Reads: some rows.
+-- name: count_before
+SELECT {before} FROM {prefix}job j WHERE j.id = $2;
+
+-- $1 id, $2 session, $3 node_info. An assignment of a claim, and its answer.
+-- name: take
+UPDATE {prefix}job
+   SET state = 3, token = token + 1, attempts = attempts + 1, session_id = $2, node_info = $3,
+       claimed_at = {wall}, is_cancel_requested = 0, progress = NULL,
+       unique_slot = CASE WHEN unique_until = 1 THEN NULL ELSE unique_slot END
+ WHERE id = $1
+RETURNING {claimed_columns};
+
+-- $1 id. Who must wait for an earlier one of its key is in nobody's way from then on.
+-- name: hold_back
+UPDATE {prefix}job SET state = 5 WHERE id = $1;
+
+-- $1 queue, $2 how many have started. Rounded up, or a start would cost nothing where more than one
+-- may be made in each microsecond.
+-- name: pay
+UPDATE {prefix}queue AS q
+   SET starts_from = {starts_from} + ($2 * q.starts_per + q.starts_max - 1) / q.starts_max
+ WHERE q.name = $1;
+
+-- ---- what becomes of running jobs
+
+-- $1 session, $2 id, $3 token. What completes a job of which nothing is kept. Reads: 1 row.
+-- name: complete
+DELETE FROM {prefix}job WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3
+RETURNING queue, ordering_key;
+
+-- $1 session, $2 id, $3 token. Reads: 1 row.
+-- name: find_running
+SELECT j.queue, j.ordering_key, j.is_cancel_requested, j.attempts >= {attempts_max}
+  FROM {prefix}job j
+ WHERE j.id = $2 AND j.token = $3 AND j.session_id = $1 AND j.state = 3;
+
+-- $1 id, $2 state, $3 how long, in microseconds, $4 its error or null: the one that it has, $5 its
+-- result or null. Before `remove`. Reads: 1 row.
+-- name: keep
+INSERT INTO {prefix}job_history ({job_columns}, error, result, state, ended_at, prune_at)
+SELECT {job_columns}, coalesce($4, error), $5, $2, {wall}, {wall} + $3
+  FROM {prefix}job WHERE id = $1;
+
+-- $1 id.
+-- name: remove
+DELETE FROM {prefix}job WHERE id = $1;
+
+-- $1 queue, $2 ordering key. The first that is blocked, once what was before it is out of its way.
+-- Whether it may start is counted when it is claimed. Index: job_ordering.
+-- name: free_next
+UPDATE {prefix}job SET state = 2 WHERE id = (
+    SELECT b.id FROM {prefix}job b
+     WHERE b.queue = $1 AND b.ordering_key = $2 AND b.state = 5
+     ORDER BY b.id LIMIT 1);
+
+-- $1 id, $2 state, $3 delay, $4 the error of an attempt that failed, or null: then it is not
+-- counted.
+-- name: put_back
+UPDATE {prefix}job
+   SET state = $2, session_id = NULL, due_at = CASE WHEN $2 IN (1, 4) THEN {wall} + $3 END,
+       attempts = CASE WHEN $4 IS NULL THEN attempts - 1 ELSE attempts END,
+       error = coalesce($4, error)
+ WHERE id = $1;
+
+-- A list of claims: id, token, session. A plain read. Reads: 1 row for each.
+-- name: standings
+WITH asked (number, id, token, session_id) AS ({asked})
+SELECT * FROM (
+    SELECT asked.number, (
+               SELECT j.is_cancel_requested FROM {prefix}job j
+                WHERE j.id = asked.id AND j.token = asked.token
+                  AND j.session_id = asked.session_id AND j.state = 3) AS is_asked
+      FROM asked LIMIT -1) WHERE is_asked IS NOT NULL;
+
+-- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
+-- name: find_claims
+SELECT priority, {claimed_columns}
+  FROM {prefix}job WHERE queue = $1 AND state = 3 AND session_id = $2 ORDER BY id;
+
+-- $1 session, $2 id, $3 token, $4 words.
+-- name: note_progress
+UPDATE {prefix}job SET progress = $4
+ WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;

@@ -1,1 +1,181 @@
--- Jobs: to come.
+-- SQLite: what is done about jobs for all, and by people. The rules of job.sql; the contract:
+-- src/store/job_queue_store.hpp. Whoever changes something looks first without the write lock.
+
+-- Of job row j, or a row of the history with the same columns: see info_in() in
+-- src/dialect/job_queue_store.cpp.
+-- word: info_columns
+j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
+j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
+CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END
+
+-- $1 queue. Indexes: job_order, job_due. Reads: 3 rows.
+-- name: look
+SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
+       (SELECT max(0, j.due_at - {wall})
+          FROM {prefix}job j
+         WHERE j.queue = $1 AND j.due_at IS NOT NULL ORDER BY j.due_at, j.id LIMIT 1),
+       coalesce((SELECT q.is_paused FROM {prefix}queue q WHERE q.name = $1), 0);
+
+-- $1 queue, $2 how many. Index: job_due. Reads: 1 row for each.
+-- name: due
+SELECT id FROM {prefix}job
+ WHERE queue = $1 AND due_at <= {wall} ORDER BY due_at, id LIMIT $2;
+
+-- $1 queue, $2 id. Who waits for an earlier one of its key is blocked. Reads: some rows.
+-- name: promote
+UPDATE {prefix}job AS j
+   SET due_at = NULL,
+       state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
+ WHERE j.id = $2;
+
+-- $1 queue, $2 every. Makes the row where it is missing. A clock that was set back is no reason to
+-- wait for it. Reads: 1 row.
+-- name: take_turn
+INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, {wall})
+ON CONFLICT (name) DO UPDATE SET swept_at = {wall}
+ WHERE q.swept_at <= {wall} - $2 OR q.swept_at > {wall}
+RETURNING name;
+
+-- $1 queue. Before `take_turn`: whether it is anybody's turn. Reads: 1 row.
+-- name: swept_ago
+SELECT {wall} - swept_at FROM {prefix}queue WHERE name = $1;
+
+-- $1 queue, $2 how many. Running jobs of sessions that are expired, or not there. Index: job_order.
+-- Reads: what runs in the queue, and a session for each.
+-- name: lost
+SELECT j.id, j.ordering_key, j.is_cancel_requested, j.rescues + 1 >= {rescues_max}
+  FROM {prefix}job j
+ WHERE j.queue = $1 AND j.state = 3
+   AND coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = j.session_id) <= {now}, 1)
+ ORDER BY j.priority, j.id LIMIT $2;
+
+-- $1 id. Before one that is lost for good goes.
+-- name: count_rescue
+UPDATE {prefix}job SET rescues = rescues + 1 WHERE id = $1 RETURNING rescues;
+
+-- $1 id. What is lost is available again, and its attempt does not count.
+-- name: rescue
+UPDATE {prefix}job
+   SET state = 2, session_id = NULL, attempts = attempts - 1, rescues = rescues + 1
+ WHERE id = $1;
+
+-- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
+-- next in the order of job_order, and whether nothing stands before them.
+-- name: look_at_blocked
+SELECT j.priority, j.id, {before} < {per_key}
+  FROM {prefix}job j
+ WHERE j.queue = $1 AND j.state = 5 AND (j.priority, j.id) > ($3, $4)
+ ORDER BY j.priority, j.id LIMIT $2;
+
+-- $1 queue, $2 id.
+-- name: unblock
+UPDATE {prefix}job AS j SET state = 2 WHERE j.id = $2 AND j.state = 5 AND {before} < {per_key};
+
+-- name: find_over
+SELECT 1 FROM {prefix}job_history WHERE prune_at <= {wall} LIMIT 1;
+
+-- $1 how many. Index: job_history_prune. Reads: 2 rows for each.
+-- name: prune
+DELETE FROM {prefix}job_history WHERE id IN (
+    SELECT id FROM {prefix}job_history WHERE prune_at <= {wall} ORDER BY prune_at, id LIMIT $1);
+
+-- ---- managing
+
+-- $1 id.
+-- name: find_job
+SELECT queue, ordering_key, state, is_cancel_requested FROM {prefix}job WHERE id = $1
+UNION ALL
+SELECT queue, ordering_key, state, 0 FROM {prefix}job_history WHERE id = $1;
+
+-- $1 id.
+-- name: ask_to_cancel
+UPDATE {prefix}job SET is_cancel_requested = 1 WHERE id = $1;
+
+-- $1 id. One that waits for its time. Reads: some rows.
+-- name: hurry
+UPDATE {prefix}job AS j
+   SET due_at = NULL,
+       state = CASE WHEN j.ordering_key IS NOT NULL AND EXISTS (
+                        SELECT 1 FROM {prefix}job p
+                         WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key
+                           AND p.id < j.id AND p.state <> 1)
+                    THEN 5 ELSE 2 END
+ WHERE j.id = $1 AND j.due_at IS NOT NULL
+RETURNING id;
+
+-- $1 id. One that has ended: the row of the history goes where the job is there again.
+-- name: redrive
+INSERT INTO {prefix}job ({job_columns}, state, due_at)
+SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max,
+       retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key,
+       node_info, NULL, payload, 2, NULL
+  FROM {prefix}job_history WHERE id = $1
+ON CONFLICT DO NOTHING;
+DELETE FROM {prefix}job_history WHERE id = $1 AND changes() > 0;
+SELECT 1 WHERE changes() > 0;
+
+-- $1 id.
+-- name: state_of
+SELECT state FROM {prefix}job WHERE id = $1
+UNION ALL
+SELECT state FROM {prefix}job_history WHERE id = $1;
+
+-- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
+-- from there on, past what was not asked for.
+-- name: list
+SELECT * FROM (
+    SELECT * FROM (
+        SELECT {info_columns}, j.due_at - {wall} AS due_in, {wall} - j.claimed_at AS running_for,
+               j.is_cancel_requested, NULL AS ended_ago, NULL AS result
+          FROM {prefix}job j
+         WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
+         ORDER BY j.id LIMIT $4)
+    UNION ALL
+    SELECT * FROM (
+        SELECT {info_columns}, NULL, NULL, 0, {wall} - j.ended_at, j.result
+          FROM {prefix}job_history j
+         WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
+         ORDER BY j.id LIMIT $4))
+ ORDER BY id LIMIT $4;
+
+-- $1 name. Reads: 1 row.
+-- name: find_queue
+SELECT is_paused, running_max, running_per_key_max, starts_max, starts_per, keep_completed,
+       keep_discarded, keep_cancelled
+  FROM {prefix}queue WHERE name = $1;
+
+-- $1 name, $2 to $8 the limits, times in microseconds.
+-- name: set_limits
+INSERT INTO {prefix}queue
+    (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
+     keep_cancelled)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (name) DO UPDATE
+   SET running_max = $2, running_per_key_max = $3, starts_max = $4, starts_per = $5,
+       keep_completed = $6, keep_discarded = $7, keep_cancelled = $8;
+
+-- $1 name, $2 whether.
+-- name: set_paused
+INSERT INTO {prefix}queue (name, is_paused) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET is_paused = $2;
+
+-- Of queues with a row, and of those with jobs alone: a walk from name to name along job_order.
+-- Reads: some rows for each queue.
+-- name: queue_names
+WITH RECURSIVE in_order (queue) AS (
+    SELECT min(j.queue) FROM {prefix}job j
+    UNION ALL
+    SELECT (SELECT min(j.queue) FROM {prefix}job j WHERE j.queue > o.queue)
+      FROM in_order o WHERE o.queue IS NOT NULL
+)
+SELECT queue FROM in_order WHERE queue IS NOT NULL
+UNION
+SELECT name FROM {prefix}queue
+ORDER BY 1;
+
+-- $1 name. Reads all jobs of the queue.
+-- name: count_jobs
+SELECT state, count(*), {wall} - min(enqueued_at)
+  FROM {prefix}job WHERE queue = $1 GROUP BY state
+UNION ALL
+SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;

@@ -4,6 +4,8 @@
 #include "dialect/sqlite/stores.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/job_queue_store.hpp"
+#include "store/job_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
@@ -95,6 +97,8 @@ store make_sqlite_store(const table_names& names) {
     made.waiters = make_waiter_store(how);
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);
+    made.jobs = make_job_store(how);
+    made.job_queues = make_job_queue_store(how);
     made.tables = make_table_store();
     return made;
 }

@@ -117,6 +117,8 @@ std::unique_ptr<waiter_store> make_waiter_store(shared_dialect how);
 std::unique_ptr<table_store> make_table_store();
 std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
+std::unique_ptr<job_store> make_job_store(shared_dialect how);
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 
 // For hold_store::find_row_lock(): row_lock.cpp.
 std::optional<row_lock_info> find_file_lock(

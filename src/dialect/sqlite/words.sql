@@ -38,3 +38,30 @@ l.lock_key, l.fence, {live_hold} AND {of_this_boot} AS is_held, l.owner, l.sessi
 l.reentrant_count, {now} - l.changed_at AS held_for,
 coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = l.session_id),
          {now}) - {now} AS remaining, l.metadata
+
+-- The columns that a job's row and its row of the history have in common, and that go from one to
+-- the other.
+-- word: job_columns
+id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
+    retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
+    progress, payload
+
+-- Of job row j: what numbers that are null stand for, as new_job and retry_policy of
+-- leasehold/job.hpp have them.
+-- word: attempts_max
+coalesce(j.attempts_max, 20)
+-- word: rescues_max
+coalesce(j.rescues_max, 3)
+
+-- $1 queue. How many jobs of one ordering key may run at a time.
+-- word: per_key
+coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
+
+-- How many jobs of the ordering key of row j stand before it: those that wait in front of it, but
+-- for what is not due yet. No more than {per_key} are counted. Index: job_ordering.
+-- word: before
+(SELECT count(*) FROM (
+            SELECT 1 FROM {prefix}job p
+             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.id < j.id
+               AND p.state <> 1
+             LIMIT {per_key}))

@@ -1,0 +1,141 @@
+// What SQLite does about jobs for all. The statements: job_queue.sql, and how a job ends: job.sql.
+#include "dialect/job_queue_store.hpp"
+
+#include <algorithm>
+
+#include "dialect/sqlite/job_ends.hpp"
+#include "dialect/sqlite/stores.hpp"
+
+namespace leasehold::sqlite_dialect {
+namespace {
+
+class sqlite_job_queue_store final : public sql_job_queue_store {
+public:
+    explicit sqlite_job_queue_store(shared_dialect how)
+        : sql_job_queue_store(how), sqlite_(std::move(how)), jobs_(sqlite_->of("job")) {}
+
+    std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
+        std::vector<queue_look> all;
+        all.reserve(queues.size());
+        for (const std::string& each : queues) {
+            all.push_back(look_in(read(on, "look", {each}).rows.at(0), 0));
+        }
+        return all;
+    }
+
+    // In the order of ids, so that each is judged by those before it as they then are.
+    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+        writing write{*sqlite_, texts_, on};
+        const parameters which{std::string{queue}, jobs_max};
+        if (write("due", which).rows.empty()) return 0;
+        write.begin();
+        std::vector<job_id> due;
+        for (const row& each : write("due", which).rows) due.push_back(each.integer(0));
+        std::ranges::sort(due);
+        for (const job_id each : due) write("promote", {std::string{queue}, each});
+        if (!due.empty()) write.commit();
+        return std::ssize(due);
+    }
+
+    rescue_result rescue(
+        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+    ) override {
+        writing write{*sqlite_, texts_, on};
+        const parameters which{std::string{queue}, jobs_max};
+        if (write("lost", which).rows.empty()) return {};
+        write.begin();
+        const writing write_job{*sqlite_, jobs_, on};
+        rescue_result counts;
+        const auto lost = write("lost", which).rows;
+        for (const row& each : lost) {
+            const job_id id = each.integer(0);
+            const bool is_cancelled = each.integer(2) != 0, was_last = each.integer(3) != 0;
+            if (!is_cancelled && !was_last) {
+                write("rescue", {id});
+                ++counts.rescued;
+                continue;
+            }
+            const auto rescues = write("count_rescue", {id}).rows.at(0).integer(0);
+            if (is_cancelled) {
+                end_job(write_job, id, job_state::cancelled, kept_for(kept.cancelled));
+            } else {
+                const std::string words =
+                    "quarantined: its workers died " + std::to_string(rescues) + " times";
+                end_job(write_job, id, job_state::discarded, kept_for(kept.discarded), {words, {}});
+                ++counts.quarantined;
+            }
+            free_next(write_job, {which[0], each.at(1)});
+        }
+        if (!lost.empty()) write.commit();
+        return counts;
+    }
+
+    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+        override {
+        const parameters where{std::string{queue}, rows_max, place.priority, place.id};
+        const auto looked = read(on, "look_at_blocked", where).rows;
+        if (looked.empty()) {
+            place = {};
+            return 0;
+        }
+        const auto may_start = [](const row& each) { return each.integer(2) != 0; };
+        std::int64_t freed = 0;
+        if (std::ranges::any_of(looked, may_start)) {
+            writing write{*sqlite_, texts_, on};
+            write.begin();
+            for (const row& each : looked) {
+                if (!may_start(each)) continue;
+                freed += write("unblock", {std::string{queue}, each.integer(1)}).affected_rows;
+            }
+            if (freed > 0) write.commit();
+        }
+        place = {static_cast<int>(looked.back().integer(0)), looked.back().integer(1)};
+        return freed;
+    }
+
+    std::int64_t prune(connection& on, int rows_max) override {
+        if (read(on, "find_over").rows.empty()) return 0;
+        return sql_job_queue_store::prune(on, rows_max);
+    }
+
+    cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
+        writing write{*sqlite_, texts_, on};
+        const auto find = [&] { return write("find_job", {id}).rows; };
+        const auto nothing_to_do = [](const std::vector<row>& found) {
+            if (found.empty()) return std::optional{cancel_outcome::not_found};
+            const auto state = state_in(found[0]);
+            if (state >= job_state::completed) return std::optional{cancel_outcome::ended};
+            const bool is_asked = state == job_state::running && found[0].integer(3) != 0;
+            return is_asked ? std::optional{cancel_outcome::requested} : std::nullopt;
+        };
+        if (const auto outcome = nothing_to_do(find())) return *outcome;
+        write.begin();
+        const auto found = find();
+        if (const auto outcome = nothing_to_do(found)) return *outcome;
+        const row& job = found[0];
+        if (state_in(job) == job_state::running) {
+            write("ask_to_cancel", {id});
+            write.commit();
+            return cancel_outcome::requested;
+        }
+        const writing write_job{*sqlite_, jobs_, on};
+        end_job(write_job, id, job_state::cancelled, kept_for(kept));
+        if (state_in(job) != job_state::blocked) free_next(write_job, {job.at(0), job.at(1)});
+        write.commit();
+        return cancel_outcome::cancelled;
+    }
+
+private:
+    static job_state state_in(const row& found) { return static_cast<job_state>(found.integer(2)); }
+
+    const shared_dialect sqlite_;
+    const statements& jobs_;
+};
+
+}  // namespace
+
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how) {
+    return std::make_unique<sqlite_job_queue_store>(std::move(how));
+}
+
+}  // namespace leasehold::sqlite_dialect

@@ -1,0 +1,305 @@
+// How SQLite enqueues, claims and ends jobs. The statements: job.sql.
+#include "dialect/job_store.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/hexadecimal.hpp"
+#include "dialect/sqlite/job_ends.hpp"
+#include "dialect/sqlite/stores.hpp"
+
+namespace leasehold::sqlite_dialect {
+namespace {
+
+// The ordering keys of what runs in a queue, asked for when the first job with a key is met.
+class running_keys {
+public:
+    running_keys(const writing& write, std::string queue)
+        : write_(write), queue_(std::move(queue)) {}
+
+    // Whether job `id` may start, of whose key so many may run at a time.
+    bool may_start(job_id id, const std::string& key, std::int64_t per_key) {
+        if (!is_known_) {
+            for (const row& each : write_("running_keys", {queue_}).rows) {
+                jobs_.emplace(each.bytes(0), each.integer(1));
+            }
+            is_known_ = true;
+        }
+        const auto [first, last] = jobs_.equal_range(key);
+        const auto later =
+            std::count_if(first, last, [&](const auto& each) { return each.second > id; });
+        const std::int64_t before = write_("count_before", {queue_, id}).rows.at(0).integer(0);
+        return before + later < per_key;
+    }
+    void add(job_id id, const std::string& key) { jobs_.emplace(key, id); }
+
+private:
+    const writing& write_;
+    const std::string queue_;
+    std::multimap<std::string, job_id> jobs_;
+    bool is_known_ = false;
+};
+
+class sqlite_job_store final : public sql_job_store {
+public:
+    explicit sqlite_job_store(shared_dialect how) : sql_job_store(how), sqlite_(std::move(how)) {}
+
+    // All of the list, and what becomes of unique keys that are taken, in one transaction. Nobody
+    // who only enqueues has a session, so it does not matter here which boot this is.
+    std::vector<enqueued_job> enqueue(
+        connection& on, std::string_view queue, const std::vector<new_job>& what
+    ) override {
+        write_transaction writing{on};
+        auto made = sql_job_store::enqueue(on, queue, what);
+        const bool has_changed = std::ranges::any_of(made, &enqueued_job::is_new) ||
+                                 std::ranges::any_of(what, [](const new_job& each) {
+                                     return each.conflict == on_conflict::replace;
+                                 });
+        if (has_changed) writing.commit();
+        return made;
+    }
+
+    // Reads first, without the write lock: who finds nothing writes nothing and waits for nobody.
+    claim_result claim(connection& on, const claim_request& wanted) override {
+        writing write{*sqlite_, texts_, on};
+        for (;;) {
+            claim_result got;
+            if (room_in(write, wanted, got).jobs == 0) return got;
+            write.begin();
+            const found_jobs found = claim_within(write, wanted, got);
+            if (found.has_changed()) write.commit();
+            // What was held back is in nobody's way the next time.
+            if (!got.jobs.empty() || !found.may_be_more) return got;
+        }
+    }
+
+    std::vector<bool> finish(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept
+    ) override {
+        writing write{*sqlite_, texts_, on};
+        write.begin();
+        auto done = finish_within(write, whose, ends, kept);
+        if (std::ranges::find(done, true) != done.end()) write.commit();
+        return done;
+    }
+
+    finished_and_claimed finish_and_claim(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept,
+        const claim_request& wanted
+    ) override {
+        if (ends.empty()) return {{}, claim(on, wanted)};
+        finished_and_claimed both;
+        found_jobs found;
+        {
+            writing write{*sqlite_, texts_, on};
+            write.begin();
+            both.finished = finish_within(write, whose, ends, kept);
+            found = claim_within(write, wanted, both.claimed);
+            const bool has_ended = std::ranges::find(both.finished, true) != both.finished.end();
+            if (has_ended || found.has_changed()) write.commit();
+        }
+        if (both.claimed.jobs.empty() && found.may_be_more) both.claimed = claim(on, wanted);
+        return both;
+    }
+
+    std::vector<claim_standing> standings(
+        connection& on, const session_id& whose, const std::vector<job_claim>& held
+    ) override {
+        std::vector<claim_standing> all(held.size(), claim_standing::gone);
+        ask(
+            on,
+            "standings",
+            held.size(),
+            [&](std::size_t at) {
+                return parameters{held[at].id, held[at].token.number, value_of(whose)};
+            },
+            [&](std::size_t at, const row& each) {
+                all[at] =
+                    each.integer(1) != 0 ? claim_standing::cancel_requested : claim_standing::held;
+            }
+        );
+        return all;
+    }
+
+protected:
+    std::vector<std::optional<job_id>> insert(
+        connection& on, std::string_view queue, std::span<const new_job> what
+    ) override {
+        std::vector<std::optional<job_id>> ids;
+        ids.reserve(what.size());
+        for (const new_job& each : what) {
+            const auto limit = each.time_limit;
+            const parameters values{
+                std::string{queue},
+                each.kind,
+                each.payload,
+                each.priority,
+                run_at_of(each),
+                value_of(std::chrono::microseconds{each.delay}),
+                each.unique_key,
+                static_cast<int>(each.unique),
+                each.ordering_key,
+                each.retry.attempts_max,
+                value_of(std::chrono::microseconds{each.retry.delay}),
+                value_of(std::chrono::microseconds{each.retry.delay_max}),
+                limit ? value_of(std::chrono::microseconds{*limit}) : value{-1},
+                each.rescues_max};
+            const result made = inside(on, "insert", values);
+            ids.push_back(
+                made.rows.empty() ? std::nullopt : std::optional{made.rows[0].integer(0)}
+            );
+        }
+        return ids;
+    }
+
+private:
+    struct claim_room {
+        std::int64_t jobs = 0;
+        std::int64_t per_key = 1;
+        bool is_paid_for = false;
+    };
+    struct found_jobs {
+        std::size_t claimed = 0;
+        std::size_t held_back = 0;
+        bool may_be_more = false;
+        bool has_changed() const { return claimed + held_back > 0; }
+    };
+
+    // queue, session, kinds, how many those are, how many jobs are wanted
+    static parameters values_of_claim(const claim_request& wanted, std::int64_t jobs_max) {
+        std::string kinds = ",";
+        for (const std::string& each : wanted.kinds) kinds.append(in_hexadecimal(each)).append(",");
+        return {wanted.queue, value_of(wanted.session), kinds, wanted.kinds.size(), jobs_max};
+    }
+
+    static claim_room room_in(
+        const writing& write, const claim_request& wanted, claim_result& got
+    ) {
+        const result found = write("room", values_of_claim(wanted, wanted.jobs_max));
+        const row& how = found.rows.at(0);
+        got.session_has_ended = how.integer(0) == 0;
+        const bool has_any = !got.session_has_ended && how.integer(4) != 0;
+        return {has_any ? how.integer(1) : 0, how.integer(2), how.integer(3) != 0};
+    }
+
+    // Under the write lock. Whatever is looked at is claimed or held back, so that the next look
+    // meets others.
+    static found_jobs claim_within(
+        const writing& write, const claim_request& wanted, claim_result& got
+    ) {
+        const claim_room room = room_in(write, wanted, got);
+        const std::int64_t looks_max = std::int64_t{wanted.jobs_max} * 4 + 100;
+        running_keys running{write, wanted.queue};
+        found_jobs found;
+        std::int64_t left = room.jobs;
+        for (std::int64_t looked = 0; left > 0;) {
+            const std::int64_t asked = std::min(left, looks_max - looked);
+            found.may_be_more = asked == 0;
+            if (found.may_be_more) break;
+            const result seen = write("available", values_of_claim(wanted, asked));
+            for (const row& each : seen.rows) {
+                const job_id id = each.integer(0);
+                if (!each.is_null(1)) {
+                    if (!running.may_start(id, each.bytes(1), room.per_key)) {
+                        write("hold_back", {id});
+                        ++found.held_back;
+                        continue;
+                    }
+                    running.add(id, each.bytes(1));
+                }
+                const result taken =
+                    write("take", {id, value_of(wanted.session), wanted.node_info});
+                got.jobs.push_back(claimed_in(taken.rows.at(0), 0));
+                --left;
+            }
+            if (std::ssize(seen.rows) < asked) break;
+            looked += asked;
+        }
+        found.claimed = got.jobs.size();
+        if (room.is_paid_for && found.claimed > 0) write("pay", {wanted.queue, found.claimed});
+        return found;
+    }
+
+    static std::vector<bool> finish_within(
+        const writing& write,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept
+    ) {
+        std::vector<bool> done;
+        done.reserve(ends.size());
+        for (const job_end& each : ends) {
+            const parameters which{value_of(whose), each.id, each.token.number};
+            const bool is_plain = leaves_nothing(each, kept);
+            const result found = write(is_plain ? "complete" : "find_running", which);
+            done.push_back(!found.rows.empty());
+            if (found.rows.empty()) continue;
+            const row& job = found.rows[0];
+            if (is_plain || step(write, each, kept, job)) {
+                free_next(write, {job.at(0), job.at(1)});
+            }
+        }
+        return done;
+    }
+
+    // Of a job that runs, as `find_running` has found it. True where it is out of the way of those
+    // behind it.
+    static bool step(
+        const writing& write, const job_end& end, const job_retention& kept, const row& job
+    ) {
+        const job_state to = state_after(end, job.integer(2) != 0, job.integer(3) != 0);
+        const bool is_ended = to >= job_state::completed;
+        if (!is_ended) {
+            const value error = end.step == job_step::fail ? value{end.words} : value{};
+            write("put_back", {end.id, static_cast<int>(to), value_of(end.delay), error});
+            return to == job_state::scheduled;
+        }
+        const bool is_completed = end.step == job_step::complete;
+        const bool has_error = end.step == job_step::fail || end.step == job_step::discard ||
+                               end.step == job_step::cancel;
+        const auto how_long =
+            to == job_state::cancelled ? kept_for(kept.cancelled) : kept_after(end, kept);
+        end_job(
+            write,
+            end.id,
+            to,
+            how_long,
+            {has_error ? text_or_null(end.words) : value{},
+             is_completed ? text_or_null(end.words) : value{}}
+        );
+        return true;
+    }
+
+    // One that was to be cancelled is, unless it has completed.
+    static job_state state_after(const job_end& end, bool is_cancel_requested, bool was_last) {
+        if (end.step == job_step::complete) return job_state::completed;
+        if (end.step == job_step::cancel || is_cancel_requested) return job_state::cancelled;
+        switch (end.step) {
+            case job_step::discard:
+                return job_state::discarded;
+            case job_step::fail:
+                return was_last ? job_state::discarded : job_state::retryable;
+            case job_step::snooze:
+                return end.delay > std::chrono::microseconds{0} ? job_state::scheduled
+                                                                : job_state::available;
+            default:
+                return job_state::available;
+        }
+    }
+
+    const shared_dialect sqlite_;
+};
+
+}  // namespace
+
+std::unique_ptr<job_store> make_job_store(shared_dialect how) {
+    return std::make_unique<sqlite_job_store>(std::move(how));
+}
+
+}  // namespace leasehold::sqlite_dialect
