@@ -106,8 +106,8 @@ public:
     // Inserts, in the transaction open on `on` or as one that commits by itself. Of those of one
     // unique key that is not free: keeps, replaces or reports. MUST answer in the order of `what`,
     // and give greater ids to later ones. A job is blocked where another of its ordering key stands
-    // before it as far as this statement sees: a hint, see unblock(). Makes the queue's row where
-    // it is missing. Waits for who inserts the same unique key. At most jobs_per_statement_max.
+    // before it as far as this statement sees: a hint, see unblock(). Waits for who inserts the
+    // same unique key. At most jobs_per_statement_max.
     virtual std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) = 0;

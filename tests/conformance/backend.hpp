@@ -13,6 +13,7 @@
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/identity.hpp"
+#include "leasehold/job.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/session.hpp"
 #include "support/gate.hpp"
@@ -67,6 +68,12 @@ struct backend {
     std::function<void(const key&, std::chrono::microseconds)> age_lock;
     // Of a run-once task: when it started, ended and opens again; not its tick, which is data.
     std::function<void(const key&, std::chrono::microseconds)> age_run;
+
+    // Of a job: when it is due and was claimed; where it has ended, when it did and until when it
+    // is kept. Of a queue: until when what has started is paid for, and when somebody last looked
+    // after it.
+    std::function<void(job_id, std::chrono::microseconds)> age_job;
+    std::function<void(const std::string& queue, std::chrono::microseconds)> age_queue;
 
     // Removes a session's row behind everybody's back.
     std::function<void(const session_id&)> remove_session_row;

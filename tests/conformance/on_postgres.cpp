@@ -70,7 +70,8 @@ backend make_backend() {
     const auto opens = [](const std::string& at) {
         return [at](database_settings settings) { return postgres::open(at, std::move(settings)); };
     };
-    const sql_words words{"make_interval(secs => MICROS / 1e6)", "$1", "bigint", names_sql};
+    const std::string ago = "make_interval(secs => MICROS / 1e6)";
+    const sql_words words{ago, "$1", "bigint", names_sql, ago};
     backend made = make_sql_backend(
         "postgres", words, {opens(url), opens(program_url), user_of(program_url)}, fresh_prefix()
     );

@@ -9,29 +9,48 @@
 namespace leasehold::testing {
 namespace {
 
-// Shifts the times of one row into the past.
-void age(
+// Which row, and what is subtracted from its times.
+struct aged {
+    std::string table;
+    const char* id_column;
+    value id;
+    std::string ago;
+};
+
+aged aged_by(const std::string& ago, std::chrono::microseconds by, aged row) {
+    row.ago = ago;
+    row.ago.replace(row.ago.find("MICROS"), 6, std::to_string(by.count()));
+    return row;
+}
+
+// Shifts the times of one row into the past. How many rows were changed.
+std::int64_t age(
     const database& db,
     const sql_words& words,
-    const std::string& table,
-    std::initializer_list<const char*> columns,
-    const char* id_column,
-    const blob& id,
-    std::chrono::microseconds by
+    const aged& row,
+    std::initializer_list<const char*> columns
 ) {
-    std::string sql = "UPDATE " + table + " SET ";
+    std::string sql = "UPDATE " + row.table + " SET ";
     bool is_first = true;
     for (const char* column : columns) {
         if (!is_first) sql += ", ";
         is_first = false;
-        std::string ago = words.micros_ago;
-        ago.replace(ago.find("MICROS"), 6, std::to_string(by.count()));
-        sql += std::string(column) + " = " + column + " - " + ago;
+        sql += std::string(column) + " = " + column + " - " + row.ago;
     }
-    sql += std::string(" WHERE ") + id_column + " = " + words.placeholder;
+    sql += std::string(" WHERE ") + row.id_column + " = " + words.placeholder;
     transaction tx = db.begin();
-    if (tx.execute(sql, {id}).affected_rows != 1) throw std::runtime_error("no such row: " + sql);
+    const auto changed = tx.execute(sql, {row.id}).affected_rows;
     tx.commit();
+    return changed;
+}
+
+void age_one(
+    const database& db,
+    const sql_words& words,
+    const aged& row,
+    std::initializer_list<const char*> columns
+) {
+    if (age(db, words, row, columns) != 1) throw std::runtime_error("no such row in " + row.table);
 }
 
 void run(const database& db, const std::string& sql) {
@@ -44,31 +63,36 @@ void add_ages(
     backend& made, const database& own, const std::string& prefix, const sql_words& words
 ) {
     made.age_session = [=](const session_id& id, std::chrono::microseconds by) {
-        age(own,
+        const aged row{prefix + "session", "id", blob{id.bytes()}, {}};
+        age_one(
+            own,
             words,
-            prefix + "session",
-            {"started_at", "heartbeat_at", "expires_at"},
-            "id",
-            blob{id.bytes()},
-            by);
+            aged_by(words.micros_ago, by, row),
+            {"started_at", "heartbeat_at", "expires_at"}
+        );
     };
     made.age_lock = [=](const key& locked, std::chrono::microseconds by) {
-        age(own,
-            words,
-            prefix + "lock",
-            {"changed_at", "expires_at"},
-            "lock_key",
-            blob{locked.name()},
-            by);
+        const aged row{prefix + "lock", "lock_key", blob{locked.name()}, {}};
+        age_one(own, words, aged_by(words.micros_ago, by, row), {"changed_at", "expires_at"});
     };
     made.age_run = [=](const key& task, std::chrono::microseconds by) {
-        age(own,
+        const aged row{prefix + "run", "name", blob{task.name()}, {}};
+        age_one(
+            own,
             words,
-            prefix + "run",
-            {"started_at", "opens_at", "finished_at"},
-            "name",
-            blob{task.name()},
-            by);
+            aged_by(words.micros_ago, by, row),
+            {"started_at", "opens_at", "finished_at"}
+        );
+    };
+    made.age_job = [=](job_id id, std::chrono::microseconds by) {
+        const aged row{prefix + "job", "id", id, {}};
+        age(own, words, aged_by(words.job_micros_ago, by, row), {"due_at", "claimed_at"});
+        const aged ended{prefix + "job_history", "id", id, {}};
+        age(own, words, aged_by(words.job_micros_ago, by, ended), {"ended_at", "prune_at"});
+    };
+    made.age_queue = [=](const std::string& name, std::chrono::microseconds by) {
+        const aged row{prefix + "queue", "name", name, {}};
+        age_one(own, words, aged_by(words.job_micros_ago, by, row), {"starts_from", "swept_at"});
     };
 }
 

@@ -11,6 +11,8 @@ struct sql_words {
     std::string placeholder;        // of parameter 2
     std::string counter_type;       // of the counter's column
     std::string names_with_prefix;  // a query for backend::names_with_prefix, by one parameter
+    // What is subtracted from times of jobs, where those are microseconds though others are not.
+    std::string job_micros_ago = "MICROS";
 };
 
 struct sql_users {

@@ -1,8 +1,10 @@
--- Jobs and their queues on PostgreSQL. The rules of hold.sql; the contract: src/store/job_store.hpp.
+-- Jobs and their queues on PostgreSQL. The rules of hold.sql; the contract:
+-- src/store/job_store.hpp.
 --
--- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a list
--- whose length the planner cannot know may become one that reads the table. What is picked is picked
--- in a materialised part, and locked there: in a subquery that is run again a LIMIT may be passed.
+-- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a
+-- list whose length the planner cannot know may become one that reads the table. What is picked is
+-- picked in a materialised part, and locked there: in a subquery that is run again a LIMIT may be
+-- passed.
 
 -- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
@@ -18,8 +20,8 @@ state = 3, token = j.token + 1, attempts = j.attempts + 1, session_id = $3::byte
 -- ---- enqueuing
 
 -- $1 queue; lists, of which no element is null: $2 numbers, $3 kinds, $4 payloads, $5 priorities,
--- $6 due times in microseconds since 1970 or -1, $7 delays, $8 unique keys or '', $9 until 1 started
--- 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time limits or
+-- $6 due times in microseconds since 1970 or -1, $7 delays, $8 unique keys or '', $9 until 1
+-- started 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time limits or
 -- -1, $15 rescues. Default values are stored as null.
 --
 -- asked: ids are drawn behind the sort, so they grow with the numbers.
@@ -75,15 +77,14 @@ SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5,
-       due_at = CASE WHEN n.due_at > clock_timestamp() THEN n.due_at
-                     WHEN j.state = 4 THEN j.due_at END,
-       state = CASE WHEN n.due_at > clock_timestamp() THEN 1
-                    WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
-  FROM (SELECT CASE WHEN $6::bigint >= 0
-                    THEN 'epoch'::timestamptz + $6::bigint * interval '1 microsecond'
-                    WHEN $7::bigint > 0
-                    THEN clock_timestamp() + $7::bigint * interval '1 microsecond'
-               END AS due_at) AS n
+       due_at = CASE WHEN n.is_early THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
+       state = CASE WHEN n.is_early THEN 1 WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
+  FROM (SELECT w.due_at, coalesce(w.due_at > clock_timestamp(), false) AS is_early
+          FROM (SELECT CASE WHEN $6::bigint >= 0
+                            THEN 'epoch'::timestamptz + $6::bigint * interval '1 microsecond'
+                            WHEN $7::bigint > 0
+                            THEN clock_timestamp() + $7::bigint * interval '1 microsecond'
+                       END AS due_at) AS w) AS n
  WHERE j.queue = $1 AND j.unique_slot = $2 AND j.state <> 3
 RETURNING j.id, {durable};
 
@@ -110,13 +111,15 @@ how AS MATERIALIZED (
 ), claimed AS (
     UPDATE {prefix}job AS j
        SET {take}
-     WHERE j.id = ANY (ARRAY(SELECT id FROM picked WHERE is_free)) AND j.state = 2
+     WHERE j.id = ANY (ARRAY(SELECT id FROM picked WHERE (SELECT bool_and(is_free) FROM picked)))
+       AND j.state = 2
     RETURNING j.priority, {claimed_columns}, {durable}
 )
 
 -- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info.
 --
--- how:     the snapshot. Where the queue has limits, or keys are met, the claim is made in turn.
+-- how:     the snapshot. Where the queue has limits, or keys are met, nothing is claimed here but
+--          in turn: those behind one that has a key would go before it.
 -- picked:  steps around what others have locked. The first rows of job_order, in its order.
 -- claimed: evaluates `state` anew where the row has changed since, so that none is claimed twice.
 -- The first row of the answer has no job: how the queue and the session stand.
@@ -164,6 +167,7 @@ WITH live AS MATERIALIZED (
     SELECT CASE WHEN m.is_paused = 1 THEN 0 ELSE greatest(0, least(
                $2::bigint,
                m.running_max - (SELECT count(*) FROM running),
+               m.starts_max,
                floor(extract(epoch FROM clock_timestamp() - m.starts_from
                                         + m.starts_per * interval '1 microsecond')
                      * 1000000 * m.starts_max / m.starts_per)::bigint)) END AS jobs,
@@ -204,8 +208,9 @@ WITH live AS MATERIALIZED (
     UPDATE {prefix}queue AS q
        SET turn = q.turn + 1,
            starts_from = CASE WHEN q.starts_max IS NULL THEN q.starts_from
-                              ELSE m.starts_from + (SELECT count(*) FROM claimed)
-                                   * (q.starts_per / q.starts_max) * interval '1 microsecond' END
+                              ELSE m.starts_from + interval '1 microsecond'
+                                   * ceil((SELECT count(*) FROM claimed)
+                                          * q.starts_per::numeric / q.starts_max)::bigint END
       FROM mine m
      WHERE q.name = $1 AND EXISTS (SELECT FROM claimed)
 )
@@ -223,8 +228,8 @@ DELETE FROM {prefix}job AS j
    AND (j.id, j.token) IN (SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))
 RETURNING j.id, {durable};
 
--- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens. Jobs first
--- that end: the ids, behind the jobs of the answer.
+-- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens. Jobs
+-- first that end: the ids, behind the jobs of the answer.
 -- name: complete_and_claim
 WITH ended AS (
     DELETE FROM {prefix}job AS j
@@ -251,8 +256,8 @@ SELECT * FROM answer a ORDER BY a.is_live IS NULL, a.priority, a.id;
 -- mine: waits for who has a row at this moment, and tests its newest version.
 -- gone: what ends. A job that was to be cancelled ends so, unless it has completed.
 -- back: what is tried again, or goes on later. An attempt that did not fail is not counted.
--- next: the first blocked one of each ordering key whose job is not in its way any more; what it
---       misses, since it was blocked after this snapshot, `unblock` finds.
+-- next: of each ordering key as many of the first blocked ones as are not in their way any more;
+--       what it misses, since it was blocked after this snapshot, `unblock` finds.
 -- Indexes: job_pkey, job_ordering. Reads: 3 rows for each.
 -- name: finish
 WITH mine AS MATERIALIZED (
@@ -301,14 +306,16 @@ WITH mine AS MATERIALIZED (
     RETURNING j.id, {durable}
 ), next AS MATERIALIZED (
     SELECT n.id
-      FROM mine m
+      FROM (SELECT queue, ordering_key, count(*) AS places
+              FROM mine
+             WHERE ordering_key IS NOT NULL AND (to_state > 5 OR to_state = 1)
+             GROUP BY queue, ordering_key) AS m
      CROSS JOIN LATERAL (
         SELECT b.id FROM {prefix}job b
          WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
          ORDER BY b.queue, b.ordering_key, b.id
-         LIMIT 1
+         LIMIT m.places
            FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
-     WHERE m.ordering_key IS NOT NULL AND (m.to_state > 5 OR m.to_state = 1)
 ), {freed}
 SELECT id FROM mine;
 

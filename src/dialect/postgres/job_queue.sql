@@ -45,7 +45,8 @@ UPDATE {prefix}job AS j
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
  WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.due_at IS NOT NULL;
 
--- $1 queue, $2 every. Makes the row where it is missing. Waits for who claims in turn. Reads: 1 row.
+-- $1 queue, $2 every. Makes the row where it is missing. Waits for who claims in turn.
+-- Reads: 1 row.
 -- name: take_turn
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
@@ -113,16 +114,19 @@ WITH seen AS MATERIALIZED (
     RETURNING j.id, {durable}
 ), next AS MATERIALIZED (
     SELECT n.id
-      FROM lost m
+      FROM (SELECT queue, ordering_key, count(*) AS places
+              FROM lost
+             WHERE ordering_key IS NOT NULL AND to_state > 5
+             GROUP BY queue, ordering_key) AS m
      CROSS JOIN LATERAL (
         SELECT b.id FROM {prefix}job b
          WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
          ORDER BY b.queue, b.ordering_key, b.id
-         LIMIT 1
+         LIMIT m.places
            FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
-     WHERE m.ordering_key IS NOT NULL AND m.to_state > 5
 ), {freed}
-SELECT (SELECT count(*) FROM lost WHERE to_state = 2), (SELECT count(*) FROM lost WHERE to_state = 7);
+SELECT (SELECT count(*) FROM lost WHERE to_state = 2),
+       (SELECT count(*) FROM lost WHERE to_state = 7);
 
 -- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
 -- next in the order of job_order. Answers with the last of these, and how many were freed.
@@ -216,8 +220,8 @@ SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
--- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key from
--- there on, past what was not asked for.
+-- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
+-- from there on, past what was not asked for.
 -- name: list
 SELECT * FROM (
     (SELECT {info_columns},

@@ -63,6 +63,8 @@ GRANT SELECT, UPDATE ON {prefix}fence_mark, {prefix}upkeep TO {user};
 GRANT SELECT, INSERT, UPDATE ON {prefix}fence_guard TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE
    ON {prefix}session, {prefix}lock, {prefix}holder, {prefix}waiter, {prefix}run TO {user};
+GRANT SELECT, INSERT, UPDATE ON {prefix}queue TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job, {prefix}job_history TO {user};
 
 -- name: grant_schema
 GRANT USAGE ON SCHEMA "{schema}" TO {user};

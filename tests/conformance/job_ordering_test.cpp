@@ -1,0 +1,290 @@
+// Ordering keys: jobs of one key are done one after the other, in the order of their ids.
+#include <map>
+#include <random>
+
+#include "conformance/job_suite.hpp"
+#include "support/required.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class job_ordering_suite : public job_suite {
+protected:
+    void allow_per_key(int running_per_key_max) const {
+        queue_limits limits;
+        limits.running_per_key_max = running_per_key_max;
+        set_limits(limits);
+    }
+    job_id enqueue_in_other_process(transaction& tx, const new_job& what) const {
+        return with_stores_in(second_, tx, [&](connection& on, store& stores) {
+            return stores.jobs->enqueue(on, queue_, {what}).at(0).id;
+        });
+    }
+    // All that can be claimed once nothing is under way any more.
+    std::vector<job_id> claim_after_unblocking() const {
+        unblock();
+        return ids_of(two_.claim(100));
+    }
+};
+
+TEST_F(job_ordering_suite, jobs_of_one_key_run_one_after_the_other) {
+    const auto ids = enqueue_many(4, keyed("k"));
+    for (const job_id each : ids) {
+        const auto got = one_.claim(10);
+        ASSERT_EQ(ids_of(got), std::vector{each});
+        EXPECT_TRUE(two_.claim(10).empty());
+        EXPECT_EQ(unblock(), 0);
+        EXPECT_TRUE(one_.claim(10).empty());
+        EXPECT_TRUE(one_.complete(got[0]));
+    }
+    EXPECT_TRUE(one_.claim(10).empty());
+}
+
+TEST_F(job_ordering_suite, whatever_their_priority) {
+    new_job late = keyed("k");
+    late.priority = 10;
+    const job_id first = enqueue(late);
+    const job_id second = enqueue(keyed("k"));
+    for (const job_id each : {first, second}) {
+        const auto got = one_.claim(10);
+        ASSERT_EQ(ids_of(got), std::vector{each});
+        EXPECT_TRUE(one_.complete(got[0]));
+    }
+}
+
+TEST_F(job_ordering_suite, keys_know_nothing_of_each_other) {
+    const job_id a = enqueue(keyed("a")), behind_a = enqueue(keyed("a"));
+    const job_id b = enqueue(keyed("b")), free = enqueue(), upper = enqueue(keyed("A"));
+    EXPECT_EQ(ids_of(one_.claim(10)), (std::vector{a, b, free, upper}));
+    EXPECT_EQ(state(behind_a), job_state::blocked);
+    const worker elsewhere{second_, fresh("elsewhere")};
+    const auto same = with_stores(second_, [&](connection& on, store& stores) {
+        return stores.jobs->enqueue(on, elsewhere.queue, {keyed("a")});
+    });
+    EXPECT_EQ(ids_of(elsewhere.claim(10)), std::vector{same.at(0).id});
+}
+
+TEST_F(job_ordering_suite, enqueuing_sees_who_stands_before) {
+    const auto made = enqueue_all({keyed("k"), keyed("k"), keyed("j")});
+    EXPECT_EQ(state(made[0].id), job_state::available);
+    EXPECT_EQ(state(made[1].id), job_state::blocked);
+    EXPECT_EQ(state(made[2].id), job_state::available);
+    EXPECT_EQ(state(enqueue(keyed("j"))), job_state::blocked);
+}
+
+TEST_F(job_ordering_suite, one_that_waits_for_its_next_attempt_holds_those_behind_it) {
+    const auto ids = enqueue_many(2, keyed("k"));
+    EXPECT_TRUE(one_.fail(one_.claim_one()));
+    EXPECT_EQ(unblock(), 0);
+    EXPECT_TRUE(one_.claim(10).empty());
+    EXPECT_TRUE(two_.claim(10).empty());
+    make_due(ids[0]);
+    const auto got = one_.claim(10);
+    ASSERT_EQ(ids_of(got), std::vector{ids[0]});
+    EXPECT_TRUE(one_.complete(got[0]));
+    EXPECT_EQ(ids_of(one_.claim(10)), std::vector{ids[1]});
+}
+
+TEST_F(job_ordering_suite, one_that_is_not_due_yet_does_not) {
+    new_job later = keyed("k");
+    later.delay = 1h;
+    const job_id scheduled = enqueue(later), second = enqueue(keyed("k"));
+    const job_id third = enqueue(keyed("k"));
+    const auto got = one_.claim(10);
+    ASSERT_EQ(ids_of(got), std::vector{second});
+    make_due(scheduled);
+    EXPECT_TRUE(two_.claim(10).empty()) << "one of its key runs, though it came after";
+    EXPECT_TRUE(one_.complete(got[0]));
+    const auto next = claim_after_unblocking();
+    EXPECT_EQ(next, std::vector{scheduled});
+    EXPECT_EQ(state(third), job_state::blocked);
+}
+
+TEST_F(job_ordering_suite, a_snoozed_one_lets_the_next_pass) {
+    const auto ids = enqueue_many(3, keyed("k"));
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::snooze, 1h)));
+    const auto got = one_.claim(10);
+    ASSERT_EQ(ids_of(got), std::vector{ids[1]});
+    EXPECT_TRUE(one_.finish(end_of(got[0], job_step::release)));
+    EXPECT_EQ(ids_of(one_.claim(10)), std::vector{ids[1]}) << "a released one is the first again";
+}
+
+TEST_F(job_ordering_suite, any_end_lets_the_next_go_on) {
+    const auto ids = enqueue_many(6, keyed("k"));
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::discard)));
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::cancel)));
+    EXPECT_EQ(state(ids[2]), job_state::available);
+    EXPECT_EQ(cancel(ids[2]), cancel_outcome::cancelled);
+    EXPECT_EQ(state(ids[3]), job_state::available);
+    EXPECT_TRUE(one_.fail(one_.claim_one()));
+    EXPECT_EQ(cancel(ids[3]), cancel_outcome::cancelled) << "while it waits for its next attempt";
+    EXPECT_EQ(one_.claim_one().id, ids[4]);
+    EXPECT_EQ(cancel(ids[5]), cancel_outcome::cancelled) << "while it is blocked";
+    EXPECT_EQ(state(ids[4]), job_state::running);
+}
+
+TEST_F(job_ordering_suite, a_rescued_one_is_the_first_again) {
+    new_job what = keyed("k");
+    what.rescues_max = 2;
+    const auto ids = enqueue_many(2, what);
+    one_.claim_one();
+    expire(one_.mine);
+    EXPECT_EQ(rescue().rescued, 1);
+    EXPECT_EQ(ids_of(two_.claim(10)), std::vector{ids[0]});
+    expire(two_.mine);
+    EXPECT_EQ(rescue().quarantined, 1);
+    revive(one_.mine);
+    EXPECT_EQ(ids_of(one_.claim(10)), std::vector{ids[1]}) << "the first is given up";
+}
+
+TEST_F(job_ordering_suite, several_of_a_key_run_where_that_is_allowed) {
+    allow_per_key(2);
+    const auto ids = enqueue_many(5, keyed("k"));
+    auto got = one_.claim(10);
+    ASSERT_EQ(ids_of(got), (std::vector{ids[0], ids[1]}));
+    EXPECT_TRUE(two_.claim(10).empty());
+    EXPECT_TRUE(one_.complete(got[1]));
+    const auto third = two_.claim(10);
+    ASSERT_EQ(ids_of(third), std::vector{ids[2]});
+    const std::vector ends{end_of(got[0], job_step::complete)};
+    EXPECT_EQ(one_.finish_all(ends), std::vector{true});
+    EXPECT_EQ(ids_of(one_.claim(10)), std::vector{ids[3]});
+    EXPECT_TRUE(two_.claim(10).empty());
+}
+
+TEST_F(job_ordering_suite, as_many_go_on_as_have_ended_at_once) {
+    allow_per_key(3);
+    const auto ids = enqueue_many(6, keyed("k"));
+    std::vector<job_end> ends;
+    for (const auto& each : one_.claim(10)) ends.push_back(end_of(each, job_step::complete));
+    ASSERT_EQ(ends.size(), 3U);
+    EXPECT_EQ(one_.finish_all(ends), (std::vector{true, true, true}));
+    EXPECT_EQ(one_.claim(10).size(), 3U);
+}
+
+// ------------------------------------------------------------------- what nobody saw of another
+
+TEST_F(job_ordering_suite, one_that_was_enqueued_while_the_last_before_it_ended_is_found) {
+    enqueue(keyed("k"));
+    const claimed_job before = one_.claim_one();
+    transaction tx = second_.begin();
+    const job_id behind = enqueue_in_other_process(tx, keyed("k"));
+    bool has_ended = false;
+    while_open([&] { has_ended = one_.complete(before); }, [&] { tx.commit(); });
+    EXPECT_TRUE(has_ended);
+    EXPECT_EQ(claim_after_unblocking(), std::vector{behind});
+}
+
+TEST_F(job_ordering_suite, one_that_was_enqueued_before_an_end_was_committed_is_found) {
+    enqueue(keyed("k"));
+    const claimed_job before = one_.claim_one();
+    transaction tx = first_.begin();
+    EXPECT_EQ(one_.finish_all_in(tx, {end_of(before, job_step::complete)}), std::vector{true});
+    std::vector<enqueued_job> behind;
+    while_open(
+        [&] {
+            behind = with_stores(second_, [&](connection& on, store& stores) {
+                return stores.jobs->enqueue(on, queue_, {keyed("k")});
+            });
+        },
+        [&] { tx.commit(); }
+    );
+    EXPECT_EQ(claim_after_unblocking(), std::vector{behind.at(0).id});
+}
+
+TEST_F(job_ordering_suite, unblocking_looks_at_all_in_turn_and_begins_again) {
+    new_job what = keyed("k");
+    for (const int priority : {3, 1, 2, 1, 0}) {
+        what.priority = priority;
+        enqueue(what);
+    }
+    what.ordering_key = "j";
+    enqueue_many(4, what);
+    allow_per_key(3);
+    blocked_place place;
+    std::int64_t freed = 0;
+    int looks = 0;
+    do {
+        freed += unblock(2, place);
+        ++looks;
+        ASSERT_LT(looks, 20);
+    } while (place.id != 0);
+    EXPECT_EQ(freed, 4) << "two of each key: one is available, and three may run";
+    EXPECT_GE(looks, 4) << "by two of seven at a time";
+    EXPECT_EQ(one_.claim(100).size(), 6U);
+    EXPECT_EQ(unblock(100, place), 0);
+}
+
+// ----------------------------------------------------------------------------------- at random
+
+// What each key's jobs did, in the order in which it was seen by who did it.
+class key_history {
+public:
+    void began(const claimed_job& job) {
+        const std::lock_guard guard{mutex_};
+        auto& seen = keys_[job.ordering_key];
+        EXPECT_EQ(seen.running, 0) << job.ordering_key << ": beside job " << seen.running;
+        EXPECT_GE(job.id, seen.ended_to) << job.ordering_key << ": behind one that came later";
+        seen.running = job.id;
+    }
+    // Before the end is sent: nobody can have begun the next before that.
+    void ends(const claimed_job& job, bool for_ever) {
+        const std::lock_guard guard{mutex_};
+        auto& seen = keys_[job.ordering_key];
+        seen.running = 0;
+        if (for_ever) seen.ended_to = job.id;
+        ended_ += for_ever ? 1 : 0;
+    }
+    int ended() const {
+        const std::lock_guard guard{mutex_};
+        return ended_;
+    }
+
+private:
+    struct seen_of_key {
+        job_id running = 0;
+        job_id ended_to = 0;
+    };
+    mutable std::mutex mutex_;
+    std::map<std::string, seen_of_key> keys_;
+    int ended_ = 0;
+};
+
+TEST_F(job_ordering_suite, whoever_claims_and_ends_at_once_each_key_has_one_at_a_time_in_order) {
+    constexpr int workers = 5, keys = 4, jobs = 160;
+    key_history history;
+    const unsigned long chosen = seed();
+    const auto work = [&](int number) {
+        std::mt19937_64 random{chosen + static_cast<unsigned long>(number)};
+        const worker mine{open(), queue_};
+        const auto has_all_ended = [&] { return history.ended() == jobs; };
+        const auto step = [&] {
+            const auto got = mine.claim(1 + static_cast<int>(random() % 4));
+            for (const claimed_job& each : got) history.began(each);
+            for (const claimed_job& each : got) {
+                const bool is_last = random() % 4 != 0;
+                history.ends(each, is_last);
+                const auto how = is_last ? job_step::complete : job_step::release;
+                EXPECT_TRUE(mine.finish(end_of(each, how)));
+            }
+            if (got.empty()) unblock();
+            return has_all_ended();
+        };
+        EXPECT_TRUE(eventually(step, 60s));
+    };
+    std::vector<thread> threads;
+    for (int each = 0; each < workers; ++each) threads.emplace_back(work, each);
+    // Enqueued one by one while they work, by one process: so in the order of their commits.
+    std::mt19937_64 random{chosen};
+    for (int each = 0; each < jobs; ++each) {
+        new_job what = keyed("k" + std::to_string(random() % keys));
+        what.priority = static_cast<int>(random() % 3);
+        enqueue(what);
+    }
+    threads.clear();
+    EXPECT_EQ(history.ended(), jobs);
+    EXPECT_TRUE(one_.claim(10).empty());
+}
+
+}  // namespace
+}  // namespace leasehold::testing
