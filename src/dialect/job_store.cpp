@@ -68,9 +68,8 @@ std::optional<job_id> sql_job_store::settle_conflict(
 ) {
     const std::string name{queue};
     if (what.conflict == on_conflict::replace) {
-        const result changed = inside(
+        replace(
             on,
-            "replace",
             {name,
              what.unique_key,
              what.kind,
@@ -79,13 +78,19 @@ std::optional<job_id> sql_job_store::settle_conflict(
              run_at_of(what),
              value_of(microseconds{what.delay})}
         );
-        (void)changed;  // none where it runs, or is gone
     }
-    const result found = inside(on, "find_unique", {name, what.unique_key});
-    if (found.rows.empty()) return std::nullopt;
-    if (what.conflict == on_conflict::fail) {
+    const auto found = find_unique(on, name, what.unique_key);
+    if (found && what.conflict == on_conflict::fail) {
         throw error(errc::constraint, taken_message(queue, what));
     }
+    return found;
+}
+
+std::optional<job_id> sql_job_store::find_unique(
+    connection& on, const std::string& queue, const std::string& unique_key
+) {
+    const result found = inside(on, "find_unique", {queue, unique_key});
+    if (found.rows.empty()) return std::nullopt;
     return found.rows.front().integer(0);
 }
 

@@ -37,6 +37,16 @@ protected:
         connection& on, std::string_view queue, std::span<const new_job> what
     ) = 0;
 
+    // The job that has the unique key now; nothing where nobody has it.
+    virtual std::optional<job_id> find_unique(
+        connection& on, const std::string& queue, const std::string& unique_key
+    );
+    // $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. Changes
+    // nothing where the job that has the key runs, or is gone.
+    virtual void replace(connection& on, const parameters& values) {
+        inside(on, "replace", values);
+    }
+
     // The eleven columns of a claimed job: id, token, kind, payload, attempts, rescues, ordering
     // key, and attempts_max, retry_delay, retry_delay_max, time_limit, each of which may be null.
     static claimed_job claimed_in(const row& from, std::size_t first);

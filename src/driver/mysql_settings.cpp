@@ -19,12 +19,13 @@ namespace {
 // max_sort_length: values that differ further behind are sorted as equals
 // unique_checks, foreign_key_checks: with both off MariaDB fills an empty table under a lock on all
 //     of it, without undo
+// group_concat_max_len: a list of ids would end within one of them, which is another one then
 constexpr std::string_view pinned_on_both =
     "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00', sql_mode = "
     "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
     "sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615, "
     "sql_big_selects = 1, sql_safe_updates = 0, max_sort_length = 1024, unique_checks = 1, "
-    "foreign_key_checks = 1";
+    "foreign_key_checks = 1, group_concat_max_len = 1048576";
 
 // Where a recursive query ends too early MariaDB keeps quiet about it, and MySQL fails.
 // sql_if_exists: CREATE TABLE IF NOT EXISTS fails where the table is there

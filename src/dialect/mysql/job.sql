@@ -1,1 +1,321 @@
--- Jobs: to come.
+-- Jobs on MySQL and MariaDB. The rules of hold.sql and waiter.sql; the contract:
+-- src/store/job_store.hpp.
+--
+-- What claims or ends jobs is a transaction inside one packet. Neither server gives back what an
+-- UPDATE has changed: so the ids of what is locked go into a variable, as a list in JSON. By such a
+-- list later statements of the packet find exactly these rows, by primary key; it is joined from
+-- the list on, which leaves the planner no choice. (On both, also for DELETE; an IN of a few keys
+-- reads all of a small table, and locks it.) Lists of our own come as a parameter.
+-- In what may run on a connection that was lent, {utc} stands for {now}.
+
+-- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
+-- word: claimed_columns
+j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
+       j.retry_delay, j.retry_delay_max, j.time_limit
+
+-- $3 session, $6 node_info. The assignments of a claim.
+-- word: take
+j.state = 3, j.token = j.token + 1, j.attempts = j.attempts + 1, j.session_id = $3,
+    j.node_info = $6, j.claimed_at = {now}, j.is_cancel_requested = 0, j.progress = NULL,
+    j.unique_slot = IF(j.unique_until = 1, NULL, j.unique_slot)
+
+-- ---- enqueuing
+
+-- The text of an insert: this, a row for each job, and what answers with the ids: of all on MariaDB,
+-- on MySQL the first of them and how far the next is from it. Of a list of rows, none of which asks
+-- for what is there already, the numbers follow each other at any innodb_autoinc_lock_mode.
+-- name: insert
+INSERT INTO {prefix}job
+    (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
+     retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, payload)
+VALUES
+
+-- name: ids on mysql
+;
+SELECT LAST_INSERT_ID(), @@auto_increment_increment
+
+-- name: ids on mariadb
+RETURNING id
+
+-- $1 queue, $2 kind, $3 state where it is due, $4 priority, $5 attempts, $6 rescues, $7 and $8
+-- delays of retries, $9 time limit, $10 unique until, $11 unique key, $12 ordering key, $13 payload;
+-- default values and empty keys are null. Of three: at once, at $14, in $14 microseconds.
+-- name: row
+($1, $2, $3, $4, {utc}, NULL, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+
+-- name: row_at
+($1, $2, IF($14 > {utc}, 1, $3), $4, {utc}, IF($14 > {utc}, $14, NULL), $5, $6, $7, $8, $9, $10,
+ $11, $12, $13)
+
+-- name: row_in
+($1, $2, 1, $4, {utc}, {utc} + $14, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+
+-- $1 queue, $2 ordering key, $3 number, $4 how many jobs of a key may run at a time, as the caller
+-- believes: a part of a UNION ALL. How many stand there, as far as they matter; and what $4 is.
+-- Reads: $4 rows, and what is not due before them.
+-- name: ahead
+SELECT $3, (SELECT COUNT(*) FROM (
+               SELECT 1 FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
+               WHERE p.queue = $1 AND p.ordering_key = $2 AND p.state <> 1 LIMIT $4) counted),
+       COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
+
+-- $1 queue, {keys}: unique keys from $2 on. Which of them are taken: a plain read, so that nothing
+-- stays locked in the caller's transaction.
+-- name: taken
+SELECT unique_slot FROM {prefix}job FORCE INDEX ({bare}job_unique)
+WHERE queue = $1 AND unique_slot IN ({keys});
+
+-- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row. The second where a plain read may be of
+-- what was long ago; it keeps the row locked, as the insert that was refused has done already.
+-- name: find_unique
+SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
+
+-- name: find_newest_unique
+SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK IN SHARE MODE;
+
+-- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. One that
+-- runs stays as it is, and is not locked: its worker would wait for the caller to commit. The first
+-- finds the row by a plain read, and changes it by primary key, since who ends a job locks it in
+-- this order; the second where a plain read may be of what was long ago.
+-- Assignments run from left to right: `due_at` asks for the state that was.
+-- word: new_due
+IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
+-- word: replacement
+kind = $3, payload = $4, priority = $5,
+    due_at = CASE WHEN {new_due} > {utc} THEN {new_due} WHEN state = 4 THEN due_at END,
+    state = CASE WHEN {new_due} > {utc} THEN 1 WHEN state IN (4, 5) THEN state ELSE 2 END
+
+-- name: replace
+SELECT MAX(id) INTO @leasehold_id FROM {prefix}job
+WHERE queue = $1 AND unique_slot = $2 AND state <> 3;
+UPDATE {prefix}job SET {replacement}
+WHERE id = @leasehold_id AND queue = $1 AND unique_slot = $2 AND state <> 3;
+
+-- name: replace_newest
+UPDATE {prefix}job SET {replacement} WHERE queue = $1 AND unique_slot = $2 AND state <> 3;
+
+-- ---- claiming
+
+-- Of the parameters of `claim`. Plain reads of the session and the queue; then the first rows of
+-- job_order, in its order, around what others have locked. No more than $2 are locked: the LIMIT of
+-- a derived table is carried out by itself. Those with an ordering key are counted alone.
+-- word: pick
+SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
+       COALESCE(MAX(q.is_paused), 0),
+       COUNT(q.running_max) + COUNT(q.starts_max) > 0
+INTO @leasehold_live, @leasehold_paused, @leasehold_limited
+FROM {prefix}queue q WHERE q.name = $1;
+SELECT CONCAT('[', GROUP_CONCAT(IF(d.ordering_key IS NULL, d.id, NULL)), ']'),
+       COUNT(d.ordering_key)
+INTO @leasehold_ids, @leasehold_keyed
+FROM (
+    SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
+    WHERE p.queue = $1 AND p.state = 2 AND @leasehold_live = 1 AND @leasehold_paused = 0
+      AND @leasehold_limited = 0{kinds}
+    ORDER BY p.queue, p.state, p.priority, p.id LIMIT $2 FOR UPDATE SKIP LOCKED) d;
+UPDATE {listed} SET {take} WHERE j.state = 2
+
+-- $1 queue, $2 how many, $3 session, $6 node_info; {kinds}: nothing, or the condition of `of_kinds`.
+-- The rows are read while the transaction is open. The first columns: how the session and the queue
+-- stand, and how many keys were met.
+-- name: claim
+START TRANSACTION;
+{pick};
+SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed, j.priority,
+       {claimed_columns}
+FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
+COMMIT;
+
+-- {keys}: the kinds.
+-- name: of_kinds
+ AND p.kind IN ({keys})
+
+-- $1 queue. The row that claims in turn need; 1062 where it is there.
+-- name: make_queue
+INSERT INTO {prefix}queue (name) VALUES ($1);
+
+-- The parameters of `claim`, $4 how many rows are looked at, $5 how many jobs of a key may run at a
+-- time, as the caller believes, and {ahead} one less. For queues with limits or keys.
+--
+-- 1. The session, a plain read.
+-- 2. The queue's row: waits for who claims in turn at this moment. Each statement from here on has
+--    a snapshot in which all who had it before have claimed.
+-- 3. How many there is room for; what runs counts, dead or alive. Nothing where the caller was
+--    mistaken. In floating point, since the product may be beyond 63 bits.
+-- 4. The window: the first rows of job_order.
+-- 5. Which of them may start by their key: where fewer than may run at a time stand before it, or
+--    run behind it (it was scheduled, and has come due later). What runs is one table, read once.
+-- 6. Those are claimed; the others of the window are blocked, so that they are in nobody's way from
+--    then on. The queue's row changes with each claim.
+-- Reads: what runs in the queue, and some rows for each of the window.
+-- name: claim_in_turn
+START TRANSACTION;
+SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now})
+INTO @leasehold_live;
+SELECT COUNT(*), MAX(q.running_per_key_max), MAX(q.running_max), MAX(q.starts_max),
+       MAX(q.starts_per), MAX(q.starts_from), MAX(q.is_paused)
+INTO @leasehold_there, @leasehold_per_key, @leasehold_running_max, @leasehold_starts_max,
+     @leasehold_starts_per, @leasehold_starts_from, @leasehold_paused
+FROM {prefix}queue q WHERE q.name = $1 AND @leasehold_live = 1 FOR UPDATE;
+SELECT IF(@leasehold_there = 1 AND @leasehold_paused = 0 AND @leasehold_per_key = $5,
+          CAST(GREATEST(0, LEAST(
+              $2, COALESCE(@leasehold_running_max - COUNT(*), $2),
+              COALESCE(FLOOR(
+                  (@leasehold_starts_per - GREATEST(0, @leasehold_starts_from - {now})) * 1e0
+                  * @leasehold_starts_max / @leasehold_starts_per), $2))) AS SIGNED), 0)
+INTO @leasehold_room
+FROM {prefix}job r FORCE INDEX ({bare}job_order)
+WHERE r.queue = $1 AND r.state = 3 AND @leasehold_there = 1;
+SELECT CONCAT('[', GROUP_CONCAT(d.id), ']'), COUNT(d.ordering_key)
+INTO @leasehold_ids, @leasehold_keyed
+FROM (
+    SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
+    WHERE p.queue = $1 AND p.state = 2 AND @leasehold_room > 0{kinds}
+    ORDER BY p.queue, p.state, p.priority, p.id LIMIT $4 FOR UPDATE SKIP LOCKED) d;
+SELECT CONCAT('[', NULLIF(SUBSTRING_INDEX(
+           GROUP_CONCAT(IF(g.is_blocked, NULL, g.id) ORDER BY g.priority, g.id), ',',
+           @leasehold_room), ''), ']'),
+       CONCAT('[', GROUP_CONCAT(IF(g.is_blocked, g.id, NULL)), ']')
+INTO @leasehold_ids, @leasehold_blocked
+FROM (
+    SELECT j.id, j.priority, CASE
+        WHEN j.ordering_key IS NULL THEN 0
+        WHEN j.behind = 0 THEN COALESCE({one_behind} < j.id, 0)
+        WHEN j.behind >= @leasehold_per_key THEN 1
+        ELSE j.behind + (
+            SELECT COUNT(*) FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
+            WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.id < j.id
+              AND p.state <> 1) >= @leasehold_per_key END AS is_blocked
+    FROM (
+        SELECT j.id, j.priority, j.queue, j.ordering_key, COUNT(w.id) AS behind
+        FROM {listed} LEFT JOIN (
+            SELECT DISTINCT r.id, r.ordering_key
+            FROM {prefix}job r FORCE INDEX ({bare}job_order)
+            WHERE r.queue = $1 AND r.state = 3 AND r.ordering_key IS NOT NULL) w
+            ON w.ordering_key = j.ordering_key AND w.id > j.id
+        GROUP BY j.id, j.priority, j.queue, j.ordering_key) j) g;
+UPDATE {listed} SET {take} WHERE j.state = 2;
+UPDATE {listed_blocked} SET j.state = 5 WHERE j.state = 2;
+UPDATE {prefix}queue
+SET turn = turn + 1,
+    starts_from = IF(starts_max IS NULL, starts_from, GREATEST(starts_from, {now})
+                     + JSON_LENGTH(@leasehold_ids) * starts_per DIV starts_max)
+WHERE name = $1 AND @leasehold_ids IS NOT NULL;
+SELECT @leasehold_live, @leasehold_there, @leasehold_per_key, @leasehold_keyed, j.priority,
+       {claimed_columns}
+FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
+COMMIT;
+
+-- ---- what becomes of running jobs
+
+-- The job rows j of a list of claims, @leasehold_ends: ids and tokens.
+-- word: held
+JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
+        asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]')) a
+    STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+-- word: stands
+j.token = a.asked_token AND j.state = 3
+
+-- $1 session, $2 list of ids and tokens, of this and of `finish`; a part of a transaction, which
+-- may be the caller's.
+--
+-- What completes jobs without a result, an ordering key or a history: their rows go. Waits for who
+-- has a row at this moment; what is locked stays as it is, and what did not stand will never. The
+-- rows are the answer, being the only ones that are given.
+-- Reads: 2 rows for each.
+-- name: complete
+SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
+SELECT j.id FROM {held}
+WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL FOR UPDATE;
+DELETE j FROM {held} WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL;
+
+-- $1 session, $2 id, $3 token. The same of one.
+-- name: complete_one
+DELETE FROM {prefix}job
+WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3 AND ordering_key IS NULL;
+
+-- `complete` and `claim` in one commit: the parameters of `claim`, $4 the list, $5 how many those
+-- are. Behind the columns of `claim`: how many have ended, and who, where that is not all.
+-- name: complete_and_claim
+START TRANSACTION;
+SELECT CONVERT($4 USING utf8mb4) INTO @leasehold_ends;
+SELECT COUNT(*), CONCAT('[', GROUP_CONCAT(j.id), ']') INTO @leasehold_count, @leasehold_ended
+FROM {held} WHERE {stands} AND j.session_id = $3 AND j.ordering_key IS NULL FOR UPDATE;
+DELETE j FROM {held} WHERE {stands} AND j.session_id = $3 AND j.ordering_key IS NULL;
+{pick};
+SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed, j.priority,
+       {claimed_columns}, @leasehold_count, IF(@leasehold_count = $5, NULL, @leasehold_ended)
+FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
+COMMIT;
+
+-- The same with what is to become of each: step, delay, words in hexadecimal digits, how long a row
+-- is kept that ends by this step in microseconds, or -1, and the same where it is cancelled.
+-- word: ends
+JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
+        asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]', step BIGINT PATH '$[2]',
+        delay BIGINT PATH '$[3]', words TEXT PATH '$[4]', kept BIGINT PATH '$[5]',
+        kept_cancelled BIGINT PATH '$[6]')) a
+    STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+-- A job that was to be cancelled ends so, unless it has completed.
+-- word: to_state
+CASE WHEN a.step = 1 THEN 6
+             WHEN a.step = 6 OR j.is_cancel_requested = 1 THEN 8
+             WHEN a.step = 5 OR (a.step = 2 AND j.attempts >= {attempts_max}) THEN 7
+             WHEN a.step = 2 THEN 4
+             WHEN a.step = 3 AND a.delay > 0 THEN 1
+             ELSE 2 END
+-- word: kept
+IF({to_state} = 8, a.kept_cancelled, a.kept)
+
+-- $2 list as {ends}. A part of a transaction.
+--
+-- 1. Locks them, as `complete`; the answer.
+-- 2. The first blocked job of each ordering key whose job is not in its way any more: a plain read.
+--    What it misses, since it was blocked after this snapshot, `unblock` finds.
+-- 3. What ends goes to the history. 4. What goes on does not run any more; an attempt that did not
+--    fail is not counted. `attempts` comes last, since the others ask for it.
+-- 5. What still runs has ended.
+-- Reads: 8 rows for each.
+-- name: finish
+SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
+SELECT j.id FROM {held} WHERE {stands} AND j.session_id = $1 FOR UPDATE;
+SELECT {next_ids} INTO @leasehold_next
+FROM (
+    SELECT DISTINCT {next_of_key} AS id FROM {ends}
+    WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NOT NULL
+      AND ({to_state} > 5 OR {to_state} = 1)) n;
+INSERT INTO {prefix}job_history
+    ({job_columns}, error, result, state, ended_at, prune_at)
+SELECT {job_columns},
+       IF(a.step IN (2, 5, 6) AND a.words <> '', UNHEX(a.words), j.error),
+       IF(a.step = 1 AND a.words <> '', UNHEX(a.words), NULL),
+       {to_state}, {utc}, {utc} + {kept}
+FROM {ends} WHERE {stands} AND j.session_id = $1 AND {to_state} > 5 AND {kept} >= 0;
+UPDATE {ends}
+SET j.due_at = IF({to_state} IN (1, 4), {utc} + a.delay, NULL),
+    j.error = IF(a.step = 2, UNHEX(a.words), j.error),
+    j.session_id = NULL, j.state = {to_state},
+    j.attempts = IF(a.step = 2, j.attempts, j.attempts - 1)
+WHERE {stands} AND j.session_id = $1 AND {to_state} <= 5;
+DELETE j FROM {held} WHERE {stands} AND j.session_id = $1;
+{free_next};
+
+-- $1 session, $2 list of ids. A plain read. Reads: 1 row for each.
+-- name: standings
+SELECT j.id, j.token, j.is_cancel_requested
+FROM JSON_TABLE(CONVERT($2 USING utf8mb4), '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+WHERE j.state = 3 AND j.session_id = $1;
+
+-- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
+-- name: find_claims
+SELECT j.priority, {claimed_columns}
+FROM {prefix}job j FORCE INDEX ({bare}job_order)
+WHERE j.queue = $1 AND j.state = 3 AND j.session_id = $2
+ORDER BY j.id;
+
+-- $1 session, $2 id, $3 token, $4 words. Words that stay the same are not counted as a change: the
+-- report asks the row itself.
+-- name: note_progress
+UPDATE {prefix}job SET progress = $4 WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;
+SELECT 1 FROM {prefix}job WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;

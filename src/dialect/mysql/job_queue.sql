@@ -1,1 +1,261 @@
--- Jobs: to come.
+-- What is done about jobs for all, and by people, on MySQL and MariaDB. The rules of job.sql; the
+-- contract: src/store/job_queue_store.hpp. All of it runs on connections of our own.
+
+-- $1 queue, $2 number: a part of a UNION ALL. Each part names its queue, or all that is not
+-- scheduled would be read to find what is. Indexes: job_order, job_due. Reads: 3 rows for each.
+-- name: look
+SELECT $2 AS number,
+       EXISTS (
+           SELECT 1 FROM {prefix}job j FORCE INDEX ({bare}job_order)
+           WHERE j.queue = $1 AND j.state = 2),
+       (SELECT GREATEST(0, j.due_at - {now}) FROM {prefix}job j FORCE INDEX ({bare}job_due)
+        WHERE j.queue = $1 AND j.due_at IS NOT NULL
+        ORDER BY j.queue, j.due_at, j.id LIMIT 1),
+       COALESCE((SELECT q.is_paused FROM {prefix}queue q WHERE q.name = $1), 0)
+
+-- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
+-- {ahead} one less. Who waits for an earlier one of its key is blocked. What $3 is, and how many
+-- there were; none where the caller was mistaken. Indexes: job_due, job_ordering. Reads: some rows
+-- for each.
+-- name: promote
+START TRANSACTION;
+SELECT COALESCE(MAX(q.running_per_key_max), 1) INTO @leasehold_per_key
+FROM {prefix}queue q WHERE q.name = $1;
+SELECT CONCAT('[', GROUP_CONCAT(d.id), ']') INTO @leasehold_ids
+FROM (
+    SELECT j.id FROM {prefix}job j FORCE INDEX ({bare}job_due)
+    WHERE j.queue = $1 AND j.due_at <= {utc} AND @leasehold_per_key = $3
+    ORDER BY j.queue, j.due_at, j.id LIMIT $2 FOR UPDATE SKIP LOCKED) d;
+SELECT CONCAT('[', GROUP_CONCAT(IF(g.is_blocked, NULL, g.id)), ']'),
+       CONCAT('[', GROUP_CONCAT(IF(g.is_blocked, g.id, NULL)), ']')
+INTO @leasehold_free, @leasehold_blocked
+FROM (
+    SELECT j.id, COALESCE({one_behind} < j.id, 0) AS is_blocked FROM {listed}) g;
+UPDATE {listed_free} SET j.due_at = NULL, j.state = 2;
+UPDATE {listed_blocked} SET j.due_at = NULL, j.state = 5;
+SELECT @leasehold_per_key, COALESCE(JSON_LENGTH(@leasehold_ids), 0);
+COMMIT;
+
+-- $1 queue, $2 every. Makes the row where it is missing. Waits for who claims in turn. A clock that
+-- was set back is no reason to wait for it. Reads: 1 row.
+-- name: take_turn
+INSERT INTO {prefix}queue (name, swept_at) VALUES ($1, {now})
+ON DUPLICATE KEY UPDATE
+    swept_at = IF(swept_at <= {now} - $2 OR swept_at > {now}, {now}, swept_at);
+SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0;
+
+-- $1 queue. Before `take_turn`, which has to lock: whether it is anybody's turn. Reads: 1 row.
+-- name: swept_ago
+SELECT {now} - swept_at FROM {prefix}queue WHERE name = $1;
+
+-- $1 queue, $2 how many. One snapshot: running jobs whose session is expired or not there, by
+-- sessions. Reads: what runs, and its sessions.
+-- name: lost
+SELECT j.session_id, s.id IS NULL, j.id, j.token
+FROM {prefix}job j FORCE INDEX ({bare}job_order)
+LEFT JOIN {prefix}session s ON s.id = j.session_id
+WHERE j.queue = $1 AND j.state = 3 AND (s.id IS NULL OR s.expires_at <= {now})
+LIMIT $2;
+
+-- Where a job goes that is taken from a dead session: one that was to be cancelled is.
+-- word: rescued_to
+CASE WHEN j.is_cancel_requested = 1 THEN 8
+             WHEN j.rescues + 1 >= {rescues_max} THEN 7 ELSE 2 END
+-- word: rescued_kept
+IF({rescued_to} = 7, $4, $5)
+
+-- Of one session: $1 id, $2 whether its row was not there, $3 list of ids and tokens that `lost` saw
+-- in one snapshot, $4 how long a discarded one is kept in microseconds, or -1, $5 the same of
+-- cancelled ones.
+--
+-- 1. The proof of one that is there; a heartbeat in flight has its row, which is skipped.
+-- 2. The jobs as they were seen, around whoever is ending one at this moment.
+-- 3. What is to be told, and who comes next of their keys.
+-- 4. As `finish`.
+-- name: rescue
+START TRANSACTION;
+SELECT CONVERT($3 USING utf8mb4), $1 INTO @leasehold_ends, @leasehold_dead;
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}session d
+WHERE d.id = $1 AND d.expires_at <= {now} AND $2 = 0 {share_skip_locked};
+SELECT CONCAT('[', GROUP_CONCAT(j.id), ']') INTO @leasehold_ids
+FROM JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
+    asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]')) a
+STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+WHERE j.token = a.asked_token AND j.session_id = $1 AND j.state = 3
+  AND (@leasehold_go = 1 OR $2 = 1) FOR UPDATE SKIP LOCKED;
+SELECT COUNT(IF({rescued_to} = 2, 1, NULL)), COUNT(IF({rescued_to} = 7, 1, NULL))
+INTO @leasehold_rescued, @leasehold_quarantined
+FROM {listed};
+SELECT {next_ids} INTO @leasehold_next
+FROM (
+    SELECT DISTINCT {next_of_key} AS id FROM {listed}
+    WHERE j.ordering_key IS NOT NULL AND {rescued_to} > 5) n;
+INSERT INTO {prefix}job_history
+    (id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
+     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
+     progress, payload, error, state, ended_at, prune_at)
+SELECT id, queue, kind, priority, attempts, rescues + 1, token, enqueued_at, attempts_max,
+       rescues_max, retry_delay, retry_delay_max, time_limit, unique_until, unique_slot,
+       ordering_key, node_info, progress, payload,
+       IF({rescued_to} = 7, CONCAT('quarantined: its workers died ', rescues + 1, ' times'), error),
+       {rescued_to}, {now}, {now} + {rescued_kept}
+FROM {listed} WHERE {rescued_to} > 5 AND {rescued_kept} >= 0;
+UPDATE {listed}
+SET j.state = 2, j.session_id = NULL, j.attempts = j.attempts - 1, j.rescues = j.rescues + 1
+WHERE {rescued_to} = 2;
+DELETE j FROM {listed} WHERE j.state = 3;
+{free_next}
+{touch_dead};
+COMMIT;
+SELECT @leasehold_rescued, @leasehold_quarantined;
+
+-- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
+-- next in the order of job_order; $5 how many of a key may run at a time, as the caller believes,
+-- and {ahead} one less. Whether each is blocked still; and what $5 is. Plain reads.
+-- name: look_blocked
+SELECT j.priority, j.id, COALESCE({one_behind} < j.id, 0),
+       COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
+FROM (
+    SELECT o.priority, o.id, o.queue, o.ordering_key
+    FROM {prefix}job o FORCE INDEX ({bare}job_order)
+    WHERE o.queue = $1 AND o.state = 5
+      AND ((o.priority = $3 AND o.id > $4) OR o.priority > $3)
+    ORDER BY o.queue, o.state, o.priority, o.id LIMIT $2) j;
+
+-- $1 list of ids. How many were freed.
+-- name: unblock
+START TRANSACTION;
+SELECT CONVERT($1 USING utf8mb4) INTO @leasehold_next;
+{free_next};
+COMMIT;
+SELECT COALESCE(JSON_LENGTH(@leasehold_free), 0);
+
+-- $1 how many. Index: job_history_prune. Reads: 1 row for each. A statement of its own, so that the
+-- rows are locked by their keys alone.
+-- name: prune
+SELECT id FROM {prefix}job_history FORCE INDEX ({bare}job_history_prune)
+WHERE prune_at <= {utc} ORDER BY prune_at, id LIMIT $1;
+
+-- $1 list of ids.
+-- name: prune_of
+DELETE h
+FROM JSON_TABLE(CONVERT($1 USING utf8mb4), '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+STRAIGHT_JOIN {prefix}job_history h FORCE INDEX (PRIMARY) ON h.id = a.asked_id
+WHERE h.prune_at <= {utc};
+
+-- ---- managing
+
+-- $1 id, $2 how long it is kept in microseconds, or -1. Waits for who has the row at this moment.
+-- 1, and whether it did not run; or how many ended ones there are of it. Reads: some rows.
+-- name: cancel
+START TRANSACTION;
+SELECT COUNT(*), COALESCE(MAX(j.state <> 3), 0), IF(MAX(j.state) NOT IN (3, 5), $1, NULL)
+INTO @leasehold_go, @leasehold_idle, @leasehold_id
+FROM {prefix}job j WHERE j.id = $1 FOR UPDATE;
+SELECT {next_ids} INTO @leasehold_next
+FROM (
+    SELECT {next_of_key} AS id FROM {prefix}job j
+    WHERE j.id = @leasehold_id AND j.ordering_key IS NOT NULL) n;
+INSERT INTO {prefix}job_history ({job_columns}, error, state, ended_at, prune_at)
+SELECT {job_columns}, error, 8, {now}, {now} + $2
+FROM {prefix}job WHERE id = $1 AND @leasehold_idle = 1 AND $2 >= 0;
+DELETE FROM {prefix}job WHERE id = $1 AND @leasehold_idle = 1;
+UPDATE {prefix}job SET is_cancel_requested = 1
+WHERE id = $1 AND @leasehold_go = 1 AND @leasehold_idle = 0;
+{free_next};
+COMMIT;
+SELECT @leasehold_go, @leasehold_idle,
+       (SELECT COUNT(*) FROM {prefix}job_history h WHERE h.id = $1),
+       (SELECT COUNT(*) FROM {prefix}job h WHERE h.id = $1);
+
+-- $1 id. One that waits for its time. Reads: 2 rows, and what is not due before it.
+-- name: hurry
+SELECT COALESCE(MAX((
+    SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
+    WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
+    ORDER BY p.queue, p.ordering_key, p.id LIMIT 1) < j.id), 0)
+INTO @leasehold_blocked
+FROM {prefix}job j WHERE j.id = $1;
+UPDATE {prefix}job SET due_at = NULL, state = IF(@leasehold_blocked = 1, 5, 2)
+WHERE id = $1 AND due_at IS NOT NULL;
+SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
+
+-- $1 id. One that has ended: the row of the history goes where the job is there again. 1062 where
+-- there is another one of its unique key.
+-- name: redrive
+START TRANSACTION;
+SELECT COUNT(*) INTO @leasehold_go FROM {prefix}job_history WHERE id = $1 FOR UPDATE;
+INSERT INTO {prefix}job ({job_columns}, state, due_at)
+SELECT id, queue, kind, priority, 0, 0, token, enqueued_at, attempts_max, rescues_max, retry_delay,
+       retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info, NULL,
+       payload, 2, NULL
+FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
+DELETE FROM {prefix}job_history WHERE id = $1 AND @leasehold_go = 1;
+COMMIT;
+SELECT 1 FROM DUAL WHERE @leasehold_go = 1;
+
+-- $1 id.
+-- name: state_of
+SELECT state FROM {prefix}job WHERE id = $1
+UNION ALL
+SELECT state FROM {prefix}job_history WHERE id = $1;
+
+-- Of job row j, or a row of the history with the same columns: see info_in() in
+-- job_queue_store.cpp.
+-- word: info_columns
+j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attempts_max, j.rescues,
+       j.token, j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
+       IF(j.enqueued_at = 0, 0, {now} - j.enqueued_at) AS enqueued_ago
+
+-- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key from
+-- there on, past what was not asked for.
+-- name: list
+SELECT * FROM (
+    (SELECT {info_columns}, j.due_at - {now} AS due_in, {now} - j.claimed_at AS running_for,
+            j.is_cancel_requested, NULL AS ended_ago, NULL AS result
+     FROM {prefix}job j FORCE INDEX (PRIMARY)
+     WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
+     ORDER BY j.id LIMIT $4)
+    UNION ALL
+    (SELECT {info_columns}, NULL, NULL, 0, {now} - j.ended_at, j.result
+     FROM {prefix}job_history j FORCE INDEX (PRIMARY)
+     WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
+     ORDER BY j.id LIMIT $4)) both_of
+ORDER BY id LIMIT $4;
+
+-- $1 name. Reads: 1 row.
+-- name: find_queue
+SELECT is_paused, running_max, running_per_key_max, starts_max, starts_per, keep_completed,
+       keep_discarded, keep_cancelled
+FROM {prefix}queue WHERE name = $1;
+
+-- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that the row changes where
+-- several nodes are written to, and who claims by the former limits is refused.
+-- name: set_limits
+INSERT INTO {prefix}queue
+    (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
+     keep_cancelled)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON DUPLICATE KEY UPDATE running_max = $2, running_per_key_max = $3, starts_max = $4,
+    starts_per = $5, keep_completed = $6, keep_discarded = $7, keep_cancelled = $8, turn = turn + 1;
+
+-- $1 name, $2 whether.
+-- name: set_paused
+INSERT INTO {prefix}queue (name, is_paused) VALUES ($1, $2)
+ON DUPLICATE KEY UPDATE is_paused = $2, turn = turn + 1;
+
+-- Of queues with a row, and of those with jobs alone: a walk from name to name along the index.
+-- Reads: some rows for each queue.
+-- name: queue_names
+SELECT queue FROM (
+    SELECT DISTINCT j.queue FROM {prefix}job j FORCE INDEX ({bare}job_order)
+    UNION
+    SELECT q.name FROM {prefix}queue q) named
+ORDER BY queue;
+
+-- $1 name. Reads all jobs of the queue.
+-- name: count_jobs
+SELECT state, COUNT(*), {now} - MIN(NULLIF(enqueued_at, 0))
+FROM {prefix}job WHERE queue = $1 GROUP BY state
+UNION ALL
+SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;

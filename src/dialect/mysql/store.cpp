@@ -6,6 +6,8 @@
 #include "dialect/waiter_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/job_queue_store.hpp"
+#include "store/job_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
@@ -29,7 +31,9 @@ public:
         return despite_deadlocks([&] { return send(on, what, values); });
     }
     result inside(connection& on, const statement& what, const parameters& values) const override {
-        return on.execute(what.text(), as_bytes(what.placed(values)));
+        const parameters placed = as_bytes(what.placed(values));
+        const bool is_single = what.what() == statement::form::single;
+        return is_single ? on.execute(what.text(), placed) : on.execute_script(what.text(), placed);
     }
 };
 
@@ -102,6 +106,11 @@ packet& packet::add(std::string_view statements) {
     return *this;
 }
 
+packet& packet::add(std::string_view statements, const parameters& values) {
+    values_ = joined(std::move(values_), as_bytes(values));
+    return add(statements);
+}
+
 packet& packet::add(const statement& what, const parameters& values) {
     values_ = joined(std::move(values_), as_bytes(what.placed(values)));
     if (what.written() == written_nodes::several) written_ = written_nodes::several;
@@ -110,6 +119,13 @@ packet& packet::add(const statement& what, const parameters& values) {
 
 result packet::send(connection& on) const {
     return send_transaction(on, text_, values_, written_);
+}
+
+result send_in_transaction(connection& on, const statement& what, const parameters& values) {
+    if (on.state() == connection_state::in_transaction) {
+        return on.execute_script(what.text(), as_bytes(what.placed(values)));
+    }
+    return despite_deadlocks([&] { return packet{}.add(what, values).add("COMMIT").send(on); });
 }
 
 // MariaDB's variable changed its name with 11.1.
@@ -156,6 +172,8 @@ store make_mysql_store(const table_names& names, engine which, written_nodes wri
     made.waiters = std::make_unique<sql_waiter_store>(how, "");
     made.holders = make_holder_store(how);
     made.multi_locks = make_multi_lock_store(how);
+    made.jobs = make_job_store(how);
+    made.job_queues = make_job_queue_store(how);
     made.tables = make_table_store(which);
     return made;
 }

@@ -19,6 +19,8 @@ std::unique_ptr<run_store> make_run_store(shared_dialect how);
 std::unique_ptr<table_store> make_table_store(engine which);
 std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
+std::unique_ptr<job_store> make_job_store(shared_dialect how);
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 
 // Of an insert that somebody else's was faster than: ER_DUP_ENTRY.
 inline constexpr int duplicate_key_code = 1062;
@@ -36,6 +38,8 @@ class packet {
 public:
     packet& add(std::string_view statements);
     packet& add(const statement& what, const parameters& values);
+    // Places are ?, one for each value.
+    packet& add(std::string_view statements, const parameters& values);
     result send(connection& on) const;
 
 private:
@@ -43,6 +47,18 @@ private:
     parameters values_;
     written_nodes written_ = written_nodes::one;
 };
+
+// Statements without a transaction of their own: one inside a packet, or parts of the transaction
+// that is open. In the second case those of a connection that was lent are sent one by one.
+result send_in_transaction(connection& on, const statement& what, const parameters& values);
+
+// Numbers as statements take a list of them: JSON.
+template <class Numbers>
+std::string list_of(const Numbers& numbers) {
+    std::string all;
+    for (const auto& each : numbers) all += (all.empty() ? "" : ",") + std::to_string(each);
+    return "[" + all + "]";
+}
 
 // "READ-COMMITTED", … of the session: the level of the transaction itself cannot be asked for
 // without the PROCESS privilege.

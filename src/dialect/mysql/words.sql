@@ -83,3 +83,65 @@ INSERT INTO {prefix}lock
     (lock_key, fence, owner, session_id, node_info, reentrant_count, changed_at, expires_at)
 SELECT $1, f.fence, NULL, NULL, '', 0, {now}, NULL FROM {prefix}fence_mark f
 WHERE f.id = 1 LOCK IN SHARE MODE
+
+-- ---- jobs; see job.sql
+
+-- Microseconds since 1970 at which the statement began. On a connection that was lent the time zone
+-- is its owner's. Also where a time bounds a range of an index, which {now} cannot.
+-- word: utc
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
+
+-- The columns that a job's row and its row of the history have in common, and that go from one to
+-- the other.
+-- word: job_columns
+id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
+    retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
+    progress, payload
+
+-- Of job row j: what numbers that are null stand for, as new_job and retry_policy of
+-- leasehold/job.hpp have them.
+-- word: attempts_max
+COALESCE(j.attempts_max, 20)
+-- word: rescues_max
+COALESCE(j.rescues_max, 3)
+
+-- Job rows j of a list of ids in a variable: found by primary key, whatever the planner believes,
+-- since the list comes first. The same of rows n that {free_next} frees.
+-- word: listed
+JSON_TABLE(@leasehold_ids, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+    STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+-- word: listed_free
+JSON_TABLE(@leasehold_free, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+    STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+-- word: listed_blocked
+JSON_TABLE(@leasehold_blocked, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+    STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+
+-- The first blocked job of the ordering key of row j. Index: job_ordering.
+-- word: next_of_key
+(SELECT b.id FROM {prefix}job b FORCE INDEX ({bare}job_ordering)
+            WHERE b.queue = j.queue AND b.ordering_key = j.ordering_key AND b.state = 5
+            ORDER BY b.queue, b.ordering_key, b.id LIMIT 1)
+
+-- Of rows n: their ids as a list; null where there are none, or where it was cut, which on a
+-- connection that was lent group_concat_max_len may do. Who has not been freed then `unblock` finds.
+-- word: next_ids
+IF(LENGTH(GROUP_CONCAT(n.id)) = SUM(LENGTH(n.id)) + COUNT(n.id) - 1,
+          CONCAT('[', GROUP_CONCAT(n.id), ']'), NULL)
+
+-- Those of @leasehold_next that are blocked still are available, but for whom somebody has locked:
+-- a transaction may have replaced what is in it, and take long. @leasehold_free is who they are.
+-- word: free_next
+SELECT {next_ids} INTO @leasehold_free
+FROM JSON_TABLE(@leasehold_next, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+STRAIGHT_JOIN {prefix}job n FORCE INDEX (PRIMARY) ON n.id = a.asked_id
+WHERE n.state = 5 FOR UPDATE SKIP LOCKED;
+UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
+
+-- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first {ahead}
+-- in the order of ids: null where there are not so many. Reads these, and what is not due before
+-- them.
+-- word: one_behind
+(SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
+            WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
+            ORDER BY p.queue, p.ordering_key, p.id LIMIT 1 OFFSET {ahead})

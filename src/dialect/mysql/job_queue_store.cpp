@@ -1,0 +1,166 @@
+// What MySQL and MariaDB do about jobs for all. The statements: job_queue.sql.
+#include "dialect/job_queue_store.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "dialect/mysql/stores.hpp"
+#include "dialect/sql_text.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::mysql_dialect {
+namespace {
+
+class mysql_job_queue_store final : public sql_job_queue_store {
+public:
+    explicit mysql_job_queue_store(shared_dialect how) : sql_job_queue_store(std::move(how)) {}
+
+    std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
+        const statement& part = texts_["look"];
+        std::string text;
+        parameters values;
+        for (std::size_t at = 0; at < queues.size(); ++at) {
+            text += (at == 0 ? "" : " UNION ALL ") + part.text();
+            values = joined(std::move(values), part.placed({queues[at], at}));
+        }
+        std::vector<queue_look> all(queues.size());
+        if (queues.empty()) return all;
+        for (const row& each : on.execute(text, as_bytes(values)).rows) {
+            all.at(static_cast<std::size_t>(each.integer(0))) = look_in(each, 1);
+        }
+        return all;
+    }
+
+    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+        const result found = with_per_key(
+            "promote",
+            [&](const statement& ask, std::int64_t most) {
+                return how_->write(on, ask, {std::string{queue}, jobs_max, most});
+            },
+            [](const row& first) { return first.integer(0); }
+        );
+        return found.rows.at(0).integer(1);
+    }
+
+    rescue_result rescue(
+        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+    ) override {
+        struct lost_session {
+            bool is_removed = false;
+            std::vector<std::pair<job_id, std::int64_t>> claims{};
+        };
+        std::map<std::string, lost_session> sessions;
+        for (const row& each : read(on, "lost", {std::string{queue}, jobs_max}).rows) {
+            lost_session& one = sessions[each.bytes(0)];
+            one.is_removed = each.integer(1) != 0;
+            one.claims.emplace_back(each.integer(2), each.integer(3));
+        }
+        rescue_result all;
+        for (auto& [id, one] : sessions) {
+            std::ranges::sort(one.claims);
+            const parameters values{
+                blob{id},
+                one.is_removed ? 1 : 0,
+                list_of_claims(one.claims),
+                kept_for(kept.discarded),
+                kept_for(kept.cancelled)};
+            const row counts = write(on, "rescue", values).rows.at(0);
+            all.rescued += counts.integer(0);
+            all.quarantined += counts.integer(1);
+        }
+        return all;
+    }
+
+    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+        override {
+        const result found = with_per_key(
+            "look_blocked",
+            [&](const statement& ask, std::int64_t) {
+                const parameters values{std::string{queue}, rows_max, place.priority, place.id};
+                return how_->read(on, ask, values);
+            },
+            [](const row& first) { return first.integer(3); }
+        );
+        if (found.rows.empty()) {
+            place = {};
+            return 0;
+        }
+        std::vector<job_id> ids;
+        for (const row& each : found.rows) {
+            if (each.integer(2) == 0) ids.push_back(each.integer(1));
+        }
+        const row& last = found.rows.back();
+        place = {static_cast<int>(last.integer(0)), last.integer(1)};
+        if (ids.empty()) return 0;
+        std::ranges::sort(ids);
+        return write(on, "unblock", {list_of(ids)}).rows.at(0).integer(0);
+    }
+
+    std::int64_t prune(connection& on, int rows_max) override {
+        std::vector<job_id> ids;
+        for (const row& each : read(on, "prune", {rows_max}).rows) ids.push_back(each.integer(0));
+        if (ids.empty()) return 0;
+        std::ranges::sort(ids);
+        return write(on, "prune_of", {list_of(ids)}).affected_rows;
+    }
+
+    cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
+        // Where it was retried between the looks at the two tables: look again.
+        constexpr int looks_max = 10;
+        for (int look = 0; look < looks_max; ++look) {
+            const row found = write(on, "cancel", {id, kept_for(kept)}).rows.at(0);
+            if (found.integer(0) > 0) {
+                return found.integer(1) > 0 ? cancel_outcome::cancelled : cancel_outcome::requested;
+            }
+            if (found.integer(2) > 0) return cancel_outcome::ended;
+            if (found.integer(3) == 0) return cancel_outcome::not_found;
+        }
+        throw error(
+            errc::transient, "job " + std::to_string(id) + " changes all the time; cancel it again"
+        );
+    }
+
+    retry_outcome retry(connection& on, job_id id) override {
+        try {
+            return sql_job_queue_store::retry(on, id);
+        } catch (const error& failure) {
+            if (failure.native_code() != duplicate_key_code) throw;
+            return retry_outcome::duplicate;
+        }
+    }
+
+private:
+    static std::string list_of_claims(const std::vector<std::pair<job_id, std::int64_t>>& claims) {
+        std::string list;
+        for (const auto& [id, token] : claims) {
+            list += list.empty() ? "[" : ",[";
+            list += std::to_string(id) + "," + std::to_string(token) + "]";
+        }
+        return "[" + list + "]";
+    }
+
+    // Sends a statement whose text has how many jobs of a key may run at a time, until it answers
+    // that this is so.
+    template <class Send, class Read>
+    result with_per_key(std::string_view name, Send&& send, Read&& answered) const {
+        std::int64_t believed = 1;
+        // Each that is in vain was because somebody has changed the queue's limits.
+        constexpr int looks_max = 10;
+        for (int look = 0;; ++look) {
+            const std::string text =
+                replaced(texts_.source(name), "{ahead}", std::to_string(believed - 1));
+            result found = send(statement{text, how_->which(), how_->written()}, believed);
+            const std::int64_t is = found.rows.empty() ? believed : answered(found.rows[0]);
+            if (is == believed || look == looks_max) return found;
+            believed = is;
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how) {
+    return std::make_unique<mysql_job_queue_store>(std::move(how));
+}
+
+}  // namespace leasehold::mysql_dialect

@@ -1,0 +1,633 @@
+// How MySQL and MariaDB enqueue, claim and end jobs. The statements: job.sql.
+#include "dialect/job_store.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "core/hexadecimal.hpp"
+#include "core/thread_mutex.hpp"
+#include "dialect/mysql/stores.hpp"
+#include "dialect/sql_text.hpp"
+
+namespace leasehold::mysql_dialect {
+namespace {
+
+// What this process has seen of a queue. Hints: who goes by an old one is told and asks again.
+class known_queues {
+public:
+    struct known {
+        bool is_claimed_in_turn = false;
+        std::int64_t running_per_key_max = 1;
+    };
+    known of(const std::string& queue) const {
+        const thread_guard guard{mutex_};
+        const auto found = queues_.find(queue);
+        return found == queues_.end() ? known{} : found->second;
+    }
+    void note(const std::string& queue, known what) {
+        const thread_guard guard{mutex_};
+        queues_[queue] = what;
+    }
+
+private:
+    mutable thread_mutex mutex_;
+    std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+// By primary key, the ids of rows are unique whatever is enqueued: an id that was there is none of a
+// unique key's.
+bool is_of_unique_key(const error& failure) {
+    return failure.native_code() == duplicate_key_code &&
+           !failure.server_message().ends_with("PRIMARY'");
+}
+
+std::set<job_id> ids_in(std::string_view list) {
+    std::set<job_id> ids;
+    job_id each = 0;
+    for (std::size_t at = 0; at < list.size();) {
+        const auto [end, failure] =
+            std::from_chars(list.data() + at, list.data() + list.size(), each);
+        if (failure == std::errc{}) ids.insert(each);
+        at = std::max(at + 1, static_cast<std::size_t>(end - list.data()));
+    }
+    return ids;
+}
+
+std::vector<job_end> by_id(std::vector<job_end> ends) {
+    std::ranges::sort(ends, {}, &job_end::id);
+    return ends;
+}
+
+// Locked in this order, so that of two who end jobs none waits for the other in a circle.
+std::string claims_in(const std::vector<job_end>& ends) {
+    std::string list;
+    for (const job_end& each : by_id(ends)) {
+        list += list.empty() ? "[" : ",[";
+        list += std::to_string(each.id) + "," + std::to_string(each.token.number) + "]";
+    }
+    return "[" + list + "]";
+}
+
+class mysql_job_store final : public sql_job_store {
+public:
+    explicit mysql_job_store(shared_dialect how)
+        : sql_job_store(std::move(how)), any_kind_(claim_statement("claim", "")) {}
+
+    std::vector<enqueued_job> enqueue(
+        connection& on, std::string_view queue, const std::vector<new_job>& what
+    ) override;
+    claim_result claim(connection& on, const claim_request& wanted) override;
+    std::vector<bool> finish(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept
+    ) override;
+    finished_and_claimed finish_and_claim(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept,
+        const claim_request& wanted
+    ) override;
+    std::vector<claim_standing> standings(
+        connection& on, const session_id& whose, const std::vector<job_claim>& held
+    ) override;
+    bool note_progress(
+        connection& on,
+        const session_id& whose,
+        job_id id,
+        fencing_token token,
+        const std::string& words
+    ) override {
+        const parameters values{value_of(whose), id, token.number, words};
+        return !write(on, "note_progress", values).rows.empty();
+    }
+
+protected:
+    std::vector<std::optional<job_id>> insert(
+        connection& on, std::string_view queue, std::span<const new_job> what
+    ) override;
+    std::optional<job_id> find_unique(
+        connection& on, const std::string& queue, const std::string& unique_key
+    ) override;
+    void replace(connection& on, const parameters& values) override {
+        inside(on, reads_newest(on) ? "replace" : "replace_newest", values);
+    }
+
+private:
+    // ---- enqueuing
+    using job_places = std::vector<std::size_t>;  // in a list of new jobs
+
+    static bool reads_newest(connection& on);
+    std::set<std::string> taken_of(
+        connection& on, const std::string& queue, std::span<const new_job> what
+    ) const;
+    std::vector<bool> are_blocked(
+        connection& on, const std::string& queue, std::span<const new_job> what
+    );
+    std::map<std::string, std::int64_t> ahead_of(
+        connection& on, const std::string& queue, const std::vector<std::string>& keys
+    );
+    void add_row(
+        const std::string& queue,
+        const new_job& what,
+        bool is_blocked,
+        std::string& text,
+        parameters& values
+    ) const;
+    std::vector<job_id> insert_all(
+        connection& on,
+        const std::string& queue,
+        std::span<const new_job> what,
+        const std::vector<bool>& are_blocked,
+        const job_places& which
+    ) const;
+
+    // ---- claiming
+    statement claim_statement(std::string_view name, std::string_view kinds) const {
+        const std::string text = replaced(texts_.source(name), "{kinds}", kinds);
+        return statement{text, how_->which(), how_->written()};
+    }
+    std::string kinds_of(const claim_request& wanted, parameters& values) const;
+    bool take(const result& found, const claim_request& wanted, claim_result& got);
+    static void add_jobs(const result& found, claim_result& got);
+    claim_result claim_in_turn(connection& on, const claim_request& wanted);
+    void make_queue(connection& on, const std::string& queue) const;
+
+    // ---- ending
+    void complete(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        std::set<job_id>& done
+    ) const;
+    void finish_rest(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept,
+        std::set<job_id>& done
+    ) const;
+    static std::vector<bool> are_in(
+        const std::set<job_id>& done, const std::vector<job_end>& ends
+    ) {
+        std::vector<bool> all;
+        for (const job_end& each : ends) all.push_back(done.contains(each.id));
+        return all;
+    }
+
+    known_queues queues_;
+    const statement any_kind_;
+};
+
+// ---------------------------------------------------------------------------------- enqueuing
+
+// One job is one statement that commits; of several either all are enqueued or none.
+std::vector<enqueued_job> mysql_job_store::enqueue(
+    connection& on, std::string_view queue, const std::vector<new_job>& what
+) {
+    if (on.state() == connection_state::in_transaction) {
+        return sql_job_store::enqueue(on, queue, what);
+    }
+    return despite_deadlocks([&] {
+        if (what.size() <= 1) return sql_job_store::enqueue(on, queue, what);
+        on.begin();
+        try {
+            auto made = sql_job_store::enqueue(on, queue, what);
+            on.commit();
+            return made;
+        } catch (...) {
+            on.rollback();
+            throw;
+        }
+    });
+}
+
+// Whether a plain read sees what was committed before it. A transaction of the caller's may be at
+// another level, and see what was there when it began.
+bool mysql_job_store::reads_newest(connection& on) {
+    if (on.state() != connection_state::in_transaction || on.is_untouched()) return true;
+    return session_isolation(on) == "READ-COMMITTED";
+}
+
+std::optional<job_id> mysql_job_store::find_unique(
+    connection& on, const std::string& queue, const std::string& unique_key
+) {
+    if (reads_newest(on)) return sql_job_store::find_unique(on, queue, unique_key);
+    const result found = inside(on, "find_newest_unique", {queue, unique_key});
+    if (found.rows.empty()) return std::nullopt;
+    return found.rows.front().integer(0);
+}
+
+// An insert that is refused keeps a lock on the row that has the key, and on the gap before it, until
+// the transaction ends; worse than that, its worker could not end that job. So in a transaction it
+// is asked before, by a plain read.
+std::vector<std::optional<job_id>> mysql_job_store::insert(
+    connection& on, std::string_view name, std::span<const new_job> what
+) {
+    const std::string queue{name};
+    const bool is_inside = on.state() == connection_state::in_transaction;
+    const bool is_read_newest = !is_inside || on.is_untouched();
+    const std::vector<bool> blocked = are_blocked(on, queue, what);
+    const std::set<std::string> taken =
+        is_inside ? taken_of(on, queue, what) : std::set<std::string>{};
+    // Where the plain read may be of what was long ago the inserts are asked themselves.
+    const bool is_trusted = taken.empty() || is_read_newest || reads_newest(on);
+    job_places wanted;
+    bool has_keys = false;
+    for (std::size_t at = 0; at < what.size(); ++at) {
+        if (is_trusted && taken.contains(what[at].unique_key)) continue;
+        has_keys = has_keys || !what[at].unique_key.empty();
+        wanted.push_back(at);
+    }
+    std::vector<std::optional<job_id>> ids(what.size());
+    if (wanted.empty()) return ids;
+    if (!has_keys || (is_trusted && wanted.size() > 1)) {
+        try {
+            const auto made = insert_all(on, queue, what, blocked, wanted);
+            for (std::size_t each = 0; each < wanted.size(); ++each) ids[wanted[each]] = made[each];
+            return ids;
+        } catch (const error& failure) {
+            if (!has_keys || !is_of_unique_key(failure)) throw;
+        }
+    }
+    // Somebody has one of the keys. One by one, in their order.
+    for (const std::size_t at : wanted) {
+        try {
+            ids[at] = insert_all(on, queue, what, blocked, {at}).front();
+        } catch (const error& failure) {
+            if (!is_of_unique_key(failure)) throw;
+        }
+    }
+    return ids;
+}
+
+std::set<std::string> mysql_job_store::taken_of(
+    connection& on, const std::string& queue, std::span<const new_job> what
+) const {
+    parameters values{queue};
+    for (const new_job& each : what) {
+        if (!each.unique_key.empty()) values.emplace_back(each.unique_key);
+    }
+    std::set<std::string> taken;
+    if (values.size() == 1) return taken;
+    const statement ask{
+        for_keys(texts_.source("taken"), values.size() - 1, 2), how_->which(), how_->written()};
+    for (const row& each : how_->inside(on, ask, values).rows) taken.insert(each.bytes(0));
+    return taken;
+}
+
+std::vector<bool> mysql_job_store::are_blocked(
+    connection& on, const std::string& queue, std::span<const new_job> what
+) {
+    std::vector<bool> blocked(what.size(), false);
+    std::set<std::string> keys;
+    for (const new_job& each : what) {
+        if (!each.ordering_key.empty()) keys.insert(each.ordering_key);
+    }
+    if (keys.empty()) return blocked;
+    auto before = ahead_of(on, queue, {keys.begin(), keys.end()});
+    const std::int64_t per_key = queues_.of(queue).running_per_key_max;
+    for (std::size_t at = 0; at < what.size(); ++at) {
+        if (what[at].ordering_key.empty()) continue;
+        blocked[at] = before[what[at].ordering_key]++ >= per_key;
+    }
+    return blocked;
+}
+
+// How many jobs of each key stand there, as far as they matter.
+std::map<std::string, std::int64_t> mysql_job_store::ahead_of(
+    connection& on, const std::string& queue, const std::vector<std::string>& keys
+) {
+    constexpr std::size_t keys_per_statement = 64;
+    std::map<std::string, std::int64_t> ahead;
+    const statement& part = texts_["ahead"];
+    auto seen = queues_.of(queue);
+    for (std::size_t first = 0; first < keys.size();) {
+        const std::size_t end = std::min(keys.size(), first + keys_per_statement);
+        std::string text;
+        parameters values;
+        for (std::size_t at = first; at < end; ++at) {
+            text += (at == first ? "" : " UNION ALL ") + part.text();
+            values = joined(
+                std::move(values), part.placed({queue, keys[at], at, seen.running_per_key_max})
+            );
+        }
+        const result found = on.execute(text, as_bytes(values));
+        const std::int64_t is = found.rows.at(0).integer(2);
+        if (is != seen.running_per_key_max) {
+            // Too few were counted, or more than matter: once more, by what it is.
+            seen.running_per_key_max = is;
+            queues_.note(queue, seen);
+            first = 0;
+            continue;
+        }
+        for (const row& each : found.rows) {
+            ahead[keys.at(static_cast<std::size_t>(each.integer(0)))] = each.integer(1);
+        }
+        first = end;
+    }
+    return ahead;
+}
+
+void mysql_job_store::add_row(
+    const std::string& queue,
+    const new_job& what,
+    bool is_blocked,
+    std::string& text,
+    parameters& values
+) const {
+    using std::chrono::microseconds;
+    const new_job usual;
+    const auto unless_usual = [](std::int64_t number, std::int64_t otherwise) {
+        return number == otherwise ? value{} : value{number};
+    };
+    const auto micros = [](auto duration) { return microseconds{duration}.count(); };
+    constexpr int available = 2, blocked = 5;
+    const bool is_until_started = what.unique == unique_until::started;
+    parameters own{
+        queue,
+        what.kind,
+        is_blocked ? blocked : available,
+        what.priority,
+        unless_usual(what.retry.attempts_max, usual.retry.attempts_max),
+        unless_usual(what.rescues_max, usual.rescues_max),
+        unless_usual(micros(what.retry.delay), micros(usual.retry.delay)),
+        unless_usual(micros(what.retry.delay_max), micros(usual.retry.delay_max)),
+        what.time_limit ? value{micros(*what.time_limit)} : value{},
+        is_until_started ? value{1} : value{},
+        text_or_null(what.unique_key),
+        text_or_null(what.ordering_key),
+        what.payload};
+    std::string_view name = "row";
+    if (what.run_at) {
+        name = "row_at";
+        own.emplace_back(run_at_of(what));
+    } else if (what.delay.count() > 0) {
+        name = "row_in";
+        own.emplace_back(value_of(microseconds{what.delay}));
+    }
+    text += texts_[name].text();
+    for (value& each : texts_[name].placed(own)) values.push_back(std::move(each));
+}
+
+std::vector<job_id> mysql_job_store::insert_all(
+    connection& on,
+    const std::string& queue,
+    std::span<const new_job> what,
+    const std::vector<bool>& are_blocked,
+    const job_places& which
+) const {
+    std::string text = texts_["insert"].text() + "\n";
+    parameters values;
+    for (const std::size_t at : which) {
+        if (at != which.front()) text += ",\n";
+        add_row(queue, what[at], are_blocked[at], text, values);
+    }
+    text += "\n" + texts_["ids"].text();
+    const bool is_inside = on.state() == connection_state::in_transaction;
+    const result found = is_inside ? on.execute_script(text, as_bytes(values))
+                                   : packet{}.add(text, values).add("COMMIT").send(on);
+    std::vector<job_id> ids;
+    if (how_->which() == engine::mariadb) {
+        for (const row& each : found.rows) ids.push_back(each.integer(0));
+        return ids;
+    }
+    const job_id first = found.rows.at(0).integer(0);
+    const std::int64_t step = found.rows.at(0).integer(1);
+    for (std::size_t at = 0; at < which.size(); ++at) {
+        ids.push_back(first + static_cast<job_id>(at) * step);
+    }
+    return ids;
+}
+
+// ----------------------------------------------------------------------------------- claiming
+
+// The condition, and its values behind those that are there.
+std::string mysql_job_store::kinds_of(const claim_request& wanted, parameters& values) const {
+    if (wanted.kinds.empty()) return {};
+    const std::size_t first = values.size() + 1;
+    for (const std::string& each : wanted.kinds) values.emplace_back(each);
+    return " " + for_keys(texts_.source("of_kinds"), wanted.kinds.size(), first);
+}
+
+claim_result mysql_job_store::claim(connection& on, const claim_request& wanted) {
+    if (!queues_.of(wanted.queue).is_claimed_in_turn) {
+        parameters values{
+            wanted.queue, wanted.jobs_max, value_of(wanted.session), 0, 0, wanted.node_info};
+        const std::string kinds = kinds_of(wanted, values);
+        const result found = kinds.empty()
+                                 ? how_->write(on, any_kind_, values)
+                                 : how_->write(on, claim_statement("claim", kinds), values);
+        claim_result got;
+        if (take(found, wanted, got)) return got;
+    }
+    return claim_in_turn(on, wanted);
+}
+
+// What `claim` answers. False where the queue is claimed in turn: then it is still to be asked.
+bool mysql_job_store::take(const result& found, const claim_request& wanted, claim_result& got) {
+    const row& how = found.rows.at(0);
+    got.session_has_ended = how.integer(0) == 0;
+    if (got.session_has_ended || how.integer(1) != 0) return true;
+    const bool is_limited = how.integer(2) != 0, has_keys = how.integer(3) != 0;
+    if (is_limited || has_keys) {
+        auto seen = queues_.of(wanted.queue);
+        seen.is_claimed_in_turn = true;
+        queues_.note(wanted.queue, seen);
+        if (is_limited) return false;
+    }
+    add_jobs(found, got);
+    return !got.jobs.empty() || !has_keys;
+}
+
+void mysql_job_store::add_jobs(const result& found, claim_result& got) {
+    constexpr std::size_t priority = 4, first = 5;
+    std::vector<const row*> rows;
+    for (const row& each : found.rows) {
+        if (!each.is_null(first)) rows.push_back(&each);
+    }
+    std::ranges::sort(rows, {}, [](const row* each) {
+        return std::pair{each->integer(priority), each->integer(first)};
+    });
+    for (const row* each : rows) got.jobs.push_back(claimed_in(*each, first));
+}
+
+claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request& wanted) {
+    claim_result got;
+    // Each that is in vain was because somebody has changed the queue's limits.
+    constexpr int looks_max = 20;
+    for (int look = 0; look < looks_max; ++look) {
+        auto seen = queues_.of(wanted.queue);
+        const std::int64_t window = std::int64_t{wanted.jobs_max} * 4 + 100;
+        parameters values{
+            wanted.queue,
+            wanted.jobs_max,
+            value_of(wanted.session),
+            window,
+            seen.running_per_key_max,
+            wanted.node_info};
+        const std::string kinds = kinds_of(wanted, values);
+        const std::string text = replaced(
+            replaced(texts_.source("claim_in_turn"), "{kinds}", kinds),
+            "{ahead}",
+            std::to_string(seen.running_per_key_max - 1)
+        );
+        const result found =
+            how_->write(on, statement{text, how_->which(), how_->written()}, values);
+        const row& how = found.rows.at(0);
+        got.session_has_ended = how.integer(0) == 0;
+        if (got.session_has_ended) return got;
+        if (how.integer(1) == 0) {
+            make_queue(on, wanted.queue);
+        } else if (how.integer(2) == seen.running_per_key_max) {
+            add_jobs(found, got);
+            return got;
+        } else {
+            seen.running_per_key_max = how.integer(2);
+            queues_.note(wanted.queue, seen);
+        }
+    }
+    return got;
+}
+
+void mysql_job_store::make_queue(connection& on, const std::string& queue) const {
+    try {
+        write(on, "make_queue", {queue});
+    } catch (const error& failure) {
+        if (failure.native_code() != duplicate_key_code) throw;
+    }
+}
+
+// ------------------------------------------------------------------------------------- ending
+
+std::vector<bool> mysql_job_store::finish(
+    connection& on,
+    const session_id& whose,
+    const std::vector<job_end>& ends,
+    const job_retention& kept
+) {
+    std::set<job_id> done;
+    const auto is_plain = [&](const job_end& each) { return leaves_nothing(each, kept); };
+    if (!ends.empty() && std::ranges::all_of(ends, is_plain)) complete(on, whose, ends, done);
+    finish_rest(on, whose, ends, kept, done);
+    return are_in(done, ends);
+}
+
+void mysql_job_store::complete(
+    connection& on,
+    const session_id& whose,
+    const std::vector<job_end>& ends,
+    std::set<job_id>& done
+) const {
+    if (ends.size() == 1) {
+        const parameters values{value_of(whose), ends[0].id, ends[0].token.number};
+        const bool is_inside = on.state() == connection_state::in_transaction;
+        const result changed =
+            is_inside ? inside(on, "complete_one", values) : write(on, "complete_one", values);
+        if (changed.affected_rows == 1) done.insert(ends[0].id);
+        return;
+    }
+    const parameters values{value_of(whose), claims_in(ends)};
+    for (const row& each : send_in_transaction(on, texts_["complete"], values).rows) {
+        done.insert(each.integer(0));
+    }
+}
+
+// Those that are not done yet, with all that may come of an end.
+void mysql_job_store::finish_rest(
+    connection& on,
+    const session_id& whose,
+    const std::vector<job_end>& ends,
+    const job_retention& kept,
+    std::set<job_id>& done
+) const {
+    std::string list;
+    for (const job_end& each : by_id(ends)) {
+        if (done.contains(each.id)) continue;
+        list += list.empty() ? "[" : ",[";
+        for (const std::int64_t number :
+             {each.id,
+              each.token.number,
+              static_cast<std::int64_t>(each.step),
+              value_of(each.delay).integer()}) {
+            list += std::to_string(number) + ",";
+        }
+        list += '"' + in_hexadecimal(each.words) + "\"," + std::to_string(kept_after(each, kept)) +
+                "," + std::to_string(kept_for(kept.cancelled)) + "]";
+    }
+    if (list.empty()) return;
+    const parameters values{value_of(whose), "[" + list + "]"};
+    for (const row& each : send_in_transaction(on, texts_["finish"], values).rows) {
+        done.insert(each.integer(0));
+    }
+}
+
+job_store::finished_and_claimed mysql_job_store::finish_and_claim(
+    connection& on,
+    const session_id& whose,
+    const std::vector<job_end>& ends,
+    const job_retention& kept,
+    const claim_request& wanted
+) {
+    const auto is_plain = [&](const job_end& each) { return leaves_nothing(each, kept); };
+    const bool is_fused = !ends.empty() && wanted.session == whose &&
+                          !queues_.of(wanted.queue).is_claimed_in_turn &&
+                          std::ranges::all_of(ends, is_plain);
+    if (!is_fused) return job_store::finish_and_claim(on, whose, ends, kept, wanted);
+    parameters values{
+        wanted.queue,
+        wanted.jobs_max,
+        value_of(whose),
+        claims_in(ends),
+        ends.size(),
+        wanted.node_info};
+    const std::string kinds = kinds_of(wanted, values);
+    const result found = how_->write(on, claim_statement("complete_and_claim", kinds), values);
+    constexpr std::size_t count = 16, ended = 17;
+    const row& how = found.rows.at(0);
+    std::set<job_id> done;
+    if (how.integer(count) == static_cast<std::int64_t>(ends.size())) {
+        for (const job_end& each : ends) done.insert(each.id);
+    } else if (!how.is_null(ended)) {
+        done = ids_in(how.bytes(ended));
+    }
+    finished_and_claimed both;
+    const bool is_all = take(found, wanted, both.claimed);
+    finish_rest(on, whose, ends, kept, done);
+    both.finished = are_in(done, ends);
+    if (!is_all) both.claimed = claim_in_turn(on, wanted);
+    return both;
+}
+
+std::vector<claim_standing> mysql_job_store::standings(
+    connection& on, const session_id& whose, const std::vector<job_claim>& held
+) {
+    std::set<job_id> ids;
+    for (const job_claim& each : held) ids.insert(each.id);
+    std::map<std::pair<job_id, std::int64_t>, bool> found;
+    for (const row& each : read(on, "standings", {value_of(whose), list_of(ids)}).rows) {
+        found[{each.integer(0), each.integer(1)}] = each.integer(2) != 0;
+    }
+    std::vector<claim_standing> all;
+    for (const job_claim& each : held) {
+        const auto at = found.find({each.id, each.token.number});
+        if (at == found.end()) {
+            all.push_back(claim_standing::gone);
+        } else {
+            all.push_back(at->second ? claim_standing::cancel_requested : claim_standing::held);
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+std::unique_ptr<job_store> make_job_store(shared_dialect how) {
+    return std::make_unique<mysql_job_store>(std::move(how));
+}
+
+}  // namespace leasehold::mysql_dialect
