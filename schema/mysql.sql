@@ -143,8 +143,8 @@ FROM (SELECT 1 AS task UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 
     AS made
 WHERE NOT EXISTS (SELECT 1 FROM leasehold_upkeep there WHERE there.task = made.task);
 
--- Jobs and their queues, for MySQL and MariaDB. A job that has not ended is a row of `job`, one that
--- has is a row of `job_history` for as long as its queue keeps it.
+-- Jobs and their queues, for MySQL and MariaDB. A job that has not ended is a row of `job`, one
+-- that has is a row of `job_history` for as long as its queue keeps it.
 
 -- One row per queue that has a worker or a setting.
 CREATE TABLE leasehold_queue (
@@ -268,6 +268,6 @@ VALUES (
     7, 'proofs_from_6', '88f808235e8f4eb2c092aba4473e1e9eeb0e56d874598097d218aa8b6475e50b',
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
-    8, 'jobs_from_7', 'f091feaace788f68a78790f82d3dacd89438ffd74ac84cb45d31050843c27c22',
+    8, 'jobs_from_7', 'fa3f3841b1117462db35aceda95b41ea4811855bdc3ee82d955c6bf6cfb974a0',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -90,8 +90,8 @@ struct new_job {
     std::string payload{};
     // Of those that are due the smallest first, then in the order of their ids.
     int priority = 0;  // -32,768 to 32,767
-    // Not before: a date of 1970 to 2999, compared with the database's clock when it is enqueued and
-    // when it comes due. Without: at once.
+    // Not before: a date of 1970 to 2999, compared with the database's clock when it is enqueued
+    // and when it comes due. Without: at once.
     std::optional<schedule::instant> run_at{};
     // The same, counted by the database's clock from now on; not with run_at. 0 to 366 days.
     std::chrono::milliseconds delay{0};
@@ -99,12 +99,13 @@ struct new_job {
     std::string unique_key{};
     unique_until unique = unique_until::ended;
     on_conflict conflict = on_conflict::keep;
-    // Not empty: jobs of one key are done one after the other, in the order of their ids, or as many
-    // at a time as queue_limits::running_per_key_max says. One that waits for its next attempt keeps
-    // those behind it waiting; one that is not due yet does not. Up to 255 bytes of UTF-8.
+    // Not empty: jobs of one key are done one after the other, in the order of their ids, or as
+    // many at a time as queue_limits::running_per_key_max says. One that waits for its next attempt
+    // keeps those behind it waiting; one that is not due yet does not. Up to 255 bytes of UTF-8.
     std::string ordering_key{};
     retry_policy retry{};
-    // An attempt that takes longer is asked to stop, and has failed. Nothing: none. 1 ms to 366 days.
+    // An attempt that takes longer is asked to stop, and has failed. Nothing: none. 1 ms to 366
+    // days.
     std::optional<std::chrono::milliseconds> time_limit{};
     int rescues_max = 3;  // 1 to 10,000
 };

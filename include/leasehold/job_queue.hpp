@@ -7,11 +7,12 @@
 //   mail.enqueue_in(tx, {.kind = "confirm", .payload = R"({"purchase":42})"});
 //   tx.commit();  // the order and its job, or neither
 //
-// A queue is a name: up to 255 bytes of UTF-8. It is there from its first job, worker or setting on.
+// A queue is a name: up to 255 bytes of UTF-8. It is there from its first job, worker or setting
+// on.
 //
 // Promises: what was enqueued in a transaction is seen by workers when that commits, and never
-// otherwise. Limits count live claims, not a number that could drift: when a worker dies what it had
-// counts no more, as soon as it is rescued. Of two jobs with one unique key one is enqueued.
+// otherwise. Limits count live claims, not a number that could drift: when a worker dies what it
+// had counts no more, as soon as it is rescued. Of two jobs with one unique key one is enqueued.
 // Does not promise: that jobs of one priority start exactly in the order of their ids where several
 // workers claim at once, or where one is enqueued by a transaction that commits late. Ordering keys
 // promise that for those of one key.

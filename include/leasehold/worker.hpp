@@ -120,8 +120,8 @@ using job_handler = std::function<void(job&)>;
 struct worker_settings {
     std::vector<std::string> queues{};  // 1 to 100 names
     int threads = 4;                    // handlers at a time; 1 to 1,000
-    // How many are claimed beyond those that run, so that threads do not wait for the database. Jobs
-    // that wait here wait for this process. 0 to 1,000.
+    // How many are claimed beyond those that run, so that threads do not wait for the database.
+    // Jobs that wait here wait for this process. 0 to 1,000.
     int prefetch = 0;
     // How long nothing is looked for where nothing was found; 10 ms to 1 h.
     std::chrono::milliseconds poll_every{1000};

@@ -1,5 +1,5 @@
--- Jobs and their queues, for MySQL and MariaDB. A job that has not ended is a row of `job`, one that
--- has is a row of `job_history` for as long as its queue keeps it.
+-- Jobs and their queues, for MySQL and MariaDB. A job that has not ended is a row of `job`, one
+-- that has is a row of `job_history` for as long as its queue keeps it.
 
 -- One row per queue that has a worker or a setting.
 CREATE TABLE IF NOT EXISTS {prefix}queue (

@@ -2,18 +2,18 @@
 // What a worker says to the database and hears from it: one statement at a time, for all its
 // threads.
 //
-// | a queue is | means                                    | becomes                                |
-// |------------|------------------------------------------|----------------------------------------|
-// | promising  | there may be jobs for us                 | dull, when a claim brings fewer than    |
-// |            |                                          | were wanted                            |
-// | dull       | nothing was there when it was looked at  | promising, by a look or what has come   |
-// |            |                                          | due                                    |
+// | a queue is | means                                    | becomes                              |
+// |------------|------------------------------------------|--------------------------------------|
+// | promising  | there may be jobs for us                 | dull, when a claim brings fewer than  |
+// |            |                                          | were wanted                          |
+// | dull       | nothing was there when it was looked at  | promising, by a look or what has come |
+// |            |                                          | due                                  |
 //
 // A claim without an answer may have been made, or be made later: what runs in the queue under this
 // session and is not known here is looked for until no such claim can come any more, and done.
 //
-// Threads: claim(), look() and the like by the thread of run() alone; what a handler asks (job_desk)
-// from any.
+// Threads: claim(), look() and the like by the thread of run() alone; what a handler asks
+// (job_desk) from any.
 #include <chrono>
 #include <map>
 #include <memory>

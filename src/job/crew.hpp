@@ -1,12 +1,12 @@
 #pragma once
 // The threads that run handlers, and the jobs they have: claimed, running, ended.
 //
-// | a job here is | by                      | becomes                                             |
-// |---------------|-------------------------|-----------------------------------------------------|
-// | waiting       | give()                  | running, by the next free thread; taken back         |
-// | running       | a thread                | ended, when its handler does; abandoned              |
-// | ended         | the handler's end       | gone, when take_ends() has handed it over            |
-// | abandoned     | abandon()               | –: its handler's end is not heard any more           |
+// | a job here is | by                      | becomes                                            |
+// |---------------|-------------------------|----------------------------------------------------|
+// | waiting       | give()                  | running, by the next free thread; taken back        |
+// | running       | a thread                | ended, when its handler does; abandoned             |
+// | ended         | the handler's end       | gone, when take_ends() has handed it over           |
+// | abandoned     | abandon()               | –: its handler's end is not heard any more          |
 //
 // Threads: safe. Handlers are called without the mutex.
 #include <condition_variable>

@@ -36,8 +36,8 @@ private:
     std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
-// By primary key, the ids of rows are unique whatever is enqueued: an id that was there is none of a
-// unique key's.
+// By primary key, the ids of rows are unique whatever is enqueued: an id that was there is none of
+// a unique key's.
 bool is_of_unique_key(const error& failure) {
     return failure.native_code() == duplicate_key_code &&
            !failure.server_message().ends_with("PRIMARY'");
@@ -222,9 +222,9 @@ std::optional<job_id> mysql_job_store::find_unique(
     return found.rows.front().integer(0);
 }
 
-// An insert that is refused keeps a lock on the row that has the key, and on the gap before it, until
-// the transaction ends; worse than that, its worker could not end that job. So in a transaction it
-// is asked before, by a plain read.
+// An insert that is refused keeps a lock on the row that has the key, and on the gap before it,
+// until the transaction ends; worse than that, its worker could not end that job. So in a
+// transaction it is asked before, by a plain read.
 std::vector<std::optional<job_id>> mysql_job_store::insert(
     connection& on, std::string_view name, std::span<const new_job> what
 ) {

@@ -124,7 +124,8 @@ JSON_TABLE(@leasehold_blocked, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
             ORDER BY b.queue, b.ordering_key, b.id LIMIT 1)
 
 -- Of rows n: their ids as a list; null where there are none, or where it was cut, which on a
--- connection that was lent group_concat_max_len may do. Who has not been freed then `unblock` finds.
+-- connection that was lent group_concat_max_len may do. Who has not been freed then `unblock`
+-- finds.
 -- word: next_ids
 IF(LENGTH(GROUP_CONCAT(n.id)) = SUM(LENGTH(n.id)) + COUNT(n.id) - 1,
           CONCAT('[', GROUP_CONCAT(n.id), ']'), NULL)
@@ -138,9 +139,9 @@ STRAIGHT_JOIN {prefix}job n FORCE INDEX (PRIMARY) ON n.id = a.asked_id
 WHERE n.state = 5 FOR UPDATE SKIP LOCKED;
 UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 
--- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first {ahead}
--- in the order of ids: null where there are not so many. Reads these, and what is not due before
--- them.
+-- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first
+-- {ahead} in the order of ids: null where there are not so many. Reads these, and what is not due
+-- before them.
 -- word: one_behind
 (SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
