@@ -30,7 +30,8 @@ namespace leasehold::postgres {
 
 // What the connections of one database handle know of the servers.
 struct handle_memory {
-    explicit handle_memory(std::function<void(const std::string&)> warn) : data(std::move(warn)) {}
+    explicit handle_memory(std::function<void(const std::string&)> warn = {})
+        : data(std::move(warn)) {}
 
     history data;
     left_waits waits{};
@@ -42,8 +43,8 @@ std::unique_ptr<connection> connect(
     const std::string& url,
     std::chrono::milliseconds statement_timeout,
     std::chrono::milliseconds patience,
-    const std::stop_token& stop,
-    const std::shared_ptr<handle_memory>& known
+    const std::stop_token& stop = {},
+    const std::shared_ptr<handle_memory>& known = std::make_shared<handle_memory>()
 );
 
 class owned_connection final : public connection {
@@ -52,7 +53,7 @@ public:
     owned_connection(
         connection_handle handle,
         std::chrono::milliseconds statement_timeout,
-        std::shared_ptr<handle_memory> known
+        std::shared_ptr<handle_memory> known = std::make_shared<handle_memory>()
     );
 
     // Settings of the session, whether it is ours alone, and which data is there: one round trip.

@@ -283,6 +283,18 @@ TEST_F(quorum_promotion, nothing_is_lost_with_remote_apply) {
 
 // ------------------------------------------------------------------- an asynchronous standby
 
+TEST_F(asynchronous_standby, is_warned_of) {
+    open().execute("SELECT 1");
+    EXPECT_FALSE(warnings_->has("waits for none of them"));
+    session one{open(), {.name = "one"}};
+    EXPECT_TRUE(warnings_->has("waits for none of them"));
+}
+
+TEST_F(synchronous_standby, is_not_warned_of) {
+    session one{open(), {.name = "one"}};
+    EXPECT_FALSE(warnings_->has("waits for none of them"));
+}
+
 TEST_F(asynchronous_standby, who_is_forgotten_is_told) {
     session one{open(), {.name = "one", .ttl = long_ttl, .heartbeat_every = 500ms}};
     session other{open(), {.name = "other", .ttl = long_ttl, .heartbeat_every = 500ms}};
