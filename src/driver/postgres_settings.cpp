@@ -65,7 +65,7 @@ std::string pinned_statements() {
 std::string set_up_text(bool asks_for_place) {
     // The timeline of what is written now: the control file has it only after a checkpoint.
     const std::string place =
-        ", (SELECT system_identifier::text FROM pg_control_system()),"
+        ", (pg_control_system()).system_identifier::text,"
         " CASE WHEN NOT pg_is_in_recovery()"
         " THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
     return "WITH session AS MATERIALIZED (SELECT pg_backend_pid() <> $1::int AS is_shared)"

@@ -20,8 +20,9 @@ void end_standby_wait(const PGconn* of, local_clock::time_point until) noexcept 
         const bound_parameters values{parameters{PQbackendPID(of)}};
         // A user may see and cancel what he has under way himself.
         constexpr const char* sql =
-            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
-            " WHERE pid = $1::int AND wait_event = 'SyncRep'";
+            "WITH session AS MATERIALIZED (SELECT pg_stat_get_activity($1::int) AS it)"
+            " SELECT pg_cancel_backend((it).pid) FROM session"
+            " WHERE (it).wait_event = 'SyncRep'";
         const std::array batch{message{message_kind::query, "", sql, &values}};
         static_cast<void>(exchange(made.handle.get(), batch, until));
     } catch (const std::exception&) {
@@ -59,11 +60,11 @@ void left_waits::end_on(
         }
         const bound_parameters values{parameters{processes + "}", ages + "}"}};
         constexpr const char* sql =
-            "SELECT pg_cancel_backend(a.pid)"
-            " FROM unnest($1::text::int[], $2::text::bigint[]) AS left_one (pid, age)"
-            " JOIN pg_stat_activity a ON a.pid = left_one.pid"
-            " AND a.query_start < clock_timestamp() - left_one.age * interval '1 millisecond'"
-            " WHERE a.wait_event = 'SyncRep'";
+            "WITH sent AS MATERIALIZED (SELECT unnest($1::text::int[]) AS process,"
+            " unnest($2::text::bigint[]) * interval '1 millisecond' AS age),"
+            " session AS MATERIALIZED (SELECT pg_stat_get_activity(process) AS it, age FROM sent)"
+            " SELECT pg_cancel_backend((it).pid) FROM session"
+            " WHERE (it).wait_event = 'SyncRep' AND (it).query_start < clock_timestamp() - age";
         const std::array batch{message{message_kind::query, "", sql, &values}};
         static_cast<void>(exchange(handle, batch, until));
     } catch (const std::exception&) {

@@ -3,8 +3,8 @@
 //
 // A commit that waits for a synchronous standby heeds no time-out of the server's and does not
 // notice that its client has gone: each attempt on a primary without its standby would leave a
-// process behind. It heeds a cancel; its commit is then done on this server alone, and may be undone
-// by a fail-over. Whoever waited for it is told that its outcome is unknown.
+// process behind. It heeds a cancel; its commit is then done on this server alone, and may be
+// undone by a fail-over. Whoever waited for it is told that its outcome is unknown.
 #include <libpq-fe.h>
 
 #include <cstddef>

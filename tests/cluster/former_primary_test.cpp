@@ -1,5 +1,5 @@
-// A former primary that comes back as a second one: whoever has seen the one that was promoted takes
-// nothing from it any more.
+// A former primary that comes back as a second one: whoever has seen the one that was promoted
+// takes nothing from it any more.
 #include <memory>
 #include <set>
 #include <vector>
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 class former_primary : public standbys {
 protected:
-    // Both take writes after this, and wait for nobody; `former` is the first host of the URL.
+    // Both take writes once it has come back, and wait for nobody.
     std::size_t split() {
         const std::size_t former = primary();
         cluster_.control(former, "kill");
@@ -43,7 +43,7 @@ protected:
 };
 
 TEST_F(former_primary, is_refused_by_who_has_seen_the_promoted_one) {
-    const database db = open();
+    const database db = open_from(primary());
     session one{db, {.name = "one", .ttl = 120s, .heartbeat_every = 500ms}};
     auto held = mutex{one, "held"}.try_acquire();
     ASSERT_TRUE(held);

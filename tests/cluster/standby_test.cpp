@@ -1,9 +1,10 @@
-// PostgreSQL with standbys: a commit that waits for one that is gone, a primary that is killed while
-// programs work, and what an asynchronous standby has not received.
+// PostgreSQL with standbys: a commit that waits for one that is gone, a primary that is killed
+// while programs work, and what an asynchronous standby has not received.
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -169,6 +170,15 @@ public:
         const std::lock_guard guard{mutex_};
         return std::chrono::duration_cast<std::chrono::milliseconds>(longest_gap_);
     }
+    void print() const {
+        std::printf(
+            "%d grants, %d overlaps, %d tokens given twice, longest gap %d ms\n",
+            grants(),
+            overlaps(),
+            repeated(),
+            static_cast<int>(longest_gap().count())
+        );
+    }
     bool are_live() const {
         return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& each) {
             return each->is_live();
@@ -232,13 +242,7 @@ protected:
         const int killed_at = all.grants();
         ASSERT_TRUE(eventually([&] { return all.grants() > killed_at + 200; }));
         all.end();
-        std::printf(
-            "%d grants, %d overlaps, %d tokens given twice, longest gap %d ms\n",
-            all.grants(),
-            all.overlaps(),
-            all.repeated(),
-            static_cast<int>(all.longest_gap().count())
-        );
+        all.print();
         EXPECT_EQ(all.overlaps(), 0);
         EXPECT_EQ(all.repeated(), 0);
         EXPECT_TRUE(all.are_live());
@@ -253,6 +257,30 @@ class synchronous_promotion : public promotion {};
 
 TEST_F(synchronous_promotion, nothing_is_lost) {
     fail_over_to(standby(), [] {});
+}
+
+// For an hour: LEASEHOLD_SOAK_SECONDS=3600.
+TEST_F(synchronous_promotion, nothing_is_lost_again_and_again) {
+    const char* const given = std::getenv("LEASEHOLD_SOAK_SECONDS");
+    const std::chrono::seconds length{given == nullptr ? 30 : std::stoi(given)};
+    const auto until = local_clock::now() + length;
+    programs all{4, [&] { return open(1s); }};
+    int rounds = 0;
+    for (; local_clock::now() < until && !HasFailure(); ++rounds) {
+        const int before = all.grants();
+        ASSERT_TRUE(eventually([&] { return all.grants() > before + 100; }));
+        const std::size_t former = primary();
+        cluster_.control(former, "kill");
+        promote(standby());
+        let_follow(former);
+    }
+    all.end();
+    all.print();
+    std::printf("%d fail-overs\n", rounds);
+    EXPECT_GT(rounds, 1);
+    EXPECT_EQ(all.overlaps(), 0);
+    EXPECT_EQ(all.repeated(), 0);
+    EXPECT_TRUE(all.are_live());
 }
 
 class quorum_promotion : public promotion {

@@ -48,8 +48,8 @@ WITH changed AS (
 )
 SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)
        + (SELECT count(*)
-            FROM (SELECT {carried}
-                    FROM {prefix}run r WHERE r.name = $1 AND r.token = $2 AND r.owner = $3) AS ours);
+            FROM (SELECT {carried} FROM {prefix}run r
+                   WHERE r.name = $1 AND r.token = $2 AND r.owner = $3) AS ours);
 
 -- $1 name, $2 token, $3 owner, $4 state, $5 exit status or null, $6 message. Commits as the
 -- database is set to: in the caller's transaction that is the caller's choice. Reads: 1 row.
