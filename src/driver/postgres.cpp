@@ -179,9 +179,13 @@ private:
 database open(std::string_view url, database_settings settings) {
     require_valid_url(url);
     const milliseconds limit = settings.statement_timeout;
+    const auto warn = [told = settings.observer](const std::string& message) {
+        if (told) told->on_event({event_kind::warning, "", 0, message});
+    };
+    const auto known = std::make_shared<handle_memory>(warn);
     return database{
-        [url = std::string{url}, limit](const connect_limits& within) {
-            return connect(url, limit, within.patience, within.stop);
+        [url = std::string{url}, limit, known](const connect_limits& within) {
+            return connect(url, limit, within.patience, within.stop, known);
         },
         std::move(settings)};
 }

@@ -22,12 +22,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t statements_max = 256;
 constexpr const char* begin_sql = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-// The server is to give up first: its "cancelled" leaves no doubt, our own giving up does.
-std::string server_bound(milliseconds limit) {
-    const milliseconds bound = limit - std::min(limit / 10, milliseconds{500});
-    return std::to_string(limit_within_range(bound).count());
-}
-
 // "Cached plan must not change result type": a table was altered meanwhile. A trigger may raise the
 // same SQLSTATE, and the text is in the server's language; the name of the server's function stays.
 bool is_outdated_plan(const PGresult* failure) {
@@ -51,10 +45,13 @@ std::string_view verb_of(const PGresult* from) {
 
 }  // namespace
 
-owned_connection::owned_connection(connection_handle handle, milliseconds statement_timeout)
+owned_connection::owned_connection(
+    connection_handle handle, milliseconds statement_timeout, std::shared_ptr<handle_memory> known
+)
     : handle_(std::move(handle)),
       address_(address_of(handle_.get())),
       server_(server_of(handle_.get())),
+      known_(std::move(known)),
       limit_(limit_within_range(statement_timeout)),
       server_limit_(limit_) {
     // Without one libpq writes the server's words to standard error.
@@ -83,39 +80,9 @@ void owned_connection::note(const PGresult* notice) {
     }
 }
 
-void owned_connection::set_up(local_clock::time_point until) {
-    static const std::string sql = set_up_text();
-    for (;;) {
-        const parameters values{
-            PQbackendPID(handle_.get()), server_bound(server_limit_), checks_client_ ? 1 : 0};
-        const bound_parameters bound{values};
-        const std::array batch{message{message_kind::query, "", sql.c_str(), &bound}};
-        const reply answer = exchange(handle_.get(), batch, until);
-        const PGresult* failure = answer.failure();
-        // A role's statement_timeout that leaves no time for this: the next try is faster, because
-        // the server has read its catalogue by then.
-        if (answer.end == exchange_end::answered && failure != nullptr &&
-            sqlstate_of(failure) == "57014" && local_clock::now() < until) {
-            continue;
-        }
-        // Where the server's platform cannot watch its clients, it refuses to be asked to.
-        if (answer.end == exchange_end::answered && failure != nullptr && checks_client_) {
-            checks_client_ = false;
-            continue;
-        }
-        if (answer.end == exchange_end::gave_up) throw connect_patience_error(handle_.get());
-        if (answer.end != exchange_end::answered || failure != nullptr) {
-            throw set_up_error(address_, failure);
-        }
-        const row set = rows_of(answer.results.at(0).at(0).get()).at(0);
-        is_pooled_ = set.integer(0) == 1;
-        checks_client_ = set.integer(4) == 1;
-        return;
-    }
-}
-
 connection_state owned_connection::state() noexcept {
     if (handle_ == nullptr || is_closed_by_server_) return connection_state::lost;
+    if (is_of_the_past()) return connection_state::lost;
     switch (PQtransactionStatus(handle_.get())) {
         case PQTRANS_IDLE:
             return is_begin_due_ ? connection_state::in_transaction : connection_state::idle;
@@ -166,6 +133,24 @@ void owned_connection::abandon() noexcept {
 reply owned_connection::run(std::span<const message> batch) {
     is_unreplicated_ = false;
     return exchange(handle_.get(), batch, local_clock::now() + limit_);
+}
+
+// What the server has not ended by then waits for a standby, or nothing comes through.
+reply owned_connection::run_committing(std::span<const message> batch) {
+    is_unreplicated_ = false;
+    const auto until = local_clock::now() + limit_;
+    bool is_late = false;
+    const impatience late{until - head_start(limit_) * 2 / 3, [&] {
+                              is_late = true;
+                              end_standby_wait(handle_.get(), until);
+                          }};
+    reply answer = exchange(handle_.get(), batch, until, &late);
+    if (is_late && answer.end == exchange_end::gave_up) {
+        known_->waits.add(address_, PQbackendPID(handle_.get()));
+    }
+    // As without the cancel: this server does not get on.
+    if (is_late && is_unreplicated_) answer.end = exchange_end::gave_up;
+    return answer;
 }
 
 reply owned_connection::run_begun(std::span<const message> batch) {
@@ -219,6 +204,11 @@ void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
     if (answer.end != exchange_end::answered || answer.failure() != nullptr) {
         fail(answer, is_in_doubt);
     }
+    // What this server has granted meanwhile the promoted one does not know of.
+    if (is_of_the_past()) {
+        abandon();
+        throw lost_error(address_, nullptr, is_in_doubt);
+    }
     // Committed here, but an administrator ended the wait for the standby: a fail-over may still
     // undo it. Neither "done" nor "not done" would be true. The connection itself is fine.
     if (is_unreplicated_) {
@@ -259,7 +249,8 @@ result owned_connection::execute_prepared(
         const std::array both{
             message{message_kind::prepare, name.c_str(), sql.c_str(), &bound},
             message{message_kind::execute_prepared, name.c_str(), sql.c_str(), &bound}};
-        const reply answer = run_begun(std::span{both}.subspan(is_new ? 0 : 1));
+        const auto batch = std::span{both}.subspan(is_new ? 0 : 1);
+        const reply answer = is_idle ? run_committing(batch) : run_begun(batch);
         if (is_new && answer.end == exchange_end::answered && !answer.results[0].empty() &&
             PQresultStatus(answer.results[0][0].get()) == PGRES_COMMAND_OK) {
             statements_.emplace(key, number);

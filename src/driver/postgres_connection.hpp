@@ -19,32 +19,49 @@
 #include <string>
 #include <unordered_map>
 
+#include "driver/postgres_connect.hpp"
+#include "driver/postgres_history.hpp"
+#include "driver/postgres_standby_wait.hpp"
 #include "driver/postgres_wire.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::postgres {
 
-struct connection_deleter {
-    void operator()(PGconn* each) const noexcept { PQfinish(each); }
-};
-using connection_handle = std::unique_ptr<PGconn, connection_deleter>;
+// What the connections of one database handle know of the servers.
+struct handle_memory {
+    explicit handle_memory(std::function<void(const std::string&)> warn = {})
+        : data(std::move(warn)) {}
 
-// Throws connection_failed, or unsupported for a server that is too old.
+    history data;
+    left_waits waits{};
+};
+
+// The first host that is as wanted, and is no former primary: see postgres_history.hpp. Throws
+// connection_failed, or unsupported for a server that is too old.
 std::unique_ptr<connection> connect(
     const std::string& url,
     std::chrono::milliseconds statement_timeout,
     std::chrono::milliseconds patience,
-    const std::stop_token& stop = {}
+    const std::stop_token& stop = {},
+    const std::shared_ptr<handle_memory>& known = std::make_shared<handle_memory>()
 );
 
 class owned_connection final : public connection {
 public:
     // `handle` is connected and non-blocking.
-    owned_connection(connection_handle handle, std::chrono::milliseconds statement_timeout);
+    owned_connection(
+        connection_handle handle,
+        std::chrono::milliseconds statement_timeout,
+        std::shared_ptr<handle_memory> known = std::make_shared<handle_memory>()
+    );
 
-    // Settings of the session, and whether it is ours alone: one round trip.
+    // Settings of the session, whether it is ours alone, and which data is there: one round trip.
     void set_up(local_clock::time_point until);
+
+    // A newer timeline than this server's was seen.
+    bool is_of_the_past() const noexcept;
+    error former_primary() const;
 
     const server_info& server() const noexcept override { return server_; }
     connection_state state() noexcept override;
@@ -66,10 +83,14 @@ private:
     static void on_notice(void* self, const PGresult* notice);
     void note(const PGresult* notice);
 
+    void note_place(const row& set);
     connection_state require_ready();
     bool poll_input() noexcept;
     reply run(std::span<const message> batch);
-    // The same, behind the BEGIN that is due; that has no part in the answer.
+    // The same of what commits by itself: where it waits for a standby that is gone, that wait ends
+    // before the connection is given up.
+    reply run_committing(std::span<const message> batch);
+    // As run(), behind the BEGIN that is due; that has no part in the answer.
     reply run_begun(std::span<const message> batch);
     reply run_script(std::string text);
     // `is_in_doubt`: what was sent may have been committed when its answer does not come.
@@ -89,6 +110,13 @@ private:
     std::string address_;
     server_info server_;
     bool checks_client_ = true;  // the server can notice that we are gone (14 or newer, and Unix)
+
+    // A primary changes its timeline only by ending.
+    place_in_history place_;
+    bool tells_place_ = true;  // has the functions, and lets us call them
+    const std::shared_ptr<handle_memory> known_;
+    mutable int changes_seen_ = 0;
+    mutable bool is_past_ = false;
 
     bool is_pooled_ = false;
     bool is_begin_due_ = false;  // a transaction is open here, and the server is told with the next

@@ -307,6 +307,18 @@ error connect_patience_error(const PGconn* handle) {
         std::move(facts)};
 }
 
+error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest) {
+    error_facts facts;
+    facts.is_passing = true;
+    return error{
+        errc::connection_failed,
+        address + " is a former primary: it goes on with timeline " + std::to_string(timeline) +
+            ", and this program has already used timeline " + std::to_string(newest) +
+            " of the same database, on a standby that was promoted. Stop it, or make it a standby "
+            "of that one",
+        std::move(facts)};
+}
+
 error set_up_error(const std::string& address, const PGresult* failure) {
     error_facts facts;
     facts.sqlstate = sqlstate_of(failure);

@@ -30,6 +30,8 @@ error gave_up_error(
 // PQERRORS_VERBOSE, because libpq gives a failed connection's SQLSTATE nowhere but in that text.
 error connect_error(const PGconn* handle);
 error connect_patience_error(const PGconn* handle);
+// A server that a standby was promoted beside, or instead of.
+error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest);
 // One that was made and then failed: poolers let everybody in and then find no server.
 error set_up_error(const std::string& address, const PGresult* failure);
 

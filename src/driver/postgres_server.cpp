@@ -62,6 +62,14 @@ std::chrono::milliseconds limit_within_range(std::chrono::milliseconds limit) no
     );  // of 2^31 at the server
 }
 
+std::chrono::milliseconds head_start(std::chrono::milliseconds limit) noexcept {
+    return std::min(limit / 10, std::chrono::milliseconds{500});
+}
+std::string server_bound(std::chrono::milliseconds limit) {
+    const std::chrono::milliseconds bound = limit - head_start(limit);
+    return std::to_string(limit_within_range(bound).count());
+}
+
 bool may_commit(std::string_view sql) noexcept {
     for (;;) {
         sql = without_leading_blank(sql);

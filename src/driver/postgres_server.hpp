@@ -19,4 +19,9 @@ bool may_commit(std::string_view sql) noexcept;
 // A time limit as the server and our clock can express it.
 std::chrono::milliseconds limit_within_range(std::chrono::milliseconds limit) noexcept;
 
+// The server is to give up first: its "cancelled" leaves no doubt, our own giving up does. How much
+// sooner, and its time limit, in milliseconds.
+std::chrono::milliseconds head_start(std::chrono::milliseconds limit) noexcept;
+std::string server_bound(std::chrono::milliseconds limit);
+
 }  // namespace leasehold::postgres

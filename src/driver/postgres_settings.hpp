@@ -16,8 +16,10 @@ namespace leasehold::postgres {
 // a session that belongs to others. In one of our own the server's limits on idle and on long
 // transactions are raised to $2, and on idle sessions to an hour; longer ones and none stay.
 //
-// Answers whether the session is shared, and, fifth, whether the server watches its client.
-std::string set_up_text();
+// Answers whether the session is shared, and, fifth, whether the server watches its client; where
+// it is asked for, next the number of the database system and, of a primary, the timeline in
+// hexadecimal digits. Not every service lets everybody ask for that.
+std::string set_up_text(bool asks_for_place);
 
 // The settings that are the same everywhere, for one transaction alone: columns of a SELECT, which
 // begin with a comma, and statements, which begin with a semicolon.

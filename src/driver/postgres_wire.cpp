@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "driver/postgres_values.hpp"
 
@@ -82,11 +83,15 @@ exchange_end collect(
     PGconn* handle,
     bool pipelined,
     local_clock::time_point until,
+    const impatience* late,
     std::vector<std::vector<result_handle>>& results
 ) {
     std::size_t current = 0;
     bool ended_before = false;
     for (;;) {
+        if (late != nullptr && !wait_for_result(handle, std::min(late->since, until))) {
+            std::exchange(late, nullptr)->act();
+        }
         if (!wait_for_result(handle, until)) return exchange_end::gave_up;
         result_handle next{PQgetResult(handle)};
         if (next == nullptr) {
@@ -142,7 +147,12 @@ bool wait_for_socket(
     }
 }
 
-reply exchange(PGconn* handle, std::span<const message> batch, local_clock::time_point until) {
+reply exchange(
+    PGconn* handle,
+    std::span<const message> batch,
+    local_clock::time_point until,
+    const impatience* late
+) {
     const bool pipelined = batch.size() > 1;
     reply answer;
     answer.results.resize(batch.size());
@@ -153,7 +163,7 @@ reply exchange(PGconn* handle, std::span<const message> batch, local_clock::time
     if (pipelined && PQpipelineSync(handle) != 1) return answer;
     answer.end = flush(handle, until);
     if (answer.end != exchange_end::answered) return answer;
-    answer.end = collect(handle, pipelined, until, answer.results);
+    answer.end = collect(handle, pipelined, until, late, answer.results);
     if (pipelined && answer.end == exchange_end::answered && PQexitPipelineMode(handle) != 1) {
         answer.end = exchange_end::lost;
     }

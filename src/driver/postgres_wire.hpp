@@ -8,6 +8,7 @@
 // Threads: one connection, one thread at a time.
 #include <libpq-fe.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -54,9 +55,20 @@ bool wait_for_socket(
     int socket, short events, local_clock::time_point until, const std::stop_token& stop = {}
 ) noexcept;
 
+// What is done once, when there is no answer yet.
+struct impatience {
+    local_clock::time_point since;
+    std::function<void()> act;
+};
+
 // Sends all messages at once and reads all answers. Several messages take one round trip, share
 // one implicit transaction, and end at the first error (libpq's pipeline mode). The connection must
 // be non-blocking and between commands.
-reply exchange(PGconn* handle, std::span<const message> batch, local_clock::time_point until);
+reply exchange(
+    PGconn* handle,
+    std::span<const message> batch,
+    local_clock::time_point until,
+    const impatience* late = nullptr
+);
 
 }  // namespace leasehold::postgres

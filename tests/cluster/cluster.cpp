@@ -5,8 +5,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "leasehold/driver/mysql.hpp"
 #include "leasehold/migrate.hpp"
+#include "leasehold/open.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -22,16 +22,19 @@ std::string required(const char* name) {
 
 }  // namespace
 
-cluster::cluster() : control_(required("LEASEHOLD_TEST_CLUSTER_CONTROL")), prefix_(fresh_prefix()) {
+cluster::cluster()
+    : url_(required("LEASEHOLD_TEST_CLUSTER_URL")),
+      control_(required("LEASEHOLD_TEST_CLUSTER_CONTROL")),
+      prefix_(fresh_prefix()) {
     std::istringstream all{required("LEASEHOLD_TEST_CLUSTER_URLS")};
     for (std::string each; all >> each;) urls_.push_back(each);
     if (urls_.size() < 2) throw std::runtime_error("a cluster has two nodes or more");
-    migrate(open(0));
+    migrate(open_all());
 }
 
 cluster::~cluster() {
     try {
-        migrate_down(open(0), 0);
+        migrate_down(open_all(), 0);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "the tables %s* are left: %s\n", prefix_.c_str(), failure.what());
     }
@@ -39,7 +42,21 @@ cluster::~cluster() {
 
 database cluster::open(std::size_t node, database_settings settings) const {
     settings.names.prefix = prefix_;
-    return mysql::open(urls_.at(node), std::move(settings));
+    return leasehold::open(urls_.at(node), std::move(settings));
+}
+
+database cluster::open_all(database_settings settings, std::size_t first) const {
+    settings.names.prefix = prefix_;
+    const auto place = url_.find('@') + 1;
+    std::string hosts;
+    for (std::size_t each = 0; each < urls_.size(); ++each) {
+        const std::string& url = urls_[(first + each) % urls_.size()];
+        const auto from = url.find('@') + 1;
+        hosts += (each > 0 ? "," : "") + url.substr(from, url.find('/', from) - from);
+    }
+    std::string url = url_;
+    url.replace(place, url.find('/', place) - place, hosts);
+    return leasehold::open(url, std::move(settings));
 }
 
 void cluster::control(std::size_t node, const std::string& verb) const {

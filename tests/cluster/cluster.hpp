@@ -20,11 +20,14 @@ public:
     std::size_t size() const noexcept { return urls_.size(); }
     // A handle of its own each time: nodes are counted from 0.
     database open(std::size_t node, database_settings settings = {}) const;
+    // Of all of them, which are asked in their order from `first` on: the first that takes writes.
+    database open_all(database_settings settings = {}, std::size_t first = 0) const;
     const std::string& prefix() const noexcept { return prefix_; }
     // A verb of tests/cluster/servers; throws where it fails.
     void control(std::size_t node, const std::string& verb) const;
 
 private:
+    const std::string url_;
     std::vector<std::string> urls_;
     std::string control_;
     std::string prefix_;

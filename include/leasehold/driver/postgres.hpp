@@ -7,6 +7,9 @@
 // its environment (PGPASSFILE, PGSSLMODE, …). Works behind a transaction-mode pooler: it is noticed
 // because the process that answers is not the one that greeted, and then nothing relies on
 // server-side session state, at the same number of round trips.
+// Of several hosts (target_session_attrs=read-write) the first that takes writes is connected to;
+// one that takes the connection and says nothing is passed over, and so is a former primary, where
+// this handle has seen the standby that was promoted: docs/clusters.md.
 // Two things libpq leaves to others: looking up a host name may take longer than connect_timeout
 // (addresses do not), and of several hosts one that swallows packets uses all of it up.
 //

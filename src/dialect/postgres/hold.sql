@@ -156,9 +156,9 @@ SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
   FROM (SELECT 1) AS always LEFT JOIN seen ON true;
 
 -- {keys}: a list of rows (number, key), the keys from $2 on; $1 owner. Plain reads; live or not is
--- not asked.
+-- not asked. What is found counts as granted from here on, so it is carried.
 -- name: find_grants
-SELECT l.fence
+SELECT l.fence, {carried}
   FROM (VALUES {keys}) AS asked (number, lock_key)
   JOIN {prefix}lock l ON l.lock_key = asked.lock_key AND l.owner = $1
  ORDER BY asked.number;

@@ -170,7 +170,8 @@ SELECT asked.number, h.mode, h.fence
 
 -- $1 key, $2 owner. A plain read. Reads: 1 row.
 -- name: find_grant
-SELECT fence FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence > 0;
+SELECT fence, {carried}
+  FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence > 0;
 
 -- $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. Why the commit is asynchronous:
 -- `release` of hold.sql; who was granted something since counts on another row, but has

@@ -25,7 +25,8 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
 -- this waited for another claim or for an end that is being committed.
 -- made: somebody whose lease is gone may insert the same name at this moment: then nothing is made
 --       here, and looking again finds a record with a lower token.
--- The count of what is ours already is of the snapshot: an earlier attempt that was committed.
+-- The count of what is ours already is of the snapshot: an earlier attempt that was committed, and
+-- is carried.
 -- Reads: 4 rows.
 -- name: claim
 WITH changed AS (
@@ -46,7 +47,9 @@ WITH changed AS (
     RETURNING token, {durable}
 )
 SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)
-       + (SELECT count(*) FROM {prefix}run r WHERE r.name = $1 AND r.token = $2 AND r.owner = $3);
+       + (SELECT count(*)
+            FROM (SELECT {carried} FROM {prefix}run r
+                   WHERE r.name = $1 AND r.token = $2 AND r.owner = $3) AS ours);
 
 -- $1 name, $2 token, $3 owner, $4 state, $5 exit status or null, $6 message. Commits as the
 -- database is set to: in the caller's transaction that is the caller's choice. Reads: 1 row.

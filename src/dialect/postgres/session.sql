@@ -2,12 +2,18 @@
 
 -- synchronous_commit is not asked for: each statement that needs a durable commit sees to it.
 -- transaction_isolation is that of this very statement, so it shows what the driver really does.
+-- Last: somebody receives what is written here, and no commit waits for him. That much everybody
+-- may see; whoever subscribes to tables only is no standby.
 -- name: environment
 SELECT pg_is_in_recovery(),
        current_setting('transaction_read_only'),
        current_setting('transaction_isolation'),
        current_setting('fsync'),
-       current_setting('full_page_writes');
+       current_setting('full_page_writes'),
+       current_setting('synchronous_standby_names') = '' AND EXISTS (
+           SELECT FROM pg_stat_replication r
+            WHERE NOT EXISTS (SELECT FROM pg_replication_slots s
+                               WHERE s.active_pid = r.pid AND s.slot_type = 'logical'));
 
 -- $1 id, $2 node_info, $3 ttl. A repeated start waits for the first one, if that is still under
 -- way, and then finds its row; the clock is read again after the wait. A first one that comes after

@@ -50,14 +50,22 @@ private:
                    " here, and locks need read committed: set default_transaction_isolation in "
                    "the connections that are handed to leasehold";
         }
+        std::string problems;
+        const auto add = [&](const std::string& problem) {
+            problems += (problems.empty() ? "" : "; ") + problem;
+        };
         for (const auto& [column, setting] : {std::pair{3, "fsync"}, {4, "full_page_writes"}}) {
-            if (found.text(static_cast<std::size_t>(column)) != "on") {
-                return std::string{"PostgreSQL runs with "} + setting +
-                       " = off: after a crash, grants may be forgotten and tokens given twice; "
-                       "turn it on";
-            }
+            if (found.text(static_cast<std::size_t>(column)) == "on") continue;
+            add(std::string{"PostgreSQL runs with "} + setting +
+                " = off: after a crash, grants may be forgotten and tokens given twice; turn it "
+                "on");
         }
-        return {};
+        if (found.integer(5) != 0) {
+            add("PostgreSQL has standbys and waits for none of them: where one is promoted, "
+                "grants may be forgotten and tokens given twice; name them in "
+                "synchronous_standby_names");
+        }
+        return problems;
     }
 
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)

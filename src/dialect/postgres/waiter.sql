@@ -223,14 +223,15 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
  LIMIT $3;
 
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot, by the clock. Indexes:
--- primary keys. Reads: 3 rows for each waiter.
+-- primary keys. Reads: 3 rows for each waiter. A grant that is found is carried.
 -- name: look
 SELECT asked.number, l.owner = asked.owner, l.fence,
        (extract(epoch FROM l.expires_at - clock_timestamp()) * 1000000)::bigint,
        l.is_waiting,
        coalesce(l.owner IS NULL
            OR coalesce(l.expires_at, l.session_until) + l.lock_delay * interval '1 microsecond'
-              <= clock_timestamp(), false)
+              <= clock_timestamp(), false),
+       CASE WHEN l.owner = asked.owner THEN {carried} END
   FROM ({asked}) AS asked (number, lock_key, owner, ticket)
  CROSS JOIN LATERAL (
     SELECT k.owner, k.fence, k.expires_at, k.lock_delay,

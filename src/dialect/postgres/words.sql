@@ -8,6 +8,14 @@
 CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
      THEN set_config('synchronous_commit', 'on', true) END
 
+-- A column of a read by which its answer, too, waits for what synchronous_standby_names asks for:
+-- what it has found may be of a commit whose wait was cancelled, or that was under way when the
+-- server crashed, and a fail-over would undo it. What is written here comes behind that in the WAL,
+-- and is nothing that anybody reads. Without such a standby nothing is written.
+-- word: carried
+CASE WHEN current_setting('synchronous_standby_names') <> ''
+     THEN concat(pg_logical_emit_message(true, 'leasehold', ''), {durable}) END
+
 -- A column of RETURNING by which this commit waits for neither. set_config in a RETURNING list is
 -- evaluated for changed rows only, so that a refused statement does not pay for it; it lasts until
 -- the end of the statement's own transaction.

@@ -1,0 +1,44 @@
+#pragma once
+// Private to the PostgreSQL driver: how libpq is asked to connect, within a deadline.
+#include <libpq-fe.h>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "leasehold/clock.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::postgres {
+
+struct connection_deleter {
+    void operator()(PGconn* each) const noexcept { PQfinish(each); }
+};
+using connection_handle = std::unique_ptr<PGconn, connection_deleter>;
+
+// A keyword of libpq's; of several of one name the last counts. `dbname` may be a URL, which counts
+// as all that it says.
+struct option {
+    std::string name;
+    std::string value;
+};
+
+// Whatever this one is connected with, for the one host that it is connected to.
+std::vector<option> options_of_host(const PGconn* of);
+
+struct dialled {
+    connection_handle handle;  // also where it failed: of the host that was asked last
+    std::optional<error> failure{};
+};
+
+// Looking up a host name is libpq's, and cannot be bounded; all else ends by `until`, or when it is
+// stopped.
+dialled dial(
+    const std::vector<option>& options,
+    local_clock::time_point until,
+    const std::stop_token& stop = {}
+);
+
+}  // namespace leasehold::postgres

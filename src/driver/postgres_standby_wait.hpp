@@ -1,0 +1,44 @@
+#pragma once
+// Private to the PostgreSQL driver: the end of a wait that the server itself never ends.
+//
+// A commit that waits for a synchronous standby heeds no time-out of the server's and does not
+// notice that its client has gone: each attempt on a primary without its standby would leave a
+// process behind. It heeds a cancel; its commit is then done on this server alone, and may be
+// undone by a fail-over. Whoever waited for it is told that its outcome is unknown.
+#include <libpq-fe.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/thread_mutex.hpp"
+#include "leasehold/clock.hpp"
+
+namespace leasehold::postgres {
+
+// By a second connection, which libpq before 17 cannot do by its own cancel without waiting for
+// however long the network takes. Ends nothing else than such a wait. Best effort: what cannot be
+// done until then is left.
+void end_standby_wait(const PGconn* of, local_clock::time_point until) noexcept;
+
+// Of one database handle: connections that were given up while they may have waited. Who connects
+// next to the same server ends what is left of them, so that they do not add up. Threads: safe.
+class left_waits {
+public:
+    void add(const std::string& address, int process);
+    // By this connection, which is ready and between statements, and without a word where it fails.
+    void end_on(PGconn* handle, const std::string& address, local_clock::time_point until) noexcept;
+
+private:
+    struct left_wait {
+        std::string address;
+        int process;
+        local_clock::time_point since;
+    };
+    static constexpr std::size_t size_max = 1000;
+
+    thread_mutex mutex_;
+    std::vector<left_wait> all_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+}  // namespace leasehold::postgres

@@ -1,0 +1,350 @@
+// PostgreSQL with standbys: a commit that waits for one that is gone, a primary that is killed
+// while programs work, and what an asynchronous standby has not received.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "cluster/standbys.hpp"
+#include "leasehold/leasehold.hpp"
+#include "support/eventually.hpp"
+#include "support/thread.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto long_ttl = 120s;  // outlives a time without heartbeats
+
+class synchronous_standby : public standbys {};
+class asynchronous_standby : public standbys {};
+
+// ------------------------------------------------------------------- a standby that is gone
+
+TEST_F(synchronous_standby, attempts_without_it_leave_no_processes_behind) {
+    constexpr int programs = 5, attempts_of_each = 10;
+    std::vector<std::unique_ptr<session>> sessions;
+    for (int each = 0; each < programs; ++each) {
+        sessions.push_back(std::make_unique<session>(
+            open(1500ms), session_settings{.name = "one", .ttl = long_ttl}
+        ));
+    }
+    cluster_.control(primary(), "isolate");
+    std::atomic<int> granted = 0, unknown = 0, others = 0;
+    std::int64_t waits_most = 0;
+    {
+        std::vector<thread> all;
+        std::atomic<int> at_work = programs;
+        for (int program = 0; program < programs; ++program) {
+            all.emplace_back([&, program] {
+                for (int each = 0; each < attempts_of_each; ++each) {
+                    const std::string name = std::to_string(program) + "/" + std::to_string(each);
+                    try {
+                        mutex{*sessions.at(static_cast<std::size_t>(program)), name}.try_acquire()
+                            ? ++granted
+                            : ++others;
+                    } catch (const error& failure) {
+                        failure.outcome_is_unknown() ? ++unknown : ++others;
+                    }
+                }
+                --at_work;
+            });
+        }
+        const bool have_ended = eventually(
+            [&] {
+                waits_most = std::max(waits_most, waits_for_standby(primary()));
+                return at_work == 0;
+            },
+            100s
+        );
+        EXPECT_TRUE(have_ended);
+    }
+    EXPECT_EQ(granted, 0);
+    EXPECT_GT(unknown, 0);
+    EXPECT_EQ(unknown + others, programs * attempts_of_each);
+    // Of each program its attempt and the session's own, and as many that are just ending.
+    constexpr int at_once = 4 * programs;
+    std::printf(
+        "%d attempts, %d unknown, at most %d waits at once, %d in the end\n",
+        programs * attempts_of_each,
+        unknown.load(),
+        static_cast<int>(waits_most),
+        static_cast<int>(waits_for_standby(primary()))
+    );
+    EXPECT_LE(waits_most, at_once);
+    EXPECT_TRUE(eventually([&] { return waits_for_standby(primary()) <= programs; }));
+    cluster_.control(primary(), "rejoin");
+    EXPECT_TRUE(eventually([&] { return waits_for_standby(primary()) == 0; }));
+    for (const auto& each : sessions) {
+        EXPECT_TRUE(each->is_live());
+        EXPECT_TRUE((mutex{*each, "again"}.acquire_for(20s)));
+    }
+}
+
+// What a cancelled wait leaves is there on the primary, for everybody to see, and nowhere else.
+TEST_F(synchronous_standby, a_grant_that_only_the_primary_has_is_none) {
+    const database db = open();
+    session one{db, {.name = "one", .ttl = long_ttl}};
+    cluster_.control(primary(), "isolate");
+    try {
+        EXPECT_FALSE((mutex{one, "key"}.try_acquire()));
+        ADD_FAILURE() << "refused";
+    } catch (const error& failure) {
+        EXPECT_TRUE(failure.outcome_is_unknown()) << failure.what();
+    }
+    const std::string there =
+        "SELECT count(*) FROM " + cluster_.prefix() + "lock WHERE owner IS NOT NULL";
+    EXPECT_TRUE(eventually([&] { return integer(primary(), there) == 1; }));
+    EXPECT_EQ(integer(standby(), there), 0);
+    cluster_.control(primary(), "kill");
+    promote(standby());
+    session other{open(), {.name = "other", .ttl = long_ttl}};
+    auto held = mutex{other, "key"}.try_acquire();
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->token().number, 1);
+}
+
+// The release had no answer, and the next one finds the key handed over to him.
+TEST_F(synchronous_standby, a_hand_over_that_only_the_primary_has_is_none) {
+    session one{open(1s), {.name = "one", .ttl = long_ttl}};
+    session other{open(1s), {.name = "other", .ttl = long_ttl}};
+    auto held = mutex{one, "key"}.try_acquire();
+    ASSERT_TRUE(held);
+    std::atomic<bool> is_granted = false;
+    {
+        const thread waits{[&] {
+            try {
+                if (mutex{other, "key"}.acquire_for(10s)) is_granted = true;
+            } catch (const error& failure) {
+                EXPECT_TRUE(failure.is_transient() || failure.outcome_is_unknown());
+            }
+        }};
+        const std::string waiting = "SELECT count(*) FROM " + cluster_.prefix() + "waiter";
+        ASSERT_TRUE(eventually([&] { return integer(standby(), waiting) == 1; }));
+        cluster_.control(primary(), "isolate");
+        try {
+            held->release();
+        } catch (const error& failure) {
+            EXPECT_TRUE(failure.outcome_is_unknown()) << failure.what();
+        }
+        const std::string is_next = "SELECT count(*) FROM " + cluster_.prefix() +
+                                    "lock WHERE owner IS NOT NULL AND fence = 2";
+        EXPECT_TRUE(eventually([&] { return integer(primary(), is_next) == 1; }));
+    }
+    EXPECT_FALSE(is_granted);
+    cluster_.control(primary(), "rejoin");
+}
+
+// ------------------------------------------------------------------- the primary is killed
+
+// Programs that take and release a few keys, and what they saw.
+class programs {
+public:
+    programs(std::size_t count, const std::function<database()>& open) {
+        for (std::size_t each = 0; each < count; ++each) {
+            sessions_.push_back(
+                std::make_unique<session>(open(), session_settings{.name = "worker", .ttl = 30s})
+            );
+        }
+        for (const auto& each : sessions_) {
+            threads_.emplace_back([this, &within = *each] { work(within); });
+        }
+    }
+    ~programs() { end(); }
+
+    void end() {
+        ends_ = true;
+        threads_.clear();
+    }
+    int grants() const { return grants_; }
+    int overlaps() const { return overlaps_; }
+    int repeated() const { return repeated_; }
+    std::chrono::milliseconds longest_gap() const {
+        const std::lock_guard guard{mutex_};
+        return std::chrono::duration_cast<std::chrono::milliseconds>(longest_gap_);
+    }
+    void print() const {
+        std::printf(
+            "%d grants, %d overlaps, %d tokens given twice, longest gap %d ms\n",
+            grants(),
+            overlaps(),
+            repeated(),
+            static_cast<int>(longest_gap().count())
+        );
+    }
+    bool are_live() const {
+        return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& each) {
+            return each->is_live();
+        });
+    }
+
+private:
+    static constexpr int keys = 3;
+
+    void work(session& within) {
+        for (int turn = 0; !ends_; ++turn) {
+            const auto at = static_cast<std::size_t>(turn % keys);
+            try {
+                auto held = mutex{within, "key" + std::to_string(at)}.acquire_for(1s);
+                if (!held) continue;
+                note(at, held->token().number);
+                if (holders_.at(at).fetch_add(1) != 0) ++overlaps_;
+                holders_.at(at).fetch_sub(1);
+                held->release();
+            } catch (const error& failure) {  // the fail-over
+                if (failure.is_transient() || failure.outcome_is_unknown()) continue;
+                ADD_FAILURE() << failure.what();
+                return;
+            }
+        }
+    }
+    void note(std::size_t at, std::int64_t token) {
+        const auto now = local_clock::now();
+        const std::lock_guard guard{mutex_};
+        ++grants_;
+        if (!tokens_.at(at).insert(token).second) ++repeated_;
+        if (last_) longest_gap_ = std::max(longest_gap_, now - *last_);
+        last_ = now;
+    }
+
+    std::vector<std::unique_ptr<session>> sessions_;
+    mutable std::mutex mutex_;
+    std::array<std::set<std::int64_t>, keys> tokens_;
+    std::array<std::atomic<int>, keys> holders_{};
+    std::optional<local_clock::time_point> last_;
+    local_clock::duration longest_gap_{};
+    std::atomic<int> grants_ = 0, overlaps_ = 0, repeated_ = 0;
+    std::atomic<bool> ends_ = false;
+    std::vector<thread> threads_;  // last: they use all of the above
+};
+
+class promotion : public standbys {
+protected:
+    // Of a session that holds a key all the time, and of programs that come and go.
+    void fail_over_to(std::size_t next, const std::function<void()>& just_before) {
+        session keeper{open(), {.name = "keeper", .ttl = 30s}};
+        auto kept = mutex{keeper, "kept"}.try_acquire();
+        ASSERT_TRUE(kept);
+        programs all{4, [&] { return open(1s); }};
+        ASSERT_TRUE(eventually([&] { return all.grants() > 200; }));
+        just_before();
+        const int before = all.grants();
+        ASSERT_TRUE(eventually([&] { return all.grants() > before + 50; }));
+        cluster_.control(primary(), "kill");
+        promote(choose(next));
+        const int killed_at = all.grants();
+        ASSERT_TRUE(eventually([&] { return all.grants() > killed_at + 200; }));
+        all.end();
+        all.print();
+        EXPECT_EQ(all.overlaps(), 0);
+        EXPECT_EQ(all.repeated(), 0);
+        EXPECT_TRUE(all.are_live());
+        EXPECT_TRUE(eventually_well([&] { return kept->verify(); }));
+        session other{open(), {.name = "other"}};
+        EXPECT_FALSE((mutex{other, "kept"}.try_acquire()));
+    }
+    virtual std::size_t choose(std::size_t next) { return next; }
+};
+
+class synchronous_promotion : public promotion {};
+
+TEST_F(synchronous_promotion, nothing_is_lost) {
+    fail_over_to(standby(), [] {});
+}
+
+// For an hour: LEASEHOLD_SOAK_SECONDS=3600.
+TEST_F(synchronous_promotion, nothing_is_lost_again_and_again) {
+    const char* const given = std::getenv("LEASEHOLD_SOAK_SECONDS");
+    const std::chrono::seconds length{given == nullptr ? 30 : std::stoi(given)};
+    const auto until = local_clock::now() + length;
+    programs all{4, [&] { return open(1s); }};
+    int rounds = 0;
+    for (; local_clock::now() < until && !HasFailure(); ++rounds) {
+        const int before = all.grants();
+        ASSERT_TRUE(eventually([&] { return all.grants() > before + 100; }));
+        const std::size_t former = primary();
+        cluster_.control(former, "kill");
+        promote(standby());
+        let_follow(former);
+    }
+    all.end();
+    all.print();
+    std::printf("%d fail-overs\n", rounds);
+    EXPECT_GT(rounds, 1);
+    EXPECT_EQ(all.overlaps(), 0);
+    EXPECT_EQ(all.repeated(), 0);
+    EXPECT_TRUE(all.are_live());
+}
+
+class quorum_promotion : public promotion {
+protected:
+    // Of two, of which either may be what the last commit has waited for, the one that has more.
+    std::size_t choose(std::size_t) override {
+        const auto received = [&](std::size_t node) {
+            return integer(
+                node,
+                "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - "
+                "'0/0'::pg_lsn"
+            );
+        };
+        return received(standby(0)) > received(standby(1)) ? standby(0) : standby(1);
+    }
+};
+
+TEST_F(quorum_promotion, nothing_is_lost_where_the_most_advanced_is_promoted) {
+    fail_over_to(standby(), [&] { cluster_.control(standby(), "hold"); });
+}
+
+TEST_F(quorum_promotion, nothing_is_lost_with_remote_apply) {
+    for (std::size_t node = 0; node < cluster_.size(); ++node) {
+        cluster_.control(node, "set synchronous_commit remote_apply");
+    }
+    fail_over_to(standby(), [&] { cluster_.control(standby(1), "hold"); });
+}
+
+// ------------------------------------------------------------------- an asynchronous standby
+
+TEST_F(asynchronous_standby, is_warned_of) {
+    open().execute("SELECT 1");
+    EXPECT_FALSE(warnings_->has("waits for none of them"));
+    session one{open(), {.name = "one"}};
+    EXPECT_TRUE(warnings_->has("waits for none of them"));
+}
+
+TEST_F(synchronous_standby, is_not_warned_of) {
+    session one{open(), {.name = "one"}};
+    EXPECT_FALSE(warnings_->has("waits for none of them"));
+}
+
+TEST_F(asynchronous_standby, who_is_forgotten_is_told) {
+    session one{open(), {.name = "one", .ttl = long_ttl, .heartbeat_every = 500ms}};
+    session other{open(), {.name = "other", .ttl = long_ttl, .heartbeat_every = 500ms}};
+    const std::string sessions = "SELECT count(*) FROM " + cluster_.prefix() + "session";
+    ASSERT_TRUE(eventually([&] { return integer(standby(), sessions) == 2; }));
+    cluster_.control(standby(), "hold");
+    auto forgotten = mutex{one, "key"}.try_acquire();
+    ASSERT_TRUE(forgotten);
+    EXPECT_TRUE(forgotten->verify());
+    cluster_.control(primary(), "kill");
+    promote(standby());
+    // The data there is does not have the grant: the key is free, and its next token the same.
+    std::optional<lease> next;
+    ASSERT_TRUE(eventually_well([&] {
+        if (auto got = mutex{other, "key"}.try_acquire()) next.emplace(std::move(*got));
+        return next.has_value();
+    }));
+    EXPECT_EQ(next->token().number, forgotten->token().number);
+    EXPECT_TRUE(eventually([&] { return !forgotten->held_locally(); }, 10s));
+    EXPECT_TRUE(one.is_live());
+    EXPECT_TRUE(eventually_well([&] { return next->verify(); }));
+}
+
+}  // namespace
+}  // namespace leasehold::testing
