@@ -332,7 +332,7 @@ SELECT j.id, j.token, j.is_cancel_requested
 
 -- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
 -- name: find_claims
-SELECT j.priority, {claimed_columns}
+SELECT j.priority, {claimed_columns}, {carried}
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 3 AND j.session_id = $2
  ORDER BY j.id;

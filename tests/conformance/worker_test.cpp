@@ -1,0 +1,383 @@
+// A worker: what becomes of a job by what its handler does, and when the worker or its session ends.
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <set>
+
+#include "conformance/suite.hpp"
+#include "leasehold/job_queue.hpp"
+#include "leasehold/worker.hpp"
+#include "support/thread.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class worker_suite : public suite {
+protected:
+    worker_settings settings(int threads = 2) const {
+        worker_settings made;
+        made.queues = {name_};
+        made.threads = threads;
+        made.poll_every = 20ms;
+        made.drains = true;
+        return made;
+    }
+    job_info info_of(job_id id) const {
+        const auto found = find_job(first_, id);
+        EXPECT_TRUE(found) << "job " << id;
+        return found.value_or(job_info{});
+    }
+    job_state state_of(job_id id) const { return info_of(id).state; }
+    // Does what is there by one handler for all, on a session of its own.
+    worker_report drain(const job_handler& with, worker_settings by) {
+        session mine{second_, calm("worker")};
+        leasehold::worker does{mine, std::move(by)};
+        does.handle_all(with);
+        return does.run();
+    }
+    worker_report drain(const job_handler& with) { return drain(with, settings()); }
+
+    // Runs beside the test until it is told to stop.
+    struct shift {
+        session mine;
+        leasehold::worker does;
+        std::stop_source stop;
+        std::future<worker_report> report;
+
+        shift(const database& db, worker_settings by, const job_handler& with)
+            : mine(db, calm("worker")), does(mine, std::move(by)) {
+            does.handle_all(with);
+            report = std::async(std::launch::async, [this] { return does.run(stop.get_token()); });
+        }
+        ~shift() {
+            stop.request_stop();
+            if (report.valid()) report.wait();
+        }
+        worker_report end() {
+            stop.request_stop();
+            return report.get();
+        }
+    };
+
+    const std::string name_ = fresh("queue");
+    const job_queue queue_{first_, name_};
+};
+
+TEST_F(worker_suite, a_handler_that_returns_completes_its_job) {
+    const auto job = queue_.enqueue({.kind = "greet", .payload = R"({"to":"Ada"})"});
+    std::string seen;
+    const auto report = drain([&](leasehold::job& mine) {
+        seen = mine.kind() + " " + mine.payload() + " " + std::to_string(mine.attempt());
+        EXPECT_EQ(mine.id(), job.id);
+        EXPECT_EQ(mine.token().number, 1);
+        EXPECT_EQ(mine.queue(), name_);
+    });
+    EXPECT_EQ(seen, R"(greet {"to":"Ada"} 1)");
+    EXPECT_EQ(report.completed, 1);
+    EXPECT_FALSE(find_job(first_, job.id)) << "nothing is kept of one without a result";
+}
+
+TEST_F(worker_suite, each_of_many_jobs_is_done_once) {
+    constexpr int count = 500;
+    std::vector<new_job> many(count);
+    for (int at = 0; at < count; ++at)
+        many[static_cast<std::size_t>(at)].payload = std::to_string(at);
+    queue_.enqueue_many(many);
+    std::mutex guarding;
+    std::multiset<std::string> done;
+    auto by = settings(4);
+    by.prefetch = 50;
+    const auto report = drain(
+        [&](leasehold::job& mine) {
+            const std::lock_guard guard{guarding};
+            done.insert(mine.payload());
+        },
+        by
+    );
+    EXPECT_EQ(report.completed, count);
+    EXPECT_EQ(std::set<std::string>(done.begin(), done.end()).size(), std::size_t{count});
+    EXPECT_EQ(done.size(), std::size_t{count});
+    EXPECT_TRUE(queue_.describe().jobs.empty());
+}
+
+TEST_F(worker_suite, a_result_and_progress_are_there_to_be_read) {
+    const auto job = queue_.enqueue({});
+    drain([&](leasehold::job& mine) {
+        mine.progress("half of it");
+        EXPECT_EQ(info_of(mine.id()).progress, "half of it");
+        EXPECT_EQ(state_of(mine.id()), job_state::running);
+        mine.set_result("all of it");
+    });
+    EXPECT_EQ(state_of(job.id), job_state::completed);
+    EXPECT_EQ(info_of(job.id).result, "all of it");
+}
+
+TEST_F(worker_suite, one_that_throws_is_tried_again_after_its_delay) {
+    const auto job = queue_.enqueue({.retry = {.attempts_max = 2, .delay = 1h}});
+    const auto report =
+        drain([](leasehold::job&) { throw std::runtime_error("no paper\nno ink"); });
+    EXPECT_EQ(report.failed, 1);
+    const job_info info = info_of(job.id);
+    EXPECT_EQ(info.state, job_state::retryable);
+    EXPECT_EQ(info.error, "no paper\nno ink");
+    EXPECT_GT(info.due_in, 20min);
+    EXPECT_LE(info.due_in, 1h);
+    EXPECT_EQ(retry_job(first_, job.id), retry_outcome::available);
+    drain([](leasehold::job& mine) {
+        EXPECT_EQ(mine.attempt(), 2);
+        throw 42;  // NOLINT(hicpp-exception-baseclass): that is the point
+    });
+    EXPECT_EQ(state_of(job.id), job_state::discarded) << "that was the last attempt";
+    EXPECT_EQ(info_of(job.id).error, "the handler threw what is no std::exception");
+}
+
+TEST_F(worker_suite, a_job_and_what_it_writes_are_one_commit) {
+    const auto job = queue_.enqueue({});
+    const auto before = current().read_counter();
+    const auto report = drain([&](leasehold::job& mine) {
+        transaction tx = second_.begin();
+        current().increment_counter(transaction_ref{tx}.inside());
+        mine.complete_in(tx);
+        tx.commit();
+    });
+    EXPECT_EQ(report.failed, 0);
+    EXPECT_EQ(current().read_counter(), before + 1);
+    EXPECT_FALSE(find_job(first_, job.id));
+}
+
+TEST_F(worker_suite, a_completion_that_was_rolled_back_is_a_failure) {
+    const auto job = queue_.enqueue({});
+    const auto before = current().read_counter();
+    drain([&](leasehold::job& mine) {
+        transaction tx = second_.begin();
+        current().increment_counter(transaction_ref{tx}.inside());
+        mine.complete_in(tx);
+        tx.rollback();
+    });
+    EXPECT_EQ(current().read_counter(), before);
+    EXPECT_EQ(state_of(job.id), job_state::retryable);
+    EXPECT_EQ(info_of(job.id).error, "the transaction of complete_in() was not committed");
+}
+
+TEST_F(worker_suite, what_was_rescued_and_done_elsewhere_cannot_be_completed) {
+    const auto job = queue_.enqueue({});
+    const auto before = current().read_counter();
+    std::promise<void> started, go_on;
+    std::optional<error> refused;
+    shift late{second_, settings(1), [&](leasehold::job& mine) {
+                   started.set_value();
+                   go_on.get_future().wait();
+                   refused = thrown_by([&] {
+                       transaction tx = second_.begin();
+                       current().increment_counter(transaction_ref{tx}.inside());
+                       mine.complete_in(tx);
+                       tx.commit();
+                   });
+               }};
+    started.get_future().wait();
+    expire(late.mine);
+    auto by = settings(1);
+    by.drains = false;
+    std::promise<int> done;
+    shift other{first_, by, [&](leasehold::job& mine) {
+                    EXPECT_EQ(mine.id(), job.id);
+                    EXPECT_EQ(mine.token().number, 2);
+                    done.set_value(mine.attempt());
+                }};
+    auto attempt = done.get_future();
+    ASSERT_EQ(attempt.wait_for(60s), std::future_status::ready) << "nobody rescued it";
+    EXPECT_EQ(attempt.get(), 1) << "a rescue does not count as an attempt";
+    EXPECT_EQ(other.end().rescued, 1);
+    go_on.set_value();
+    late.stop.request_stop();
+    // Its session has ended by the database's word, which it may have been told or not.
+    thrown_by([&] { late.report.get(); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code(), errc::lease_lost);
+    EXPECT_EQ(current().read_counter(), before);
+}
+
+TEST_F(worker_suite, an_attempt_over_its_time_limit_is_asked_to_stop_and_has_failed) {
+    const auto job = queue_.enqueue({.time_limit = 50ms});
+    drain([&](leasehold::job& mine) {
+        EXPECT_TRUE(stopped(mine.stop(), 20s));
+        EXPECT_EQ(mine.why_stopped(), job_stop_reason::time_limit);
+    });
+    EXPECT_EQ(state_of(job.id), job_state::retryable);
+    EXPECT_EQ(info_of(job.id).error, "it took longer than its time limit");
+}
+
+TEST_F(worker_suite, a_running_job_is_asked_to_cancel) {
+    const auto job = queue_.enqueue({});
+    const auto report = drain([&](leasehold::job& mine) {
+        EXPECT_EQ(cancel_job(first_, mine.id()), cancel_outcome::requested);
+        EXPECT_TRUE(stopped(mine.stop(), 20s));
+        EXPECT_EQ(mine.why_stopped(), job_stop_reason::cancel_requested);
+        throw std::runtime_error("stopped half-way");
+    });
+    EXPECT_EQ(report.failed, 1);
+    EXPECT_EQ(state_of(job.id), job_state::cancelled);
+    EXPECT_EQ(cancel_job(first_, job.id), cancel_outcome::ended);
+}
+
+TEST_F(worker_suite, a_handler_says_what_else_becomes_of_its_job) {
+    const auto later = queue_.enqueue({.kind = "snooze"});
+    const auto never = queue_.enqueue({.kind = "discard"});
+    std::atomic<int> releases = 0;
+    const auto back = queue_.enqueue({.kind = "release"});
+    drain([&](leasehold::job& mine) {
+        if (mine.kind() == "snooze") mine.snooze_for(1h);
+        if (mine.kind() == "discard") mine.discard("nobody wants it");
+        if (mine.kind() == "release" && ++releases < 3) mine.release();
+        EXPECT_EQ(mine.attempt(), 1);
+    });
+    EXPECT_EQ(state_of(later.id), job_state::scheduled);
+    EXPECT_EQ(info_of(later.id).attempts, 0);
+    EXPECT_EQ(state_of(never.id), job_state::discarded);
+    EXPECT_EQ(info_of(never.id).error, "nobody wants it");
+    EXPECT_EQ(releases, 3);
+    EXPECT_FALSE(find_job(first_, back.id));
+}
+
+TEST_F(worker_suite, kinds_without_a_handler_are_left_alone) {
+    const auto unknown = queue_.enqueue({.kind = "of a newer version"});
+    const auto known = queue_.enqueue({.kind = "known"});
+    session mine{second_, calm("worker")};
+    leasehold::worker does{mine, settings()};
+    does.handle("known", [](leasehold::job&) {});
+    EXPECT_EQ(does.run().completed, 1);
+    EXPECT_EQ(state_of(unknown.id), job_state::available);
+    EXPECT_EQ(info_of(unknown.id).attempts, 0);
+    EXPECT_FALSE(find_job(first_, known.id));
+}
+
+TEST_F(worker_suite, what_runs_may_end_when_the_worker_is_asked_to) {
+    const auto runs = queue_.enqueue({}), waits = queue_.enqueue({});
+    std::promise<void> started, go_on;
+    auto by = settings(1);
+    by.prefetch = 10;
+    shift working{second_, by, [&](leasehold::job& mine) {
+                      EXPECT_EQ(mine.id(), runs.id);
+                      started.set_value();
+                      go_on.get_future().wait();
+                      EXPECT_FALSE(mine.stop().stop_requested());
+                  }};
+    started.get_future().wait();
+    working.stop.request_stop();
+    EXPECT_TRUE(eventually([&] { return state_of(waits.id) == job_state::available; }));
+    EXPECT_EQ(info_of(waits.id).attempts, 0) << "it has not started";
+    go_on.set_value();
+    const auto report = working.report.get();
+    EXPECT_EQ(report.completed, 1);
+    EXPECT_EQ(report.abandoned, 0);
+    EXPECT_FALSE(find_job(first_, runs.id));
+}
+
+TEST_F(worker_suite, what_is_interrupted_has_not_failed) {
+    const auto job = queue_.enqueue({});
+    std::promise<void> started;
+    auto by = settings(1);
+    by.drain_for = 0ms;
+    shift working{second_, by, [&](leasehold::job& mine) {
+                      started.set_value();
+                      EXPECT_TRUE(stopped(mine.stop(), 20s));
+                      EXPECT_EQ(mine.why_stopped(), job_stop_reason::worker_ends);
+                      throw std::runtime_error("interrupted");
+                  }};
+    started.get_future().wait();
+    const auto report = working.end();
+    EXPECT_EQ(report.failed, 0);
+    EXPECT_EQ(report.returned, 1);
+    EXPECT_EQ(state_of(job.id), job_state::available);
+    EXPECT_EQ(info_of(job.id).attempts, 0);
+}
+
+TEST_F(worker_suite, a_handler_that_does_not_stop_is_abandoned_and_its_job_given_back) {
+    const auto job = queue_.enqueue({});
+    const auto go_on = std::make_shared<std::promise<void>>();
+    const auto has_ended = std::make_shared<std::promise<void>>();
+    std::promise<void> started;
+    auto by = settings(1);
+    by.drain_for = by.stop_within = 0ms;
+    {
+        shift working{second_, by, [&started, go_on, has_ended](leasehold::job&) {
+                          started.set_value();
+                          go_on->get_future().wait();
+                          has_ended->set_value();
+                      }};
+        started.get_future().wait();
+        EXPECT_EQ(working.end().abandoned, 1);
+        EXPECT_EQ(state_of(job.id), job_state::available);
+    }
+    go_on->set_value();
+    EXPECT_EQ(has_ended->get_future().wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(state_of(job.id), job_state::available) << "its end is not heard any more";
+}
+
+TEST_F(worker_suite, a_worker_whose_session_ends_tells_its_handlers_and_throws) {
+    queue_.enqueue({});
+    std::promise<void> started;
+    shift working{second_, settings(1), [&](leasehold::job& mine) {
+                      started.set_value();
+                      EXPECT_TRUE(stopped(mine.stop(), 20s));
+                      EXPECT_EQ(mine.why_stopped(), job_stop_reason::claim_lost);
+                  }};
+    started.get_future().wait();
+    working.mine.end();
+    const auto thrown = thrown_by([&] { working.report.get(); });
+    ASSERT_TRUE(thrown);
+    EXPECT_EQ(thrown->code(), errc::session_lost);
+}
+
+TEST_F(worker_suite, jobs_of_one_ordering_key_are_done_one_after_the_other) {
+    constexpr int count = 40;
+    std::vector<new_job> many;
+    for (int at = 0; at < count; ++at) {
+        many.push_back({.payload = std::to_string(at), .ordering_key = at % 2 == 0 ? "a" : "b"});
+    }
+    queue_.enqueue_many(many);
+    std::mutex guarding;
+    std::map<int, std::vector<int>> done;
+    std::map<int, int> running;
+    auto by = settings(4);
+    by.prefetch = 20;
+    drain(
+        [&](leasehold::job& mine) {
+            const int number = std::stoi(mine.payload());
+            {
+                const std::lock_guard guard{guarding};
+                EXPECT_EQ(++running[number % 2], 1);
+                done[number % 2].push_back(number);
+            }
+            std::this_thread::yield();
+            const std::lock_guard guard{guarding};
+            --running[number % 2];
+        },
+        by
+    );
+    for (auto& [key, numbers] : done) {
+        EXPECT_EQ(numbers.size(), std::size_t{count / 2});
+        EXPECT_TRUE(std::ranges::is_sorted(numbers));
+    }
+}
+
+TEST_F(worker_suite, settings_out_of_range_are_refused) {
+    session mine{second_, calm("worker")};
+    const auto code_of = [&](const worker_settings& by) {
+        const auto thrown = thrown_by([&] { leasehold::worker{mine, by}; });
+        return thrown ? thrown->code() : errc::database_error;
+    };
+    EXPECT_EQ(code_of({}), errc::invalid_argument) << "no queue";
+    EXPECT_EQ(code_of({.queues = {""}}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.queues = {"a", "a"}}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.queues = {"a"}, .threads = 0}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.queues = {"a"}, .prefetch = -1}), errc::invalid_argument);
+    EXPECT_EQ(code_of({.queues = {"a"}, .poll_every = 1ms}), errc::invalid_argument);
+    leasehold::worker idle{mine, {.queues = {"a"}}};
+    EXPECT_EQ(thrown_by([&] { idle.run(); }).value().code(), errc::invalid_argument);
+    idle.handle("a", [](leasehold::job&) {});
+    EXPECT_TRUE(thrown_by([&] { idle.handle("a", [](leasehold::job&) {}); }));
+}
+
+}  // namespace
+}  // namespace leasehold::testing
