@@ -113,7 +113,9 @@ TEST_F(job_enqueue_suite, what_is_not_committed_yet_is_nobodys) {
     while_open([&] { beside = two_.claim(10); }, [&] { tx.commit(); });
     // With one writer a claim that looks before the commit finds nothing and is done; one that looks
     // later has it.
-    if (current().has_concurrent_writers) EXPECT_TRUE(beside.empty());
+    if (current().has_concurrent_writers) {
+        EXPECT_TRUE(beside.empty());
+    }
     if (beside.empty()) beside = two_.claim(10);
     EXPECT_EQ(ids_of(beside), std::vector{id});
 }
