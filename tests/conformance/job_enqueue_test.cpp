@@ -111,8 +111,8 @@ TEST_F(job_enqueue_suite, what_is_not_committed_yet_is_nobodys) {
     EXPECT_FALSE(look().has_available);
     std::vector<claimed_job> beside;
     while_open([&] { beside = two_.claim(10); }, [&] { tx.commit(); });
-    // With one writer a claim that looks before the commit finds nothing and is done; one that looks
-    // later has it.
+    // With one writer a claim that looks before the commit finds nothing and is done; one that
+    // looks later has it.
     if (current().has_concurrent_writers) {
         EXPECT_TRUE(beside.empty());
     }
