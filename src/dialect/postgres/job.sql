@@ -21,8 +21,8 @@ state = 3, token = j.token + 1, attempts = j.attempts + 1, session_id = $3::byte
 
 -- $1 queue; lists, of which no element is null: $2 numbers, $3 kinds, $4 payloads, $5 priorities,
 -- $6 due times in microseconds since 1970 or -1, $7 delays, $8 unique keys or '', $9 until 1
--- started 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time limits or
--- -1, $15 rescues. Default values are stored as null.
+-- started 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time
+-- limits or -1, $15 rescues. Default values are stored as null.
 --
 -- asked: ids are drawn behind the sort, so they grow with the numbers.
 -- Blocked is who has others of his key before him in this snapshot, or in this list.
