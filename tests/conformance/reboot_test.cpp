@@ -2,6 +2,7 @@
 // left is free for the first one that writes, since nobody of that boot can be alive.
 #include <algorithm>
 
+#include "conformance/job_suite.hpp"
 #include "conformance/suite.hpp"
 #include "leasehold/semaphore.hpp"
 
@@ -54,6 +55,32 @@ TEST_F(reboot_suite, what_was_taken_since_the_reboot_stays) {
     session two{two_db, calm("two")};
     EXPECT_FALSE(mutex(two, name).try_acquire());
     EXPECT_TRUE(held->verify());
+}
+
+// Its worker's session is gone, and what is due at a date stays due at that date.
+TEST_F(reboot_suite, a_job_that_ran_when_the_machine_went_down_is_rescued) {
+    const std::string queue = fresh("queue");
+    const worker before{first_, queue};
+    new_job planned;
+    planned.delay = 2h;
+    const auto ids = with_stores(first_, [&](connection& on, store& stores) {
+        return stores.jobs->enqueue(on, queue, {{}, planned});
+    });
+    const claimed_job lost = before.claim_one();
+    reboot();
+    const worker after{open(), queue};
+    EXPECT_TRUE(after.claim(10).empty());
+    with_stores(after.db, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->rescue(on, queue, 10, after.kept).rescued, 1);
+        const auto due = stores.job_queues->describe(on, ids.at(1).id).value().due_in;
+        EXPECT_GT(due, 1h);
+        EXPECT_LE(due, 2h);
+    });
+    const claimed_job again = after.claim_one();
+    EXPECT_EQ(again.id, lost.id);
+    EXPECT_GT(again.token.number, lost.token.number);
+    EXPECT_FALSE(before.complete(lost));
+    EXPECT_TRUE(after.complete(again));
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ class sqlite_job_store final : public sql_job_store {
 public:
     explicit sqlite_job_store(shared_dialect how) : sql_job_store(how), sqlite_(std::move(how)) {}
 
-    // All of the list, and what becomes of unique keys that are taken, in one transaction. Nobody
-    // who only enqueues has a session, so it does not matter here which boot this is.
+    // All of the list, and what becomes of unique keys that are taken, in one transaction. It needs
+    // no session, so it does not matter which boot the rows of those are of.
     std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) override {
