@@ -64,6 +64,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}lock TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}holder TO {user};
 GRANT SELECT, INSERT, DELETE ON {prefix}waiter TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}run TO {user};
+GRANT SELECT, INSERT, UPDATE ON {prefix}queue TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job TO {user};
+GRANT SELECT, INSERT, DELETE ON {prefix}job_history TO {user};
 
 -- The clean-up. What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql.
 --
