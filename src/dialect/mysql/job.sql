@@ -99,14 +99,15 @@ UPDATE {prefix}job SET {replacement} WHERE queue = $1 AND unique_slot = $2 AND s
 
 -- Of the parameters of `claim`. Plain reads of the session and the queue; then the first rows of
 -- job_order, in its order, around what others have locked. No more than $2 are locked: the LIMIT of
--- a derived table is carried out by itself. Those with an ordering key are counted alone.
+-- a derived table is carried out by itself. Where one has an ordering key the claim is made in turn:
+-- those behind it would go before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),
        COUNT(q.running_max) + COUNT(q.starts_max) > 0
 INTO @leasehold_live, @leasehold_paused, @leasehold_limited
 FROM {prefix}queue q WHERE q.name = $1;
-SELECT CONCAT('[', GROUP_CONCAT(IF(d.ordering_key IS NULL, d.id, NULL)), ']'),
+SELECT IF(COUNT(d.ordering_key) = 0, CONCAT('[', GROUP_CONCAT(d.id), ']'), NULL),
        COUNT(d.ordering_key)
 INTO @leasehold_ids, @leasehold_keyed
 FROM (
@@ -137,7 +138,7 @@ COMMIT;
 INSERT INTO {prefix}queue (name) VALUES ($1);
 
 -- The parameters of `claim`, $4 how many rows are looked at, $5 how many jobs of a key may run at a
--- time, as the caller believes, and {ahead} one less. For queues with limits or keys.
+-- time, as the caller believes, and {skipped} one less. For queues with limits or keys.
 --
 -- 1. The session, a plain read.
 -- 2. The queue's row: waits for who claims in turn at this moment. Each statement from here on has
@@ -162,6 +163,7 @@ FROM {prefix}queue q WHERE q.name = $1 AND @leasehold_live = 1 FOR UPDATE;
 SELECT IF(@leasehold_there = 1 AND @leasehold_paused = 0 AND @leasehold_per_key = $5,
           CAST(GREATEST(0, LEAST(
               $2, COALESCE(@leasehold_running_max - COUNT(*), $2),
+              COALESCE(@leasehold_starts_max, $2),
               COALESCE(FLOOR(
                   (@leasehold_starts_per - GREATEST(0, @leasehold_starts_from - {now})) * 1e0
                   * @leasehold_starts_max / @leasehold_starts_per), $2))) AS SIGNED), 0)
@@ -201,7 +203,7 @@ UPDATE {listed_blocked} SET j.state = 5 WHERE j.state = 2;
 UPDATE {prefix}queue
 SET turn = turn + 1,
     starts_from = IF(starts_max IS NULL, starts_from, GREATEST(starts_from, {now})
-                     + JSON_LENGTH(@leasehold_ids) * starts_per DIV starts_max)
+                     + (JSON_LENGTH(@leasehold_ids) * starts_per + starts_max - 1) DIV starts_max)
 WHERE name = $1 AND @leasehold_ids IS NOT NULL;
 SELECT @leasehold_live, @leasehold_there, @leasehold_per_key, @leasehold_keyed, j.priority,
        {claimed_columns}
@@ -228,7 +230,7 @@ j.token = a.asked_token AND j.state = 3
 -- name: complete
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
 SELECT j.id FROM {held}
-WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL FOR UPDATE;
+WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL {update_listed};
 DELETE j FROM {held} WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NULL;
 
 -- $1 session, $2 id, $3 token. The same of one.
@@ -242,7 +244,7 @@ WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3 AND ordering_key 
 START TRANSACTION;
 SELECT CONVERT($4 USING utf8mb4) INTO @leasehold_ends;
 SELECT COUNT(*), CONCAT('[', GROUP_CONCAT(j.id), ']') INTO @leasehold_count, @leasehold_ended
-FROM {held} WHERE {stands} AND j.session_id = $3 AND j.ordering_key IS NULL FOR UPDATE;
+FROM {held} WHERE {stands} AND j.session_id = $3 AND j.ordering_key IS NULL {update_listed};
 DELETE j FROM {held} WHERE {stands} AND j.session_id = $3 AND j.ordering_key IS NULL;
 {pick};
 SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed, j.priority,
@@ -272,20 +274,22 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 -- $2 list as {ends}. A part of a transaction.
 --
 -- 1. Locks them, as `complete`; the answer.
--- 2. The first blocked job of each ordering key whose job is not in its way any more: a plain read.
---    What it misses, since it was blocked after this snapshot, `unblock` finds.
+-- 2. Of each ordering key as many of the first blocked ones as are not in their way any more. What
+--    it misses, since it was blocked after this snapshot, `unblock` finds.
 -- 3. What ends goes to the history. 4. What goes on does not run any more; an attempt that did not
 --    fail is not counted. `attempts` comes last, since the others ask for it.
 -- 5. What still runs has ended.
 -- Reads: 8 rows for each.
 -- name: finish
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
-SELECT j.id FROM {held} WHERE {stands} AND j.session_id = $1 FOR UPDATE;
-SELECT {next_ids} INTO @leasehold_next
-FROM (
-    SELECT DISTINCT {next_of_key} AS id FROM {ends}
+SELECT j.id FROM {held} WHERE {stands} AND j.session_id = $1 {update_listed};
+WITH RECURSIVE places AS (
+    SELECT j.queue, j.ordering_key, COUNT(*) AS places FROM {ends}
     WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NOT NULL
-      AND ({to_state} > 5 OR {to_state} = 1)) n;
+      AND ({to_state} > 5 OR {to_state} = 1)
+    GROUP BY j.queue, j.ordering_key
+), {next_of_places}
+SELECT {next_ids} INTO @leasehold_next FROM next_of n;
 INSERT INTO {prefix}job_history
     ({job_columns}, error, result, state, ended_at, prune_at)
 SELECT {job_columns},

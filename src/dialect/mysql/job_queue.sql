@@ -14,7 +14,7 @@ SELECT $2 AS number,
        COALESCE((SELECT q.is_paused FROM {prefix}queue q WHERE q.name = $1), 0)
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
--- {ahead} one less. Who waits for an earlier one of its key is blocked. What $3 is, and how many
+-- {skipped} one less. Who waits for an earlier one of its key is blocked. What $3 is, and how many
 -- there were; none where the caller was mistaken. Indexes: job_due, job_ordering. Reads: some rows
 -- for each.
 -- name: promote
@@ -82,14 +82,16 @@ FROM JSON_TABLE(@leasehold_ends, '$[*]' COLUMNS (
     asked_id BIGINT PATH '$[0]', asked_token BIGINT PATH '$[1]')) a
 STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 WHERE j.token = a.asked_token AND j.session_id = $1 AND j.state = 3
-  AND (@leasehold_go = 1 OR $2 = 1) FOR UPDATE SKIP LOCKED;
+  AND (@leasehold_go = 1 OR $2 = 1) {update_listed} SKIP LOCKED;
 SELECT COUNT(IF({rescued_to} = 2, 1, NULL)), COUNT(IF({rescued_to} = 7, 1, NULL))
 INTO @leasehold_rescued, @leasehold_quarantined
 FROM {listed};
-SELECT {next_ids} INTO @leasehold_next
-FROM (
-    SELECT DISTINCT {next_of_key} AS id FROM {listed}
-    WHERE j.ordering_key IS NOT NULL AND {rescued_to} > 5) n;
+WITH RECURSIVE places AS (
+    SELECT j.queue, j.ordering_key, COUNT(*) AS places FROM {listed}
+    WHERE j.ordering_key IS NOT NULL AND {rescued_to} > 5
+    GROUP BY j.queue, j.ordering_key
+), {next_of_places}
+SELECT {next_ids} INTO @leasehold_next FROM next_of n;
 INSERT INTO {prefix}job_history
     (id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, rescues_max,
      retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
@@ -111,7 +113,7 @@ SELECT @leasehold_rescued, @leasehold_quarantined;
 
 -- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
 -- next in the order of job_order; $5 how many of a key may run at a time, as the caller believes,
--- and {ahead} one less. Whether each is blocked still; and what $5 is. Plain reads.
+-- and {skipped} one less. Whether each is blocked still; and what $5 is. Plain reads.
 -- name: look_blocked
 SELECT j.priority, j.id, COALESCE({one_behind} < j.id, 0),
        COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
@@ -154,8 +156,10 @@ INTO @leasehold_go, @leasehold_idle, @leasehold_id
 FROM {prefix}job j WHERE j.id = $1 FOR UPDATE;
 SELECT {next_ids} INTO @leasehold_next
 FROM (
-    SELECT {next_of_key} AS id FROM {prefix}job j
-    WHERE j.id = @leasehold_id AND j.ordering_key IS NOT NULL) n;
+    SELECT (SELECT b.id FROM {prefix}job b FORCE INDEX ({bare}job_ordering)
+            WHERE b.queue = j.queue AND b.ordering_key = j.ordering_key AND b.state = 5
+            ORDER BY b.queue, b.ordering_key, b.id LIMIT 1) AS id
+    FROM {prefix}job j WHERE j.id = @leasehold_id AND j.ordering_key IS NOT NULL) n;
 INSERT INTO {prefix}job_history ({job_columns}, error, state, ended_at, prune_at)
 SELECT {job_columns}, error, 8, {now}, {now} + $2
 FROM {prefix}job WHERE id = $1 AND @leasehold_idle = 1 AND $2 >= 0;
@@ -170,6 +174,7 @@ SELECT @leasehold_go, @leasehold_idle,
 
 -- $1 id. One that waits for its time. Reads: 2 rows, and what is not due before it.
 -- name: hurry
+START TRANSACTION;
 SELECT COALESCE(MAX((
     SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
     WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
@@ -179,6 +184,7 @@ FROM {prefix}job j WHERE j.id = $1;
 UPDATE {prefix}job SET due_at = NULL, state = IF(@leasehold_blocked = 1, 5, 2)
 WHERE id = $1 AND due_at IS NOT NULL;
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
+COMMIT;
 
 -- $1 id. One that has ended: the row of the history goes where the job is there again. 1062 where
 -- there is another one of its unique key.

@@ -148,7 +148,7 @@ private:
         constexpr int looks_max = 10;
         for (int look = 0;; ++look) {
             const std::string text =
-                replaced(texts_.source(name), "{ahead}", std::to_string(believed - 1));
+                replaced(texts_.source(name), "{skipped}", std::to_string(believed - 1));
             result found = send(statement{text, how_->which(), how_->written()}, believed);
             const std::int64_t is = found.rows.empty() ? believed : answered(found.rows[0]);
             if (is == believed || look == looks_max) return found;

@@ -438,10 +438,10 @@ bool mysql_job_store::take(const result& found, const claim_request& wanted, cla
         auto seen = queues_.of(wanted.queue);
         seen.is_claimed_in_turn = true;
         queues_.note(wanted.queue, seen);
-        if (is_limited) return false;
+        return false;
     }
     add_jobs(found, got);
-    return !got.jobs.empty() || !has_keys;
+    return true;
 }
 
 void mysql_job_store::add_jobs(const result& found, claim_result& got) {
@@ -473,7 +473,7 @@ claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request&
         const std::string kinds = kinds_of(wanted, values);
         const std::string text = replaced(
             replaced(texts_.source("claim_in_turn"), "{kinds}", kinds),
-            "{ahead}",
+            "{skipped}",
             std::to_string(seen.running_per_key_max - 1)
         );
         const result found =

@@ -106,10 +106,16 @@ COALESCE(j.attempts_max, 20)
 COALESCE(j.rescues_max, 3)
 
 -- Job rows j of a list of ids in a variable: found by primary key, whatever the planner believes,
--- since the list comes first. The same of rows n that {free_next} frees.
+-- since the list comes first.
 -- word: listed
 JSON_TABLE(@leasehold_ids, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+-- How they are locked: MySQL counts the list among what is (3569), MariaDB has no OF.
+-- word: update_listed on mysql
+FOR UPDATE OF j
+-- word: update_listed on mariadb
+FOR UPDATE
+
 -- word: listed_free
 JSON_TABLE(@leasehold_free, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
@@ -117,32 +123,42 @@ JSON_TABLE(@leasehold_free, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
 JSON_TABLE(@leasehold_blocked, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 
--- The first blocked job of the ordering key of row j. Index: job_ordering.
--- word: next_of_key
-(SELECT b.id FROM {prefix}job b FORCE INDEX ({bare}job_ordering)
-            WHERE b.queue = j.queue AND b.ordering_key = j.ordering_key AND b.state = 5
-            ORDER BY b.queue, b.ordering_key, b.id LIMIT 1)
+-- Of a part `places`, how many jobs of which ordering key are not in the way any more: as many of
+-- the first that are blocked, from one to the next. Plain reads. Index: job_ordering.
+-- word: next_of_places
+next_of AS (
+    SELECT p.queue, p.ordering_key, p.places, 1 AS place, (
+        SELECT b.id FROM {prefix}job b FORCE INDEX ({bare}job_ordering)
+        WHERE b.queue = p.queue AND b.ordering_key = p.ordering_key AND b.state = 5
+        ORDER BY b.queue, b.ordering_key, b.id LIMIT 1) AS id
+    FROM places p
+    UNION ALL
+    SELECT f.queue, f.ordering_key, f.places, f.place + 1, (
+        SELECT b.id FROM {prefix}job b FORCE INDEX ({bare}job_ordering)
+        WHERE b.queue = f.queue AND b.ordering_key = f.ordering_key AND b.state = 5
+          AND b.id > f.id
+        ORDER BY b.queue, b.ordering_key, b.id LIMIT 1)
+    FROM next_of f WHERE f.place < f.places AND f.id IS NOT NULL)
 
--- Of rows n: their ids as a list; null where there are none, or where it was cut, which on a
--- connection that was lent group_concat_max_len may do. Who has not been freed then `unblock`
--- finds.
+-- Ids as a list; null where there are none, or where it was cut, which on a connection that was lent
+-- group_concat_max_len may do. Who has not been freed then `unblock` finds.
 -- word: next_ids
-IF(LENGTH(GROUP_CONCAT(n.id)) = SUM(LENGTH(n.id)) + COUNT(n.id) - 1,
-          CONCAT('[', GROUP_CONCAT(n.id), ']'), NULL)
+IF(LENGTH(GROUP_CONCAT(id)) = SUM(LENGTH(id)) + COUNT(id) - 1,
+          CONCAT('[', GROUP_CONCAT(id), ']'), NULL)
 
 -- Those of @leasehold_next that are blocked still are available, but for whom somebody has locked:
 -- a transaction may have replaced what is in it, and take long. @leasehold_free is who they are.
 -- word: free_next
 SELECT {next_ids} INTO @leasehold_free
 FROM JSON_TABLE(@leasehold_next, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
-STRAIGHT_JOIN {prefix}job n FORCE INDEX (PRIMARY) ON n.id = a.asked_id
-WHERE n.state = 5 FOR UPDATE SKIP LOCKED;
+STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+WHERE j.state = 5 {update_listed} SKIP LOCKED;
 UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 
--- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first
--- {ahead} in the order of ids: null where there are not so many. Reads these, and what is not due
--- before them.
+-- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first {skipped}
+-- in the order of ids: null where there are not so many. Reads these, and what is not due before
+-- them.
 -- word: one_behind
 (SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
-            ORDER BY p.queue, p.ordering_key, p.id LIMIT 1 OFFSET {ahead})
+            ORDER BY p.queue, p.ordering_key, p.id LIMIT 1 OFFSET {skipped})
