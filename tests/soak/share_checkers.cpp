@@ -160,7 +160,9 @@ findings check_weights(const all_shares& all) {
 
 std::int64_t most_at_once(const share_facts& of) {
     std::int64_t most = 0;
-    sweep(proved(of), [&](std::int64_t weight, const auto&) { most = std::max(most, weight); });
+    sweep(proved(of), [&](std::int64_t weight, const auto&) {
+        if (!is_writer(weight)) most = std::max(most, weight);
+    });
     return most;
 }
 

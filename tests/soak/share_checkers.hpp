@@ -33,7 +33,7 @@ using progress = std::map<std::string, std::int64_t>;
 progress measure_progress(const facts& all, const all_shares& shares);
 findings check_progress(const progress& made, std::int64_t least);
 
-// The greatest weight that was proved at one time.
+// The greatest weight that was proved at one time; of a shared mutex by readers.
 std::int64_t most_at_once(const share_facts& of);
 
 }  // namespace leasehold::soak

@@ -112,7 +112,7 @@ TEST(weight_check, readers_together_and_then_a_writer_are_fine) {
     of.give_back(two, 60);
     of.prove(of.take(book, 3, 58, 3, readers_max, 900), 70, 1);
     EXPECT_TRUE(holds(check_weights(of.shares())));
-    EXPECT_EQ(most_at_once(of.shares().at(book)), readers_max);
+    EXPECT_EQ(most_at_once(of.shares().at(book)), 2);
 }
 
 TEST(weight_check, reports_a_writer_who_believes_beside_a_reader) {
