@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 
@@ -31,7 +32,9 @@ cluster::cluster() : control_(required("LEASEHOLD_TEST_CLUSTER_CONTROL")), prefi
 
 cluster::~cluster() {
     try {
-        migrate_down(open(0), 0);
+        std::vector<std::size_t> all(size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        migrate_down(open_any(all), 0);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "the tables %s* are left: %s\n", prefix_.c_str(), failure.what());
     }
@@ -40,6 +43,23 @@ cluster::~cluster() {
 database cluster::open(std::size_t node, database_settings settings) const {
     settings.names.prefix = prefix_;
     return mysql::open(urls_.at(node), std::move(settings));
+}
+
+database cluster::open_any(const std::vector<std::size_t>& order, database_settings settings)
+    const {
+    settings.names.prefix = prefix_;
+    std::string hosts;
+    std::string before, after;
+    for (const std::size_t node : order) {
+        const std::string& url = urls_.at(node);
+        const auto begin = url.find('@') + 1;
+        const auto end = url.find('/', begin);
+        before = url.substr(0, begin);
+        after = url.substr(end);
+        if (!hosts.empty()) hosts += ',';
+        hosts += url.substr(begin, end - begin);
+    }
+    return mysql::open(before + hosts + after, std::move(settings));
 }
 
 void cluster::control(std::size_t node, const std::string& verb) const {

@@ -20,6 +20,8 @@ public:
     std::size_t size() const noexcept { return urls_.size(); }
     // A handle of its own each time: nodes are counted from 0.
     database open(std::size_t node, database_settings settings = {}) const;
+    // One handle for all of them, asked in this order for the one that takes writes.
+    database open_any(const std::vector<std::size_t>& order, database_settings settings = {}) const;
     const std::string& prefix() const noexcept { return prefix_; }
     // A verb of tests/cluster/servers; throws where it fails.
     void control(std::size_t node, const std::string& verb) const;
