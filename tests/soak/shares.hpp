@@ -22,7 +22,7 @@ enum class share_kind {
     row = 4,  // claimed by its version, without a lease
 };
 
-constexpr int shares_per_kind = 2;
+constexpr int shares_per_kind = 1;  // so that many want the same
 constexpr share_kind kind_of(int share) {
     return static_cast<share_kind>(share / 100);
 }
@@ -35,7 +35,7 @@ constexpr std::int64_t readers_max = 1000;
 // The weight of all who have it at once is at most so much.
 constexpr std::int64_t capacity_of(int share) {
     if (kind_of(share) == share_kind::shared) return readers_max;
-    if (kind_of(share) == share_kind::permits) return 3 - share % 100;
+    if (kind_of(share) == share_kind::permits) return 3;
     return 1;
 }
 constexpr bool is_writer(std::int64_t weight) {

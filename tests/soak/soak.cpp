@@ -48,7 +48,7 @@ const std::map<std::string, std::string> plants{
     {"reuse_token", "C2"},
     {"unfenced_append", "C3"},
     {"fenced_control", "C4"},
-    {"unfenced_share", "S4"},
+    {"late_share", "S4"},
 };
 
 plan make_plan(const std::string& backend, std::uint64_t seed, seconds length) {
