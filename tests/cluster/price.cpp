@@ -1,7 +1,8 @@
 // What a cluster costs: grants and proofs per second on a plain server, on one node that is written
 // to, and on all nodes, in turns, so that what else the machine does meets all of them alike.
 //
-//   tests/support/servers run --backends mariadb -- tests/cluster/servers run galera -- cluster_price
+//   tests/support/servers run --backends mariadb -- bash, and in that shell
+//   tests/cluster/servers run galera -- cluster_price
 //
 // LEASEHOLD_TEST_FSYNC=on: commits reach the disk. LEASEHOLD_PRICE_ROUNDS: 5.
 #include <algorithm>

@@ -24,7 +24,7 @@ protected:
     void contend(std::size_t number) {
         const database on = nodes_.open(number % nodes_.size());
         session mine{on, {.name = "contender"}};
-        const auto end = local_clock::now() + 10s;
+        const auto end = local_clock::now() + 6s;
         for (int each = 0; local_clock::now() < end; ++each) {
             const int key = each % 2;
             mutex wanted{mine, "wanted/" + std::to_string(key)};

@@ -1,9 +1,9 @@
 #pragma once
 // What must be true of what several may have at once, and of rows claimed by their version.
 //
-// S1  Nobody believes to have more than there is: no writer beside a reader or another writer, never
-//     more permits than the semaphore has, one run of a task at a time. And nobody proves it: from
-//     the moment a proof has passed until its commit is sent, where it commits.
+// S1  Nobody believes to have more than there is: no writer beside a reader or another writer,
+//     never more permits than the semaphore has, one run of a task at a time. And nobody proves it:
+//     from the moment a proof has passed until its commit is sent, where it commits.
 // S2  Tokens are unique and grow, across readers and writers.
 // S3  What was written under proof is there exactly once, and nothing that was refused; nothing was
 //     accepted from a holder after somebody had been granted what excludes it.

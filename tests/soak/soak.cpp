@@ -85,7 +85,7 @@ plan make_plan(const std::string& backend, std::uint64_t seed, seconds length) {
 
 // Of each kind; the first seconds of a run, and its last, are without.
 std::int64_t commits_min(const plan& of) {
-    return of.length.count() / 10;
+    return of.length.count() / 5;
 }
 
 enum class verdict { passed, failed, nothing_shown };
