@@ -59,7 +59,7 @@ TEST_F(tokens_in_a_cluster, are_given_once) {
     }
 }
 
-// What this comes from shows once in a thousand grants; its cure can be asked for.
+// What this comes from shows in one grant of more than a thousand; its cure can be asked for.
 TEST_F(tokens_in_a_cluster, nothing_is_repeated_by_the_node_itself) {
     if (std::string_view{std::getenv("LEASEHOLD_TEST_CLUSTER")} != "galera") {
         GTEST_SKIP() << "of Galera alone";
