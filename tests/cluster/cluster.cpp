@@ -46,14 +46,23 @@ database cluster::open(std::size_t node, database_settings settings) const {
 }
 
 database cluster::open_all(database_settings settings, std::size_t first) const {
-    settings.names.prefix = prefix_;
-    const auto place = url_.find('@') + 1;
-    std::string hosts;
+    std::vector<std::size_t> order;
     for (std::size_t each = 0; each < urls_.size(); ++each) {
-        const std::string& url = urls_[(first + each) % urls_.size()];
-        const auto from = url.find('@') + 1;
-        hosts += (each > 0 ? "," : "") + url.substr(from, url.find('/', from) - from);
+        order.push_back((first + each) % urls_.size());
     }
+    return open_any(order, std::move(settings));
+}
+
+database cluster::open_any(const std::vector<std::size_t>& order, database_settings settings)
+    const {
+    settings.names.prefix = prefix_;
+    std::string hosts;
+    for (const std::size_t node : order) {
+        const std::string& url = urls_.at(node);
+        const auto from = url.find('@') + 1;
+        hosts += (hosts.empty() ? "" : ",") + url.substr(from, url.find('/', from) - from);
+    }
+    const auto place = url_.find('@') + 1;
     std::string url = url_;
     url.replace(place, url.find('/', place) - place, hosts);
     return leasehold::open(url, std::move(settings));

@@ -22,6 +22,8 @@ public:
     database open(std::size_t node, database_settings settings = {}) const;
     // Of all of them, which are asked in their order from `first` on: the first that takes writes.
     database open_all(database_settings settings = {}, std::size_t first = 0) const;
+    // One handle for all of them, asked in this order for the one that takes writes.
+    database open_any(const std::vector<std::size_t>& order, database_settings settings = {}) const;
     const std::string& prefix() const noexcept { return prefix_; }
     // A verb of tests/cluster/servers; throws where it fails.
     void control(std::size_t node, const std::string& verb) const;

@@ -8,37 +8,8 @@
 namespace leasehold::soak {
 namespace {
 
-using name = std::pair<int, std::int64_t>;  // process and id
-
 // A freeing by force that got no answer may be carried out until the server has given it up.
 constexpr std::int64_t force_in_doubt_ns = 15'000'000'000;
-
-std::string in_ms(std::int64_t ns) {
-    return std::to_string(ns / 1'000'000) + " ms";
-}
-
-std::string label(int process, std::int64_t id) {
-    return "process " + std::to_string(process) + " #" + std::to_string(id);
-}
-
-std::string label(const holding& grant) {
-    return label(grant.process, grant.id) + " (token " + std::to_string(grant.token) + ")";
-}
-
-std::string label(const step& what) {
-    return label(what.process, what.id) + " (token " + std::to_string(what.token) + ")";
-}
-
-constexpr std::string_view void_prefix = "void: ";
-
-// A run that proves nothing, rather than a violation.
-finding nothing_shown(const char* check, std::string_view why) {
-    return {check, std::string(void_prefix).append(why)};
-}
-
-void report(findings& into, const char* check, int key, const std::string& text) {
-    into.push_back({check, "key " + std::to_string(key) + ": " + text});
-}
 
 template <class Value>
 const Value& at_key(const std::map<int, Value>& all, int key) {
@@ -61,37 +32,6 @@ std::int64_t belief_end(const holding& grant, const std::vector<step>& forces) {
     return end;
 }
 
-struct numbered_moment {
-    std::int64_t at_ns;
-    std::int64_t token;
-};
-
-// The greatest token that was out at an instant, among moments added in any order.
-class high_water {
-public:
-    explicit high_water(std::vector<numbered_moment> moments) : moments_(std::move(moments)) {
-        std::sort(moments_.begin(), moments_.end(), [](const auto& one, const auto& other) {
-            return one.at_ns < other.at_ns;
-        });
-        std::int64_t greatest = 0;
-        for (auto& each : moments_) each.token = greatest = std::max(greatest, each.token);
-    }
-
-    // Strictly before.
-    std::int64_t before(std::int64_t at_ns) const {
-        const auto next = std::lower_bound(
-            moments_.begin(),
-            moments_.end(),
-            at_ns,
-            [](const numbered_moment& each, std::int64_t when) { return each.at_ns < when; }
-        );
-        return next == moments_.begin() ? 0 : std::prev(next)->token;
-    }
-
-private:
-    std::vector<numbered_moment> moments_;
-};
-
 // The tokens after which an older one is stale; a freeing by force makes one stale too.
 high_water stale_marks(const facts& all, int key) {
     std::vector<numbered_moment> moments;
@@ -106,12 +46,6 @@ high_water stale_marks(const facts& all, int key) {
 }
 
 }  // namespace
-
-bool is_void(const findings& all) {
-    return !all.empty() && std::all_of(all.begin(), all.end(), [](const finding& each) {
-        return each.text.starts_with(void_prefix);
-    });
-}
 
 findings check_beliefs(const facts& all) {
     findings found;
@@ -280,6 +214,40 @@ findings check_effects(const facts& all) {
     for (const auto& [key, each] : all.appends) keys.insert(key);
     for (const auto& [key, each] : all.entries) keys.insert(key);
     for (const int key : keys) effects_check{all, key, found}.run(all);
+    return found;
+}
+
+findings check_sets(const facts& all) {
+    struct parts {
+        const step* first = nullptr;
+        int asked = 0;
+        int there = 0;
+    };
+    std::set<std::pair<int, name>> listed;
+    for (const auto& [key, list] : all.entries) {
+        for (const list_entry& each : list) listed.insert({key, {each.process, each.id}});
+    }
+    std::map<name, parts> by_transaction;
+    for (const auto& [key, appends] : all.appends) {
+        for (const step& each : appends) {
+            if (each.number == 0) continue;
+            parts& of = by_transaction[{each.process, each.number}];
+            if (!of.first) of.first = &each;
+            ++of.asked;
+            of.there += listed.contains({key, {each.process, each.id}});
+        }
+    }
+    findings found;
+    for (const auto& [id, of] : by_transaction) {
+        if (of.there == 0 || of.there == of.asked) continue;
+        report(
+            found,
+            "C5",
+            of.first->key,
+            label(*of.first) + ": of the " + std::to_string(of.asked) + " appends of its set " +
+                std::to_string(of.there) + " are there"
+        );
+    }
     return found;
 }
 

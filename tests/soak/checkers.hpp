@@ -8,6 +8,8 @@
 //     was refused; nothing was accepted from a holder after its successor had been granted.
 // C4  The same without proof loses updates, and with it is refused. A run where neither happened
 //     has put nothing to the test.
+// C5  What was written under the proof of a set of keys is there for all of them, or for none; and
+//     each key of a set keeps C1 to C3 as any other.
 // C7  After the last fault every key is granted again soon.
 //
 // All are sorts and sweeps, since tokens make the order explicit. A finding is a violation in one
@@ -16,25 +18,16 @@
 // Threads: pure functions.
 #include <chrono>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "soak/facts.hpp"
+#include "soak/finding.hpp"
 
 namespace leasehold::soak {
-
-struct finding {
-    std::string check;  // "C1" …
-    std::string text;
-};
-using findings = std::vector<finding>;
-
-// Nothing is wrong, but what should have been put to the test did not come about.
-bool is_void(const findings& all);
 
 findings check_beliefs(const facts& all);
 findings check_tokens(const facts& all);
 findings check_effects(const facts& all);
+findings check_sets(const facts& all);
 findings check_control(const facts& all);
 findings check_liveness(const facts& all, std::chrono::nanoseconds patience);
 

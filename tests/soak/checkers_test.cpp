@@ -1,6 +1,7 @@
 // Each check, first on a history in which it holds and then on the same history with one thing
 // wrong: a checker that finds nothing there would pass any run.
 #include "soak/checkers.hpp"
+#include "soak/expect_findings.hpp"
 #include "support/folder.hpp"
 
 #include <gtest/gtest.h>
@@ -12,8 +13,6 @@ namespace leasehold::soak {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::int64_t ms = 1'000'000;
 
 // A history as processes would have written it, with times in milliseconds.
 class story {
@@ -77,22 +76,6 @@ private:
     std::int64_t last_id_ = 0;
     std::int64_t last_ms_ = 0;
 };
-
-std::string texts(const findings& found) {
-    std::string all;
-    for (const auto& each : found) all += each.check + " " + each.text + "\n";
-    return all;
-}
-
-::testing::AssertionResult holds(const findings& found) {
-    if (found.empty()) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << texts(found);
-}
-
-::testing::AssertionResult reports(const findings& found, const std::string& part) {
-    if (texts(found).find(part) != std::string::npos) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << "not reported: " << part << "\n" << texts(found);
-}
 
 // ------------------------------------------------------------------------------------------- C1
 

@@ -7,8 +7,6 @@
 namespace leasehold::soak {
 namespace {
 
-using name = std::pair<int, std::int64_t>;  // process and id
-
 class gatherer {
 public:
     void add(const record& what) {

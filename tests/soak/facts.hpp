@@ -8,11 +8,14 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "soak/history.hpp"
 
 namespace leasehold::soak {
+
+using name = std::pair<int, std::int64_t>;  // process and id
 
 constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
 

@@ -162,8 +162,9 @@ std::int64_t crew::record_fault(int number, const std::string& what) {
 }
 
 void crew::kill_one(std::mt19937_64& random, fault_counts& counts) {
-    constexpr place aims[] = {place::working, place::in_transaction, place::elsewhere};
-    const int worker = find(random, aims[between(random, 0, 2)]);
+    constexpr place aims[] = {
+        place::working, place::in_transaction, place::holding, place::elsewhere};
+    const int worker = find(random, aims[between(random, 0, 3)]);
     if (worker < 0) return;
     member& whom = members_.at(static_cast<std::size_t>(worker));
     whom.running->send(SIGKILL);
@@ -185,7 +186,8 @@ void crew::pause_one(std::mt19937_64& random, fault_counts& counts) {
     constexpr int sure_hits = 3;
     const bool is_sure = counts.paused_while_working < sure_hits;
     const int dice = is_sure ? 1 : between(random, 1, 10);
-    const place aim = dice <= 7   ? place::working
+    const place aim = dice <= 4   ? place::working
+                      : dice <= 7 ? place::holding
                       : dice <= 9 ? place::elsewhere
                                   : place::in_transaction;
     const int ttl = static_cast<int>(given_.ttl.count());

@@ -30,6 +30,13 @@ enum class operation {
     length,   // number: of the list, counted by the database
     counter,  // number: written back under proof
     value,    // number: written back without proof
+    // Of what several may have at once, and of rows with a version (see shares.hpp):
+    take,    // number: its weight, token: of the grant
+    prove,   // a transaction that proves; number: what it writes, or read
+    proved,  // note, just before the commit of `prove` is sent; number: since when it was proved
+    yield,   // given back
+    proof,   // process, id: of the `prove` that committed; number: what it wrote, or read
+    state,   // number, token: of the row in the end, and its version
 };
 
 enum class phase { invoke, ok, fail, unknown, note };

@@ -16,6 +16,7 @@ enum class place : std::uint32_t {
     elsewhere = 0,
     working = 1,         // granted, between reading and writing
     in_transaction = 2,  // has written, and may or may not have proved, but has not committed
+    holding = 3,         // the same as `working`, of anything but a mutex
 };
 
 class signal_page {

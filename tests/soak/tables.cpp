@@ -23,12 +23,6 @@ std::string text(std::int64_t number) {
     return std::to_string(number);
 }
 
-void run(const database& db, const std::string& sql) {
-    transaction tx = db.begin();
-    tx.execute(sql);
-    tx.commit();
-}
-
 }  // namespace
 
 key key_of(int number) {
@@ -74,33 +68,43 @@ bool tables::are_there(const database& db) const {
 // table must have one: a number of no meaning.
 void tables::create(const database& db) const {
     migrate(db);
+    shares_.create(db);
     const engine which = db.server().engine;
     const bool is_mysql = which == engine::mysql || which == engine::mariadb;
     const std::string own_key =
         is_mysql ? ", entry BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY" : "";
-    run(db,
+    run_alone(
+        db,
         "CREATE TABLE " + prefix_ +
             "soak_list (k BIGINT NOT NULL PRIMARY KEY, length BIGINT NOT NULL, "
-            "counter BIGINT NOT NULL)");
-    run(db,
+            "counter BIGINT NOT NULL)"
+    );
+    run_alone(
+        db,
         "CREATE TABLE " + prefix_ +
             "soak_entry (k BIGINT NOT NULL, position BIGINT NOT NULL, token BIGINT NOT NULL, "
             "process BIGINT NOT NULL, id BIGINT NOT NULL" +
-            own_key + ")");
-    run(db,
+            own_key + ")"
+    );
+    run_alone(
+        db,
         "CREATE TABLE " + prefix_ +
-            "soak_control (k BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)");
+            "soak_control (k BIGINT NOT NULL PRIMARY KEY, value BIGINT NOT NULL)"
+    );
     for (int number = 0; number < key_count; ++number) {
-        run(db, "INSERT INTO " + prefix_ + "soak_list VALUES (" + text(number) + ", 0, 0)");
-        run(db, "INSERT INTO " + prefix_ + "soak_control VALUES (" + text(number) + ", 0)");
+        run_alone(db, "INSERT INTO " + prefix_ + "soak_list VALUES (" + text(number) + ", 0, 0)");
+        run_alone(db, "INSERT INTO " + prefix_ + "soak_control VALUES (" + text(number) + ", 0)");
     }
 }
 
 void tables::drop(const database& db) const {
     for (const char* each : {"soak_list", "soak_entry", "soak_control"}) {
-        run(db, "DROP TABLE " + prefix_ + each);
+        run_alone(db, "DROP TABLE " + prefix_ + each);
     }
-    run(db, "DELETE FROM " + prefix_ + "session");  // of killed workers, some of them not expired
+    shares_.drop(db);
+    run_alone(
+        db, "DELETE FROM " + prefix_ + "session"
+    );  // of killed workers, some of them not expired
     migrate_down(db, 0);
 }
 
@@ -165,6 +169,7 @@ std::vector<record> tables::content(const database& db) const {
     }
     const auto controls = tx.execute("SELECT k, value FROM " + prefix_ + "soak_control");
     for (const row& each : controls.rows) note(operation::value, each, 1);
+    shares_.add_content(tx, all);
     return all;
 }
 

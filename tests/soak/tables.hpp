@@ -13,10 +13,14 @@
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
 #include "soak/history.hpp"
+#include "soak/share_tables.hpp"
 
 namespace leasehold::soak {
 
-constexpr int key_count = 3;
+// Mutexes; the last ones are also taken several at once.
+constexpr int mutex_count = 3;
+constexpr int set_keys_count = 4;
+constexpr int key_count = mutex_count + set_keys_count;
 key key_of(int number);
 
 // By the beginning of the URL. For workers the time-outs are short: what hangs should be noticed.
@@ -30,7 +34,9 @@ struct counters {
 
 class tables {
 public:
-    explicit tables(std::string prefix) : prefix_(std::move(prefix)) {}
+    explicit tables(std::string prefix) : prefix_(std::move(prefix)), shares_(prefix_) {}
+
+    const share_tables& shares() const noexcept { return shares_; }
 
     void create(const database& db) const;
     bool are_there(const database& db) const;
@@ -54,6 +60,7 @@ public:
 
 private:
     std::string prefix_;
+    share_tables shares_;
 };
 
 }  // namespace leasehold::soak

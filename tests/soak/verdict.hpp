@@ -1,0 +1,28 @@
+#pragma once
+// What all checks say of a history, and what it was about, for people.
+//
+// Threads: one.
+#include <vector>
+
+#include "soak/facts.hpp"
+#include "soak/faults.hpp"
+#include "soak/finding.hpp"
+#include "soak/shares.hpp"
+
+namespace leasehold::soak {
+
+struct account {
+    facts locks;
+    all_shares shares;
+};
+account read_account(const std::filesystem::path& folder);
+
+// `commits_min`: of each kind.
+findings judge(const account& all, std::int64_t commits_min);
+
+void print_line(const char* what, const std::string& value);
+void print(const account& all);
+void print(const fault_counts& counts);
+void print(const findings& found);
+
+}  // namespace leasehold::soak
