@@ -77,7 +77,7 @@ std::string hidden(std::string_view text, const char* ends) {
 }  // namespace
 
 bool runs_command(std::string_view name) {
-    constexpr std::array<std::string_view, 3> names{"lock", "elect", "once"};
+    constexpr std::array<std::string_view, 4> names{"lock", "elect", "once", "work"};
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 

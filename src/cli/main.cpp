@@ -55,6 +55,8 @@ constexpr const char* tool_examples =
     "  leasehold once report --cron '30 2 * * *' --tz Europe/Berlin -- make report\n"
     "  leasehold locks --prefix deploy/\n"
     "  leasehold unlock nightly-backup --force\n"
+    "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada\"}'\n"
+    "  leasehold work --queue mail -- ./send-mail\n"
     "  leasehold --json sessions\n"
     "  leasehold bench\n"
     "\n";
@@ -143,6 +145,9 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_sessions(tool, options),
         add_runs(tool, options),
         add_unlock(tool, options),
+        add_job(tool, options),
+        add_queue(tool, options),
+        add_work(tool, options, given),
         add_reap(tool, options),
         add_bench(tool, options),
     };

@@ -59,6 +59,9 @@ command add_sessions(CLI::App& tool, const global_options& options);
 command add_unlock(CLI::App& tool, const global_options& options);
 command add_migrate(CLI::App& tool, const global_options& options);
 command add_reap(CLI::App& tool, const global_options& options);
+command add_job(CLI::App& tool, const global_options& options);
+command add_queue(CLI::App& tool, const global_options& options);
+command add_work(CLI::App& tool, const global_options& options, const arguments& given);
 command add_bench(CLI::App& tool, const global_options& options);
 
 }  // namespace leasehold::cli

@@ -1,0 +1,128 @@
+#include "cli/job_lines.hpp"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using nlohmann::json;
+
+// Two or four digits of a date.
+int digits_of(const std::string& text, std::size_t from, std::size_t count) {
+    int number = -1;
+    if (from + count > text.size()) return number;
+    const char* const begin = text.data() + from;
+    const auto read = std::from_chars(begin, begin + count, number);
+    return read.ptr == begin + count ? number : -1;
+}
+
+int number_of(const json& value, const std::string& name) {
+    if (!value.is_number_integer()) throw usage_failure(name + " must be a whole number");
+    const auto number = value.get<std::int64_t>();
+    constexpr std::int64_t most = 2'000'000'000;
+    if (number < -most || number > most) throw usage_failure(name + " is out of range");
+    return static_cast<int>(number);
+}
+
+std::string text_of(const json& value, const std::string& name) {
+    if (!value.is_string()) throw usage_failure(name + " must be a string");
+    return value.get<std::string>();
+}
+
+void read_field(const std::string& name, const json& value, new_job& into) {
+    if (name == "payload") {
+        into.payload = value.is_string() ? value.get<std::string>() : value.dump();
+    } else if (name == "kind") {
+        into.kind = text_of(value, name);
+    } else if (name == "priority") {
+        into.priority = number_of(value, name);
+    } else if (name == "run_at") {
+        into.run_at = parse_instant(text_of(value, name), name);
+    } else if (name == "delay") {
+        into.delay = parse_duration(text_of(value, name), name);
+    } else if (name == "unique_key") {
+        into.unique_key = text_of(value, name);
+    } else if (name == "ordering_key") {
+        into.ordering_key = text_of(value, name);
+    } else if (name == "attempts_max") {
+        into.retry.attempts_max = number_of(value, name);
+    } else {
+        throw usage_failure(
+            "there is no field '" + name +
+            "'; there are payload, kind, priority, run_at, delay, unique_key, ordering_key and "
+            "attempts_max"
+        );
+    }
+}
+
+new_job job_in(const std::string& line, const new_job& otherwise) {
+    const json object = json::parse(line, nullptr, false);
+    if (object.is_discarded()) throw usage_failure("it is not JSON");
+    if (!object.is_object()) throw usage_failure("it is not a JSON object");
+    if (!object.contains("payload")) throw usage_failure("it has no payload");
+    new_job made = otherwise;
+    for (const auto& [name, value] : object.items()) read_field(name, value, made);
+    return made;
+}
+
+}  // namespace
+
+std::vector<new_job> jobs_in(
+    std::istream& lines, const new_job& otherwise, const std::string& name
+) {
+    std::vector<new_job> jobs;
+    std::string line;
+    for (std::size_t number = 1; std::getline(lines, line); ++number) {
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        try {
+            jobs.push_back(job_in(line, otherwise));
+        } catch (const failure& wrong) {
+            throw usage_failure(
+                "line " + std::to_string(number) + " of " + name + ": " + wrong.what() +
+                "; nothing was enqueued"
+            );
+        }
+    }
+    return jobs;
+}
+
+schedule::instant parse_instant(const std::string& text, const std::string& what) {
+    using namespace std::chrono;
+    const auto refuse = [&] {
+        throw usage_failure(
+            what + " is '" + text + "'; it must be an instant in UTC like 2026-12-24T18:00:00Z"
+        );
+    };
+    constexpr std::string_view form = "dddd-dd-ddTdd:dd:dd";
+    if (text.size() < form.size() + 1 || text.back() != 'Z') refuse();
+    for (std::size_t at = 0; at < form.size(); ++at) {
+        if (form[at] != 'd' && text[at] != form[at]) refuse();
+    }
+    const year_month_day day{
+        year{digits_of(text, 0, 4)},
+        month{static_cast<unsigned>(digits_of(text, 5, 2))},
+        std::chrono::day{static_cast<unsigned>(digits_of(text, 8, 2))}};
+    const int hour = digits_of(text, 11, 2), minute = digits_of(text, 14, 2);
+    const int second = digits_of(text, 17, 2);
+    const bool is_time =
+        hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 60;
+    const std::string rest = text.substr(form.size(), text.size() - form.size() - 1);
+    const bool is_fraction =
+        rest.empty() || (rest.front() == '.' && rest.size() > 1 &&
+                         rest.find_first_not_of("0123456789", 1) == std::string::npos);
+    if (!day.ok() || !is_time || !is_fraction) refuse();
+    return schedule::instant{sys_days{day}} + hours{hour} + minutes{minute} + seconds{second};
+}
+
+on_conflict conflict_of(const std::string& word) {
+    if (word == "keep") return on_conflict::keep;
+    if (word == "replace") return on_conflict::replace;
+    if (word == "fail") return on_conflict::fail;
+    throw usage_failure("--on-conflict is '" + word + "'; it must be keep, replace or fail");
+}
+
+}  // namespace leasehold::cli

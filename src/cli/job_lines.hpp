@@ -1,0 +1,23 @@
+#pragma once
+// Jobs as they are written for the tool: one JSON object per line, and the words of its options.
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "leasehold/job.hpp"
+
+namespace leasehold::cli {
+
+// What a line does not say is as in `otherwise`. Throws failure, with the number of the line, where
+// one is not as `leasehold job --help` says; empty lines are nothing. `name`: the file's.
+std::vector<new_job> jobs_in(
+    std::istream& lines, const new_job& otherwise, const std::string& name
+);
+
+// "2026-12-24T18:00:00Z", with or without fractions of a second. `what` names it in the failure.
+schedule::instant parse_instant(const std::string& text, const std::string& what);
+
+// keep, replace, fail
+on_conflict conflict_of(const std::string& word);
+
+}  // namespace leasehold::cli

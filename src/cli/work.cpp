@@ -1,0 +1,254 @@
+// `leasehold work --queue Q -- CMD…`: a worker in any language.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/arguments.hpp"
+#include "cli/errand.hpp"
+#include "cli/events.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/job_command.hpp"
+#include "cli/launch.hpp"
+#include "cli/open.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/program.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/worker.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct work_options {
+    std::vector<std::string> queues;
+    std::vector<std::string> kinds;
+    int concurrency = 1;
+    int prefetch = 0;
+    bool drains = false;
+    std::string ttl = "30s";
+    std::string poll = "1s";
+    std::string drain_for = "30s";
+    std::string stop_within = "10s";
+};
+
+// What the shell's view of an ending means for the job; see the help.
+void judge(job& mine, const job_ending& ended) {
+    constexpr int done = 0, later = 75;
+    if (ended.status == done) return;
+    if (ended.status == later) {
+        mine.snooze_for(std::chrono::ceil<milliseconds>(mine.retry_delay()));
+        return;
+    }
+    std::string words = "exit status " + std::to_string(ended.status);
+    if (!ended.error_tail.empty()) words += ":\n" + ended.error_tail;
+    throw std::runtime_error(words);
+}
+
+void tell_failure(const job& mine, const std::string& why) {
+    std::cerr << "leasehold: job " + std::to_string(mine.id()) + " (" + printable(mine.kind()) +
+                     "), attempt " + std::to_string(mine.attempt()) + " of " +
+                     std::to_string(mine.attempts_max()) +
+                     ", failed: " + printable(why.substr(0, why.find('\n'))) + '\n';
+}
+
+job_handler handler_for(
+    const program& command, const inheritance& common, milliseconds kill_after
+) {
+    return [=](job& mine) {
+        inheritance from = common;
+        from.additions = {
+            {"LEASEHOLD_JOB_ID", std::to_string(mine.id())},
+            {"LEASEHOLD_JOB_QUEUE", mine.queue()},
+            {"LEASEHOLD_JOB_KIND", mine.kind()},
+            {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
+            {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
+        try {
+            judge(mine, run_for_job(command, from, mine.payload(), mine.stop(), kill_after));
+        } catch (const std::exception& failed) {
+            tell_failure(mine, failed.what());
+            throw;
+        }
+    };
+}
+
+nlohmann::json json_of(const worker_report& report) {
+    return {
+        {"completed", report.completed},
+        {"failed", report.failed},
+        {"returned", report.returned},
+        {"discarded", report.discarded},
+        {"cancelled", report.cancelled},
+        {"lost", report.lost},
+        {"rescued", report.rescued},
+        {"abandoned", report.abandoned}};
+}
+
+std::string shown(const worker_report& report) {
+    std::string text = std::to_string(report.completed) + " completed";
+    const auto add = [&](std::int64_t count, const char* what) {
+        if (count > 0) text += ", " + std::to_string(count) + " " + what;
+    };
+    add(report.failed, "failed");
+    add(report.returned, "given back");
+    add(report.lost, "lost to others");
+    add(report.rescued, "rescued");
+    return text;
+}
+
+// One line at a terminal, after two seconds, written over each second.
+class ticker {
+public:
+    explicit ticker(const worker& of, bool is_wanted)
+        : of_(of), is_on_(is_wanted && isatty(STDERR_FILENO) == 1) {}
+    ~ticker() { clear(); }
+    ticker(const ticker&) = delete;
+    ticker& operator=(const ticker&) = delete;
+
+    std::chrono::nanoseconds tick() {
+        if (!is_on_) return std::chrono::hours{1};
+        const auto now = local_clock::now();
+        if (now < next_) return next_ - now;
+        next_ = now + std::chrono::seconds{1};
+        std::cerr << "\r\033[K" + shown(of_.so_far()) + std::string{"…"} << std::flush;
+        is_shown_ = true;
+        return std::chrono::seconds{1};
+    }
+    void clear() {
+        if (is_shown_) std::cerr << "\r\033[K" << std::flush;
+        is_shown_ = false;
+    }
+
+private:
+    const worker& of_;
+    const bool is_on_;
+    bool is_shown_ = false;
+    local_clock::time_point next_ = local_clock::now() + std::chrono::seconds{2};
+};
+
+int run_work(
+    const work_options& chosen,
+    const worker_settings& settings,
+    const session_settings& timing,
+    const program& command,
+    const database& db,
+    bool is_json
+) {
+    const std::vector<int> keep_open = inherited_descriptors();
+    signal_inbox signals;
+    session within{db, timing};
+    worker does{within, settings};
+    const inheritance common{{}, command.withheld, keep_open, signals.outside()};
+    const job_handler with = handler_for(command, common, settings.stop_within / 2);
+    for (const std::string& each : chosen.kinds) does.handle(each, with);
+    if (chosen.kinds.empty()) does.handle_all(with);
+    ticker progress{does, !is_json};
+    background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
+    const auto patience = [&] {
+        return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
+    };
+    const int stopped_by =
+        wait_for_end(running, signals, patience, -1, -1, [&] { return progress.tick(); });
+    progress.clear();
+    const worker_report report = running.take();
+    within.end();
+    if (is_json) {
+        print_json(json_of(report));
+    } else {
+        std::cerr << "leasehold: " + shown(report) + '\n';
+    }
+    const bool was_asked = stopped_by == SIGTERM || stopped_by == SIGINT || stopped_by == SIGHUP;
+    return stopped_by == 0 || was_asked ? exit_status::done : exit_status::by_signal + stopped_by;
+}
+
+void add_options(CLI::App& parser, work_options& chosen) {
+    parser.add_option("--queue", chosen.queues, "Work for this queue; may be given several times")
+        ->option_text("Q")
+        ->required();
+    parser.add_option("--kind", chosen.kinds, "Only jobs of this kind; may be given several times")
+        ->option_text("K");
+    parser.add_option("--concurrency", chosen.concurrency, "How many CMDs at a time; default 1")
+        ->option_text("N")
+        ->check(CLI::Range(1, 1000));
+    parser
+        .add_option("--prefetch", chosen.prefetch, "How many jobs to claim beyond those; default 0")
+        ->option_text("N")
+        ->check(CLI::Range(0, 1000));
+    parser.add_flag("--drain", chosen.drains, "End when nothing is left that could run");
+    parser
+        .add_option("--ttl", chosen.ttl, "Others get the jobs so long after a crash; default 30s")
+        ->option_text("D");
+    parser.add_option("--poll", chosen.poll, "Look so often where nothing was found; default 1s")
+        ->option_text("D");
+    parser
+        .add_option(
+            "--drain-for", chosen.drain_for, "Asked to end: wait so long for CMDs; default 30s"
+        )
+        ->option_text("D");
+    parser
+        .add_option(
+            "--stop-within",
+            chosen.stop_within,
+            "Then SIGTERM, after half of this SIGKILL; default 10s"
+        )
+        ->option_text("D");
+}
+
+constexpr const char* work_help =
+    "CMD runs once for each job, with the payload on standard input and LEASEHOLD_JOB_ID,\n"
+    "LEASEHOLD_JOB_QUEUE, LEASEHOLD_JOB_KIND, LEASEHOLD_JOB_ATTEMPT and LEASEHOLD_JOB_TOKEN in "
+    "its\n"
+    "environment. Its exit status says what becomes of the job:\n"
+    "  0      it is completed\n"
+    "  75     later: again after the retry delay; the attempt does not count\n"
+    "  other  the attempt has failed; the end of CMD's standard error is kept with the job\n"
+    "A job runs at least once: where a worker dies, another one runs it again. Let what CMD\n"
+    "writes carry LEASEHOLD_JOB_TOKEN, which grows with each claim of the job.\n"
+    "\n"
+    "TERM, INT and HUP end it: no more jobs are claimed, CMDs may end, are stopped later, and\n"
+    "what they had not done is given back. A second signal ends it at once. If this process is\n"
+    "killed, the kernel kills CMD, but not what CMD has started.\n"
+    "\n";
+
+constexpr const char* work_examples =
+    "Examples:\n"
+    "  leasehold work --queue mail -- ./send-mail\n"
+    "  leasehold work --queue images --concurrency 4 -- python3 resize.py\n"
+    "  leasehold work --queue reports --kind nightly --drain -- sh -c 'cat >report.json'\n"
+    "\n";
+
+}  // namespace
+
+command add_work(CLI::App& tool, const global_options& options, const arguments& given) {
+    CLI::App* const parser = tool.add_subcommand("work", "Run a command for each job of a queue");
+    auto chosen = std::make_shared<work_options>();
+    add_options(*parser, *chosen);
+    parser->footer(std::string{work_help} + environment_help + work_examples + exit_status_help);
+    const auto run = [chosen, &options, &given] {
+        if (!given.has_separator || given.command.empty()) {
+            throw usage_failure(
+                "there is no command to run: write `leasehold work --queue Q -- CMD [ARG...]`"
+            );
+        }
+        worker_settings settings;
+        settings.queues = chosen->queues;
+        settings.threads = chosen->concurrency;
+        settings.prefetch = chosen->prefetch;
+        settings.drains = chosen->drains;
+        settings.poll_every = parse_duration(chosen->poll, "--poll");
+        settings.drain_for = parse_duration(chosen->drain_for, "--drain-for");
+        settings.stop_within = parse_duration(chosen->stop_within, "--stop-within");
+        session_settings timing;
+        timing.ttl = parse_duration(chosen->ttl, "--ttl");
+        program command = find_program(given.command);
+        command.withheld = password_variables(options);
+        timing.name = command.name();
+        const database db = open_database(options, statement_timeout_for(timing));
+        return run_work(*chosen, settings, timing, command, db, options.is_json);
+    };
+    return {parser, run};
+}
+
+}  // namespace leasehold::cli
