@@ -43,7 +43,7 @@ void judge(job& mine, const job_ending& ended) {
         return;
     }
     std::string words = "exit status " + std::to_string(ended.status);
-    if (!ended.error_tail.empty()) words += ":\n" + ended.error_tail;
+    if (!ended.error_tail.empty()) words += "\n" + ended.error_tail;
     throw std::runtime_error(words);
 }
 

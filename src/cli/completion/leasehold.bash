@@ -4,7 +4,7 @@ _leasehold() {
     for ((at = 1; at < COMP_CWORD; ++at)); do
         case ${COMP_WORDS[at]} in
             --)
-                [[ $command == lock || $command == elect || $command == once ]] || return
+                [[ $command == lock || $command == elect || $command == once || $command == work ]] || return
                 # The rest is a command line of its own.
                 if declare -F _command_offset >/dev/null; then
                     _command_offset $((at + 1))
@@ -15,12 +15,12 @@ _leasehold() {
                 ;;
             --url | --url-file | --table-prefix | --schema | --bell-address) ((++at)) ;;
             -*) ;;
-            *) [[ -n $command && $command != migrate ]] || command+=${command:+ }${COMP_WORDS[at]} ;;
+            *) [[ -n $command && ! $command =~ ^(migrate|job|queue)$ ]] || command+=${command:+ }${COMP_WORDS[at]} ;;
         esac
     done
     local global='--url --url-file --pass-url --json --table-prefix --schema --bell-address --help --version' more=''
     case $command in
-        '') more='migrate lock elect once locks runs sessions unlock reap bench' ;;
+        '') more='migrate lock elect once locks runs sessions unlock job queue work reap bench' ;;
         migrate) more='up down status sql --to --resume --yes' ;;
         'migrate up') more='--to --resume --yes' ;;
         'migrate down') more='--to' ;;
@@ -33,6 +33,21 @@ _leasehold() {
         once)
             more='--name --per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet'
             more+=' --busy-status --lost-status --until-all-exit --'
+            ;;
+        job) more='enqueue list show retry cancel' ;;
+        'job enqueue')
+            more='--queue --kind --priority --delay --run-at --unique-key --on-conflict'
+            more+=' --ordering-key --attempts --retry-delay --time-limit --file'
+            ;;
+        'job list') more='--queue --state --after --limit' ;;
+        queue) more='stats pause resume limit' ;;
+        'queue limit')
+            more='--running --per-key --starts --per --keep-completed --keep-discarded'
+            more+=' --keep-cancelled'
+            ;;
+        work)
+            more='--queue --kind --concurrency --prefetch --drain --ttl --poll --drain-for'
+            more+=' --stop-within --'
             ;;
         runs) more='--prefix --forget' ;;
         locks) more='--prefix' ;;
