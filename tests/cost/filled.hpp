@@ -28,11 +28,11 @@ namespace leasehold::testing {
 // Sessions numbered(1) to numbered(sessions) live for a day. As many runs and fences have the names
 // of the first locks, and their tokens; the runs of those that are held are under way.
 //
-// Jobs: the queue `plain` has so many that are available, without keys, of priorities 0 to 4, and a
-// tenth of that number each that are due and not due yet; `keyed` has a tenth in keys of ten, of
+// Jobs: the queue `plain` has so many that are available, without keys, of priorities 0 to 4, and
+// a tenth of that number each that are due and not due yet; `keyed` has a tenth in keys of ten, of
 // which the first is available; `crowded` has as many again that are available, and crowded_jobs
-// that run in sessions that live and ten more in each that is dead. The history is of `plain`: `history` that are kept for a day, of ids from 1,000,000,000 on,
-// and pruned_jobs before those whose time is over.
+// that run in sessions that live and ten more in each that is dead. The history is of `plain`: so
+// many that are kept for a day, of ids from 1,000,000,000 on, and pruned_jobs whose time is over.
 struct volume {
     std::int64_t locks, sessions, waiters, holders, jobs, history;
 };
