@@ -1,5 +1,5 @@
-// Claims on PostgreSQL, whatever its planner believes of the table and may do: a LIMIT in a subquery
-// that a join runs again for each row is passed, and more is claimed than was asked for.
+// Claims on PostgreSQL, whatever its planner believes of the table and may do: a LIMIT in a
+// subquery that a join runs again for each row is passed, and more is claimed than was asked for.
 #include <map>
 
 #include "conformance/job_suite.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// The model's rows of jobs and queues, and what a connection sees of them. A job is one row from its
-// enqueuing until it is pruned.
+// The model's rows of jobs and queues, and what a connection sees of them. A job is one row from
+// its enqueuing until it is pruned.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,8 +37,8 @@ struct job_row {
     }
 };
 
-// As it is committed, and as it was written in a transaction that has not ended: nothing where there
-// is no such job, or none any more.
+// As it is committed, and as it was written in a transaction that has not ended: nothing where
+// there is no such job, or none any more.
 struct job_versions {
     std::optional<job_row> committed;
     std::optional<job_row> written;
@@ -52,8 +52,8 @@ struct queue_row {
     std::optional<std::chrono::microseconds> swept_at;
 };
 
-// The jobs as one connection sees them in one request, and changes them: in its transaction where it
-// has one open.
+// The jobs as one connection sees them in one request, and changes them: in its transaction where
+// it has one open.
 class seen_jobs {
 public:
     seen_jobs(memory_tables& tables, const connection& from, bool is_inside)

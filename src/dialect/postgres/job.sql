@@ -6,7 +6,9 @@
 -- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a
 -- list whose length the planner cannot know may become one that reads the table. What is picked is
 -- picked in a materialised part, and locked there: in a subquery that is run again a LIMIT may be
--- passed.
+-- passed. Each ORDER BY is that of an index, and what its LIMIT is the planner does not know: then
+-- it walks that index. Told how many, it reads all there are and sorts them where it believes that
+-- they are few; and how many jobs there are changes faster than its statistics.
 
 -- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
@@ -49,6 +51,7 @@ WITH asked AS MATERIALIZED (
                SELECT count(*) FROM (
                    SELECT FROM {prefix}job p
                     WHERE p.queue = $1 AND p.ordering_key = a.ordering_key AND p.state <> 1
+                    ORDER BY p.queue, p.ordering_key, p.id
                     LIMIT {per_key}) AS counted)
                + row_number() OVER (PARTITION BY a.ordering_key ORDER BY a.number) - 1
            END AS before
@@ -108,7 +111,7 @@ how AS MATERIALIZED (
        AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
        AND (SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
      ORDER BY j.priority, j.id
-     LIMIT $2
+     LIMIT (SELECT $2::bigint)
        FOR NO KEY UPDATE OF j SKIP LOCKED
 ), claimed AS (
     UPDATE {prefix}job AS j
@@ -182,7 +185,7 @@ WITH live AS MATERIALIZED (
        AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
        AND (SELECT jobs > 0 FROM room)
      ORDER BY j.priority, j.id
-     LIMIT $2::bigint * 4 + 100
+     LIMIT (SELECT $2::bigint * 4 + 100)
        FOR NO KEY UPDATE OF j SKIP LOCKED
 ), judged AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key IS NULL OR (
@@ -190,6 +193,7 @@ WITH live AS MATERIALIZED (
                    SELECT FROM {prefix}job p
                     WHERE p.queue = $1 AND p.ordering_key = j.ordering_key AND p.id < j.id
                       AND p.state <> 1
+                    ORDER BY p.queue, p.ordering_key, p.id
                     LIMIT (SELECT per_key FROM room)) AS counted)
                + (SELECT count(*) FROM running r
                    WHERE r.ordering_key = j.ordering_key AND r.id > j.id)
