@@ -41,8 +41,8 @@ protected:
     virtual std::optional<job_id> find_unique(
         connection& on, const std::string& queue, const std::string& unique_key
     );
-    // $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. Changes
-    // nothing where the job that has the key runs, or is gone.
+    // $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay.
+    // Changes nothing where the job that has the key runs, or is gone.
     virtual void replace(connection& on, const parameters& values) {
         inside(on, "replace", values);
     }

@@ -21,9 +21,10 @@ j.state = 3, j.token = j.token + 1, j.attempts = j.attempts + 1, j.session_id = 
 
 -- ---- enqueuing
 
--- The text of an insert: this, a row for each job, and what answers with the ids: of all on MariaDB,
--- on MySQL the first of them and how far the next is from it. Of a list of rows, none of which asks
--- for what is there already, the numbers follow each other at any innodb_autoinc_lock_mode.
+-- The text of an insert: this, a row for each job, and what answers with the ids: of all on
+-- MariaDB, on MySQL the first of them and how far the next is from it. Of a list of rows, none of
+-- which asks for what is there already, the numbers follow each other at any
+-- innodb_autoinc_lock_mode.
 -- name: insert
 INSERT INTO {prefix}job
     (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
@@ -38,8 +39,8 @@ SELECT LAST_INSERT_ID(), @@auto_increment_increment
 RETURNING id
 
 -- $1 queue, $2 kind, $3 state where it is due, $4 priority, $5 attempts, $6 rescues, $7 and $8
--- delays of retries, $9 time limit, $10 unique until, $11 unique key, $12 ordering key, $13 payload;
--- default values and empty keys are null. Of three: at once, at $14, in $14 microseconds.
+-- delays of retries, $9 time limit, $10 unique until, $11 unique key, $12 ordering key, $13
+-- payload; default values and empty keys are null. Of three: at once, at $14, in $14 microseconds.
 -- name: row
 ($1, $2, $3, $4, {utc}, NULL, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
@@ -98,8 +99,8 @@ UPDATE {prefix}job SET {replacement} WHERE queue = $1 AND unique_slot = $2 AND s
 
 -- Of the parameters of `claim`. Plain reads of the session and the queue; then the first rows of
 -- job_order, in its order, around what others have locked. No more than $2 are locked: the LIMIT of
--- a derived table is carried out by itself. Where one has an ordering key the claim is made in turn:
--- those behind it would go before it.
+-- a derived table is carried out by itself. Where one has an ordering key the claim is made in
+-- turn: those behind it would go before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),
@@ -116,9 +117,9 @@ FROM (
     ORDER BY p.queue, p.state, p.priority, p.id LIMIT $2 FOR UPDATE SKIP LOCKED) d;
 UPDATE {listed} SET {take} WHERE j.state = 2
 
--- $1 queue, $2 how many, $3 session, $6 node_info; {kinds}: nothing, or the condition of `of_kinds`.
--- The rows are read while the transaction is open. The first columns: how the session and the queue
--- stand, and how many keys were met.
+-- $1 queue, $2 how many, $3 session, $6 node_info; {kinds}: nothing, or the condition of
+-- `of_kinds`. The rows are read while the transaction is open. The first columns: how the session
+-- and the queue stand, and how many keys were met.
 -- name: claim
 START TRANSACTION;
 {pick};

@@ -64,8 +64,8 @@ CASE WHEN j.is_cancel_requested = 1 THEN 8
 -- word: rescued_kept
 IF({rescued_to} = 7, $4, $5)
 
--- Of one session: $1 id, $2 whether its row was not there, $3 list of ids and tokens that `lost` saw
--- in one snapshot, $4 how long a discarded one is kept in microseconds, or -1, $5 the same of
+-- Of one session: $1 id, $2 whether its row was not there, $3 list of ids and tokens that `lost`
+-- saw in one snapshot, $4 how long a discarded one is kept in microseconds, or -1, $5 the same of
 -- cancelled ones.
 --
 -- 1. The proof of one that is there; a heartbeat in flight has its row, which is skipped.
@@ -213,8 +213,8 @@ j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attemp
        j.token, j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
        IF(j.enqueued_at = 0, 0, {now} - j.enqueued_at) AS enqueued_ago
 
--- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key from
--- there on, past what was not asked for.
+-- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
+-- from there on, past what was not asked for.
 -- name: list
 SELECT * FROM (
     (SELECT {info_columns}, j.due_at - {now} AS due_in, {now} - j.claimed_at AS running_for,
