@@ -2,11 +2,11 @@
 // A command that does one job: the payload on its standard input, what it says on standard error
 // kept and passed on.
 //
-// | what happens                     | the command                                                |
-// |----------------------------------|------------------------------------------------------------|
-// | the job is asked to stop         | gets SIGTERM, with its process group; later SIGKILL        |
-// | the tool is killed               | is killed by the kernel (PR_SET_PDEATHSIG), alone           |
-// | it ends                          | what it has left in the background is left alone           |
+// | what happens             | the command                                           |
+// |--------------------------|-------------------------------------------------------|
+// | the job is asked to stop | gets SIGTERM, with its process group; later SIGKILL   |
+// | the tool is killed       | is killed by the kernel (PR_SET_PDEATHSIG), alone     |
+// | it ends                  | what it has left in the background is left alone      |
 //
 // Threads: any, several at once; the thread must live for as long as the command.
 #include <chrono>

@@ -112,7 +112,7 @@ public:
         const auto now = local_clock::now();
         if (now < next_) return next_ - now;
         next_ = now + std::chrono::seconds{1};
-        std::cerr << "\r\033[K" + shown(of_.so_far()) + std::string{"…"} << std::flush;
+        std::cerr << "\r\033[K" + shown(of_.so_far()) + "..." << std::flush;
         is_shown_ = true;
         return std::chrono::seconds{1};
     }

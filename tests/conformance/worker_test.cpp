@@ -1,4 +1,5 @@
-// A worker: what becomes of a job by what its handler does, and when the worker or its session ends.
+// A worker: what becomes of a job by what its handler does, and when the worker or its session
+// ends.
 #include <atomic>
 #include <future>
 #include <mutex>

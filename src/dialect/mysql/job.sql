@@ -99,8 +99,8 @@ UPDATE {prefix}job SET {replacement} WHERE queue = $1 AND unique_slot = $2 AND s
 
 -- Of the parameters of `claim`. Plain reads of the session and the queue; then the first rows of
 -- job_order, in its order, around what others have locked. No more than $2 are locked: the LIMIT of
--- a derived table is carried out by itself. Where one has an ordering key the claim is made in turn:
--- those behind it would go before it.
+-- a derived table is carried out by itself. Where one has an ordering key the claim is made in
+-- turn: those behind it would go before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),
@@ -118,9 +118,8 @@ FROM (
 UPDATE {listed} SET {take} WHERE j.state = 2
 
 -- $1 queue, $2 how many, $3 session, $6 node_info; {kinds}: nothing, or the condition of
--- `of_kinds`.
--- The rows are read while the transaction is open. The first columns: how the session and the queue
--- stand, and how many keys were met.
+-- `of_kinds`. The rows are read while the transaction is open. The first columns: how the session
+-- and the queue stand, and how many keys were met.
 -- name: claim
 START TRANSACTION;
 {pick};

@@ -140,8 +140,8 @@ next_of AS (
         ORDER BY b.queue, b.ordering_key, b.id LIMIT 1)
     FROM next_of f WHERE f.place < f.places AND f.id IS NOT NULL)
 
--- Ids as a list; null where there are none, or where it was cut, which on a connection that was lent
--- group_concat_max_len may do. Who has not been freed then `unblock` finds.
+-- Ids as a list; null where there are none, or where it was cut, which on a connection that was
+-- lent group_concat_max_len may do. Who has not been freed then `unblock` finds.
 -- word: next_ids
 IF(LENGTH(GROUP_CONCAT(id)) = SUM(LENGTH(id)) + COUNT(id) - 1,
           CONCAT('[', GROUP_CONCAT(id), ']'), NULL)
@@ -155,9 +155,9 @@ STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 WHERE j.state = 5 {update_listed} SKIP LOCKED;
 UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 
--- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first {skipped}
--- in the order of ids: null where there are not so many. Reads these, and what is not due before
--- them.
+-- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first
+-- {skipped} in the order of ids: null where there are not so many. Reads these, and what is not due
+-- before them.
 -- word: one_behind
 (SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1

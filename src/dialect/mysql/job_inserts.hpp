@@ -1,0 +1,67 @@
+#pragma once
+// How MySQL and MariaDB insert jobs. The statements: job.sql.
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dialect/mysql/known_queues.hpp"
+#include "dialect/statements.hpp"
+#include "leasehold/job.hpp"
+
+namespace leasehold {
+class sql_dialect;
+}
+
+namespace leasehold::mysql_dialect {
+
+// Whether a plain read sees what was committed before it. A transaction of the caller's may be at
+// another level, and see what was there when it began.
+bool reads_newest(connection& on);
+
+class job_inserts {
+public:
+    job_inserts(const sql_dialect& how, const statements& texts, known_queues& queues)
+        : how_(how), texts_(texts), queues_(queues) {}
+
+    // Those of a list of which no two have the same unique key. The id of each; nothing where its
+    // key was there.
+    std::vector<std::optional<job_id>> insert(
+        connection& on, const std::string& queue, std::span<const new_job> what
+    );
+
+private:
+    using places = std::vector<std::size_t>;  // in a list of new jobs
+
+    std::set<std::string> taken_of(
+        connection& on, const std::string& queue, std::span<const new_job> what
+    ) const;
+    std::vector<bool> are_blocked(
+        connection& on, const std::string& queue, std::span<const new_job> what
+    );
+    std::map<std::string, std::int64_t> ahead_of(
+        connection& on, const std::string& queue, const std::vector<std::string>& keys
+    );
+    void add_row(
+        const std::string& queue,
+        const new_job& what,
+        bool is_blocked,
+        std::string& text,
+        parameters& values
+    ) const;
+    std::vector<job_id> insert_all(
+        connection& on,
+        const std::string& queue,
+        std::span<const new_job> what,
+        const std::vector<bool>& are_blocked,
+        const places& which
+    ) const;
+
+    const sql_dialect& how_;
+    const statements& texts_;
+    known_queues& queues_;
+};
+
+}  // namespace leasehold::mysql_dialect

@@ -1,0 +1,35 @@
+#pragma once
+// What this process knows of queues of jobs.
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/thread_mutex.hpp"
+
+namespace leasehold::mysql_dialect {
+
+// As it has seen them. Hints: who goes by an old one is told and asks again.
+//
+// Threads: safe.
+class known_queues {
+public:
+    struct known {
+        bool is_claimed_in_turn = false;
+        std::int64_t running_per_key_max = 1;
+    };
+    known of(const std::string& queue) const {
+        const thread_guard guard{mutex_};
+        const auto found = queues_.find(queue);
+        return found == queues_.end() ? known{} : found->second;
+    }
+    void note(const std::string& queue, known what) {
+        const thread_guard guard{mutex_};
+        queues_[queue] = what;
+    }
+
+private:
+    mutable thread_mutex mutex_;
+    std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+}  // namespace leasehold::mysql_dialect
