@@ -173,7 +173,7 @@ void crew::work() {
         if (mine->is_abandoned) continue;
         running_.erase(mine->what().id);
         if (ended_.empty()) oldest_end_ = local_clock::now();
-        ended_.push_back({mine->queue(), end});
+        ended_.push_back({mine->queue(), end, mine->is_completed_in_transaction()});
         has_news_.notify_all();
     }
 }
@@ -189,7 +189,7 @@ void crew::give(const std::vector<task>& jobs) {
 std::vector<ended_job> crew::take_back() {
     const thread_guard guard{mutex_};
     std::vector<ended_job> ends;
-    for (const task& each : waiting_) ends.push_back({each->queue(), each->returned()});
+    for (const task& each : waiting_) ends.push_back({each->queue(), each->returned(), false});
     waiting_.clear();
     return ends;
 }
@@ -283,7 +283,7 @@ std::vector<ended_job> crew::abandon() {
     std::vector<ended_job> ends;
     for (const auto& [id, each] : running_) {
         each->is_abandoned = true;
-        ends.push_back({each->queue(), each->returned()});
+        ends.push_back({each->queue(), each->returned(), false});
     }
     return ends;
 }

@@ -54,6 +54,7 @@ public:
     void complete_in(transaction_ref tx);
 
     // What gives it back, with its attempt uncounted.
+    bool is_completed_in_transaction() const noexcept { return is_completed_in_transaction_; }
     job_end returned() const { return {what_.id, what_.token, job_step::release, {}, {}}; }
     // Runs the handler, and says what becomes of the job.
     job_end run(const job_handler& with);
@@ -82,6 +83,8 @@ private:
 struct ended_job {
     std::string queue;
     job_end end;
+    // By complete_in(): where that was committed the end is refused, and the job is done.
+    bool is_in_transaction = false;
 };
 
 class crew : public std::enable_shared_from_this<crew> {

@@ -235,7 +235,7 @@ void worker::implementation::shift::count(
     worker_report& sum = of_.report_;
     for (std::size_t at = 0; at < ends.size(); ++at) {
         if (!stood[at]) {
-            ++sum.lost;
+            ends[at].is_in_transaction ? ++sum.completed : ++sum.lost;
             continue;
         }
         switch (ends[at].end.step) {

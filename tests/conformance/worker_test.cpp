@@ -141,7 +141,8 @@ TEST_F(worker_suite, a_job_and_what_it_writes_are_one_commit) {
         mine.complete_in(tx);
         tx.commit();
     });
-    EXPECT_EQ(report.failed, 0);
+    EXPECT_EQ(report.completed, 1);
+    EXPECT_EQ(report.failed + report.lost, 0);
     EXPECT_EQ(current().read_counter(), before + 1);
     EXPECT_FALSE(find_job(first_, job.id));
 }
