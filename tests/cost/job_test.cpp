@@ -184,7 +184,7 @@ TEST_P(job_cost, asking_about_claims) {
     });
     expect_reads(
         "find_claims beside what runs",
-        {2'000, 4'000, 250'000},
+        {2'000, 4'000, 40'000},
         [&](connection& on, store& stores) {
             EXPECT_GE(stores.jobs->find_claims(on, "plain", numbered(1)).size(), 100U);
         }
