@@ -1,13 +1,10 @@
 // Enqueuing: in whose commit, in what order, and of one unique key one.
 #include "conformance/job_suite.hpp"
 #include "leasehold/schedule.hpp"
+#include "store/run_store.hpp"
 
 namespace leasehold::testing {
 namespace {
-
-using std::chrono::duration_cast;
-using std::chrono::microseconds;
-using std::chrono::seconds;
 
 class job_enqueue_suite : public job_suite {
 protected:
@@ -16,10 +13,12 @@ protected:
         made.unique = unique_until::started;
         return made;
     }
-    static new_job at(microseconds from_now) {
+    // A date so far from now by the database's clock.
+    new_job at(std::chrono::microseconds from_now) const {
         new_job made;
-        const auto now = std::chrono::system_clock::now().time_since_epoch();
-        made.run_at = schedule::instant{duration_cast<microseconds>(now) + from_now};
+        made.run_at = with_stores(first_, [&](connection& on, store& stores) {
+            return stores.runs->look(on, key{fresh("clock")}).now + from_now;
+        });
         return made;
     }
 };

@@ -47,6 +47,10 @@ backend make_backend() {
     made.age_run = [model](const key& name, std::chrono::microseconds by) {
         model->age_run(name, by);
     };
+    made.age_job = [model](job_id id, std::chrono::microseconds by) { model->age_job(id, by); };
+    made.age_queue = [model](const std::string& name, std::chrono::microseconds by) {
+        model->age_queue(name, by);
+    };
     made.remove_session_row = [model](const session_id& id) { model->remove_session_row(id); };
     made.open_as_owner = made.open;
     made.make_tables = [] {};  // they are there, and the counter is 0

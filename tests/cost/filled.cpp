@@ -89,6 +89,43 @@ public:
             count
         );
     }
+    // Of a queue, in a state. What is due has an instant for it, what runs a session.
+    struct jobs_of {
+        std::string queue;
+        int state;
+        std::string due_at = "NULL";
+        std::string session = "NULL";
+        std::string ordering_key = "NULL";
+        std::string state_of_each{};  // instead of `state`
+    };
+    void jobs(std::int64_t count, const jobs_of& what) const {
+        const std::string state =
+            what.state_of_each.empty() ? std::to_string(what.state) : what.state_of_each;
+        const bool is_running = what.state == 3;
+        insert(
+            "job (queue, kind, state, priority, attempts, token, enqueued_at, due_at, session_id, "
+            "claimed_at, ordering_key, payload)",
+            "'" + what.queue + "', 'cost', " + state + ", n.n % 5, " +
+                (is_running ? "1, 1, " : "0, 0, ") + words_.wall_now + ", " + what.due_at + ", " +
+                what.session + ", " + (is_running ? words_.wall_now : "NULL") + ", " +
+                what.ordering_key + ", 'payload'",
+            count
+        );
+    }
+    void job_history(std::int64_t count, std::int64_t first, const std::string& prune_at) const {
+        insert(
+            "job_history (id, queue, kind, state, priority, attempts, rescues, token, enqueued_at, "
+            "ended_at, prune_at, payload)",
+            "n.n + " + std::to_string(first) + ", 'plain', 'cost', 6 + n.n % 3, 0, 1, 0, 1, " +
+                words_.wall_before + ", " + words_.wall_now + ", " + prune_at + ", 'payload'",
+            count
+        );
+    }
+    std::string text(const std::string& text, const std::string& number) const {
+        return words_.joined("'" + text + "'", words_.padded(number, 8));
+    }
+    const wording& words() const { return words_; }
+
     void fences(std::int64_t count) const {
         insert("fence_guard (resource, fence)", name("lock/", "n.n") + ", n.n", count);
     }
@@ -108,13 +145,18 @@ private:
 
 volume volume_wanted() {
     const char* const scale = std::getenv("LEASEHOLD_COST_SCALE");
-    if (!scale || std::string_view{scale}.empty()) return {20'000, 5'000, 2'000, 300};
-    if (std::string_view{scale} == "full") return {1'000'000, 100'000, 10'000, 1'000};
+    if (!scale || std::string_view{scale}.empty())
+        return {20'000, 5'000, 2'000, 300, 20'000, 40'000};
+    if (std::string_view{scale} == "full") {
+        return {1'000'000, 100'000, 10'000, 1'000, 1'000'000, 10'000'000};
+    }
     volume made{};
     std::istringstream numbers{scale};
     char comma = ',';
     numbers >> made.locks >> comma >> made.sessions >> comma >> made.waiters;
     made.holders = 100;
+    made.jobs = made.locks;
+    made.history = made.locks;
     if (numbers && made.locks > 0 && made.sessions > 0 && made.waiters > 0) return made;
     throw std::invalid_argument(
         "LEASEHOLD_COST_SCALE is full, or numbers of locks, sessions and waiters with commas "
@@ -134,7 +176,8 @@ key mourned_key(std::int64_t number) {
 
 std::vector<std::string> filled_tables() {
     std::vector<std::string> all;
-    for (const char* each : {"session", "lock", "waiter", "holder", "run", "fence_guard"}) {
+    for (const char* each :
+         {"session", "lock", "waiter", "holder", "run", "fence_guard", "job", "job_history"}) {
         all.push_back(std::string{"leasehold_"} + each);
     }
     return all;
@@ -144,6 +187,36 @@ const filled& filled::once() {
     static const filled made;
     return made;
 }
+
+namespace {
+
+void fill_jobs(const filler& rows, const volume& size) {
+    const std::string sessions = std::to_string(size.sessions);
+    const std::int64_t tenth = size.jobs / 10;
+    rows.jobs(size.jobs, {.queue = "plain", .state = 2});
+    rows.jobs(tenth, {.queue = "plain", .state = 1, .due_at = rows.words().wall_before});
+    rows.jobs(tenth, {.queue = "plain", .state = 1, .due_at = rows.words().wall_later});
+    rows.jobs(
+        tenth,
+        {.queue = "keyed",
+         .state = 2,
+         .ordering_key = rows.text("key/", "n.n - n.n % 10"),
+         .state_of_each = "CASE WHEN n.n = 1 OR n.n % 10 = 0 THEN 2 ELSE 5 END"}
+    );
+    rows.jobs(tenth, {.queue = "crowded", .state = 2});
+    rows.jobs(
+        crowded_jobs,
+        {.queue = "crowded", .state = 3, .session = rows.id("n.n % " + sessions + " + 1")}
+    );
+    rows.jobs(
+        10 * dead_sessions,
+        {.queue = "crowded", .state = 3, .session = rows.id("n.n % 10 + 1 + " + sessions)}
+    );
+    rows.job_history(pruned_jobs, 900'000'000, rows.words().wall_before);
+    rows.job_history(size.history, 1'000'000'000, rows.words().wall_later);
+}
+
+}  // namespace
 
 void fill(connection& on, const volume& size, const wording& words) {
     const filler rows{on, words};
@@ -167,6 +240,7 @@ void fill(connection& on, const volume& size, const wording& words) {
     rows.semaphore("sparse", 2, 2 + spare_permits);
     rows.runs(size.sessions);
     rows.fences(size.sessions);
+    fill_jobs(rows, size);
 }
 
 database_settings patient_settings() {

@@ -27,9 +27,17 @@ namespace leasehold::testing {
 // the semaphore `crowded` with the holders and room for ten more, and `sparse` with two of them.
 // Sessions numbered(1) to numbered(sessions) live for a day. As many runs and fences have the names
 // of the first locks, and their tokens; the runs of those that are held are under way.
+//
+// Jobs: the queue `plain` has so many that are available, without keys, of priorities 0 to 4, and
+// a tenth of that number each that are due and not due yet; `keyed` has a tenth in keys of ten, of
+// which the first is available; `crowded` has as many again that are available, and crowded_jobs
+// that run in sessions that live and ten more in each that is dead. The history is of `plain`: so
+// many that are kept for a day, of ids from 1,000,000,000 on, and pruned_jobs whose time is over.
 struct volume {
-    std::int64_t locks, sessions, waiters, holders;
+    std::int64_t locks, sessions, waiters, holders, jobs, history;
 };
+inline constexpr std::int64_t crowded_jobs = 300;
+inline constexpr std::int64_t pruned_jobs = 2'000;
 inline constexpr std::int64_t dead_sessions = 10;  // after those that live
 inline constexpr std::int64_t mourned_keys = 4;
 inline constexpr std::int64_t spare_permits = 10;
@@ -84,6 +92,7 @@ struct wording {
     std::function<std::string(const std::string&)> bytes;  // of a text
     std::function<std::string(std::int64_t)> numbers;      // rows n.n from 1 to so many
     std::string now, later, before;                        // instants a day away
+    std::string wall_now, wall_later, wall_before;         // the same where a job has them
 };
 
 // Fills empty tables with the default names, one INSERT each.

@@ -19,6 +19,9 @@ const wording words{
     .now = "clock_timestamp()",
     .later = "clock_timestamp() + interval '1 day'",
     .before = "clock_timestamp() - interval '1 minute'",
+    .wall_now = "clock_timestamp()",
+    .wall_later = "clock_timestamp() + interval '1 day'",
+    .wall_before = "clock_timestamp() - interval '1 minute'",
 };
 
 // Index entries, too, where the row itself was not needed.

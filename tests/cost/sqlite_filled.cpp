@@ -1,6 +1,7 @@
 #include <sqlite3.h>
 
 #include <atomic>
+#include <chrono>
 
 #include "cost/filled.hpp"
 #include "database/database.hpp"
@@ -29,6 +30,12 @@ std::string instant(std::int64_t seconds_from_now) {
     return std::to_string(boot_clock::now_microseconds() + seconds_from_now * 1'000'000);
 }
 
+std::string date(std::int64_t seconds_from_now) {
+    using namespace std::chrono;
+    const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch());
+    return std::to_string((now + seconds{seconds_from_now}).count());
+}
+
 wording words() {
     return {
         .padded = [](const std::string& number, int width
@@ -45,6 +52,9 @@ wording words() {
         .now = instant(0),
         .later = instant(86'400),
         .before = instant(-60),
+        .wall_now = date(0),
+        .wall_later = date(86'400),
+        .wall_before = date(-60),
     };
 }
 

@@ -24,6 +24,7 @@
 #include "leasehold/identity.hpp"
 #include "leasehold/once.hpp"
 #include "store/schema_store.hpp"
+#include "support/memory_jobs.hpp"
 
 namespace leasehold::testing {
 
@@ -132,6 +133,9 @@ struct memory_tables {
     std::int64_t fence_mark = 0;
     std::int64_t incarnation = 1;             // another one after each start, see session_store.hpp
     std::map<std::string, fence_row> fences;  // by resource
+    std::map<job_id, job_versions> jobs;
+    job_id last_job = 0;
+    std::map<std::string, queue_row> queues;  // by name, in byte order
     std::optional<std::vector<migration_record>> migrations;
     const connection* migrator = nullptr;
     // The row of the user's own, see conformance/backend.hpp: committed, and written in a

@@ -7,6 +7,8 @@
 #include "leasehold/error.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/job_queue_store.hpp"
+#include "store/job_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
@@ -277,6 +279,8 @@ store make_memory_store(const std::shared_ptr<memory_server>& of) {
     made.waiters = make_memory_waiter_store(of);
     made.holders = make_memory_holder_store(of);
     made.multi_locks = make_memory_multi_lock_store(of);
+    made.jobs = make_memory_job_store(of);
+    made.job_queues = make_memory_job_queue_store(of);
     return made;
 }
 
@@ -313,6 +317,24 @@ void memory_database::age_run(const key& name, microseconds by) {
         row.started_at -= by;
         row.opens_at -= by;
         if (row.finished_at) *row.finished_at -= by;
+    });
+}
+
+void memory_database::age_job(job_id id, microseconds by) {
+    server_->with_tables([&](memory_tables& tables) {
+        job_row& row = tables.jobs.at(id).committed.value();
+        if (row.due_at) *row.due_at -= by;
+        row.claimed_at -= by;
+        row.ended_at -= by;
+        row.prune_at -= by;
+    });
+}
+
+void memory_database::age_queue(const std::string& name, microseconds by) {
+    server_->with_tables([&](memory_tables& tables) {
+        queue_row& row = tables.queues.at(name);
+        row.starts_from -= by;
+        if (row.swept_at) *row.swept_at -= by;
     });
 }
 

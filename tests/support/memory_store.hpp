@@ -27,6 +27,8 @@ std::unique_ptr<run_store> make_memory_run_store(std::shared_ptr<memory_server> 
 std::unique_ptr<waiter_store> make_memory_waiter_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<holder_store> make_memory_holder_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<multi_lock_store> make_memory_multi_lock_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<job_store> make_memory_job_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<job_queue_store> make_memory_job_queue_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
 public:
@@ -46,6 +48,8 @@ public:
     void age_session(const session_id& id, std::chrono::microseconds by);
     void age_lock(const key& name, std::chrono::microseconds by);
     void age_run(const key& name, std::chrono::microseconds by);
+    void age_job(job_id id, std::chrono::microseconds by);
+    void age_queue(const std::string& name, std::chrono::microseconds by);
     void remove_session_row(const session_id& id);
 
     // All there is; and that again, on a server that was started anew, or does not say so.

@@ -4,7 +4,9 @@
 -- Rows are found by id with `= ANY (ARRAY(…))`, which only the primary key serves: a join with a
 -- list whose length the planner cannot know may become one that reads the table. What is picked is
 -- picked in a materialised part, and locked there: in a subquery that is run again a LIMIT may be
--- passed.
+-- passed. Each ORDER BY is that of an index, and what its LIMIT is the planner does not know: then
+-- it walks that index. Told how many, it reads all there are and sorts them where it believes that
+-- they are few; and how many jobs there are changes faster than its statistics.
 
 -- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
@@ -21,8 +23,8 @@ state = 3, token = j.token + 1, attempts = j.attempts + 1, session_id = $3::byte
 
 -- $1 queue; lists, of which no element is null: $2 numbers, $3 kinds, $4 payloads, $5 priorities,
 -- $6 due times in microseconds since 1970 or -1, $7 delays, $8 unique keys or '', $9 until 1
--- started 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time limits or
--- -1, $15 rescues. Default values are stored as null.
+-- started 2 ended, $10 ordering keys or '', $11 attempts, $12 and $13 delays of retries, $14 time
+-- limits or -1, $15 rescues. Default values are stored as null.
 --
 -- asked: ids are drawn behind the sort, so they grow with the numbers.
 -- Blocked is who has others of his key before him in this snapshot, or in this list.
@@ -47,6 +49,7 @@ WITH asked AS MATERIALIZED (
                SELECT count(*) FROM (
                    SELECT FROM {prefix}job p
                     WHERE p.queue = $1 AND p.ordering_key = a.ordering_key AND p.state <> 1
+                    ORDER BY p.queue, p.ordering_key, p.id
                     LIMIT {per_key}) AS counted)
                + row_number() OVER (PARTITION BY a.ordering_key ORDER BY a.number) - 1
            END AS before
@@ -106,7 +109,7 @@ how AS MATERIALIZED (
        AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
        AND (SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
      ORDER BY j.priority, j.id
-     LIMIT $2
+     LIMIT (SELECT $2::bigint)
        FOR NO KEY UPDATE OF j SKIP LOCKED
 ), claimed AS (
     UPDATE {prefix}job AS j
@@ -180,7 +183,7 @@ WITH live AS MATERIALIZED (
        AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
        AND (SELECT jobs > 0 FROM room)
      ORDER BY j.priority, j.id
-     LIMIT $2::bigint * 4 + 100
+     LIMIT (SELECT $2::bigint * 4 + 100)
        FOR NO KEY UPDATE OF j SKIP LOCKED
 ), judged AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key IS NULL OR (
@@ -188,6 +191,7 @@ WITH live AS MATERIALIZED (
                    SELECT FROM {prefix}job p
                     WHERE p.queue = $1 AND p.ordering_key = j.ordering_key AND p.id < j.id
                       AND p.state <> 1
+                    ORDER BY p.queue, p.ordering_key, p.id
                     LIMIT (SELECT per_key FROM room)) AS counted)
                + (SELECT count(*) FROM running r
                    WHERE r.ordering_key = j.ordering_key AND r.id > j.id)

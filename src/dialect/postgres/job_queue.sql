@@ -14,13 +14,16 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
             SELECT FROM {prefix}job p
              WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.id < j.id
                AND p.state <> 1
+             ORDER BY p.queue, p.ordering_key, p.id
              LIMIT {per_key}) AS counted)
 
 -- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, queue_pkey. Reads: 3
 -- rows for each.
 -- name: look
 SELECT a.number,
-       EXISTS (SELECT FROM {prefix}job j WHERE j.queue = a.name AND j.state = 2)::int,
+       ((SELECT j.id FROM {prefix}job j
+          WHERE j.queue = a.name AND j.state = 2
+          ORDER BY j.priority, j.id LIMIT 1) IS NOT NULL)::int,
        (SELECT greatest(0, extract(epoch FROM j.due_at - clock_timestamp()) * 1000000)::bigint
           FROM {prefix}job j
          WHERE j.queue = a.name AND j.due_at IS NOT NULL
@@ -37,7 +40,7 @@ WITH due AS MATERIALIZED (
       FROM {prefix}job j
      WHERE j.queue = $1 AND j.due_at <= clock_timestamp()
      ORDER BY j.queue, j.due_at, j.id
-     LIMIT $2
+     LIMIT (SELECT $2::bigint)
        FOR NO KEY UPDATE OF j SKIP LOCKED
 )
 UPDATE {prefix}job AS j
@@ -61,18 +64,25 @@ SELECT (extract(epoch FROM clock_timestamp() - swept_at) * 1000000)::bigint
 -- $1 queue, $2 how many, $3 how long a discarded one is kept in microseconds, or -1, $4 the same of
 -- cancelled ones.
 --
--- seen: one snapshot: a running job whose session is expired or not there. Reads: what runs.
+-- seen: one snapshot: a running job whose session is expired or not there. Each session is asked
+--       for by a subquery of one value, which nothing but its primary key serves: a join would read
+--       all sessions. OFFSET: it is asked for once. Reads: what runs, and a session for each.
 -- dead: the proof of those that are there; a heartbeat in flight has its row, which is skipped.
 -- lost: steps around whoever is ending the job at this moment, and tests token and session as they
 --       were seen.
 -- A job that was to be cancelled is.
 -- name: rescue
 WITH seen AS MATERIALIZED (
-    SELECT j.id, j.token, j.session_id, s.id IS NULL AS is_removed
-      FROM {prefix}job j LEFT JOIN {prefix}session s ON s.id = j.session_id
-     WHERE j.queue = $1 AND j.state = 3
-       AND (s.id IS NULL OR s.expires_at <= clock_timestamp())
-     LIMIT $2
+    SELECT r.id, r.token, r.session_id, r.expires_at IS NULL AS is_removed
+      FROM (SELECT j.id, j.token, j.session_id,
+                   (SELECT s.expires_at FROM {prefix}session s WHERE s.id = j.session_id)
+                       AS expires_at
+              FROM {prefix}job j
+             WHERE j.queue = $1 AND j.state = 3
+             ORDER BY j.priority, j.id
+            OFFSET 0) AS r
+     WHERE r.expires_at IS NULL OR r.expires_at <= clock_timestamp()
+     LIMIT (SELECT $2::bigint)
 ), dead AS MATERIALIZED (
     SELECT s.id
       FROM {prefix}session s
@@ -135,7 +145,7 @@ WITH looked AS MATERIALIZED (
     SELECT j.id, j.priority, {before} < {per_key} AS may_start
       FROM (SELECT * FROM {prefix}job o
              WHERE o.queue = $1 AND o.state = 5 AND (o.priority, o.id) > ($3::smallint, $4::bigint)
-             ORDER BY o.priority, o.id LIMIT $2) AS j
+             ORDER BY o.priority, o.id LIMIT (SELECT $2::bigint)) AS j
 ), freed AS (
     UPDATE {prefix}job AS j SET state = 2
      WHERE j.id = ANY (ARRAY(SELECT id FROM looked WHERE may_start)) AND j.state = 5
@@ -149,7 +159,7 @@ SELECT l.priority, l.id, (SELECT count(*) FROM freed)
 WITH over AS MATERIALIZED (
     SELECT id FROM {prefix}job_history
      WHERE prune_at <= clock_timestamp()
-     ORDER BY prune_at, id LIMIT $1
+     ORDER BY prune_at, id LIMIT (SELECT $1::bigint)
        FOR UPDATE SKIP LOCKED
 )
 DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));

@@ -1,0 +1,316 @@
+// Jobs: what each operation costs in queues with very many jobs, and beside a long history. A claim
+// that sorted would read all that are available.
+#include "cost/suite.hpp"
+#include "store/job_queue_store.hpp"
+#include "store/job_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class job_cost : public cost_suite {
+protected:
+    static claim_request wants(const char* queue, int jobs_max) {
+        return {queue, {}, jobs_max, numbered(1), "cost"};
+    }
+    std::vector<claimed_job> claimed(const char* queue, int jobs_max) const {
+        std::vector<claimed_job> got;
+        run([&](connection& on, store& stores) {
+            got = stores.jobs->claim(on, wants(queue, jobs_max)).jobs;
+        });
+        EXPECT_EQ(std::ssize(got), jobs_max);
+        return got;
+    }
+    static std::vector<job_end> ends_of(
+        const std::vector<claimed_job>& jobs, job_step step, const std::string& words = {}
+    ) {
+        std::vector<job_end> ends;
+        for (const claimed_job& each : jobs) {
+            ends.push_back({each.id, each.token, step, 24h, words});
+        }
+        return ends;
+    }
+    void expect_reads_of_end(
+        const std::string& what,
+        const bound& at_most,
+        const std::vector<job_end>& ends,
+        const job_retention& kept = {}
+    ) const {
+        expect_reads(what, at_most, [&](connection& on, store& stores) {
+            const auto done = stores.jobs->finish(on, numbered(1), ends, kept);
+            EXPECT_EQ(std::ranges::count(done, true), std::ssize(ends));
+        });
+    }
+    job_id enqueued(const char* queue, const new_job& what) const {
+        job_id id = 0;
+        run([&](connection& on, store& stores) {
+            id = stores.jobs->enqueue(on, queue, {what}).at(0).id;
+        });
+        return id;
+    }
+    static new_job in_a_year() {
+        new_job made;
+        made.delay = 24h * 365;
+        return made;
+    }
+};
+
+TEST_P(job_cost, claiming) {
+    claimed("plain", 1);
+    expect_reads("claim of 1", {8, 20, 800}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.jobs->claim(on, wants("plain", 1)).jobs.size(), 1U);
+    });
+    expect_reads(
+        "claim of 100",
+        {3 * 100, 12 * 100, 250 * 100},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.jobs->claim(on, wants("plain", 100)).jobs.size(), 100U);
+        }
+    );
+    expect_reads("claim of nothing", {6, 10, 500}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.jobs->claim(on, wants("nothing", 100)).jobs.empty());
+    });
+}
+
+// It came after the statistics were gathered: the planner believes that it is empty.
+TEST_P(job_cost, claiming_in_a_queue_that_was_filled_a_moment_ago) {
+    for (int each = 0; each < 5; ++each) {
+        run([&](connection& on, store& stores) {
+            stores.jobs->enqueue(on, "sudden", std::vector<new_job>(1'000));
+        });
+    }
+    const auto before = ends_of(claimed("sudden", 100), job_step::complete);
+    claimed("sudden", 1);  // passes by the entries of those before it
+    expect_reads("claim of 10", {3 * 10, 12 * 10, 250 * 10}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.jobs->claim(on, wants("sudden", 10)).jobs.size(), 10U);
+    });
+    expect_reads(
+        "complete_and_claim, 100",
+        {6 * 100, 20 * 100, 600 * 100},
+        [&](connection& on, store& stores) {
+            const auto wanted = wants("sudden", 100);
+            const auto both = stores.jobs->finish_and_claim(on, numbered(1), before, {}, wanted);
+            EXPECT_EQ(both.claimed.jobs.size(), 100U);
+        }
+    );
+}
+
+// It looks at four times as many as it may claim and a hundred more: those may have to wait.
+TEST_P(job_cost, claiming_jobs_of_ordering_keys) {
+    claimed("keyed", 1);
+    expect_reads(
+        "claim_in_turn of 10",
+        {4 * 140, 12 * 140, 400 * 140},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.jobs->claim(on, wants("keyed", 10)).jobs.size(), 10U);
+        }
+    );
+}
+
+TEST_P(job_cost, claiming_where_a_limit_is_reads_what_runs) {
+    run([&](connection& on, store& stores) {
+        queue_limits limits;
+        limits.running_max = 10'000;
+        stores.job_queues->set_limits(on, "crowded", limits);
+    });
+    claimed("crowded", 1);
+    const std::int64_t running = crowded_jobs + 10 * dead_sessions + 20;
+    expect_reads(
+        "claim_in_turn of 10 beside what runs",
+        {2 * running + 3 * 140, 3 * running + 12 * 140, 40 * running + 400 * 140},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.jobs->claim(on, wants("crowded", 10)).jobs.size(), 10U);
+        }
+    );
+}
+
+TEST_P(job_cost, ending) {
+    expect_reads_of_end(
+        "complete, 1", {4, 12, 700}, ends_of(claimed("plain", 1), job_step::complete)
+    );
+    expect_reads_of_end(
+        "complete, 100",
+        {3 * 100, 8 * 100, 300 * 100},
+        ends_of(claimed("plain", 100), job_step::complete)
+    );
+    const job_retention kept{24h, 24h, 24h, 24h};
+    expect_reads_of_end(
+        "complete, 100 that are kept",
+        {5 * 100, 16 * 100, 600 * 100},
+        ends_of(claimed("plain", 100), job_step::complete, "result"),
+        kept
+    );
+    expect_reads_of_end(
+        "fail, 100",
+        {5 * 100, 16 * 100, 600 * 100},
+        ends_of(claimed("plain", 100), job_step::fail, "error"),
+        kept
+    );
+    expect_reads_of_end(
+        "complete, 10 of keys",
+        {20 * 10, 40 * 10, 1'500 * 10},
+        ends_of(claimed("keyed", 10), job_step::complete)
+    );
+}
+
+TEST_P(job_cost, ending_and_claiming) {
+    const auto ends = ends_of(claimed("plain", 100), job_step::complete);
+    expect_reads(
+        "complete_and_claim, 100",
+        {6 * 100, 20 * 100, 600 * 100},
+        [&](connection& on, store& stores) {
+            const auto wanted = wants("plain", 100);
+            const auto both = stores.jobs->finish_and_claim(on, numbered(1), ends, {}, wanted);
+            EXPECT_EQ(std::ranges::count(both.finished, true), 100);
+            EXPECT_EQ(both.claimed.jobs.size(), 100U);
+        }
+    );
+}
+
+TEST_P(job_cost, asking_about_claims) {
+    const auto got = claimed("plain", 100);
+    std::vector<job_claim> held;
+    for (const claimed_job& each : got) held.push_back({each.id, each.token});
+    expect_reads(
+        "standings, 100",
+        {2 * 100, 3 * 100, 120 * 100},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.jobs->standings(on, numbered(1), held).back(), claim_standing::held);
+        }
+    );
+    expect_reads("note_progress", {2, 4, 300}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.jobs->note_progress(on, numbered(1), got[0].id, got[0].token, "half"));
+    });
+    expect_reads(
+        "find_claims beside what runs",
+        {2'000, 4'000, 40'000},
+        [&](connection& on, store& stores) {
+            EXPECT_GE(stores.jobs->find_claims(on, "plain", numbered(1)).size(), 100U);
+        }
+    );
+}
+
+TEST_P(job_cost, enqueuing) {
+    expect_reads("insert of 1", {2, 6, 500}, [&](connection& on, store& stores) {
+        stores.jobs->enqueue(on, "plain", {new_job{}});
+    });
+    expect_reads("insert of 1000", {10, 2'000, 300 * 1'000}, [&](connection& on, store& stores) {
+        stores.jobs->enqueue(on, "plain", std::vector<new_job>(1'000));
+    });
+    std::vector<new_job> keyed(100);
+    for (std::size_t each = 0; each < keyed.size(); ++each) {
+        keyed[each].ordering_key = "key/0000" + std::to_string(1'000 + each * 5 / 10 * 10);
+    }
+    expect_reads(
+        "insert of 100 of keys",
+        {4 * 100, 12 * 100, 600 * 100},
+        [&](connection& on, store& stores) { stores.jobs->enqueue(on, "keyed", keyed); }
+    );
+    new_job unique = in_a_year();
+    unique.unique_key = "unique";
+    enqueued("plain", unique);
+    expect_reads("insert that finds its key", {6, 12, 800}, [&](connection& on, store& stores) {
+        EXPECT_FALSE(stores.jobs->enqueue(on, "plain", {unique}).at(0).is_new);
+    });
+    unique.conflict = on_conflict::replace;
+    expect_reads("insert that replaces", {8, 20, 1'000}, [&](connection& on, store& stores) {
+        EXPECT_FALSE(stores.jobs->enqueue(on, "plain", {unique}).at(0).is_new);
+    });
+}
+
+TEST_P(job_cost, looking_and_promoting) {
+    // Whoever walks an index first passes by the entries of rows that are not there any more.
+    run([](connection& on, store& stores) {
+        stores.job_queues->look(on, {"plain", "keyed", "nothing"});
+    });
+    expect_reads("look at 3", {5 * 3, 8 * 3, 300 * 3}, [&](connection& on, store& stores) {
+        const auto seen = stores.job_queues->look(on, {"plain", "keyed", "nothing"});
+        EXPECT_TRUE(seen[0].has_available && seen[0].next_due_in);
+    });
+    expect_reads("promote 100", {4 * 100, 14 * 100, 500 * 100}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->promote(on, "plain", 100), 100);
+    });
+    expect_reads("promote nothing", {4, 10, 300}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->promote(on, "keyed", 100), 0);
+    });
+    expect_reads("take_turn", {4, 8, 400}, [&](connection& on, store& stores) {
+        stores.job_queues->take_turn(on, "plain", 1h);
+    });
+}
+
+TEST_P(job_cost, rescuing_reads_what_runs) {
+    const std::int64_t running = crowded_jobs + 10 * dead_sessions + 40;
+    expect_reads(
+        "rescue of 20 beside what runs",
+        {3 * running + 8 * 20, 4 * running + 20 * 20, 80 * running + 1'000 * 20},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.job_queues->rescue(on, "crowded", 20, {}).rescued, 20);
+        }
+    );
+    expect_reads("rescue where nothing runs", {6, 8, 300}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->rescue(on, "nothing", 20, {}).rescued, 0);
+    });
+}
+
+TEST_P(job_cost, unblocking) {
+    blocked_place place;
+    for (const char* which : {"first", "next"}) {
+        expect_reads(
+            std::string("unblock, the ") + which + " 100",
+            {10 * 100, 16 * 100, 500 * 100},
+            [&](connection& on, store& stores) {
+                stores.job_queues->unblock(on, "keyed", 100, place);
+                EXPECT_NE(place.id, 0);
+            }
+        );
+    }
+}
+
+TEST_P(job_cost, managing) {
+    const job_id id = enqueued("plain", in_a_year());
+    expect_reads("describe", {4, 10, 400}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.job_queues->describe(on, id));
+    });
+    expect_reads("retry of one that waits", {6, 12, 600}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->retry(on, id), retry_outcome::available);
+    });
+    expect_reads("cancel", {8, 20, 900}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->cancel(on, id, 24h), cancel_outcome::cancelled);
+    });
+    expect_reads(
+        "retry of one that has ended",
+        {10, 30, 1'200},
+        [&](connection& on, store& stores) {
+            EXPECT_EQ(stores.job_queues->retry(on, id), retry_outcome::redriven);
+        }
+    );
+    job_filter filter;
+    filter.after = 1'000'000'000;
+    expect_reads("list, 100", {4 * 100, 6 * 100, 150 * 100}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->list(on, filter).size(), 100U);
+    });
+    run([](connection& on, store& stores) { stores.job_queues->queue_names(on); });
+    expect_reads("queue_names", {40, 80, 3'000}, [&](connection& on, store& stores) {
+        EXPECT_GE(stores.job_queues->queue_names(on).size(), 3U);
+    });
+    expect_reads("find_queue", {2, 4, 100}, [&](connection& on, store& stores) {
+        stores.job_queues->find_queue(on, "crowded");
+    });
+}
+
+TEST_P(job_cost, pruning) {
+    expect_reads("prune 100", {4 * 100, 8 * 100, 300 * 100}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->prune(on, 100), 100);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    plans,
+    job_cost,
+    ::testing::ValuesIn(filled::plans()),
+    [](const auto& which) { return which.param; }
+);
+
+}  // namespace
+}  // namespace leasehold::testing

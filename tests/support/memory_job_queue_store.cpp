@@ -1,0 +1,349 @@
+// What the model does about jobs for all.
+#include "store/job_queue_store.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "support/memory_jobs.hpp"
+#include "support/memory_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using std::chrono::microseconds;
+
+job_info info_of(const memory_tables& tables, job_id id, const job_row& row) {
+    job_info info;
+    info.id = id;
+    info.queue = row.queue;
+    info.kind = row.what.kind;
+    info.state = row.state;
+    info.priority = row.what.priority;
+    info.attempts = row.attempts;
+    info.attempts_max = row.what.retry.attempts_max;
+    info.rescues = row.rescues;
+    info.token = {row.token};
+    info.payload = row.what.payload;
+    info.unique_key = row.what.unique_key;
+    info.ordering_key = row.what.ordering_key;
+    info.node_info = row.node_info;
+    info.progress = row.progress;
+    info.error = row.error;
+    info.result = row.result;
+    info.is_cancel_requested = row.is_cancel_requested && !row.has_ended();
+    info.enqueued_ago = tables.now - row.enqueued_at;
+    if (row.due_at) info.due_in = std::max(microseconds{0}, *row.due_at - tables.now);
+    if (row.state == job_state::running) info.running_for = tables.now - row.claimed_at;
+    if (row.has_ended()) info.ended_ago = tables.now - row.ended_at;
+    return info;
+}
+
+class memory_job_queue_store final : public job_queue_store {
+public:
+    explicit memory_job_queue_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
+
+    std::vector<queue_look> look(connection& on, const std::vector<std::string>& queues) override {
+        using looks = std::vector<queue_look>;
+        return ask<looks>(on, "look", [queues](memory_tables& tables, seen_jobs& jobs) {
+            looks all;
+            for (const std::string& queue : queues) {
+                queue_look& seen = all.emplace_back();
+                const auto row_of_queue = tables.queues.find(queue);
+                seen.is_paused =
+                    row_of_queue != tables.queues.end() && row_of_queue->second.is_paused;
+                jobs.where([&](job_id, const job_row& row) {
+                    if (row.queue != queue) return false;
+                    seen.has_available = seen.has_available || row.state == job_state::available;
+                    if (!row.due_at) return false;
+                    const auto due_in = std::max(microseconds{0}, *row.due_at - tables.now);
+                    seen.next_due_in = std::min(seen.next_due_in.value_or(due_in), due_in);
+                    return true;
+                });
+            }
+            return std::optional{all};
+        });
+    }
+
+    std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
+        const auto attempt = [queue = std::string(queue),
+                              jobs_max](memory_tables& tables, seen_jobs& jobs) {
+            auto due = jobs.where([&](job_id id, const job_row& row) {
+                return row.queue == queue && row.due_at && *row.due_at <= tables.now &&
+                       !jobs.is_locked(id);
+            });
+            std::ranges::stable_sort(due, {}, [&](job_id id) { return jobs.find(id)->due_at; });
+            due.resize(std::min(due.size(), static_cast<std::size_t>(jobs_max)));
+            for (const job_id id : due) make_due(jobs, id);
+            return std::optional{static_cast<std::int64_t>(due.size())};
+        };
+        return ask<std::int64_t>(on, "promote", attempt);
+    }
+
+    bool take_turn(connection& on, std::string_view queue, microseconds every) override {
+        const auto attempt = [queue = std::string(queue),
+                              every](memory_tables& tables, seen_jobs&) {
+            auto& swept_at = tables.queues[queue].swept_at;
+            if (swept_at && *swept_at > tables.now - every) return std::optional{false};
+            swept_at = tables.now;
+            ++tables.writes;
+            return std::optional{true};
+        };
+        return ask<bool>(on, "take_turn", attempt);
+    }
+
+    rescue_result rescue(
+        connection& on, std::string_view queue, int jobs_max, const job_retention& kept
+    ) override {
+        const auto attempt =
+            [queue = std::string(queue), jobs_max, kept](memory_tables& tables, seen_jobs& jobs) {
+                auto lost = jobs.where([&](job_id id, const job_row& row) {
+                    return row.queue == queue && row.state == job_state::running &&
+                           !is_live_session(tables, *row.session) && !jobs.is_locked(id);
+                });
+                lost.resize(std::min(lost.size(), static_cast<std::size_t>(jobs_max)));
+                rescue_result done;
+                for (const job_id id : lost) rescue_one(jobs, id, kept, done);
+                return std::optional{done};
+            };
+        return ask<rescue_result>(on, "rescue", attempt);
+    }
+
+    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+        override {
+        using answer = std::pair<std::int64_t, blocked_place>;
+        const auto attempt =
+            [queue = std::string(queue), rows_max, place](memory_tables&, seen_jobs& jobs) {
+                const auto place_of = [&](job_id id) {
+                    return std::pair{jobs.find(id)->what.priority, id};
+                };
+                auto behind = jobs.where([&](job_id id, const job_row& row) {
+                    return row.queue == queue && row.state == job_state::blocked &&
+                           place_of(id) > std::pair{place.priority, place.id};
+                });
+                std::ranges::sort(behind, {}, place_of);
+                behind.resize(std::min(behind.size(), static_cast<std::size_t>(rows_max)));
+                answer found{0, {}};
+                for (const job_id id : behind) {
+                    found.second = {place_of(id).first, id};
+                    job_row row = *jobs.find(id);
+                    if (jobs.is_locked(id) || jobs.is_behind_others(id, row)) continue;
+                    row.state = job_state::available;
+                    jobs.put(id, std::move(row));
+                    ++found.first;
+                }
+                return std::optional{found};
+            };
+        const auto found = ask<answer>(on, "unblock", attempt);
+        place = found.second;
+        return found.first;
+    }
+
+    std::int64_t prune(connection& on, int rows_max) override {
+        const auto attempt = [rows_max](memory_tables& tables, seen_jobs& jobs) {
+            auto over = jobs.where([&](job_id id, const job_row& row) {
+                return row.has_ended() && row.prune_at <= tables.now && !jobs.is_locked(id);
+            });
+            over.resize(std::min(over.size(), static_cast<std::size_t>(rows_max)));
+            for (const job_id id : over) jobs.put(id, std::nullopt);
+            return std::optional{static_cast<std::int64_t>(over.size())};
+        };
+        return ask<std::int64_t>(on, "prune", attempt);
+    }
+
+    cancel_outcome cancel(connection& on, job_id id, microseconds kept) override {
+        using answer = std::optional<cancel_outcome>;
+        return ask<cancel_outcome>(
+            on,
+            "cancel",
+            [id, kept](memory_tables&, seen_jobs& jobs) -> answer {
+                if (jobs.is_locked(id)) return std::nullopt;
+                const job_row* const found = jobs.find(id);
+                if (!found) return cancel_outcome::not_found;
+                if (found->has_ended()) return cancel_outcome::ended;
+                job_row row = *found;
+                if (row.state == job_state::running) {
+                    row.is_cancel_requested = true;
+                    jobs.put(id, std::move(row));
+                    return cancel_outcome::requested;
+                }
+                const bool was_in_the_way =
+                    row.state == job_state::available || row.state == job_state::retryable;
+                jobs.end(id, row, job_state::cancelled, kept);
+                if (was_in_the_way) jobs.free_next_of(row);
+                return cancel_outcome::cancelled;
+            }
+        );
+    }
+
+    retry_outcome retry(connection& on, job_id id) override {
+        using answer = std::optional<retry_outcome>;
+        return ask<retry_outcome>(on, "retry", [id](memory_tables&, seen_jobs& jobs) -> answer {
+            if (jobs.is_locked(id)) return std::nullopt;
+            const job_row* const found = jobs.find(id);
+            if (!found) return retry_outcome::not_found;
+            if (found->state == job_state::running) return retry_outcome::running;
+            if (!found->has_ended()) {
+                if (found->due_at) make_due(jobs, id);
+                return retry_outcome::available;
+            }
+            return redrive(jobs, id, *found);
+        });
+    }
+
+    std::optional<job_info> describe(connection& on, job_id id) override {
+        using answer = std::optional<job_info>;
+        return ask<answer>(on, "describe_job", [id](memory_tables& tables, seen_jobs& jobs) {
+            const job_row* const row = jobs.find(id);
+            return std::optional{row ? answer{info_of(tables, id, *row)} : answer{}};
+        });
+    }
+
+    std::vector<job_info> list(connection& on, const job_filter& filter) override {
+        using found = std::vector<job_info>;
+        return ask<found>(on, "list_jobs", [filter](memory_tables& tables, seen_jobs& jobs) {
+            found all;
+            const auto is_asked_for = [&](job_id id, const job_row& row) {
+                return id > filter.after.value_or(0) &&
+                       (filter.queue.empty() || row.queue == filter.queue) &&
+                       (!filter.state || row.state == *filter.state);
+            };
+            for (const job_id id : jobs.where(is_asked_for)) {
+                if (std::ssize(all) == filter.limit) break;
+                all.push_back(info_of(tables, id, *jobs.find(id)));
+            }
+            return std::optional{all};
+        });
+    }
+
+    std::optional<queue_row> find_queue(connection& on, std::string_view name) override {
+        using answer = std::optional<job_queue_store::queue_row>;
+        const auto attempt = [name = std::string(name)](memory_tables& tables, seen_jobs&) {
+            const auto found = tables.queues.find(name);
+            if (found == tables.queues.end()) return std::optional{answer{}};
+            return std::optional{answer{{found->second.is_paused, found->second.limits}}};
+        };
+        return ask<answer>(on, "find_queue", attempt);
+    }
+
+    void set_limits(connection& on, std::string_view name, const queue_limits& limits) override {
+        const auto attempt = [name = std::string(name), limits](memory_tables& tables, seen_jobs&) {
+            tables.queues[name].limits = limits;
+            ++tables.writes;
+            return std::optional{true};
+        };
+        ask<bool>(on, "set_limits", attempt);
+    }
+
+    void set_paused(connection& on, std::string_view name, bool is_paused) override {
+        const auto attempt = [name = std::string(name),
+                              is_paused](memory_tables& tables, seen_jobs&) {
+            tables.queues[name].is_paused = is_paused;
+            ++tables.writes;
+            return std::optional{true};
+        };
+        ask<bool>(on, "set_paused", attempt);
+    }
+
+    std::vector<std::string> queue_names(connection& on) override {
+        using names = std::vector<std::string>;
+        return ask<names>(on, "queue_names", [](memory_tables& tables, seen_jobs& jobs) {
+            std::set<std::string> all;
+            for (const auto& [name, row] : tables.queues) all.insert(name);
+            jobs.where([&](job_id, const job_row& row) {
+                if (!row.has_ended()) all.insert(row.queue);
+                return false;
+            });
+            return std::optional{names(all.begin(), all.end())};
+        });
+    }
+
+    queue_info describe_queue(connection& on, std::string_view name) override {
+        const auto attempt = [name = std::string(name)](memory_tables& tables, seen_jobs& jobs) {
+            queue_info info;
+            info.name = name;
+            if (const auto found = tables.queues.find(name); found != tables.queues.end()) {
+                info.is_paused = found->second.is_paused;
+                info.limits = found->second.limits;
+            }
+            jobs.where([&](job_id, const job_row& row) {
+                if (row.queue != name) return false;
+                ++info.jobs[row.state];
+                if (row.state != job_state::available) return false;
+                const auto waits = tables.now - row.enqueued_at;
+                info.oldest_available = std::max(info.oldest_available.value_or(waits), waits);
+                return true;
+            });
+            return std::optional{info};
+        };
+        return ask<queue_info>(on, "describe_queue", attempt);
+    }
+
+private:
+    template <class Answer, class Attempt>
+    Answer ask(connection& on, std::string_view name, Attempt attempt) const {
+        const bool is_inside = on.state() == connection_state::in_transaction;
+        return server_->ask<Answer>(
+            on,
+            name,
+            [attempt, is_inside](memory_tables& tables, const connection& from) {
+                seen_jobs jobs{tables, from, is_inside};
+                return std::optional<Answer>{attempt(tables, jobs)};
+            }
+        );
+    }
+
+    static void make_due(seen_jobs& jobs, job_id id) {
+        job_row row = *jobs.find(id);
+        row.due_at.reset();
+        row.state = jobs.is_behind_others(id, row) ? job_state::blocked : job_state::available;
+        jobs.put(id, std::move(row));
+    }
+
+    static void rescue_one(
+        seen_jobs& jobs, job_id id, const job_retention& kept, rescue_result& done
+    ) {
+        job_row row = *jobs.find(id);
+        ++row.rescues;
+        if (row.is_cancel_requested) {
+            jobs.end(id, row, job_state::cancelled, kept.cancelled);
+            return jobs.free_next_of(row);
+        }
+        if (row.rescues >= row.what.rescues_max) {
+            ++done.quarantined;
+            row.error = "quarantined: its workers died " + std::to_string(row.rescues) + " times";
+            jobs.end(id, row, job_state::discarded, kept.discarded);
+            return jobs.free_next_of(row);
+        }
+        ++done.rescued;
+        --row.attempts;
+        row.session.reset();
+        row.state = job_state::available;
+        jobs.put(id, std::move(row));
+    }
+
+    static std::optional<retry_outcome> redrive(seen_jobs& jobs, job_id id, job_row row) {
+        if (!row.what.unique_key.empty()) {
+            if (jobs.is_contested(row.queue, row.what.unique_key)) return std::nullopt;
+            if (jobs.find_unique(row.queue, row.what.unique_key)) return retry_outcome::duplicate;
+        }
+        row.state = job_state::available;
+        row.attempts = row.rescues = 0;
+        row.is_cancel_requested = false;
+        row.progress.clear();
+        row.error.clear();
+        row.result.clear();
+        jobs.put(id, std::move(row));
+        return retry_outcome::redriven;
+    }
+
+    const std::shared_ptr<memory_server> server_;
+};
+
+}  // namespace
+
+std::unique_ptr<job_queue_store> make_memory_job_queue_store(std::shared_ptr<memory_server> of) {
+    return std::make_unique<memory_job_queue_store>(std::move(of));
+}
+
+}  // namespace leasehold::testing

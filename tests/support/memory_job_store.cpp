@@ -1,0 +1,326 @@
+// The model's jobs: enqueued, claimed and ended.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "leasehold/error.hpp"
+#include "store/job_store.hpp"
+#include "support/memory_jobs.hpp"
+#include "support/memory_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using std::chrono::microseconds;
+
+bool is_inside(connection& on) {
+    return on.state() == connection_state::in_transaction;
+}
+
+// When it is due, where that is not now.
+std::optional<microseconds> due_of(const memory_tables& tables, const new_job& what) {
+    std::optional<microseconds> due;
+    if (what.run_at) due = what.run_at->time_since_epoch();
+    if (what.delay > microseconds{0}) due = tables.now + what.delay;
+    return due && *due > tables.now ? due : std::nullopt;
+}
+
+// How many may start in a queue now.
+class allowance {
+public:
+    allowance(const memory_tables& tables, queue_row& row, std::int64_t running)
+        : row_(row),
+          starts_from_(std::max(row.starts_from, tables.now)),
+          spent_(starts_from_ - tables.now),
+          left_(
+              row.limits.running_max ? *row.limits.running_max - running
+                                     : std::numeric_limits<int>::max()
+          ) {}
+
+    bool has_room() const {
+        if (left_ <= 0 || row_.is_paused) return false;
+        return !row_.limits.starts_max ||
+               spent_ + cost_of(started_ + 1) <= microseconds{row_.limits.starts_per};
+    }
+    void start() {
+        --left_;
+        ++started_;
+    }
+    void pay() {
+        if (row_.limits.starts_max && started_ > 0) {
+            row_.starts_from = starts_from_ + cost_of(started_);
+        }
+    }
+
+private:
+    microseconds cost_of(std::int64_t starts) const {
+        const std::int64_t per = microseconds{row_.limits.starts_per}.count();
+        const std::int64_t max = *row_.limits.starts_max;
+        return microseconds{(starts * per + max - 1) / max};
+    }
+
+    queue_row& row_;
+    const microseconds starts_from_;
+    const microseconds spent_;
+    std::int64_t left_;
+    std::int64_t started_ = 0;
+};
+
+claim_result claim_in(memory_tables& tables, seen_jobs& jobs, const claim_request& wanted) {
+    claim_result got;
+    got.session_has_ended = !is_live_session(tables, wanted.session);
+    if (got.session_has_ended) return got;
+    const auto known = tables.queues.find(wanted.queue);
+    queue_row no_limits;
+    queue_row& row_of_queue = known == tables.queues.end() ? no_limits : known->second;
+    const auto running = jobs.where([&](job_id, const job_row& row) {
+        return row.queue == wanted.queue && row.state == job_state::running;
+    });
+    allowance room{tables, row_of_queue, std::ssize(running)};
+    auto waiting = jobs.where([&](job_id id, const job_row& row) {
+        return row.queue == wanted.queue && row.state == job_state::available &&
+               !jobs.is_locked(id) &&
+               (wanted.kinds.empty() || std::ranges::count(wanted.kinds, row.what.kind) > 0);
+    });
+    std::ranges::stable_sort(waiting, {}, [&](job_id id) { return jobs.find(id)->what.priority; });
+    for (const job_id id : waiting) {
+        if (std::ssize(got.jobs) == wanted.jobs_max || !room.has_room()) break;
+        job_row row = *jobs.find(id);
+        if (!jobs.may_start(id, row)) {
+            row.state = job_state::blocked;
+            jobs.put(id, std::move(row));
+            continue;
+        }
+        row.state = job_state::running;
+        row.session = wanted.session;
+        row.node_info = wanted.node_info;
+        row.claimed_at = tables.now;
+        row.is_cancel_requested = false;
+        row.progress.clear();
+        if (row.what.unique == unique_until::started) row.what.unique_key.clear();
+        ++row.token;
+        ++row.attempts;
+        got.jobs.push_back(claimed_from(id, row));
+        jobs.put(id, std::move(row));
+        room.start();
+    }
+    room.pay();
+    return got;
+}
+
+bool is_claim_of(const job_row* row, const session_id& whose, fencing_token token) {
+    return row && row->state == job_state::running && row->session == whose &&
+           row->token == token.number;
+}
+
+void finish_one(
+    memory_tables& tables, seen_jobs& jobs, const job_end& end, const job_retention& kept
+) {
+    job_row row = *jobs.find(end.id);
+    const bool has_failed = end.step == job_step::fail;
+    if (end.step == job_step::complete) {
+        row.result = end.words;
+        const auto keep = end.words.empty() ? kept.completed : kept.with_result;
+        jobs.end(end.id, row, job_state::completed, keep);
+        return jobs.free_next_of(row);
+    }
+    const bool gives_words =
+        has_failed || end.step == job_step::discard || end.step == job_step::cancel;
+    if (gives_words && !end.words.empty()) row.error = end.words;
+    if (end.step == job_step::cancel || row.is_cancel_requested) {
+        jobs.end(end.id, row, job_state::cancelled, kept.cancelled);
+        return jobs.free_next_of(row);
+    }
+    const bool was_last = has_failed && row.attempts >= row.what.retry.attempts_max;
+    if (end.step == job_step::discard || was_last) {
+        jobs.end(end.id, row, job_state::discarded, kept.discarded);
+        return jobs.free_next_of(row);
+    }
+    row.session.reset();
+    row.state = job_state::available;
+    if (!has_failed) --row.attempts;
+    if (has_failed || (end.step == job_step::snooze && end.delay > microseconds{0})) {
+        row.state = has_failed ? job_state::retryable : job_state::scheduled;
+        row.due_at = tables.now + end.delay;
+    }
+    const bool is_out_of_the_way = row.state == job_state::scheduled;
+    jobs.put(end.id, row);
+    if (is_out_of_the_way) jobs.free_next_of(row);
+}
+
+class memory_job_store final : public job_store {
+public:
+    explicit memory_job_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
+
+    std::vector<enqueued_job> enqueue(
+        connection& on, std::string_view queue, const std::vector<new_job>& what
+    ) override {
+        using made = std::vector<enqueued_job>;
+        const auto attempt = [queue = std::string(queue), what, inside = is_inside(on)](
+                                 memory_tables& tables, const connection& from
+                             ) -> std::optional<made> {
+            seen_jobs jobs{tables, from, inside};
+            for (const new_job& each : what) {
+                if (each.unique_key.empty()) continue;
+                if (jobs.is_contested(queue, each.unique_key)) return std::nullopt;
+                if (each.conflict == on_conflict::fail &&
+                    jobs.find_unique(queue, each.unique_key)) {
+                    throw error(errc::constraint, "there is a job of this unique key");
+                }
+            }
+            made all;
+            for (const new_job& each : what) all.push_back(enqueue_one(tables, jobs, queue, each));
+            return all;
+        };
+        return server_->ask<made>(on, "enqueue", attempt);
+    }
+
+    claim_result claim(connection& on, const claim_request& wanted) override {
+        const auto attempt =
+            [wanted, inside = is_inside(on)](memory_tables& tables, const connection& from) {
+                seen_jobs jobs{tables, from, inside};
+                return std::optional{claim_in(tables, jobs, wanted)};
+            };
+        return server_->ask<claim_result>(on, "claim_jobs", attempt);
+    }
+
+    std::vector<bool> finish(
+        connection& on,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        const job_retention& kept
+    ) override {
+        using answers = std::vector<bool>;
+        const auto attempt = [whose, ends, kept, inside = is_inside(on)](
+                                 memory_tables& tables, const connection& from
+                             ) -> std::optional<answers> {
+            seen_jobs jobs{tables, from, inside};
+            // Who has the row decides whether there is a claim to end.
+            const auto is_locked = [&](const job_end& each) {
+                return jobs.is_locked(each.id) &&
+                       is_claim_of(jobs.find(each.id), whose, each.token);
+            };
+            if (std::ranges::any_of(ends, is_locked)) return std::nullopt;
+            answers all;
+            for (const job_end& each : ends) {
+                all.push_back(is_claim_of(jobs.find(each.id), whose, each.token));
+                if (all.back()) finish_one(tables, jobs, each, kept);
+            }
+            return all;
+        };
+        return server_->ask<answers>(on, "finish_jobs", attempt);
+    }
+
+    std::vector<claim_standing> standings(
+        connection& on, const session_id& whose, const std::vector<job_claim>& held
+    ) override {
+        using answers = std::vector<claim_standing>;
+        const auto attempt = [whose, held](memory_tables& tables, const connection& from) {
+            const seen_jobs jobs{tables, from, false};
+            answers all;
+            for (const job_claim& each : held) {
+                const job_row* const row = jobs.find(each.id);
+                const bool is_held = is_claim_of(row, whose, each.token);
+                const auto asked = is_held && row->is_cancel_requested
+                                       ? claim_standing::cancel_requested
+                                       : claim_standing::held;
+                all.push_back(is_held ? asked : claim_standing::gone);
+            }
+            return std::optional{all};
+        };
+        return server_->ask<answers>(on, "standings_of_jobs", attempt);
+    }
+
+    std::vector<claimed_job> find_claims(
+        connection& on, std::string_view queue, const session_id& whose
+    ) override {
+        using found = std::vector<claimed_job>;
+        const auto attempt = [queue = std::string(queue),
+                              whose](memory_tables& tables, const connection& from) {
+            const seen_jobs jobs{tables, from, false};
+            found all;
+            const auto is_ours = [&](job_id, const job_row& row) {
+                return row.queue == queue && row.state == job_state::running &&
+                       row.session == whose;
+            };
+            for (const job_id id : jobs.where(is_ours)) {
+                all.push_back(claimed_from(id, *jobs.find(id)));
+            }
+            return std::optional{all};
+        };
+        return server_->ask<found>(on, "find_claims", attempt);
+    }
+
+    bool note_progress(
+        connection& on,
+        const session_id& whose,
+        job_id id,
+        fencing_token token,
+        const std::string& words
+    ) override {
+        const auto attempt = [whose, id, token, words, inside = is_inside(on)](
+                                 memory_tables& tables, const connection& from
+                             ) -> std::optional<bool> {
+            seen_jobs jobs{tables, from, inside};
+            if (!is_claim_of(jobs.find(id), whose, token)) return false;
+            if (jobs.is_locked(id)) return std::nullopt;
+            job_row row = *jobs.find(id);
+            row.progress = words;
+            jobs.put(id, std::move(row));
+            return true;
+        };
+        return server_->ask<bool>(on, "note_progress", attempt);
+    }
+
+private:
+    static enqueued_job enqueue_one(
+        memory_tables& tables, seen_jobs& jobs, const std::string& queue, const new_job& what
+    ) {
+        const auto due_at = due_of(tables, what);
+        if (!what.unique_key.empty()) {
+            if (const auto other = jobs.find_unique(queue, what.unique_key)) {
+                if (what.conflict == on_conflict::replace) replace(jobs, *other, what, due_at);
+                return {*other, false};
+            }
+        }
+        job_row row;
+        row.queue = queue;
+        row.what = what;
+        row.enqueued_at = tables.now;
+        row.due_at = due_at;
+        if (due_at) {
+            row.state = job_state::scheduled;
+        } else if (jobs.is_behind_others(std::numeric_limits<job_id>::max(), row)) {
+            row.state = job_state::blocked;
+        }
+        return {jobs.add(std::move(row)), true};
+    }
+
+    static void replace(
+        seen_jobs& jobs, job_id id, const new_job& by, const std::optional<microseconds>& due_at
+    ) {
+        job_row row = *jobs.find(id);
+        if (row.state == job_state::running) return;
+        row.what.kind = by.kind;
+        row.what.payload = by.payload;
+        row.what.priority = by.priority;
+        if (due_at) {
+            row.state = job_state::scheduled;
+            row.due_at = due_at;
+        } else if (row.state == job_state::scheduled) {
+            row.state = job_state::available;
+            row.due_at.reset();
+        }
+        jobs.put(id, std::move(row));
+    }
+
+    const std::shared_ptr<memory_server> server_;
+};
+
+}  // namespace
+
+std::unique_ptr<job_store> make_memory_job_store(std::shared_ptr<memory_server> of) {
+    return std::make_unique<memory_job_store>(std::move(of));
+}
+
+}  // namespace leasehold::testing
