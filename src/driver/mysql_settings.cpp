@@ -19,21 +19,26 @@ namespace {
 // max_sort_length: values that differ further behind are sorted as equals
 // unique_checks, foreign_key_checks: with both off MariaDB fills an empty table under a lock on all
 //     of it, without undo
+// sql_buffer_result: where a column is made of an aggregate and user variables MariaDB answers with
+//     another number
 // group_concat_max_len: a list of ids would end within one of them, which is another one then
 constexpr std::string_view pinned_on_both =
     "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00', sql_mode = "
     "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
     "sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615, "
     "sql_big_selects = 1, sql_safe_updates = 0, max_sort_length = 1024, unique_checks = 1, "
-    "foreign_key_checks = 1, group_concat_max_len = 1048576";
+    "foreign_key_checks = 1, group_concat_max_len = 1048576, sql_buffer_result = 0";
 
 // Where a recursive query ends too early MariaDB keeps quiet about it, and MySQL fails.
 // sql_if_exists: CREATE TABLE IF NOT EXISTS fails where the table is there
 constexpr std::string_view pinned_on_mariadb =
     ", check_constraint_checks = 1, max_recursive_iterations = 1000000, sql_if_exists = 0";
-// Without derived_merge MySQL looks through its whole catalogue for one table's columns (12 s).
+// range_optimizer_max_mem_size: where it is small an UPDATE or DELETE of one primary key is a scan,
+//     which locks every row, and waits for those of others
+// derived_merge: without it MySQL looks through its whole catalogue for one table's columns (12 s)
 constexpr std::string_view pinned_on_mysql =
-    ", cte_max_recursion_depth = 1000000, optimizer_switch = 'derived_merge=on'";
+    ", cte_max_recursion_depth = 1000000, range_optimizer_max_mem_size = 8388608, "
+    "optimizer_switch = 'derived_merge=on'";
 
 // A pooled connection, and a session's heartbeat, rest between two calls. A server that wants its
 // connections back sooner would cut each of them each time.

@@ -62,8 +62,8 @@ const settings on_both{
       {"tmp_table_size", "1024"},
       {"sort_buffer_size", "32768"},
       {"join_buffer_size", "128"}},
-     "SELECT @@max_sort_length",
-     "1024"},
+     "SELECT @@max_sort_length + @@group_concat_max_len",
+     "1049600"},
     {"other_plans",
      {{"optimizer_switch",
        "REPLACE(REPLACE(@@GLOBAL.optimizer_switch, '=on', '=off'), 'in_to_exists=off', "
@@ -73,7 +73,9 @@ const settings on_both{
       {"max_seeks_for_key", "1"},
       {"eq_range_index_dive_limit", "1"},
       {"big_tables", "1"},
-      {"sql_buffer_result", "1"}}},
+      {"sql_buffer_result", "1"}},
+     "SELECT @@sql_buffer_result",
+     "0"},
     {"other_tables",
      {{"default_storage_engine", "MyISAM"},
       {"default_tmp_storage_engine", "MyISAM"},
@@ -148,7 +150,9 @@ const settings on_mysql{
     {"mysqls_plans",
      {{"internal_tmp_mem_storage_engine", "'MEMORY'"},
       {"range_optimizer_max_mem_size", "1"},
-      {"information_schema_stats_expiry", "0"}}},
+      {"information_schema_stats_expiry", "0"}},
+     "SELECT @@range_optimizer_max_mem_size",
+     "8388608"},
 };
 
 class mysql_place final : public hostile_place {

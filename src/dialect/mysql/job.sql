@@ -159,16 +159,17 @@ SELECT COUNT(*), MAX(q.running_per_key_max), MAX(q.running_max), MAX(q.starts_ma
 INTO @leasehold_there, @leasehold_per_key, @leasehold_running_max, @leasehold_starts_max,
      @leasehold_starts_per, @leasehold_starts_from, @leasehold_paused
 FROM {prefix}queue q WHERE q.name = $1 AND @leasehold_live = 1 FOR UPDATE;
+SELECT COUNT(*) INTO @leasehold_running
+FROM {prefix}job r FORCE INDEX ({bare}job_order)
+WHERE r.queue = $1 AND r.state = 3 AND @leasehold_there = 1;
 SELECT IF(@leasehold_there = 1 AND @leasehold_paused = 0 AND @leasehold_per_key = $5,
           CAST(GREATEST(0, LEAST(
-              $2, COALESCE(@leasehold_running_max - COUNT(*), $2),
+              $2, COALESCE(@leasehold_running_max - @leasehold_running, $2),
               COALESCE(@leasehold_starts_max, $2),
               COALESCE(FLOOR(
                   (@leasehold_starts_per - GREATEST(0, @leasehold_starts_from - {now})) * 1e0
                   * @leasehold_starts_max / @leasehold_starts_per), $2))) AS SIGNED), 0)
-INTO @leasehold_room
-FROM {prefix}job r FORCE INDEX ({bare}job_order)
-WHERE r.queue = $1 AND r.state = 3 AND @leasehold_there = 1;
+INTO @leasehold_room;
 SELECT CONCAT('[', GROUP_CONCAT(d.id), ']'), COUNT(d.ordering_key)
 INTO @leasehold_ids, @leasehold_keyed
 FROM (
