@@ -149,6 +149,15 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue) {
     }
 }
 
+// Before a worker believes that nothing is left: whether somebody was blocked by nobody.
+bool courier::unblocks(connection& on, store& stores, queue_state& queue) {
+    queue.place = {};
+    while (true) {
+        if (stores.job_queues->unblock(on, queue.name, unblocked_max, queue.place) > 0) return true;
+        if (queue.place.id == 0) return false;
+    }
+}
+
 local_clock::time_point courier::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
     use([&](connection& on, store& stores) {
@@ -158,6 +167,8 @@ local_clock::time_point courier::look(local_clock::time_point now) {
             queue_state& queue = queues_[at];
             take_turn(on, stores, queue);
             bool has_jobs = seen[at].has_available || queue.is_promising;
+            const bool is_last = settings_.drains && !has_jobs && !seen[at].is_paused;
+            if (is_last) has_jobs = unblocks(on, stores, queue);
             if (const auto due = seen[at].next_due_in) {
                 if (*due <= due->zero()) {
                     has_jobs =

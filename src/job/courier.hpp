@@ -89,6 +89,7 @@ private:
     found_claims claims_in_doubt();
     void read_limits(connection& on, store& stores, queue_state& queue);
     void take_turn(connection& on, store& stores, queue_state& queue);
+    bool unblocks(connection& on, store& stores, queue_state& queue);
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
     void note_doubt(queue_state& queue);
