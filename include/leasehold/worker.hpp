@@ -34,6 +34,9 @@
 // then on, and their threads left alone. (They may use what the handler refers to for as long as
 // they run.) A second run() begins anew.
 //
+// One run() at a time works under a session. What could not be given back, since the database did
+// not answer, is by the next run() of the worker, or rescued when the session has ended.
+//
 // Promises: a job that was claimed is held by the session's heartbeat; when this process dies it is
 // available again within the session's ttl and some seconds, rescued by any worker of the queue.
 // Ends are recorded under the claim's token. Kinds without a handler are left alone.
@@ -43,7 +46,7 @@
 // claims more with one statement for many.
 // Errors: run() throws session_lost where the session ends first, and what cannot pass (permission,
 // schema); it waits out what can, and tells the observer. invalid_argument for settings out of
-// range and a second handler of a kind.
+// range, a second handler of a kind, and a session under which another worker runs.
 //
 // Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
 // time as `threads`. A `job` is its handler's alone, but for stop().

@@ -1,5 +1,6 @@
 #include "cli/job_lines.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -22,10 +23,12 @@ int digits_of(const std::string& text, std::size_t from, std::size_t count) {
 
 int number_of(const json& value, const std::string& name) {
     if (!value.is_number_integer()) throw usage_failure(name + " must be a whole number");
-    const auto number = value.get<std::int64_t>();
     constexpr std::int64_t most = 2'000'000'000;
-    if (number < -most || number > most) throw usage_failure(name + " is out of range");
-    return static_cast<int>(number);
+    const bool is_huge = value.is_number_unsigned() && value.get<std::uint64_t>() > most;
+    if (is_huge || value.get<std::int64_t>() < -most || value.get<std::int64_t>() > most) {
+        throw usage_failure(name + " is out of range");
+    }
+    return static_cast<int>(value.get<std::int64_t>());
 }
 
 std::string text_of(const json& value, const std::string& name) {
@@ -59,7 +62,28 @@ void read_field(const std::string& name, const json& value, new_job& into) {
     }
 }
 
+// How deep brackets stand in each other: what is written again goes down with them.
+int depth_of(std::string_view text) {
+    int depth = 0, deepest = 0;
+    bool is_quoted = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char each = text[at];
+        if (is_quoted && each == '\\') {
+            ++at;
+        } else if (each == '"') {
+            is_quoted = !is_quoted;
+        } else if (!is_quoted && (each == '[' || each == '{')) {
+            deepest = std::max(deepest, ++depth);
+        } else if (!is_quoted && (each == ']' || each == '}')) {
+            --depth;
+        }
+    }
+    return deepest;
+}
+
 new_job job_in(const std::string& line, const new_job& otherwise) {
+    constexpr int depth_max = 500;
+    if (depth_of(line) > depth_max) throw usage_failure("its brackets are more than 500 deep");
     const json object = json::parse(line, nullptr, false);
     if (object.is_discarded()) throw usage_failure("it is not JSON");
     if (!object.is_object()) throw usage_failure("it is not a JSON object");

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "cli/arguments.hpp"
 #include "cli/errand.hpp"
@@ -67,6 +68,11 @@ job_handler handler_for(
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         try {
             judge(mine, run_for_job(command, from, mine.payload(), mine.stop(), kill_after));
+        } catch (const std::system_error& poor) {
+            // No descriptors, processes or memory: that is no attempt of the job.
+            constexpr std::chrono::seconds pause{5};
+            tell_failure(mine, std::string{"CMD could not be started: "} + poor.what());
+            mine.snooze_for(pause);
         } catch (const std::exception& failed) {
             tell_failure(mine, failed.what());
             throw;

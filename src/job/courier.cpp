@@ -30,18 +30,25 @@ job_retention retention_of(const queue_limits& limits) {
 
 }  // namespace
 
-courier::courier(
-    std::shared_ptr<session::implementation> within,
-    const worker_settings& settings,
-    std::vector<std::string> kinds
-)
-    : session_(std::move(within)), settings_(settings), kinds_(std::move(kinds)) {
+courier::courier(std::shared_ptr<session::implementation> within, const worker_settings& settings)
+    : session_(std::move(within)), settings_(settings) {
     for (const std::string& each : settings_.queues) {
         queue_state made;
         made.name = each;
-        made.kept = retention_of({});
         queues_.push_back(std::move(made));
     }
+}
+
+bool courier::is_in_doubt() const noexcept {
+    return std::ranges::any_of(queues_, [](const queue_state& each) {
+        return each.in_doubt_until.has_value();
+    });
+}
+
+job_retention courier::kept_of(const std::string& queue) const {
+    const thread_guard guard{mutex_};
+    const auto found = kept_.find(queue);
+    return found == kept_.end() ? retention_of({}) : found->second;
 }
 
 bool courier::has_promising_queue() const noexcept {
@@ -76,12 +83,13 @@ courier::parcel courier::exchange(const std::vector<ended_job>& ends, std::size_
     std::map<std::string, std::vector<std::size_t>> places;
     for (std::size_t at = 0; at < ends.size(); ++at) places[ends[at].queue].push_back(at);
     queue_state* const from = wanted > 0 ? next_promising() : nullptr;
-    if (from) {
-        back.queue = from->name;
-        send(ends, places[from->name], *from, wanted, back);
-        places.erase(from->name);
-    }
+    const std::vector<std::size_t> own = from ? places[from->name] : std::vector<std::size_t>{};
+    if (from) places.erase(from->name);
+    // What was claimed is not to be lost by what fails behind it.
     for (const auto& [queue, at] : places) send(ends, at, state_of(queue), 0, back);
+    if (!from) return back;
+    back.queue = from->name;
+    send(ends, own, *from, wanted, back);
     return back;
 }
 
@@ -97,15 +105,16 @@ void courier::send(
     claim_request request{queue.name, kinds_, 0, session_->id(), session_->node_info()};
     request.jobs_max =
         static_cast<int>(std::min<std::size_t>(wanted, job_store::jobs_per_statement_max));
+    const job_retention kept = kept_of(queue.name);
     job_store::finished_and_claimed both;
     try {
         use([&](connection& on, store& stores) {
             if (wanted == 0) {
-                both.finished = stores.jobs->finish(on, session_->id(), own, queue.kept);
+                both.finished = stores.jobs->finish(on, session_->id(), own, kept);
             } else if (own.empty()) {
                 both.claimed = stores.jobs->claim(on, request);
             } else {
-                both = stores.jobs->finish_and_claim(on, session_->id(), own, queue.kept, request);
+                both = stores.jobs->finish_and_claim(on, session_->id(), own, kept, request);
             }
         });
     } catch (const error&) {
@@ -116,14 +125,17 @@ void courier::send(
     if (wanted == 0) return;
     back.jobs = std::move(both.claimed.jobs);
     back.was_refused = both.claimed.session_has_ended;
-    queue.brings_nothing = back.jobs.empty();
+    queue.brings_nothing = queue.is_promised && back.jobs.empty();
     queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
 }
 
 void courier::read_limits(connection& on, store& stores, queue_state& queue) {
     const auto found = stores.job_queues->find_queue(on, queue.name);
     const queue_limits limits = found ? found->limits : queue_limits{};
-    queue.kept = retention_of(limits);
+    {
+        const thread_guard guard{mutex_};
+        kept_[queue.name] = retention_of(limits);
+    }
     queue.has_limits = limits.running_max || limits.starts_max;
 }
 
@@ -135,7 +147,7 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue) {
     read_limits(on, stores, queue);
     job_queue_store& all = *stores.job_queues;
     if (!all.take_turn(on, queue.name, turn_every / 2)) return;
-    const rescue_result rescue = all.rescue(on, queue.name, rescued_max, queue.kept);
+    const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept_of(queue.name));
     rescued_ += rescue.rescued;
     if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
         queue.is_promising = true;
@@ -178,8 +190,11 @@ local_clock::time_point courier::look(local_clock::time_point now) {
                 }
             }
             queue.is_promising = has_jobs && !seen[at].is_paused;
-            // What a claim did not bring is of other kinds, or beyond a limit for now.
+            // What a claim did not bring since the last look is of other kinds, or beyond a limit
+            // for now.
             const bool is_left = queue.is_promising && (queue.has_limits || !queue.brings_nothing);
+            queue.is_promised = queue.is_promising;
+            queue.brings_nothing = false;
             if (is_left) is_all_done_ = false;
         }
     });
@@ -190,11 +205,12 @@ courier::found_claims courier::claims_in_doubt() {
     found_claims found;
     const auto now = local_clock::now();
     for (queue_state& queue : queues_) {
-        if (queue.in_doubt_until < now) continue;
+        if (!queue.in_doubt_until) continue;
         const auto claims = use([&](connection& on, store& stores) {
             return stores.jobs->find_claims(on, queue.name, session_->id());
         });
         for (const claimed_job& each : claims) found.emplace_back(queue.name, each);
+        if (*queue.in_doubt_until <= now) queue.in_doubt_until = std::nullopt;
     }
     return found;
 }
@@ -216,7 +232,7 @@ bool courier::complete_in(transaction_ref tx, const std::string& queue, const jo
     require_transaction(inside, "complete_in");
     require_engine(inside, session_->database().which(), "complete_in");
     const store& stores = session_->database().store_for(inside);
-    return stores.jobs->finish(inside, session_->id(), {end}, state_of(queue).kept).front();
+    return stores.jobs->finish(inside, session_->id(), {end}, kept_of(queue)).front();
 }
 
 }  // namespace leasehold

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "core/thread_mutex.hpp"
 #include "job/crew.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/worker.hpp"
@@ -31,11 +32,9 @@ namespace leasehold {
 
 class courier final : public job_desk {
 public:
-    courier(
-        std::shared_ptr<session::implementation> within,
-        const worker_settings& settings,
-        std::vector<std::string> kinds
-    );
+    courier(std::shared_ptr<session::implementation> within, const worker_settings& settings);
+    // Which are claimed from now on; none: all.
+    void set_kinds(std::vector<std::string> kinds) { kinds_ = std::move(kinds); }
 
     // Ends travel, and what `wanted` says is claimed in the first promising queue. Throws what
     // failed; the ends are to be sent again then.
@@ -47,6 +46,8 @@ public:
     };
     parcel exchange(const std::vector<ended_job>& ends, std::size_t wanted);
     bool has_promising_queue() const noexcept;
+    // A claim may have been made of which nobody here knows yet.
+    bool is_in_doubt() const noexcept;
 
     // One read for all queues; what has come due is made available, and what others left undone is
     // done where it is our turn. When to look next, at the latest.
@@ -74,10 +75,11 @@ private:
     struct queue_state {
         std::string name;
         bool is_promising = true;
-        bool brings_nothing = false;  // a claim of what a look had promised
+        bool is_promised = false;     // by the last look
+        bool brings_nothing = false;  // a claim of what that had promised
         bool has_limits = false;
-        job_retention kept{};
-        local_clock::time_point in_doubt_until{};
+        // A claim without an answer may still come; what it brings is looked for once after that.
+        std::optional<local_clock::time_point> in_doubt_until{};
         local_clock::time_point next_turn{};
         blocked_place place{};
     };
@@ -93,6 +95,7 @@ private:
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
     void note_doubt(queue_state& queue);
+    job_retention kept_of(const std::string& queue) const;
     // Of the ends of one queue, which have these places; together with a claim there, or without.
     void send(
         const std::vector<ended_job>& ends,
@@ -104,8 +107,11 @@ private:
 
     const std::shared_ptr<session::implementation> session_;
     const worker_settings& settings_;
-    const std::vector<std::string> kinds_;
+    std::vector<std::string> kinds_;
     std::vector<queue_state> queues_;
+    // A handler may complete its job while run() reads how long it is kept.
+    mutable thread_mutex mutex_;
+    std::map<std::string, job_retention> kept_ LEASEHOLD_GUARDED_BY(mutex_);
     std::size_t first_ = 0;  // of the queues, asked in turns
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;

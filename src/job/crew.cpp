@@ -166,12 +166,14 @@ void crew::work() {
         const auto now = local_clock::now();
         mine->started = now;
         if (const auto limit = mine->what().time_limit) mine->limit = now + *limit;
-        running_[mine->what().id] = mine;
+        const std::pair claim{mine->what().id, mine->what().token.number};
+        running_[claim] = mine;
         guard.unlock();
-        const job_end end = mine->run(handler_of(mine->what().kind));
+        const job_handler& with = handler_of(mine->what().kind);
+        const job_end end = with ? mine->run(with) : mine->returned();
         guard.lock();
         if (mine->is_abandoned) continue;
-        running_.erase(mine->what().id);
+        running_.erase(claim);
         if (ended_.empty()) oldest_end_ = local_clock::now();
         ended_.push_back({mine->queue(), end, mine->is_completed_in_transaction()});
         has_news_.notify_all();
@@ -203,9 +205,9 @@ std::vector<ended_job> crew::take_ends(std::size_t most) {
     return ends;
 }
 
-void crew::put_back(std::vector<ended_job> ends) {
+void crew::put_back(std::vector<ended_job> ends, bool as_last) {
     const thread_guard guard{mutex_};
-    ended_.insert(ended_.begin(), ends.begin(), ends.end());
+    ended_.insert(as_last ? ended_.end() : ended_.begin(), ends.begin(), ends.end());
 }
 
 crew::tally crew::count() const {
@@ -222,9 +224,7 @@ bool crew::knows(job_id id, fencing_token token) const {
     const auto is_it = [&](const task& each) {
         return each->what().id == id && each->what().token == token;
     };
-    const auto running = running_.find(id);
-    return (running != running_.end() && is_it(running->second)) ||
-           std::ranges::any_of(waiting_, is_it) ||
+    return running_.contains({id, token.number}) || std::ranges::any_of(waiting_, is_it) ||
            std::ranges::any_of(ended_, [&](const ended_job& each) {
                return each.end.id == id && each.end.token == token;
            });
@@ -233,28 +233,30 @@ bool crew::knows(job_id id, fencing_token token) const {
 std::vector<job_claim> crew::running_since(local_clock::time_point before) const {
     const thread_guard guard{mutex_};
     std::vector<job_claim> claims;
-    for (const auto& [id, each] : running_) {
-        if (*each->started < before) claims.push_back({id, each->what().token});
+    for (const auto& [claim, each] : running_) {
+        if (*each->started >= before || each->is_completed_in_transaction()) continue;
+        claims.push_back({claim.first, each->what().token});
     }
     return claims;
 }
 
-void crew::ask_to_stop(job_id id, job_stop_reason why) {
-    task which;
+void crew::ask_to_stop(const job_claim& which, job_stop_reason why) {
+    task asked;
     {
         const thread_guard guard{mutex_};
-        const auto found = running_.find(id);
+        const auto found = running_.find({which.id, which.token.number});
         if (found == running_.end()) return;
-        which = found->second;
+        asked = found->second;
     }
-    which->ask_to_stop(why);
+    // It may have been completed since it was looked at.
+    if (!asked->is_completed_in_transaction()) asked->ask_to_stop(why);
 }
 
 void crew::ask_all_to_stop(job_stop_reason why) {
     std::vector<task> all;
     {
         const thread_guard guard{mutex_};
-        for (const auto& [id, each] : running_) all.push_back(each);
+        for (const auto& [claim, each] : running_) all.push_back(each);
     }
     for (const task& each : all) each->ask_to_stop(why);
 }
@@ -264,7 +266,7 @@ std::optional<local_clock::time_point> crew::heed_limits(local_clock::time_point
     std::optional<local_clock::time_point> next;
     {
         const thread_guard guard{mutex_};
-        for (const auto& [id, each] : running_) {
+        for (const auto& [claim, each] : running_) {
             if (!each->limit) continue;
             if (*each->limit <= now) {
                 late.push_back(each);
@@ -281,7 +283,7 @@ std::optional<local_clock::time_point> crew::heed_limits(local_clock::time_point
 std::vector<ended_job> crew::abandon() {
     const thread_guard guard{mutex_};
     std::vector<ended_job> ends;
-    for (const auto& [id, each] : running_) {
+    for (const auto& [claim, each] : running_) {
         each->is_abandoned = true;
         ends.push_back({each->queue(), each->returned(), false});
     }

@@ -9,6 +9,7 @@
 // | abandoned     | abandon()               | –: its handler's end is not heard any more          |
 //
 // Threads: safe. Handlers are called without the mutex.
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/thread_mutex.hpp"
@@ -76,7 +78,7 @@ private:
     job_stop_reason why_ LEASEHOLD_GUARDED_BY(mutex_) = job_stop_reason::none;
     // The handler's alone.
     job_end end_;
-    bool is_completed_in_transaction_ = false;
+    std::atomic<bool> is_completed_in_transaction_ = false;
 };
 
 // An end and the queue it is of.
@@ -103,8 +105,9 @@ public:
     std::vector<ended_job> take_back();
     // What has ended since, at most so many.
     std::vector<ended_job> take_ends(std::size_t most);
-    // Ends that could not be recorded come first the next time.
-    void put_back(std::vector<ended_job> ends);
+    // Ends that could not be recorded: first the next time, or last, where one may be in the way of
+    // the others.
+    void put_back(std::vector<ended_job> ends, bool as_last = false);
 
     struct tally {
         std::size_t waiting = 0, running = 0, ended = 0;
@@ -113,9 +116,9 @@ public:
     };
     tally count() const;
     bool knows(job_id id, fencing_token token) const;
-    // Running since before then.
+    // Running since before then, and not completed by their handlers.
     std::vector<job_claim> running_since(local_clock::time_point before) const;
-    void ask_to_stop(job_id id, job_stop_reason why);
+    void ask_to_stop(const job_claim& which, job_stop_reason why);
     void ask_all_to_stop(job_stop_reason why);
     // Asks those over their limit. The next limit there is.
     std::optional<local_clock::time_point> heed_limits(local_clock::time_point now);
@@ -141,7 +144,8 @@ private:
     mutable thread_mutex mutex_;
     std::condition_variable_any has_work_, has_news_;
     std::deque<task> waiting_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::map<job_id, task> running_ LEASEHOLD_GUARDED_BY(mutex_);
+    // A handler may go on behind its job's end, when that has begun again here.
+    std::map<std::pair<job_id, std::int64_t>, task> running_ LEASEHOLD_GUARDED_BY(mutex_);
     std::deque<ended_job> ended_ LEASEHOLD_GUARDED_BY(mutex_);
     local_clock::time_point oldest_end_ LEASEHOLD_GUARDED_BY(mutex_){};
     bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "core/jitter.hpp"
 #include "core/thread_mutex.hpp"
@@ -122,6 +123,7 @@ public:
     implementation(session& within, worker_settings settings)
         : session_(within.inner()), settings_(std::move(settings)) {
         require_valid(settings_);
+        courier_ = std::make_shared<courier>(session_, settings_);
     }
 
     void handle(std::string kind, job_handler with) {
@@ -152,6 +154,9 @@ private:
     const worker_settings settings_;
     crew::handlers by_kind_;
     job_handler for_all_;
+    // From one run() to the next: what is in doubt, and ends that nobody has heard of.
+    std::shared_ptr<courier> courier_;
+    std::vector<ended_job> unsent_;
     mutable thread_mutex mutex_;
     worker_report report_ LEASEHOLD_GUARDED_BY(mutex_);
 };
@@ -163,7 +168,10 @@ public:
           stop_(stop),
           over_(of.session_->over()),
           crew_(std::make_shared<crew>(of.by_kind_, of.for_all_)),
-          courier_(std::make_shared<courier>(of.session_, of.settings_, kinds())) {}
+          courier_(of.courier_) {
+        courier_->set_kinds(kinds());
+        crew_->put_back(std::exchange(of.unsent_, {}));
+    }
 
     void work();
     void say_goodbye();
@@ -197,6 +205,7 @@ private:
     void count(const std::vector<ended_job>& ends, const std::vector<bool>& stood);
     void look();
     void look_at_claims();
+    void look_at_running();
     bool wait_for_end(milliseconds patience);
     template <class Try>
     void despite_outages(const std::stop_token& stop, Try&& attempt);
@@ -209,6 +218,8 @@ private:
     local_clock::time_point next_look_{};
     int failures_ = 0;
     bool is_done_ = false;
+    // Since the last end: a worker that drains does not wait for its next look then.
+    bool has_looked_ = false;
 
     friend class implementation;
 };
@@ -271,16 +282,19 @@ void worker::implementation::shift::take(
 }
 
 void worker::implementation::shift::exchange(std::size_t wanted) {
-    const std::size_t most =
-        of_.settings_.batches_ends ? std::size_t{job_store::jobs_per_statement_max} : 1;
+    // Behind a failure each goes by itself: a row that somebody has locked is in nobody's way.
+    const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
+    const std::size_t most = is_alone ? 1 : std::size_t{job_store::jobs_per_statement_max};
     std::vector<ended_job> ends = crew_->take_ends(most);
     courier::parcel back;
     try {
         back = courier_->exchange(ends, wanted);
     } catch (...) {
-        crew_->put_back(std::move(ends));
+        crew_->put_back(std::move(ends), is_alone);
+        next_look_ = {};
         throw;
     }
+    if (!ends.empty()) has_looked_ = false;
     count(ends, back.ends);
     take(back.queue, back.jobs);
     if (back.was_refused) of_.session_->found_ended();
@@ -297,9 +311,9 @@ void worker::implementation::shift::look_at_claims() {
     const auto stand = courier_->standings(held);
     for (std::size_t at = 0; at < held.size(); ++at) {
         if (stand[at] == claim_standing::cancel_requested) {
-            crew_->ask_to_stop(held[at].id, job_stop_reason::cancel_requested);
+            crew_->ask_to_stop(held[at], job_stop_reason::cancel_requested);
         } else if (stand[at] == claim_standing::gone) {
-            crew_->ask_to_stop(held[at].id, job_stop_reason::claim_lost);
+            crew_->ask_to_stop(held[at], job_stop_reason::claim_lost);
         }
     }
 }
@@ -309,6 +323,7 @@ void worker::implementation::shift::look() {
     if (now < next_look_) return;
     look_at_claims();
     next_look_ = courier_->look(now);
+    has_looked_ = true;
     is_done_ = of_.settings_.drains && courier_->is_all_done() && is_idle();
 }
 
@@ -326,8 +341,9 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
 // False when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
-    const crew::tally seen = crew_->count();
     const auto now = local_clock::now();
+    const auto limit = crew_->heed_limits(now);
+    const crew::tally seen = crew_->count();
     const auto later = seen.ended > 0 ? ends_wait(seen) : std::nullopt;
     const bool sends = seen.ended > 0 && (!later || *later <= now);
     const bool claims = may_claim(seen) && courier_->has_promising_queue();
@@ -336,10 +352,10 @@ bool worker::implementation::shift::step() {
         if (failures_ == 0) despite_outages(stop_, [&] { look(); });
         return !is_done_;
     }
-    if (of_.settings_.drains && is_idle()) next_look_ = {};
+    if (of_.settings_.drains && is_idle() && !has_looked_) next_look_ = {};
     auto until = next_look_;
     using instant = std::optional<local_clock::time_point>;
-    for (const instant& each : {crew_->heed_limits(now), later}) {
+    for (const instant& each : {limit, later}) {
         if (each) until = std::min(until, *each);
     }
     const auto has_news = [&](const crew::tally& then) {
@@ -357,14 +373,20 @@ void worker::implementation::shift::work() {
     }
 }
 
-// Records ends until nothing runs here any more. Under a session that is over nobody hears of them.
+// Records ends until nothing runs here any more. Under a session that is over nobody hears of them,
+// and handlers are asked to stop at once.
 bool worker::implementation::shift::wait_for_end(milliseconds patience) {
-    const auto until = local_clock::now() + patience;
+    auto until = local_clock::now() + patience;
+    bool is_told = false;
     while (true) {
         const bool is_over = over_.stop_requested();
         if (is_over) {
             const auto unheard = crew_->take_ends(std::numeric_limits<std::size_t>::max());
             count(unheard, std::vector<bool>(unheard.size()));
+            if (!std::exchange(is_told, true)) {
+                crew_->ask_all_to_stop(job_stop_reason::claim_lost);
+                until = std::min(until, local_clock::now() + of_.settings_.stop_within);
+            }
         } else if (crew_->count().ended > 0) {
             despite_outages({}, [&] { exchange(0); });
             if (failures_ == 0 || local_clock::now() < until) continue;
@@ -373,7 +395,11 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
         if (crew_->count().running == 0) return true;
         if (local_clock::now() >= until) return false;
         const auto limit = crew_->heed_limits(local_clock::now());
-        const auto wake = limit ? std::min(*limit, until) : until;
+        auto wake = limit ? std::min(*limit, until) : until;
+        if (!is_over) {
+            despite_outages({}, [&] { look_at_running(); });
+            wake = std::min(wake, next_look_);
+        }
         const auto has_news = [](const crew::tally& now) {
             return now.ended > 0 || now.running == 0;
         };
@@ -381,9 +407,20 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
     }
 }
 
+// Who is asked to cancel, or has lost his claim, is told while he may still end.
+void worker::implementation::shift::look_at_running() {
+    const auto now = local_clock::now();
+    if (now < next_look_) return;
+    next_look_ = now + jittered(of_.settings_.poll_every);
+    look_at_claims();
+}
+
 void worker::implementation::shift::say_goodbye() {
+    if (courier_->is_in_doubt() && !over_.stop_requested()) {
+        despite_outages({}, [&] { look_at_claims(); });
+    }
     crew_->put_back(crew_->take_back());
-    if (over_.stop_requested() || !wait_for_end(of_.settings_.drain_for)) {
+    if (!wait_for_end(of_.settings_.drain_for)) {
         crew_->ask_all_to_stop(
             over_.stop_requested() ? job_stop_reason::claim_lost : job_stop_reason::worker_ends
         );
@@ -396,11 +433,26 @@ void worker::implementation::shift::say_goodbye() {
     }
     crew_->put_back(std::move(abandoned));
     wait_for_end(milliseconds{0});
+    of_.unsent_ = crew_->take_ends(std::numeric_limits<std::size_t>::max());
+    if (of_.unsent_.empty() && !courier_->is_in_doubt()) return;
+    of_.session_->database().tell(
+        {event_kind::warning,
+         "",
+         std::ssize(of_.unsent_),
+         "a worker ends while the database does not answer: what it has is given back by its next "
+         "run(), or when its session has ended"}
+    );
 }
 
 worker_report worker::implementation::run(const std::stop_token& stop) {
     if (by_kind_.empty() && !for_all_) {
         throw error(errc::invalid_argument, "a worker needs a handler: call handle() before run()");
+    }
+    if (!session_->begin_work()) {
+        throw error(
+            errc::invalid_argument,
+            "a worker works under this session already: open a session for each worker"
+        );
     }
     shift now{*this, stop};
     std::exception_ptr failed;
@@ -415,6 +467,7 @@ worker_report worker::implementation::run(const std::stop_token& stop) {
         if (!failed) failed = std::current_exception();
     }
     now.end();
+    session_->end_work();
     if (failed) std::rethrow_exception(failed);
     return so_far();
 }

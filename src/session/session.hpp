@@ -169,6 +169,11 @@ public:
     bool takes_row_along() const noexcept { return takes_row_along_; }
     void note_row_gone() noexcept { is_row_gone_ = true; }
 
+    // Of all workers of jobs one at a time works under a session: what runs under it and is not
+    // known to that one is of a claim whose answer was lost. True of who may.
+    bool begin_work() noexcept { return !has_worker_.exchange(true); }
+    void end_work() noexcept { has_worker_ = false; }
+
     // A hold that nobody here knows of any more lives with this session: end() leaves the session's
     // row, expired, because a missing one would count as alive.
     void keep_row();
@@ -279,6 +284,7 @@ private:
     std::atomic<bool> has_begun_ = false;  // from then on its threads are there, or never will be
     std::atomic<bool> takes_row_along_ = false;
     std::atomic<bool> is_row_gone_ = false;
+    std::atomic<bool> has_worker_ = false;
 
     mutable thread_mutex mutex_;
     std::condition_variable_any changed_;

@@ -364,6 +364,71 @@ TEST_F(worker_suite, jobs_of_one_ordering_key_are_done_one_after_the_other) {
     }
 }
 
+TEST_F(worker_suite, one_worker_works_under_a_session_at_a_time) {
+    queue_.enqueue({});
+    std::promise<void> started, go_on;
+    shift first{second_, settings(1), [&](leasehold::job&) {
+                    started.set_value();
+                    go_on.get_future().wait();
+                }};
+    started.get_future().wait();
+    leasehold::worker other{first.mine, settings(1)};
+    other.handle_all([](leasehold::job&) {});
+    EXPECT_EQ(thrown_by([&] { other.run(); }).value().code(), errc::invalid_argument);
+    go_on.set_value();
+    EXPECT_EQ(first.report.get().completed, 1);
+    EXPECT_EQ(other.run().completed, 0) << "the first one has ended";
+}
+
+TEST_F(worker_suite, a_drain_sees_what_its_own_jobs_enqueue) {
+    const job_queue then{first_, name_ + "/then"};
+    queue_.enqueue({});
+    auto by = settings(1);
+    by.queues = {then.name(), name_};
+    const auto report = drain(
+        [&](leasehold::job& mine) {
+            if (mine.queue() == name_) then.enqueue({});
+        },
+        by
+    );
+    EXPECT_EQ(report.completed, 2);
+}
+
+TEST_F(worker_suite, a_session_that_is_lost_while_it_drains_is_told_to_its_handlers) {
+    queue_.enqueue({});
+    std::promise<void> started;
+    auto by = settings(1);
+    by.drain_for = 1h;
+    shift working{second_, by, [&](leasehold::job& mine) {
+                      started.set_value();
+                      EXPECT_TRUE(stopped(mine.stop(), 20s));
+                      EXPECT_EQ(mine.why_stopped(), job_stop_reason::claim_lost);
+                  }};
+    started.get_future().wait();
+    working.stop.request_stop();
+    working.mine.end();
+    EXPECT_EQ(working.report.wait_for(60s), std::future_status::ready);
+    thrown_by([&] { working.report.get(); });
+}
+
+TEST_F(worker_suite, a_job_is_cancelled_while_its_worker_ends) {
+    const auto job = queue_.enqueue({});
+    std::promise<void> started;
+    auto by = settings(1);
+    by.drain_for = 1h;
+    shift working{second_, by, [&](leasehold::job& mine) {
+                      started.set_value();
+                      EXPECT_TRUE(stopped(mine.stop(), 20s));
+                      EXPECT_EQ(mine.why_stopped(), job_stop_reason::cancel_requested);
+                      throw std::runtime_error("stopped half-way");
+                  }};
+    started.get_future().wait();
+    working.stop.request_stop();
+    EXPECT_EQ(cancel_job(first_, job.id), cancel_outcome::requested);
+    working.report.get();
+    EXPECT_EQ(state_of(job.id), job_state::cancelled);
+}
+
 TEST_F(worker_suite, settings_out_of_range_are_refused) {
     session mine{second_, calm("worker")};
     const auto code_of = [&](const worker_settings& by) {

@@ -167,7 +167,8 @@ SELECT IF(@leasehold_there = 1 AND @leasehold_paused = 0 AND @leasehold_per_key 
               $2, COALESCE(@leasehold_running_max - @leasehold_running, $2),
               COALESCE(@leasehold_starts_max, $2),
               COALESCE(FLOOR(
-                  (@leasehold_starts_per - GREATEST(0, @leasehold_starts_from - {now})) * 1e0
+                  (@leasehold_starts_per - LEAST(@leasehold_starts_per,
+                      GREATEST(0, @leasehold_starts_from - {now}))) * 1e0
                   * @leasehold_starts_max / @leasehold_starts_per), $2))) AS SIGNED), 0)
 INTO @leasehold_room;
 SELECT CONCAT('[', GROUP_CONCAT(d.id), ']'), COUNT(d.ordering_key)
@@ -202,7 +203,7 @@ UPDATE {listed} SET {take} WHERE j.state = 2;
 UPDATE {listed_blocked} SET j.state = 5 WHERE j.state = 2;
 UPDATE {prefix}queue
 SET turn = turn + 1,
-    starts_from = IF(starts_max IS NULL, starts_from, GREATEST(starts_from, {now})
+    starts_from = IF(starts_max IS NULL, starts_from, GREATEST(LEAST(starts_from, {now} + starts_per), {now})
                      + (JSON_LENGTH(@leasehold_ids) * starts_per + starts_max - 1) DIV starts_max)
 WHERE name = $1 AND @leasehold_ids IS NOT NULL;
 SELECT @leasehold_live, @leasehold_there, @leasehold_per_key, @leasehold_keyed, j.priority,

@@ -160,7 +160,9 @@ WITH live AS MATERIALIZED (
                     WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live
 ), mine AS MATERIALIZED (
     SELECT q.running_max, q.running_per_key_max, q.starts_max, q.starts_per,
-           greatest(q.starts_from, clock_timestamp()) AS starts_from, q.is_paused
+           greatest(least(q.starts_from,
+                          clock_timestamp() + q.starts_per * interval '1 microsecond'),
+                    clock_timestamp()) AS starts_from, q.is_paused
       FROM {prefix}queue q
      WHERE q.name = $1 AND q.turn = $7::bigint AND (SELECT is_live FROM live)
        FOR NO KEY UPDATE OF q

@@ -54,6 +54,7 @@ UPDATE {prefix}job AS j
 INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
  WHERE q.swept_at <= clock_timestamp() - $2::bigint * interval '1 microsecond'
+    OR q.swept_at > clock_timestamp()
 RETURNING q.name;
 
 -- $1 queue. Before `take_turn`, which has to lock: whether it is anybody's turn. Reads: 1 row.
