@@ -53,7 +53,8 @@ struct queue_limits {
     // The same of each ordering key. 1 to 1,000.
     int running_per_key_max = 1;
     // In the long run `starts_max` are started in each `starts_per`, evenly: after a pause up to
-    // `starts_max` at once, and so up to twice as many in one `starts_per`. Nothing: no limit. 1 to 1,000,000; 1 ms to 366 days.
+    // `starts_max` at once, and so up to twice as many in one `starts_per`. Nothing: no limit. 1 to
+    // 1,000,000; 1 ms to 366 days.
     std::optional<int> starts_max{};
     std::chrono::milliseconds starts_per{1000};
     // How long the rows of jobs are kept that have ended. 0: those are gone with their end; but one

@@ -203,7 +203,8 @@ UPDATE {listed} SET {take} WHERE j.state = 2;
 UPDATE {listed_blocked} SET j.state = 5 WHERE j.state = 2;
 UPDATE {prefix}queue
 SET turn = turn + 1,
-    starts_from = IF(starts_max IS NULL, starts_from, GREATEST(LEAST(starts_from, {now} + starts_per), {now})
+    starts_from = IF(starts_max IS NULL, starts_from,
+                     GREATEST(LEAST(starts_from, {now} + starts_per), {now})
                      + (JSON_LENGTH(@leasehold_ids) * starts_per + starts_max - 1) DIV starts_max)
 WHERE name = $1 AND @leasehold_ids IS NOT NULL;
 SELECT @leasehold_live, @leasehold_there, @leasehold_per_key, @leasehold_keyed, j.priority,
