@@ -101,6 +101,7 @@ void courier::send(
     parcel& back
 ) {
     std::vector<job_end> own;
+    own.reserve(places.size());
     for (const std::size_t at : places) own.push_back(ends[at].end);
     claim_request request{queue.name, kinds_, 0, session_->id(), session_->node_info()};
     request.jobs_max =

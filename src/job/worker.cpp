@@ -186,7 +186,8 @@ private:
     }
     std::size_t room(const crew::tally& now) const {
         const worker_settings& asked = of_.settings_;
-        const auto most = static_cast<std::size_t>(asked.threads + asked.prefetch);
+        const auto most =
+            static_cast<std::size_t>(asked.threads) + static_cast<std::size_t>(asked.prefetch);
         return now.busy() < most ? most - now.busy() : 0;
     }
     // Many at once: not before half of what was claimed ahead is done.
@@ -275,6 +276,7 @@ void worker::implementation::shift::take(
     const std::string& queue, const std::vector<claimed_job>& jobs
 ) {
     std::vector<crew::task> tasks;
+    tasks.reserve(jobs.size());
     for (const claimed_job& each : jobs) {
         tasks.push_back(std::make_shared<job::implementation>(each, queue, courier_));
     }

@@ -123,6 +123,7 @@ private:
         const std::set<job_id>& done, const std::vector<job_end>& ends
     ) {
         std::vector<bool> all;
+        all.reserve(ends.size());
         for (const job_end& each : ends) all.push_back(done.contains(each.id));
         return all;
     }
