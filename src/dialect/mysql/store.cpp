@@ -1,6 +1,8 @@
 // MySQL and MariaDB: the stores put together, and how their statements are sent.
 #include "dialect/mysql/stores.hpp"
 
+#include <algorithm>
+
 #include "dialect/dialects.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
@@ -18,6 +20,10 @@ namespace leasehold {
 namespace mysql_dialect {
 namespace {
 
+result send_parts(
+    connection& on, std::string_view packet, const parameters& values, written_nodes written
+);
+
 class dialect final : public sql_dialect {
 public:
     dialect(const table_names& names, engine which, written_nodes written)
@@ -33,7 +39,8 @@ public:
     result inside(connection& on, const statement& what, const parameters& values) const override {
         const parameters placed = as_bytes(what.placed(values));
         const bool is_single = what.what() == statement::form::single;
-        return is_single ? on.execute(what.text(), placed) : on.execute_script(what.text(), placed);
+        return is_single ? on.execute(what.text(), placed)
+                         : send_parts(on, what.text(), placed, what.written());
     }
 };
 
@@ -45,11 +52,47 @@ bool may_fail_after_change(const error& failure, written_nodes written) {
     return written == written_nodes::several && (code == lock_wait || code == not_ready);
 }
 
+// As execute_script() answers, of statements that are sent one by one. Places are ?.
+result send_each(connection& on, std::string_view packet, const parameters& values) {
+    result all;
+    std::size_t used = 0;
+    for (bool is_first = true; !packet.empty(); is_first = false) {
+        constexpr std::string_view white = " \n";
+        const auto end = std::min(packet.find(';'), packet.size());
+        std::string_view text = packet.substr(0, end);
+        packet.remove_prefix(std::min(end + 1, packet.size()));
+        text.remove_prefix(std::min(text.find_first_not_of(white), text.size()));
+        if (text.empty()) continue;
+        const auto places = static_cast<std::size_t>(std::count(text.begin(), text.end(), '?'));
+        const auto from = values.begin() + static_cast<std::ptrdiff_t>(used);
+        used += places;
+        result one = on.execute(text, parameters(from, from + static_cast<std::ptrdiff_t>(places)));
+        const bool reads = text.starts_with("SELECT") || text.starts_with("WITH");
+        const bool is_kept = text.find("INTO @") != std::string_view::npos;
+        if (is_first) all.affected_rows = one.affected_rows;
+        if (reads && !is_kept) all.rows = std::move(one.rows);
+    }
+    return all;
+}
+
+// Parts of a transaction. Where another node's commit takes its rows Galera rolls it back, and does
+// not say so within a packet of several statements: those that follow are carried out by
+// themselves, and succeed. To a statement that is alone in its packet it is an error.
+result send_parts(
+    connection& on, std::string_view packet, const parameters& values, written_nodes written
+) {
+    const bool is_galera =
+        written == written_nodes::several && on.server().engine == engine::mariadb;
+    return is_galera ? send_each(on, packet, values) : on.execute_script(packet, values);
+}
+
 result send_packet(
     connection& on, std::string_view packet, const parameters& values, written_nodes written
 ) {
     try {
-        return on.execute_script(packet, values);
+        const bool is_transaction = packet.find("START TRANSACTION") != std::string_view::npos;
+        return is_transaction ? send_parts(on, packet, values, written)
+                              : on.execute_script(packet, values);
     } catch (const error& failure) {
         const bool may_have_changed = failure.code() == errc::timed_out ||
                                       failure.code() == errc::database_error ||
@@ -123,7 +166,7 @@ result packet::send(connection& on) const {
 
 result send_in_transaction(connection& on, const statement& what, const parameters& values) {
     if (on.state() == connection_state::in_transaction) {
-        return on.execute_script(what.text(), as_bytes(what.placed(values)));
+        return send_parts(on, what.text(), as_bytes(what.placed(values)), what.written());
     }
     return despite_deadlocks([&] { return packet{}.add(what, values).add("COMMIT").send(on); });
 }
