@@ -15,25 +15,30 @@
 namespace {
 
 void order(leasehold::database& db, const std::string& number) {
-    const leasehold::job_queue mail{db, "mail"};
     leasehold::transaction tx = db.begin();
     tx.execute("CREATE TABLE IF NOT EXISTS purchase (number TEXT PRIMARY KEY)");
     tx.execute("CREATE TABLE IF NOT EXISTS sent (letter TEXT PRIMARY KEY)");
     tx.execute("INSERT INTO purchase VALUES ($1)", {number});
-    mail.enqueue_in(tx, {.kind = "confirm", .payload = number});
+    // README: begin
+    leasehold::job_queue{db, "mail"}.enqueue_in(tx, {.kind = "confirm", .payload = number});
+    // README: end
     tx.commit();
     std::cout << "ordered " << number << '\n';
 }
 
+void send_letter(leasehold::database& db, leasehold::job& job) {
+    leasehold::transaction tx = db.begin();
+    tx.execute("INSERT INTO sent VALUES ($1)", {"thanks for order " + job.payload()});
+    job.complete_in(tx);  // throws lease_lost: nothing was written
+    tx.commit();
+}
+
 void send(leasehold::database& db) {
     leasehold::session session{db, {.name = "mailer"}};
-    leasehold::worker mailer{session, {.queues = {"mail"}, .drains = true}};
-    mailer.handle("confirm", [&](leasehold::job& job) {
-        leasehold::transaction tx = db.begin();
-        tx.execute("INSERT INTO sent VALUES ($1)", {"thanks for order " + job.payload()});
-        job.complete_in(tx);  // throws lease_lost: nothing was written
-        tx.commit();
-    });
+    // README: begin
+    leasehold::worker mailer{session, {.queues = {"mail"}, .threads = 4, .drains = true}};
+    mailer.handle("confirm", [&](leasehold::job& job) { send_letter(db, job); });
+    // README: end
     std::cout << "sent " << mailer.run().completed << '\n';
 }
 

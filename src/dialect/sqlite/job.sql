@@ -171,9 +171,10 @@ SELECT * FROM (
       FROM asked LIMIT -1) WHERE is_asked IS NOT NULL;
 
 -- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
+-- +id: or it would walk the table by its primary key, which has the order.
 -- name: find_claims
 SELECT priority, {claimed_columns}
-  FROM {prefix}job WHERE queue = $1 AND state = 3 AND session_id = $2 ORDER BY id;
+  FROM {prefix}job WHERE queue = $1 AND state = 3 AND session_id = $2 ORDER BY +id;
 
 -- $1 session, $2 id, $3 token, $4 words.
 -- name: note_progress
