@@ -140,6 +140,15 @@ bool sql_job_store::leaves_nothing(const job_end& end, const job_retention& kept
     return end.step == job_step::complete && kept_after(end, kept) < 0;
 }
 
+std::vector<bool> sql_job_store::are_in(
+    const std::set<job_id>& done, const std::vector<job_end>& ends
+) {
+    std::vector<bool> all;
+    all.reserve(ends.size());
+    for (const job_end& each : ends) all.push_back(done.contains(each.id));
+    return all;
+}
+
 std::vector<claimed_job> sql_job_store::find_claims(
     connection& on, std::string_view queue, const session_id& whose
 ) {

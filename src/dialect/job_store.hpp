@@ -1,6 +1,7 @@
 #pragma once
 // Jobs, as far as the engines keep them alike. What differs: src/dialect/<engine>/job_store.cpp.
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,8 @@ protected:
     static std::int64_t kept_for(std::chrono::microseconds retention);
     // A completed one of which nothing is kept.
     static bool leaves_nothing(const job_end& end, const job_retention& kept);
+    // For each end whether its job is among these.
+    static std::vector<bool> are_in(const std::set<job_id>& done, const std::vector<job_end>& ends);
 
 private:
     std::optional<job_id> settle_conflict(

@@ -119,15 +119,6 @@ private:
         const job_retention& kept,
         std::set<job_id>& done
     ) const;
-    static std::vector<bool> are_in(
-        const std::set<job_id>& done, const std::vector<job_end>& ends
-    ) {
-        std::vector<bool> all;
-        all.reserve(ends.size());
-        for (const job_end& each : ends) all.push_back(done.contains(each.id));
-        return all;
-    }
-
     known_queues queues_;
     job_inserts inserts_;
     const statement any_kind_;

@@ -196,15 +196,6 @@ private:
         return lists.values();
     }
 
-    static std::vector<bool> are_in(
-        const std::set<job_id>& done, const std::vector<job_end>& ends
-    ) {
-        std::vector<bool> all;
-        all.reserve(ends.size());
-        for (const job_end& each : ends) all.push_back(done.contains(each.id));
-        return all;
-    }
-
     // What `claim` answers. False where the queue is claimed in turn: then it is still to be asked.
     bool take(const result& found, const claim_request& wanted, claim_result& got) {
         const row& how = found.rows.at(0);
