@@ -240,6 +240,49 @@ CREATE TABLE leasehold_job_history (
 CREATE INDEX leasehold_job_history_prune ON leasehold_job_history (prune_at, id);
 CREATE INDEX leasehold_job_history_queue ON leasehold_job_history (queue, state, id);
 
+-- One row per schedule; changed by each fire time. Instants are microseconds since 1970 in UTC.
+-- Null numbers have the values that schema/README.md names.
+CREATE TABLE leasehold_job_schedule (
+    name            text     COLLATE "C" NOT NULL,
+    queue           text     COLLATE "C" NOT NULL,
+    is_paused       smallint NOT NULL DEFAULT 0,
+    version         bigint   NOT NULL,           -- another one with each change
+    cron            text,                        -- null: `period`
+    zone            text     NOT NULL DEFAULT 'UTC',
+    period          bigint,                      -- microseconds; null: `cron`
+    misfire         smallint NOT NULL DEFAULT 2, -- 1 skip, 2 once for all, 3 catch up
+    catch_up_max    integer  NOT NULL DEFAULT 10,
+    late_max        bigint   NOT NULL DEFAULT 60000000,  -- microseconds
+    next_at         bigint   NOT NULL,           -- the first fire time that has not fired
+    last_at         bigint,                      -- the latest that has
+    last_job        bigint,                      -- which it enqueued
+    kind            text     COLLATE "C" NOT NULL DEFAULT '',
+    priority        smallint NOT NULL DEFAULT 0,
+    attempts_max    integer,
+    rescues_max     integer,
+    retry_delay     bigint,
+    retry_delay_max bigint,
+    time_limit      bigint,
+    unique_until    smallint,
+    unique_conflict smallint NOT NULL DEFAULT 1, -- 1 keep, 2 replace
+    unique_key      text     COLLATE "C",        -- null: made of the fire time
+    ordering_key    text     COLLATE "C",
+    payload         text     NOT NULL DEFAULT '',
+    CONSTRAINT leasehold_job_schedule_pkey PRIMARY KEY (name),
+    CONSTRAINT leasehold_job_schedule_name_size CHECK (octet_length(name) BETWEEN 1 AND 200),
+    CONSTRAINT leasehold_job_schedule_times CHECK ((cron IS NULL) <> (period IS NULL))
+);
+CREATE INDEX leasehold_job_schedule_next ON leasehold_job_schedule (queue, is_paused, next_at);
+
+-- One row per queue of each worker that can be rung, while it works.
+CREATE TABLE leasehold_job_bell (
+    queue      text   COLLATE "C" NOT NULL,
+    bell       bytea  NOT NULL,  -- 16 random bytes: what is rung with
+    session_id bytea  NOT NULL,  -- hears while this session lives
+    address    text   NOT NULL,  -- where; empty: by the database's notifications alone
+    CONSTRAINT leasehold_job_bell_pkey PRIMARY KEY (queue, bell)
+);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    integer     NOT NULL,
@@ -259,4 +302,6 @@ VALUES
     (5, 'upkeep', '97e36066da3a423a921f0353b01bfd396120502d672bb7317152ecd5ab38e216', true),
     (6, 'bells', '92de0d6604fd165ce84aaa436711f9d2e0a6e086b914400d62cc601f5b3aab98', true),
     (7, 'proofs_from_6', '5b9941243a1537f7c63dbdb7b52cf6dbd08dbee7c26986c3591e7d0f9c45471e', true),
-    (8, 'jobs_from_7', 'fb9fcd1de9f114fb3fb1f6d81d4c7d41d3962e1dd059a2b351e54f5c8cc2664f', true);
+    (8, 'jobs_from_7', 'fb9fcd1de9f114fb3fb1f6d81d4c7d41d3962e1dd059a2b351e54f5c8cc2664f', true),
+    (9, 'job_schedules_from_7',
+     '65e70e41a3cabca9e568b8648d7d6e851b34d0da095162d6aa8a233d5808a0fb', true);

@@ -237,6 +237,48 @@ CREATE TABLE leasehold_job_history (
 CREATE INDEX leasehold_job_history_prune ON leasehold_job_history (prune_at, id);
 CREATE INDEX leasehold_job_history_queue ON leasehold_job_history (queue, state, id);
 
+-- One row per schedule; changed by each fire time. Null numbers have the values that
+-- schema/README.md names.
+CREATE TABLE leasehold_job_schedule (
+    name            TEXT    NOT NULL PRIMARY KEY,
+    queue           TEXT    NOT NULL,
+    is_paused       INTEGER NOT NULL DEFAULT 0,
+    version         INTEGER NOT NULL,            -- another one with each change
+    cron            TEXT,                        -- null: `period`
+    zone            TEXT    NOT NULL DEFAULT 'UTC',
+    period          INTEGER,                     -- null: `cron`
+    misfire         INTEGER NOT NULL DEFAULT 2,  -- 1 skip, 2 once for all, 3 catch up
+    catch_up_max    INTEGER NOT NULL DEFAULT 10,
+    late_max        INTEGER NOT NULL DEFAULT 60000000,
+    next_at         INTEGER NOT NULL,            -- the first fire time that has not fired
+    last_at         INTEGER,                     -- the latest that has
+    last_job        INTEGER,                     -- which it enqueued
+    kind            TEXT    NOT NULL DEFAULT '',
+    priority        INTEGER NOT NULL DEFAULT 0,
+    attempts_max    INTEGER,
+    rescues_max     INTEGER,
+    retry_delay     INTEGER,
+    retry_delay_max INTEGER,
+    time_limit      INTEGER,
+    unique_until    INTEGER,
+    unique_conflict INTEGER NOT NULL DEFAULT 1,  -- 1 keep, 2 replace
+    unique_key      TEXT,                        -- null: made of the fire time
+    ordering_key    TEXT,
+    payload         TEXT    NOT NULL DEFAULT '',
+    CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 200),
+    CHECK ((cron IS NULL) <> (period IS NULL))
+) WITHOUT ROWID;
+CREATE INDEX leasehold_job_schedule_next ON leasehold_job_schedule (queue, is_paused, next_at);
+
+-- One row per queue of each worker that can be rung, while it works.
+CREATE TABLE leasehold_job_bell (
+    queue      TEXT NOT NULL,
+    bell       BLOB NOT NULL,  -- 16 random bytes: what is rung with
+    session_id BLOB NOT NULL,  -- hears while this session lives
+    address    TEXT NOT NULL,  -- where
+    PRIMARY KEY (queue, bell)
+) WITHOUT ROWID;
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INTEGER NOT NULL PRIMARY KEY,
@@ -255,4 +297,6 @@ VALUES
     (5, 'upkeep', 'f1920eb8a86cd5a217fc6e08cdbba74c33f8a3f911f2c0e33ae8c64f6d1658c8', 1),
     (6, 'bells', '65768e5af6a3fa8f9aec99cb86e436ffc8f96928b22001289a9e58da7a6c4693', 1),
     (7, 'proofs_from_6', 'd5b73e5059c4e2a9a90ae7a8bb2aec421e52dbba650e94c572c84298ef17ac8c', 1),
-    (8, 'jobs_from_7', '053ec789dae886156d11c571e0bc07a4aa4349238a67c04a9337cdaf2fda9be7', 1);
+    (8, 'jobs_from_7', '053ec789dae886156d11c571e0bc07a4aa4349238a67c04a9337cdaf2fda9be7', 1),
+    (9, 'job_schedules_from_7',
+     '19d57a4932644ff4454652a4a12be8ae3a8ab1a0e64fd72bd5dacb4dc290b900', 1);

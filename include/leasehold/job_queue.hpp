@@ -19,7 +19,8 @@
 // were committed. A claim that is under way while a limit is set for the first time may pass it,
 // once.
 //
-// Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them.
+// Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them; once a
+// second a read more, of who is to be told of new jobs.
 // Errors: invalid_argument for a bad name, payload or number, before anything is sent; constraint
 // where on_conflict::fail met a job of the same unique key; wrong_transaction where the transaction
 // cannot be used (aborted, of another engine). outcome_is_unknown() where the answer to enqueue()
@@ -89,6 +90,10 @@ public:
     std::vector<enqueued_job> enqueue_many_in(
         transaction_ref inside, const std::vector<new_job>& what
     ) const;
+    // Tells idle workers that there are new jobs, instead of their next look: for who enqueues in a
+    // transaction of a lent connection, or by SQL, behind its commit. A leasehold::transaction does
+    // it when it has committed, and so do the others.
+    void ring() const noexcept;
 
     // Replaces them all.
     void set_limits(const queue_limits& limits) const;
@@ -99,8 +104,6 @@ public:
     queue_info describe() const;
 
 private:
-    void require_valid(const new_job& what) const;
-
     database database_;
     std::string name_;
     job_queue_settings settings_;

@@ -14,6 +14,7 @@
 #include "leasehold/inspect.hpp"
 #include "leasehold/job.hpp"
 #include "leasehold/job_queue.hpp"
+#include "leasehold/job_schedule.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/leader_election.hpp"

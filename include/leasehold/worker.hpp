@@ -42,8 +42,15 @@
 // Ends are recorded under the claim's token. Kinds without a handler are left alone.
 // Does not promise: that a handler runs once, see job.hpp.
 //
-// Cost: an idle worker reads once in `poll_every` for all its queues. A busy one records ends and
-// claims more with one statement for many.
+// An idle worker hears of jobs that are enqueued by this library, and starts them at once: by a
+// datagram on the same machine, and between machines with a database_settings::bell_address; on
+// PostgreSQL also by its notifications, at most ten times a second for each queue and process that
+// enqueues, over a connection of the worker's own, where the server is not behind a pooler. Else it
+// finds them when it looks.
+//
+// Cost: an idle worker reads once in `poll_every` for all its queues; one of all workers of a queue
+// looks once in a second or two for what the dead have left. A busy one records ends and claims
+// more with one statement for many. One thread, and on PostgreSQL one connection, to hear of jobs.
 // Errors: run() throws session_lost where the session ends first, and what cannot pass (permission,
 // schema); it waits out what can, and tells the observer. invalid_argument for settings out of
 // range, a second handler of a kind, and a session under which another worker runs.

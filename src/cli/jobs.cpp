@@ -31,7 +31,7 @@ struct enqueue_options {
     new_job what;
 };
 
-json json_of(const job_info& job) {
+json json_of_job(const job_info& job) {
     const auto seconds_or_null = [](const std::optional<std::chrono::microseconds>& length) {
         return length ? json(seconds_of(*length)) : json();
     };
@@ -144,7 +144,7 @@ int list(
     if (!state.empty()) filter.state = job_state_of(state);
     table jobs{{"ID", "QUEUE", "KIND", "STATE", "ATTEMPT", "WHEN", "NODE", "ERROR"}};
     for (const job_info& each : list_jobs(open_database(options), filter)) {
-        if (is_json) print_json(json_of(each));
+        if (is_json) print_json(json_of_job(each));
         const bool is_bad = each.state == job_state::discarded;
         jobs.add({
             {std::to_string(each.id)},
@@ -173,10 +173,10 @@ int show(job_id id, const global_options& options) {
     const auto found = find_job(open_database(options), id);
     if (!found) refuse_unknown(id);
     if (options.is_json) {
-        print_json(json_of(*found));
+        print_json(json_of_job(*found));
         return exit_status::done;
     }
-    const json fields = json_of(*found);
+    const json fields = json_of_job(*found);
     for (const auto& [name, value] : fields.items()) {
         const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
         if (!value.is_null() && !text.empty()) print_line(name + ": " + printable(text));

@@ -147,6 +147,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_unlock(tool, options),
         add_job(tool, options),
         add_queue(tool, options),
+        add_schedule(tool, options),
         add_work(tool, options, given),
         add_reap(tool, options),
         add_bench(tool, options),

@@ -61,6 +61,7 @@ command add_migrate(CLI::App& tool, const global_options& options);
 command add_reap(CLI::App& tool, const global_options& options);
 command add_job(CLI::App& tool, const global_options& options);
 command add_queue(CLI::App& tool, const global_options& options);
+command add_schedule(CLI::App& tool, const global_options& options);
 command add_work(CLI::App& tool, const global_options& options, const arguments& given);
 command add_bench(CLI::App& tool, const global_options& options);
 

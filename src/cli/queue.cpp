@@ -38,7 +38,7 @@ std::int64_t count_of(const queue_info& queue, job_state state) {
     return found == queue.jobs.end() ? 0 : found->second;
 }
 
-json json_of(const queue_info& queue) {
+json json_of_queue(const queue_info& queue) {
     json jobs = json::object();
     for (const job_state each : states) jobs[name_of(each)] = count_of(queue, each);
     const auto number = [](const std::optional<int>& given) {
@@ -70,7 +70,7 @@ int show(const std::vector<queue_info>& queues, bool is_json) {
     heading.emplace_back("OLDEST");
     table all{heading};
     for (const queue_info& each : queues) {
-        if (is_json) print_json(json_of(each));
+        if (is_json) print_json(json_of_queue(each));
         std::vector<cell> cells{{printable(each.name) + (each.is_paused ? " (paused)" : "")}};
         for (const job_state state : states) {
             const std::int64_t count = count_of(each, state);
@@ -122,7 +122,7 @@ int set_limits(const limit_options& chosen, const CLI::App& parser, const global
     }
     queue.set_limits(limits);
     if (options.is_json) {
-        print_json(json_of(queue.describe()));
+        print_json(json_of_queue(queue.describe()));
     } else {
         print_line("the limits of queue '" + printable(chosen.name) + "' are set");
     }

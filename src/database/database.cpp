@@ -174,6 +174,7 @@ public:
     explicit state(std::shared_ptr<database::implementation> from) : from_(std::move(from)) {
         on_.emplace(from_->connections());
         (*on_)->begin();
+        from_->job_bells().begin(**on_);
     }
     ~state() { rollback(); }
     state(const state&) = delete;
@@ -187,8 +188,12 @@ public:
         inside();
         const lent_connection ending{std::move(*on_)};  // whatever the answer, it goes back
         on_.reset();
+        const auto queues = from_->job_bells().end(*ending);
         try {
             ending->commit();
+            for (const std::string& each : queues) {
+                from_->job_bells().ring(*ending, from_->store_for(*ending), each);
+            }
         } catch (...) {
             ending->rollback();  // what can still be ended is; harmless where nothing is open
             throw;
@@ -196,6 +201,7 @@ public:
     }
     void rollback() noexcept {
         if (!on_) return;
+        from_->job_bells().end(**on_);
         (*on_)->rollback();
         on_.reset();
     }

@@ -12,6 +12,7 @@
 
 #include "core/thread_mutex.hpp"
 #include "database/combiner.hpp"
+#include "database/job_bells.hpp"
 #include "database/pool.hpp"
 #include "database/waiting_room.hpp"
 #include "leasehold/database.hpp"
@@ -117,6 +118,7 @@ public:
     combiner& acquires() noexcept { return acquires_; }
     combiner& releases() noexcept { return releases_; }
     waiting_room& room() noexcept { return room_; }
+    leasehold::job_bells& job_bells() noexcept { return job_bells_; }
     const database_settings& settings() const noexcept { return settings_; }
     void tell(const event& what) const noexcept {
         if (settings_.observer) settings_.observer->on_event(what);
@@ -150,6 +152,7 @@ private:
     pool pool_;
     combiner acquires_{pool_};
     combiner releases_{pool_};
+    leasehold::job_bells job_bells_{settings_};
     mutable thread_mutex mutex_;
     bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;

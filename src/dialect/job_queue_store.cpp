@@ -40,6 +40,22 @@ job_info info_in(const row& from) {
     return info;
 }
 
+// Its seven columns, from `first` on.
+queue_limits limits_in(const row& from, std::size_t first) {
+    queue_limits limits;
+    const auto kept = [&](std::size_t column) {
+        return duration_cast<seconds>(microseconds{from.integer(column)});
+    };
+    if (!from.is_null(first)) limits.running_max = static_cast<int>(from.integer(first));
+    limits.running_per_key_max = static_cast<int>(from.integer(first + 1));
+    if (!from.is_null(first + 2)) limits.starts_max = static_cast<int>(from.integer(first + 2));
+    limits.starts_per = duration_cast<milliseconds>(microseconds{from.integer(first + 3)});
+    limits.keep_completed = kept(first + 4);
+    limits.keep_discarded = kept(first + 5);
+    limits.keep_cancelled = kept(first + 6);
+    return limits;
+}
+
 }  // namespace
 
 std::int64_t sql_job_queue_store::kept_for(microseconds retention) {
@@ -47,21 +63,23 @@ std::int64_t sql_job_queue_store::kept_for(microseconds retention) {
 }
 
 queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
-    return {
-        from.integer(first) != 0,
-        duration_or_nothing(from, first + 1),
-        from.integer(first + 2) != 0};
+    queue_look seen;
+    seen.has_available = from.integer(first) != 0;
+    seen.next_due_in = duration_or_nothing(from, first + 1);
+    seen.next_fire_in = duration_or_nothing(from, first + 2);
+    // A clock that was set back is no reason to wait for it.
+    const std::size_t swept = first + 3, row_of_queue = first + 4;
+    if (number_or(from, swept, -1) >= 0) seen.swept_ago = duration_of(from, swept);
+    if (from.is_null(row_of_queue)) return seen;
+    seen.is_paused = from.integer(row_of_queue) != 0;
+    seen.limits = limits_in(from, row_of_queue + 1);
+    return seen;
 }
 
 // ------------------------------------------------------------------------------ for all workers
 
 bool sql_job_queue_store::take_turn(connection& on, std::string_view queue, microseconds every) {
-    const std::string name{queue};
-    const result seen = read(on, "swept_ago", {name});
-    const auto age = seen.rows.empty() ? std::nullopt : std::optional{seen.rows[0].integer(0)};
-    // A clock that was set back is no reason to wait for it.
-    if (age && *age >= 0 && *age < every.count()) return false;
-    return has_found(write(on, "take_turn", {name, value_of(every)}));
+    return has_found(write(on, "take_turn", {std::string{queue}, value_of(every)}));
 }
 
 std::int64_t sql_job_queue_store::prune(connection& on, int rows_max) {
@@ -123,16 +141,7 @@ std::optional<job_queue_store::queue_row> sql_job_queue_store::find_queue(
     const result found = read(on, "find_queue", {std::string{name}});
     if (found.rows.empty()) return std::nullopt;
     const row& from = found.rows[0];
-    queue_row seen;
-    seen.is_paused = from.integer(0) != 0;
-    if (!from.is_null(1)) seen.limits.running_max = static_cast<int>(from.integer(1));
-    seen.limits.running_per_key_max = static_cast<int>(from.integer(2));
-    if (!from.is_null(3)) seen.limits.starts_max = static_cast<int>(from.integer(3));
-    seen.limits.starts_per = duration_cast<milliseconds>(microseconds{from.integer(4)});
-    seen.limits.keep_completed = duration_cast<seconds>(microseconds{from.integer(5)});
-    seen.limits.keep_discarded = duration_cast<seconds>(microseconds{from.integer(6)});
-    seen.limits.keep_cancelled = duration_cast<seconds>(microseconds{from.integer(7)});
-    return seen;
+    return queue_row{from.integer(0) != 0, limits_in(from, 1)};
 }
 
 void sql_job_queue_store::set_limits(

@@ -17,7 +17,9 @@ sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes w
           "multi_lock",
           "row_lock",
           "job",
-          "job_queue"}) {
+          "job_queue",
+          "job_schedule",
+          "job_bell"}) {
         files_.emplace(file, statements{which, file, names, written});
     }
 }

@@ -5,7 +5,9 @@
 #include "core/jitter.hpp"
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
+#include "job/fire.hpp"
 #include "leasehold/error.hpp"
+#include "store/job_bell_store.hpp"
 #include "store/job_store.hpp"
 
 namespace leasehold {
@@ -49,6 +51,36 @@ job_retention courier::kept_of(const std::string& queue) const {
     const thread_guard guard{mutex_};
     const auto found = kept_.find(queue);
     return found == kept_.end() ? retention_of({}) : found->second;
+}
+
+void courier::note_ring(const std::string& queue) {
+    const thread_guard guard{mutex_};
+    rung_.insert(queue);
+}
+
+bool courier::was_rung() const {
+    const thread_guard guard{mutex_};
+    return !rung_.empty();
+}
+
+void courier::announce(ear& whose) {
+    if (whose.is_announced() || !whose.can_hear()) return;
+    use([&](connection& on, store& stores) { whose.announce(on, stores); });
+}
+
+void courier::withdraw(ear& whose) {
+    if (!whose.is_announced()) return;
+    use([&](connection& on, store& stores) { whose.withdraw(on, stores); });
+}
+
+bool courier::heed_rings() {
+    std::set<std::string> rung;
+    {
+        const thread_guard guard{mutex_};
+        rung.swap(rung_);
+    }
+    for (const std::string& each : rung) state_of(each).is_promising = true;
+    return !rung.empty();
 }
 
 bool courier::has_promising_queue() const noexcept {
@@ -130,9 +162,7 @@ void courier::send(
     queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
 }
 
-void courier::read_limits(connection& on, store& stores, queue_state& queue) {
-    const auto found = stores.job_queues->find_queue(on, queue.name);
-    const queue_limits limits = found ? found->limits : queue_limits{};
+void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     {
         const thread_guard guard{mutex_};
         kept_[queue.name] = retention_of(limits);
@@ -141,11 +171,11 @@ void courier::read_limits(connection& on, store& stores, queue_state& queue) {
 }
 
 // What nobody has done for a while: one of all workers does it.
-void courier::take_turn(connection& on, store& stores, queue_state& queue) {
+void courier::take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen) {
     const auto now = local_clock::now();
     if (now < queue.next_turn) return;
     queue.next_turn = now + jittered(turn_every);
-    read_limits(on, stores, queue);
+    if (seen.swept_ago && *seen.swept_ago < turn_every / 2) return;
     job_queue_store& all = *stores.job_queues;
     if (!all.take_turn(on, queue.name, turn_every / 2)) return;
     const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept_of(queue.name));
@@ -154,6 +184,7 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue) {
         queue.is_promising = true;
     }
     all.prune(on, pruned_max);
+    stores.job_bells->prune(on, queue.name);
     if (rescue.rescued + rescue.quarantined > 0) {
         const std::string detail = "jobs of dead workers in queue '" + queue.name +
                                    "': " + std::to_string(rescue.rescued) + " rescued, " +
@@ -171,6 +202,46 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue) {
     }
 }
 
+// Whether there are jobs of schedules since.
+bool courier::fires(connection& on, store& stores, queue_state& queue) {
+    const auto complain = [&](const std::string& name, const std::string& why) {
+        if (!complained_of_.insert(name).second) return;
+        const std::string said = "schedule '" + name + "' does not fire here: " + why;
+        session_->database().tell({event_kind::warning, "", 0, said});
+    };
+    return fire_schedules(on, stores, queue.name, complain) > 0;
+}
+
+// When to look at it next, at the latest.
+local_clock::time_point courier::look_at(
+    connection& on, store& stores, queue_state& queue, const queue_look& seen
+) {
+    auto next = local_clock::time_point::max();
+    heed_limits(queue, seen.limits);
+    take_turn(on, stores, queue, seen);
+    bool has_jobs = seen.has_available || queue.is_promising;
+    // Also while it is paused: its jobs are there when it goes on.
+    if (const auto fire = seen.next_fire_in) {
+        if (*fire > fire->zero()) {
+            next = local_clock::now() + *fire;
+        } else if (fires(on, stores, queue)) {
+            has_jobs = true;
+            session_->database().job_bells().ring(on, stores, queue.name);
+        }
+    }
+    const bool is_last = settings_.drains && !has_jobs && !seen.is_paused;
+    if (is_last) has_jobs = unblocks(on, stores, queue);
+    if (const auto due = seen.next_due_in) {
+        if (*due <= due->zero()) {
+            has_jobs = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_jobs;
+        } else {
+            next = std::min(next, local_clock::now() + *due);
+        }
+    }
+    queue.is_promising = has_jobs && !seen.is_paused;
+    return next;
+}
+
 local_clock::time_point courier::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
     use([&](connection& on, store& stores) {
@@ -178,19 +249,7 @@ local_clock::time_point courier::look(local_clock::time_point now) {
         is_all_done_ = true;
         for (std::size_t at = 0; at < seen.size(); ++at) {
             queue_state& queue = queues_[at];
-            take_turn(on, stores, queue);
-            bool has_jobs = seen[at].has_available || queue.is_promising;
-            const bool is_last = settings_.drains && !has_jobs && !seen[at].is_paused;
-            if (is_last) has_jobs = unblocks(on, stores, queue);
-            if (const auto due = seen[at].next_due_in) {
-                if (*due <= due->zero()) {
-                    has_jobs =
-                        stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_jobs;
-                } else {
-                    next = std::min(next, local_clock::now() + *due);
-                }
-            }
-            queue.is_promising = has_jobs && !seen[at].is_paused;
+            next = std::min(next, look_at(on, stores, queue, seen[at]));
             // What a claim did not bring since the last look is of other kinds, or beyond a limit
             // for now.
             const bool is_left = queue.is_promising && (queue.has_limits || !queue.brings_nothing);

@@ -18,11 +18,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/thread_mutex.hpp"
 #include "job/crew.hpp"
+#include "job/ear.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/worker.hpp"
 #include "session/session.hpp"
@@ -48,6 +50,14 @@ public:
     bool has_promising_queue() const noexcept;
     // A claim may have been made of which nobody here knows yet.
     bool is_in_doubt() const noexcept;
+
+    // There are new jobs in the queue; by any thread.
+    void note_ring(const std::string& queue);
+    // Queues that were rung for since are promising. True: there were some.
+    bool heed_rings();
+    bool was_rung() const;
+    void announce(ear& whose);
+    void withdraw(ear& whose);
 
     // One read for all queues; what has come due is made available, and what others left undone is
     // done where it is our turn. When to look next, at the latest.
@@ -89,8 +99,12 @@ private:
         return session_->database().use(session_->one_request(), std::forward<Use>(with));
     }
     found_claims claims_in_doubt();
-    void read_limits(connection& on, store& stores, queue_state& queue);
-    void take_turn(connection& on, store& stores, queue_state& queue);
+    void heed_limits(queue_state& queue, const queue_limits& limits);
+    void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
+    bool fires(connection& on, store& stores, queue_state& queue);
+    local_clock::time_point look_at(
+        connection& on, store& stores, queue_state& queue, const queue_look& seen
+    );
     bool unblocks(connection& on, store& stores, queue_state& queue);
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
@@ -112,7 +126,9 @@ private:
     // A handler may complete its job while run() reads how long it is kept.
     mutable thread_mutex mutex_;
     std::map<std::string, job_retention> kept_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::size_t first_ = 0;  // of the queues, asked in turns
+    std::set<std::string> rung_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::size_t first_ = 0;                // of the queues, asked in turns
+    std::set<std::string> complained_of_;  // schedules, once each
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;
 };

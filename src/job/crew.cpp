@@ -312,4 +312,61 @@ void crew::wake() {
     has_news_.notify_all();
 }
 
+// ------------------------------------------------------------------------------------- a job
+
+job_id job::id() const noexcept {
+    return inner_.what().id;
+}
+const std::string& job::queue() const noexcept {
+    return inner_.queue();
+}
+const std::string& job::kind() const noexcept {
+    return inner_.what().kind;
+}
+const std::string& job::payload() const noexcept {
+    return inner_.what().payload;
+}
+int job::attempt() const noexcept {
+    return inner_.what().attempts;
+}
+int job::attempts_max() const noexcept {
+    return inner_.what().retry.attempts_max;
+}
+int job::rescues() const noexcept {
+    return inner_.what().rescues;
+}
+fencing_token job::token() const noexcept {
+    return inner_.what().token;
+}
+std::chrono::microseconds job::retry_delay() const {
+    return delay_after(inner_.what().retry, attempt(), 0.5);
+}
+std::stop_token job::stop() const noexcept {
+    return inner_.stop();
+}
+job_stop_reason job::why_stopped() const noexcept {
+    return inner_.why_stopped();
+}
+void job::progress(std::string_view words) {
+    inner_.progress(words);
+}
+void job::set_result(std::string_view words) {
+    inner_.set_result(words);
+}
+void job::snooze_for(std::chrono::milliseconds delay) {
+    if (delay < delay.zero() || delay > std::chrono::hours{24 * 366}) {
+        throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
+    }
+    inner_.decide(job_step::snooze, delay, {});
+}
+void job::release() {
+    inner_.decide(job_step::release, {}, {});
+}
+void job::discard(std::string_view why) {
+    inner_.decide(job_step::discard, {}, why);
+}
+void job::complete_in(transaction_ref tx) {
+    inner_.complete_in(tx);
+}
+
 }  // namespace leasehold

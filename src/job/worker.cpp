@@ -10,7 +10,8 @@
 #include "database/database.hpp"
 #include "job/courier.hpp"
 #include "job/crew.hpp"
-#include "job/names.hpp"
+#include "job/ear.hpp"
+#include "job/job_check.hpp"
 #include "leasehold/error.hpp"
 #include "lock/keep_asking.hpp"
 #include "session/session.hpp"
@@ -58,63 +59,6 @@ void require_valid(const worker_settings& settings) {
 }
 
 }  // namespace
-
-// ------------------------------------------------------------------------------------- a job
-
-job_id job::id() const noexcept {
-    return inner_.what().id;
-}
-const std::string& job::queue() const noexcept {
-    return inner_.queue();
-}
-const std::string& job::kind() const noexcept {
-    return inner_.what().kind;
-}
-const std::string& job::payload() const noexcept {
-    return inner_.what().payload;
-}
-int job::attempt() const noexcept {
-    return inner_.what().attempts;
-}
-int job::attempts_max() const noexcept {
-    return inner_.what().retry.attempts_max;
-}
-int job::rescues() const noexcept {
-    return inner_.what().rescues;
-}
-fencing_token job::token() const noexcept {
-    return inner_.what().token;
-}
-std::chrono::microseconds job::retry_delay() const {
-    return delay_after(inner_.what().retry, attempt(), 0.5);
-}
-std::stop_token job::stop() const noexcept {
-    return inner_.stop();
-}
-job_stop_reason job::why_stopped() const noexcept {
-    return inner_.why_stopped();
-}
-void job::progress(std::string_view words) {
-    inner_.progress(words);
-}
-void job::set_result(std::string_view words) {
-    inner_.set_result(words);
-}
-void job::snooze_for(milliseconds delay) {
-    if (delay < milliseconds{0} || delay > hours{24 * 366}) {
-        throw error(errc::invalid_argument, "a job is snoozed for 0 to 366 days");
-    }
-    inner_.decide(job_step::snooze, delay, {});
-}
-void job::release() {
-    inner_.decide(job_step::release, {}, {});
-}
-void job::discard(std::string_view why) {
-    inner_.decide(job_step::discard, {}, why);
-}
-void job::complete_in(transaction_ref tx) {
-    inner_.complete_in(tx);
-}
 
 // ---------------------------------------------------------------------------------- the worker
 
@@ -168,14 +112,21 @@ public:
           stop_(stop),
           over_(of.session_->over()),
           crew_(std::make_shared<crew>(of.by_kind_, of.for_all_)),
-          courier_(of.courier_) {
+          courier_(of.courier_),
+          ear_(of.session_, of.settings_.queues, [this](const std::string& queue) {
+              courier_->note_ring(queue);
+              crew_->wake();
+          }) {
         courier_->set_kinds(kinds());
         crew_->put_back(std::exchange(of.unsent_, {}));
     }
 
     void work();
     void say_goodbye();
-    void end() noexcept { crew_->end(); }
+    void end() noexcept {
+        ear_.stop();
+        crew_->end();
+    }
 
 private:
     std::vector<std::string> kinds() const {
@@ -221,6 +172,7 @@ private:
     bool is_done_ = false;
     // Since the last end: a worker that drains does not wait for its next look then.
     bool has_looked_ = false;
+    ear ear_;  // last: its thread uses what stands above
 
     friend class implementation;
 };
@@ -324,6 +276,7 @@ void worker::implementation::shift::look() {
     const auto now = local_clock::now();
     if (now < next_look_) return;
     look_at_claims();
+    courier_->announce(ear_);
     next_look_ = courier_->look(now);
     has_looked_ = true;
     is_done_ = of_.settings_.drains && courier_->is_all_done() && is_idle();
@@ -343,6 +296,7 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
 // False when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
+    courier_->heed_rings();
     const auto now = local_clock::now();
     const auto limit = crew_->heed_limits(now);
     const crew::tally seen = crew_->count();
@@ -362,7 +316,8 @@ bool worker::implementation::shift::step() {
     }
     const auto has_news = [&](const crew::tally& then) {
         const bool may_send = then.ended > 0 && !ends_wait(then);
-        return may_send || (may_claim(then) && courier_->has_promising_queue());
+        return may_send || courier_->was_rung() ||
+               (may_claim(then) && courier_->has_promising_queue());
     };
     if (now < until) crew_->wait(until, has_news, stop_, over_);
     despite_outages(stop_, [&] { look(); });
@@ -371,6 +326,7 @@ bool worker::implementation::shift::step() {
 
 void worker::implementation::shift::work() {
     crew_->start(of_.settings_.threads);
+    ear_.start();
     while (!stop_.stop_requested() && step()) {
     }
 }
@@ -418,6 +374,8 @@ void worker::implementation::shift::look_at_running() {
 }
 
 void worker::implementation::shift::say_goodbye() {
+    ear_.stop();
+    if (!over_.stop_requested()) despite_outages({}, [&] { courier_->withdraw(ear_); });
     if (courier_->is_in_doubt() && !over_.stop_requested()) {
         despite_outages({}, [&] { look_at_claims(); });
     }

@@ -12,6 +12,7 @@
 #include "lock/heard_of.hpp"
 #include "lock/keep_asking.hpp"
 #include "lock/not_granted.hpp"
+#include "lock/repeatedly.hpp"
 #include "session/session.hpp"
 #include "store/run_store.hpp"
 
@@ -32,20 +33,6 @@ void require_valid(const once_settings& settings) {
     if (settings.early_max < milliseconds{0} || settings.early_max > hours{1}) {
         throw error(errc::invalid_argument, "early_max must be 0 to 1 h");
     }
-}
-
-// As long as a connection may be waited for; all attempts together.
-bounds bounds_of(const database& db, std::stop_token cancel = {}) {
-    return {local_clock::now() + db.settings().acquire_timeout, std::move(cancel), {}};
-}
-
-// For what may be asked again whatever became of it.
-template <class Use>
-auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
-    return repeat(
-        [&](int) { return db.inner()->use(of_call, with); },
-        [&](const error&) { return !of_call.have_passed() && !of_call.are_stopped(); }
-    );
 }
 
 run_look look_at(const database& db, const key& name, const bounds& of_call) {

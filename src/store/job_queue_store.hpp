@@ -19,8 +19,13 @@ namespace leasehold {
 struct queue_look {
     bool has_available = false;
     // Of the first that is scheduled or retryable; 0: it is due.
-    std::optional<std::chrono::microseconds> next_due_in;
+    std::optional<std::chrono::microseconds> next_due_in{};
+    // Of the first schedule that is not paused; 0: it is due.
+    std::optional<std::chrono::microseconds> next_fire_in{};
+    // Since somebody took the turn; nothing: nobody did, or the clock was set back.
+    std::optional<std::chrono::microseconds> swept_ago{};
     bool is_paused = false;
+    queue_limits limits{};
 };
 
 struct rescue_result {
@@ -40,8 +45,8 @@ public:
 
     // ---- what any worker does for all
 
-    // Whether there is something to do in these queues. One plain read, some rows for each. Same
-    // order and size.
+    // Whether there is something to do in these queues, and how they are set. One plain read, some
+    // rows for each. Same order and size.
     virtual std::vector<queue_look> look(
         connection& on, const std::vector<std::string>& queues
     ) = 0;
@@ -49,7 +54,8 @@ public:
     // Makes what is due available: of those that are due longest at most `jobs_max`. How many.
     virtual std::int64_t promote(connection& on, std::string_view queue, int jobs_max) = 0;
 
-    // True of one caller in each `every`, of all who ask: who then does the following three.
+    // True of one caller in each `every`, of all who ask: who then does the following three. Waits
+    // for who claims in turn: to be asked only where swept_ago says that it may be somebody's turn.
     virtual bool take_turn(
         connection& on, std::string_view queue, std::chrono::microseconds every
     ) = 0;

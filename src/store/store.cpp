@@ -2,7 +2,9 @@
 
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/job_bell_store.hpp"
 #include "store/job_queue_store.hpp"
+#include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/run_store.hpp"

@@ -11,7 +11,9 @@ namespace leasehold {
 
 class hold_store;
 class holder_store;
+class job_bell_store;
 class job_queue_store;
+class job_schedule_store;
 class job_store;
 class multi_lock_store;
 class run_store;
@@ -36,6 +38,8 @@ struct store {
     std::unique_ptr<multi_lock_store> multi_locks;
     std::unique_ptr<job_store> jobs;
     std::unique_ptr<job_queue_store> job_queues;
+    std::unique_ptr<job_schedule_store> job_schedules;
+    std::unique_ptr<job_bell_store> job_bells;
     std::unique_ptr<table_store> tables{};  // nothing on the model: it has no tables of users
 };
 

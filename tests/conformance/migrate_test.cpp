@@ -305,7 +305,9 @@ TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_
               "fence_mark",
               "queue",
               "job",
-              "job_history"}) {
+              "job_history",
+              "job_schedule",
+              "job_bell"}) {
             db_.inner()->use_unchecked([&](connection& on, store&) {
                 on.execute("ALTER TABLE " + prefix_ + table + " ADD COLUMN hint BIGINT");
             });

@@ -49,9 +49,7 @@ public:
             looks all;
             for (const std::string& queue : queues) {
                 queue_look& seen = all.emplace_back();
-                const auto row_of_queue = tables.queues.find(queue);
-                seen.is_paused =
-                    row_of_queue != tables.queues.end() && row_of_queue->second.is_paused;
+                describe(tables, queue, seen);
                 jobs.where([&](job_id, const job_row& row) {
                     if (row.queue != queue) return false;
                     seen.has_available = seen.has_available || row.state == job_state::available;
@@ -291,6 +289,25 @@ private:
                 return std::optional<Answer>{attempt(tables, jobs)};
             }
         );
+    }
+
+    // What is not told by its jobs.
+    static void describe(const memory_tables& tables, const std::string& queue, queue_look& seen) {
+        const auto found = tables.queues.find(queue);
+        if (found != tables.queues.end()) {
+            const testing::queue_row& row = found->second;
+            seen.is_paused = row.is_paused;
+            seen.limits = row.limits;
+            if (row.swept_at) seen.swept_ago = tables.now - *row.swept_at;
+        }
+        for (const auto& [name, row] : tables.schedules) {
+            if (!row.committed || row.committed->what.queue != queue || row.committed->is_paused) {
+                continue;
+            }
+            const auto fire_in =
+                std::max(microseconds{0}, row.committed->next.time_since_epoch() - tables.now);
+            seen.next_fire_in = std::min(seen.next_fire_in.value_or(fire_in), fire_in);
+        }
     }
 
     static void make_due(seen_jobs& jobs, job_id id) {

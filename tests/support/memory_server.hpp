@@ -23,6 +23,7 @@
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/once.hpp"
+#include "store/job_schedule_store.hpp"
 #include "store/schema_store.hpp"
 #include "support/memory_jobs.hpp"
 
@@ -117,6 +118,18 @@ struct fence_row {
     const connection* writer = nullptr;
 };
 
+// As it is committed, and as it was written in a transaction that has not ended.
+struct schedule_versions {
+    std::optional<job_schedule_row> committed;
+    std::optional<job_schedule_row> written;
+    const connection* writer = nullptr;
+};
+
+struct bell_row {
+    session_id session;
+    std::string address;
+};
+
 struct memory_tables {
     instant now{};  // read when the request is carried out, and again after every wait
     std::map<session_id, session_row> sessions;
@@ -135,7 +148,9 @@ struct memory_tables {
     std::map<std::string, fence_row> fences;  // by resource
     std::map<job_id, job_versions> jobs;
     job_id last_job = 0;
-    std::map<std::string, queue_row> queues;  // by name, in byte order
+    std::map<std::string, queue_row> queues;                     // by name, in byte order
+    std::map<std::string, schedule_versions> schedules;          // by name, in byte order
+    std::map<std::pair<std::string, owner_id>, bell_row> bells;  // by queue and bell
     std::optional<std::vector<migration_record>> migrations;
     const connection* migrator = nullptr;
     // The row of the user's own, see conformance/backend.hpp: committed, and written in a
@@ -145,6 +160,9 @@ struct memory_tables {
     const connection* counter_writer = nullptr;
     std::int64_t writes = 0;  // requests that changed anything
 };
+
+// What it has written counts from now on, or is undone.
+void end_schedules_of(memory_tables& tables, const connection& whose, bool commit);
 
 class memory_server : public std::enable_shared_from_this<memory_server> {
 public:
@@ -203,7 +221,8 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     memory_tables tables_;
-    std::chrono::microseconds advanced_{0};
+    // Its wall clock shows dates: some years after 1970.
+    std::chrono::microseconds advanced_ = std::chrono::hours{24 * 20'000};
     std::map<std::int64_t, request> posted_;
     std::int64_t last_posted_ = 0;
 };

@@ -7,7 +7,9 @@
 #include "leasehold/error.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/job_bell_store.hpp"
 #include "store/job_queue_store.hpp"
+#include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/run_store.hpp"
@@ -281,6 +283,8 @@ store make_memory_store(const std::shared_ptr<memory_server>& of) {
     made.multi_locks = make_memory_multi_lock_store(of);
     made.jobs = make_memory_job_store(of);
     made.job_queues = make_memory_job_queue_store(of);
+    made.job_schedules = make_memory_job_schedule_store(of);
+    made.job_bells = make_memory_job_bell_store(of);
     return made;
 }
 

@@ -29,6 +29,9 @@ std::unique_ptr<holder_store> make_memory_holder_store(std::shared_ptr<memory_se
 std::unique_ptr<multi_lock_store> make_memory_multi_lock_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<job_store> make_memory_job_store(std::shared_ptr<memory_server> of);
 std::unique_ptr<job_queue_store> make_memory_job_queue_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<job_schedule_store> make_memory_job_schedule_store(std::shared_ptr<memory_server> of
+);
+std::unique_ptr<job_bell_store> make_memory_job_bell_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
 public:

@@ -10,7 +10,10 @@
 #include "leasehold/once.hpp"
 #include "leasehold/session.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "leasehold/job_schedule.hpp"
+#include "store/job_bell_store.hpp"
 #include "store/job_queue_store.hpp"
+#include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
 #include "store/run_store.hpp"
 #include "store/schema_store.hpp"
@@ -73,6 +76,25 @@ void use_tasks(const database& db) {
     }
 }
 
+// A schedule is made, changed, found, fires, and is removed.
+void use_schedules(const database& db) {
+    job_schedule what;
+    what.name = what.queue = identity::random().text();
+    what.every = 1h;
+    EXPECT_TRUE(set_job_schedule(db, what));
+    EXPECT_TRUE(pause_job_schedule(db, what.name));
+    EXPECT_TRUE(find_job_schedule(db, what.name));
+    db.inner()->use([&](connection& on, store& stores) {
+        stores.job_schedules->due(on, what.queue);
+        on.begin();
+        auto row = stores.job_schedules->find(on, what.name).rows.at(0);
+        EXPECT_TRUE(stores.job_schedules->advance(on, row));
+        stores.job_schedules->note_job(on, what.name, 1);
+        on.commit();
+    });
+    EXPECT_TRUE(remove_job_schedule(db, what.name));
+}
+
 // Rows of jobs are made, read, changed and removed, in every table of theirs.
 void use_jobs(const database& db) {
     const session worker{db, calm("worker")};
@@ -104,7 +126,14 @@ void use_jobs(const database& db) {
         EXPECT_EQ(queues.list(on, {.queue = queue}).size(), 2U);
         queues.describe_queue(on, queue);
         queues.queue_names(on);
+        const auto bell = identity::random();
+        stores.job_bells->add(on, {queue}, worker.id(), {bell, "here"});
+        stores.job_bells->add(on, {queue}, worker.id(), {bell, "there"});
+        EXPECT_EQ(stores.job_bells->list(on, queue, bell, 1).size(), 1U);
+        stores.job_bells->remove(on, {queue}, bell);
+        stores.job_bells->prune(on, queue);
     });
+    use_schedules(db);
 }
 
 // Whether there is anything to clear or not: rights are asked for before rows.

@@ -1,8 +1,14 @@
 -- What is done about jobs for all, and by people, on MySQL and MariaDB. The rules of job.sql; the
 -- contract: src/store/job_queue_store.hpp. All of it runs on connections of our own.
 
+-- How a queue is set: see limits_in() in job_queue_store.cpp.
+-- word: queue_columns
+q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
+       q.keep_discarded, q.keep_cancelled
+
 -- $1 queue, $2 number: a part of a UNION ALL. Each part names its queue, or all that is not
--- scheduled would be read to find what is. Indexes: job_order, job_due. Reads: 3 rows for each.
+-- scheduled would be read to find what is. Indexes: job_order, job_due,
+-- job_schedule_next. Reads: 4 rows for each.
 -- name: look
 SELECT $2 AS number,
        EXISTS (
@@ -11,7 +17,11 @@ SELECT $2 AS number,
        (SELECT GREATEST(0, j.due_at - {now}) FROM {prefix}job j FORCE INDEX ({bare}job_due)
         WHERE j.queue = $1 AND j.due_at IS NOT NULL
         ORDER BY j.queue, j.due_at, j.id LIMIT 1),
-       COALESCE((SELECT q.is_paused FROM {prefix}queue q WHERE q.name = $1), 0)
+       (SELECT GREATEST(0, s.next_at - {now})
+        FROM {prefix}job_schedule s FORCE INDEX ({bare}job_schedule_next)
+        WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
+       {now} - q.swept_at, {queue_columns}
+FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
 -- {skipped} one less. Who waits for an earlier one of its key is blocked. What $3 is, and how many
@@ -43,10 +53,6 @@ INSERT INTO {prefix}queue (name, swept_at) VALUES ($1, {now})
 ON DUPLICATE KEY UPDATE
     swept_at = IF(swept_at <= {now} - $2 OR swept_at > {now}, {now}, swept_at);
 SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0;
-
--- $1 queue. Before `take_turn`, which has to lock: whether it is anybody's turn. Reads: 1 row.
--- name: swept_ago
-SELECT {now} - swept_at FROM {prefix}queue WHERE name = $1;
 
 -- $1 queue, $2 how many. One snapshot: running jobs whose session is expired or not there, by
 -- sessions. Reads: what runs, and its sessions.
@@ -231,9 +237,7 @@ ORDER BY id LIMIT $4;
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue
-SELECT is_paused, running_max, running_per_key_max, starts_max, starts_per, keep_completed,
-       keep_discarded, keep_cancelled
-FROM {prefix}queue WHERE name = $1;
+SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that the row changes where
 -- several nodes are written to, and who claims by the former limits is refused.

@@ -17,8 +17,13 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
              ORDER BY p.queue, p.ordering_key, p.id
              LIMIT {per_key}) AS counted)
 
--- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, queue_pkey. Reads: 3
--- rows for each.
+-- How a queue is set: see limits_in() in job_queue_store.cpp.
+-- word: queue_columns
+q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
+       q.keep_discarded, q.keep_cancelled
+
+-- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, job_schedule_next,
+-- queue_pkey. Reads: 4 rows for each.
 -- name: look
 SELECT a.number,
        ((SELECT j.id FROM {prefix}job j
@@ -28,8 +33,12 @@ SELECT a.number,
           FROM {prefix}job j
          WHERE j.queue = a.name AND j.due_at IS NOT NULL
          ORDER BY j.queue, j.due_at, j.id LIMIT 1),
-       coalesce((SELECT q.is_paused FROM {prefix}queue q WHERE q.name = a.name), 0)
+       (SELECT greatest(0, s.next_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+          FROM {prefix}job_schedule s
+         WHERE s.queue = a.name AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
+       (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint, {queue_columns}
   FROM unnest($1::text::text[]) WITH ORDINALITY AS a (name, number)
+  LEFT JOIN LATERAL (SELECT * FROM {prefix}queue o WHERE o.name = a.name LIMIT 1) AS q ON true
  ORDER BY a.number;
 
 -- $1 queue, $2 how many. Who waits for an earlier one of its key is blocked. Indexes: job_due,
@@ -56,11 +65,6 @@ ON CONFLICT (name) DO UPDATE SET swept_at = clock_timestamp()
  WHERE q.swept_at <= clock_timestamp() - $2::bigint * interval '1 microsecond'
     OR q.swept_at > clock_timestamp()
 RETURNING q.name;
-
--- $1 queue. Before `take_turn`, which has to lock: whether it is anybody's turn. Reads: 1 row.
--- name: swept_ago
-SELECT (extract(epoch FROM clock_timestamp() - swept_at) * 1000000)::bigint
-  FROM {prefix}queue WHERE name = $1;
 
 -- $1 queue, $2 how many, $3 how long a discarded one is kept in microseconds, or -1, $4 the same of
 -- cancelled ones.
@@ -253,9 +257,7 @@ SELECT * FROM (
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue
-SELECT is_paused, running_max, running_per_key_max, starts_max, starts_per, keep_completed,
-       keep_discarded, keep_cancelled
-  FROM {prefix}queue WHERE name = $1;
+SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that who claims by the former
 -- limits at this moment is refused.

@@ -64,7 +64,8 @@ GRANT SELECT, INSERT, UPDATE ON {prefix}fence_guard TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE
    ON {prefix}session, {prefix}lock, {prefix}holder, {prefix}waiter, {prefix}run TO {user};
 GRANT SELECT, INSERT, UPDATE ON {prefix}queue TO {user};
-GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job, {prefix}job_history TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE
+   ON {prefix}job, {prefix}job_history, {prefix}job_schedule, {prefix}job_bell TO {user};
 
 -- name: grant_schema
 GRANT USAGE ON SCHEMA "{schema}" TO {user};

@@ -1,11 +1,15 @@
 #include "dialect/dialects.hpp"
+#include "dialect/job_bell_store.hpp"
+#include "dialect/job_schedule_store.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/run_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/job_bell_store.hpp"
 #include "store/job_queue_store.hpp"
+#include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
 #include "store/multi_lock_store.hpp"
 #include "store/schema_store.hpp"
@@ -67,6 +71,8 @@ store make_postgres_store(const table_names& names) {
     made.multi_locks = make_multi_lock_store(how);
     made.jobs = make_job_store(how);
     made.job_queues = make_job_queue_store(how);
+    made.job_schedules = std::make_unique<sql_job_schedule_store>(how);
+    made.job_bells = std::make_unique<sql_job_bell_store>(how);
     return made;
 }
 

@@ -8,13 +8,22 @@ j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescue
 j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
 CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END
 
--- $1 queue. Indexes: job_order, job_due. Reads: 3 rows.
+-- How a queue is set: see limits_in() in job_queue_store.cpp.
+-- word: queue_columns
+q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
+       q.keep_discarded, q.keep_cancelled
+
+-- $1 queue. Indexes: job_order, job_due, job_schedule_next. Reads: 4 rows.
 -- name: look
 SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
        (SELECT max(0, j.due_at - {wall})
           FROM {prefix}job j
          WHERE j.queue = $1 AND j.due_at IS NOT NULL ORDER BY j.due_at, j.id LIMIT 1),
-       coalesce((SELECT q.is_paused FROM {prefix}queue q WHERE q.name = $1), 0);
+       (SELECT max(0, s.next_at - {wall})
+          FROM {prefix}job_schedule s
+         WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
+       {wall} - q.swept_at, {queue_columns}
+  FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
 
 -- $1 queue, $2 how many. Index: job_due. Reads: 1 row for each.
 -- name: due
@@ -35,10 +44,6 @@ INSERT INTO {prefix}queue AS q (name, swept_at) VALUES ($1, {wall})
 ON CONFLICT (name) DO UPDATE SET swept_at = {wall}
  WHERE q.swept_at <= {wall} - $2 OR q.swept_at > {wall}
 RETURNING name;
-
--- $1 queue. Before `take_turn`: whether it is anybody's turn. Reads: 1 row.
--- name: swept_ago
-SELECT {wall} - swept_at FROM {prefix}queue WHERE name = $1;
 
 -- $1 queue, $2 how many. Running jobs of sessions that are expired, or not there. Index: job_order.
 -- Reads: what runs in the queue, and a session for each.
@@ -140,9 +145,7 @@ SELECT * FROM (
 
 -- $1 name. Reads: 1 row.
 -- name: find_queue
-SELECT is_paused, running_max, running_per_key_max, starts_max, starts_per, keep_completed,
-       keep_discarded, keep_cancelled
-  FROM {prefix}queue WHERE name = $1;
+SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds.
 -- name: set_limits

@@ -1,8 +1,14 @@
 #pragma once
-// What names of queues, kinds and keys of jobs may be.
+// What jobs, and names of queues, kinds and keys of jobs may be.
+#include <string>
 #include <string_view>
 
+#include "leasehold/job.hpp"
+
 namespace leasehold {
+
+// Throws invalid_argument.
+[[noreturn]] void refuse_input(const std::string& what);
 
 // Throws invalid_argument unless it is 1 to 255 bytes of UTF-8 without NUL. `what`: for the
 // message.
@@ -10,5 +16,8 @@ void require_name(std::string_view name, const char* what);
 // The same, or empty.
 void require_kind(std::string_view kind);
 void require_key(std::string_view key, const char* what);
+
+// Throws invalid_argument, which says what of it cannot be enqueued.
+void require_valid(const new_job& what, std::size_t payload_bytes_max);
 
 }  // namespace leasehold

@@ -1,0 +1,99 @@
+#pragma once
+// Schedules that enqueue jobs: a cron expression and a job, in a table; each fire time once in the
+// whole cluster, by whichever worker of the queue comes first.
+//
+//   leasehold::set_job_schedule(db, {.name = "nightly",
+//                                    .queue = "reports",
+//                                    .cron = "30 2 * * *",
+//                                    .zone = "Europe/Berlin",
+//                                    .job = {.kind = "report", .payload = "for {fire_time}"}});
+//
+// Every host may call it when it starts: a schedule that is there already and is the same stays
+// untouched.
+//
+// | a fire time is          | with skip | with fire_once               | with catch_up            |
+// |-------------------------|-----------|------------------------------|--------------------------|
+// | found within `late_max` | one job   | one job                      | one job                  |
+// | missed: later, since no | nothing   | one job for all, of the      | a job for each of the    |
+// | worker ran              |           | latest; none where the next  | latest `catch_up_max`    |
+// |                         |           | one is in time               |                          |
+//
+// A job of a schedule has the unique key "NAME@2026-11-25T01:30:00Z" of its fire time, unless it
+// has one of its own: then a fire time whose predecessor has not ended brings no second job. In its
+// payload each `{fire_time}` is replaced by that time.
+//
+// Promises: the jobs of a fire time and the mark that it has fired are one commit, so a fire time
+// enqueues its job once, whichever hosts' clocks differ, and whoever dies. The time of the next one
+// is in the table. The database's clock decides; that of hosts decides nothing. There is no leader:
+// any worker of the queue fires what is due, when it looks (worker_settings::poll_every).
+// Does not promise: a fire time of a schedule that was removed, and set again since, is not known.
+// A clock that is set back does not fire again what has fired.
+//
+// Cost: a look of an idle worker reads one row more; a fire time that is due costs a transaction.
+// Errors: invalid_argument for what is no schedule (schedule.hpp), a bad name or job, both `cron`
+// and `every` or neither. A worker whose build has no time zones leaves those that need them to
+// others, and tells the observer.
+//
+// Threads: safe.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
+#include "leasehold/job.hpp"
+#include "leasehold/schedule.hpp"
+
+namespace leasehold {
+
+// What becomes of fire times that nobody has found in time. The numbers stand in the rows.
+enum class misfire_policy { skip = 1, fire_once = 2, catch_up = 3 };
+
+// "skip", "fire_once", "catch_up"
+LEASEHOLD_EXPORT const char* name_of(misfire_policy policy) noexcept;
+
+struct job_schedule {
+    std::string name{};   // 1 to 200 bytes of UTF-8
+    std::string queue{};  // in which its jobs are enqueued
+    // One of the two: see schedule::cron() and schedule::every().
+    std::string cron{};
+    std::string zone = "UTC";            // of `cron`
+    std::chrono::microseconds every{0};  // 1 s to 366 days
+    // Without run_at and delay; on_conflict::fail is not for schedules.
+    new_job job{};
+    misfire_policy misfire = misfire_policy::fire_once;
+    int catch_up_max = 10;              // 1 to 1,000
+    std::chrono::seconds late_max{60};  // 0 to 366 days
+};
+
+struct job_schedule_info {
+    job_schedule what{};
+    bool is_paused = false;
+    schedule::instant next{};                  // the first that has not fired
+    std::chrono::microseconds next_in{0};      // 0: it is due
+    std::optional<schedule::instant> last{};   // the latest that has fired; nothing: none yet
+    std::optional<job_id> last_job{};          // which it enqueued
+    std::chrono::microseconds overdue_for{0};  // 0 where it is paused
+};
+
+// Makes it, or changes the one of this name; fire times go on from now where its times have
+// changed. False: it was there, and the same.
+LEASEHOLD_EXPORT bool set_job_schedule(const database& db, const job_schedule& what);
+
+// It fires no more; what it has enqueued stays. False: there was none.
+LEASEHOLD_EXPORT bool remove_job_schedule(const database& db, std::string_view name);
+
+// Nothing of it fires while it is paused; afterwards it goes on with the next fire time from then
+// on. False: there is none.
+LEASEHOLD_EXPORT bool pause_job_schedule(const database& db, std::string_view name);
+LEASEHOLD_EXPORT bool resume_job_schedule(const database& db, std::string_view name);
+
+LEASEHOLD_EXPORT std::optional<job_schedule_info> find_job_schedule(
+    const database& db, std::string_view name
+);
+// All there are, in byte order of names.
+LEASEHOLD_EXPORT std::vector<job_schedule_info> list_job_schedules(const database& db);
+
+}  // namespace leasehold

@@ -1,0 +1,90 @@
+#include "database/job_bells.hpp"
+
+#include <cstdint>
+#include <exception>
+
+#include "store/waiter_store.hpp"
+
+namespace leasehold {
+namespace {
+
+// How long a worker that has just begun may not be known.
+constexpr std::chrono::seconds known_for{1};
+// More would come for nothing, where few jobs are new.
+constexpr int rung_most = 16;
+
+}  // namespace
+
+// Fowler, Noll and Vo: FNV-1a, of 64 bits, from two beginnings. Two queues with one id would hear
+// each other's rings.
+owner_id job_bells::id_of(std::string_view queue) {
+    std::string bytes;
+    for (std::uint64_t hash : {0xcbf29ce484222325U, 0x84222325cbf29ce4U}) {
+        for (const char each : queue) {
+            hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
+        }
+        for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(hash >> shift);
+    }
+    return identity::from_bytes(bytes);
+}
+
+std::vector<job_bell> job_bells::bells_of(connection& on, store& stores, const std::string& queue) {
+    const auto now = local_clock::now();
+    {
+        const thread_guard guard{mutex_};
+        const known& of_queue = known_[queue];
+        if (of_queue.is_read && now - of_queue.read_at < known_for) return of_queue.bells;
+    }
+    auto bells = stores.job_bells->list(on, queue, identity::random(), rung_most);
+    const thread_guard guard{mutex_};
+    known& of_queue = known_[queue];
+    of_queue.bells = bells;
+    of_queue.read_at = now;
+    of_queue.is_read = true;
+    return bells;
+}
+
+bool job_bells::may_ring_by_database(const std::string& queue) {
+    const auto now = local_clock::now();
+    const thread_guard guard{mutex_};
+    known& of_queue = known_[queue];
+    if (now < of_queue.next_ring_of_database) return false;
+    of_queue.next_ring_of_database = now + database_rings_every;
+    return true;
+}
+
+void job_bells::ring(connection& on, store& stores, const std::string& queue) noexcept {
+    if (is_suppressed_) return;
+    try {
+        bool are_all_rung = true;
+        for (const job_bell& each : bells_of(on, stores, queue)) {
+            ++rings_;
+            are_all_rung = bell_.ring(each.address, each.bell) && are_all_rung;
+        }
+        if (are_all_rung || !may_ring_by_database(queue)) return;
+        stores.waiters->ring(on, id_of(queue));
+    } catch (const std::exception&) {
+        // Whoever works looks by himself.
+    }
+}
+
+void job_bells::begin(const connection& inside) {
+    const thread_guard guard{mutex_};
+    open_[&inside].clear();
+}
+
+void job_bells::note(const connection& inside, const std::string& queue) {
+    const thread_guard guard{mutex_};
+    if (const auto found = open_.find(&inside); found != open_.end()) found->second.insert(queue);
+}
+
+std::set<std::string> job_bells::end(const connection& inside) noexcept {
+    const thread_guard guard{mutex_};
+    const auto found = open_.find(&inside);
+    if (found == open_.end()) return {};
+    auto queues = std::move(found->second);
+    open_.erase(found);
+    return queues;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,72 @@
+#pragma once
+// Rings for the workers of queues when there are new jobs: enqueued and committed.
+//
+// Where they hear stands in rows of the database (job_bell_store.hpp), which are read once in a
+// while and remembered. A worker of this machine, or of one with a bell address, hears a datagram
+// (doorbell.hpp); where one cannot be rung so, the database's own bell rings for the whole queue,
+// if there is one: at most once in `database_rings_every`, and who hears it looks again after as
+// long.
+//
+// All of it is a hint: what is not heard is found by the next look of a worker.
+//
+// Threads: safe.
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/thread_mutex.hpp"
+#include "database/doorbell.hpp"
+#include "leasehold/clock.hpp"
+#include "leasehold/connection.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/identity.hpp"
+#include "store/job_bell_store.hpp"
+#include "store/store.hpp"
+
+namespace leasehold {
+
+class job_bells {
+public:
+    static constexpr std::chrono::milliseconds database_rings_every{100};
+
+    explicit job_bells(const database_settings& settings) : bell_(settings.bell_address) {}
+
+    // For the workers of this queue. `on` is ours, and has no transaction open. Never throws.
+    void ring(connection& on, store& stores, const std::string& queue) noexcept;
+
+    // Transactions of ours: what is enqueued in one rings when it has committed.
+    void begin(const connection& inside);
+    void note(const connection& inside, const std::string& queue);
+    // Of which queues. Forgets them.
+    std::set<std::string> end(const connection& inside) noexcept;
+
+    // With what the database's bell rings for a queue.
+    static owner_id id_of(std::string_view queue);
+
+    // For tests: nobody is rung for from here on.
+    void suppress() noexcept { is_suppressed_ = true; }
+    int rings() const noexcept { return rings_; }
+
+private:
+    struct known {
+        std::vector<job_bell> bells;
+        local_clock::time_point read_at{};
+        local_clock::time_point next_ring_of_database{};
+        bool is_read = false;
+    };
+    std::vector<job_bell> bells_of(connection& on, store& stores, const std::string& queue);
+    bool may_ring_by_database(const std::string& queue);
+
+    doorbell bell_;
+    std::atomic<bool> is_suppressed_ = false;
+    std::atomic<int> rings_ = 0;
+    thread_mutex mutex_;
+    std::map<std::string, known> known_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::map<const connection*, std::set<std::string>> open_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+}  // namespace leasehold

@@ -1,0 +1,67 @@
+#pragma once
+// What a worker hears: that there are new jobs in its queues. See database/job_bells.hpp.
+//
+// A thread of its own waits for datagrams, and on engines whose bell names a queue for that, over a
+// connection of its own. What cannot be heard is nobody's trouble: a worker looks by himself.
+//
+// Threads: start() and stop() by one; `heard` is called by the thread of the ear.
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "database/database.hpp"
+#include "database/doorbell.hpp"
+#include "session/session.hpp"
+#include "store/job_bell_store.hpp"
+
+namespace leasehold {
+
+class ear {
+public:
+    using on_ring = std::function<void(const std::string& queue)>;
+
+    ear(std::shared_ptr<session::implementation> within,
+        const std::vector<std::string>& queues,
+        on_ring heard);
+    ~ear() { stop(); }
+    ear(const ear&) = delete;
+    ear& operator=(const ear&) = delete;
+
+    void start();
+    void stop() noexcept;
+
+    // The rows that say where it hears; where it hears nothing there is none to be written. Throws
+    // what the database says; to be tried again.
+    bool is_announced() const noexcept { return is_announced_; }
+    bool can_hear() const noexcept { return thread_.joinable(); }
+    void announce(connection& on, store& stores);
+    void withdraw(connection& on, store& stores);
+
+private:
+    void listen(std::stop_token stop);
+    void tune_in(const std::stop_token& stop);
+    void hear();
+    void hear_database();
+    void tell(const std::string& queue);
+
+    const std::shared_ptr<session::implementation> session_;
+    const on_ring heard_;
+    doorbell bell_;
+    std::string address_;
+    std::map<owner_id, std::string> queue_of_;        // by the bell of each
+    std::map<std::string, std::string> of_database_;  // by what the database's bell says
+    // The rest by the thread alone. Who was rung for by the database's bell looks once more.
+    std::map<std::string, local_clock::time_point> again_at_;
+    std::unique_ptr<connection> database_bell_;
+    local_clock::time_point next_try_{};
+    bool has_complained_ = false;
+    bool is_announced_ = false;  // of the thread of announce()
+    std::jthread thread_;        // last: it uses all of the above
+};
+
+}  // namespace leasehold

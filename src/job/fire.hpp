@@ -1,0 +1,46 @@
+#pragma once
+// What a schedule of jobs does when its fire times have come: which of them bring a job, and how
+// those come into their queue.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leasehold/job_schedule.hpp"
+#include "store/store.hpp"
+
+namespace leasehold {
+
+class connection;
+
+// Throws invalid_argument, which says why it is none.
+schedule times_of(const job_schedule& what);
+
+struct fires {
+    std::vector<schedule::instant> times{};   // each brings a job; in order, at most 1,000
+    schedule::instant next{};                 // the first that is left
+    std::optional<schedule::instant> last{};  // the latest that has come; nothing: none has
+    bool has_missed = false;                  // there were some that bring none
+};
+
+// Of those from `next` on. With more than 1,000 that bring a job the rest is left for the next time.
+fires fires_of(
+    const job_schedule& what, const schedule& when, schedule::instant next, schedule::instant now
+);
+
+new_job job_at(const job_schedule& what, schedule::instant when);
+
+// "2026-11-25T01:30:00Z"; with microseconds where there are some.
+std::string text_of(schedule::instant when);
+
+// Enqueues what the schedules of the queue bring, each in a transaction of its own on `on`. How
+// many jobs. `complain` is given what is wrong with one: it is passed by.
+std::int64_t fire_schedules(
+    connection& on,
+    store& stores,
+    const std::string& queue,
+    const std::function<void(const std::string& name, const std::string& what)>& complain
+);
+
+}  // namespace leasehold

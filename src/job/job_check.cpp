@@ -1,0 +1,96 @@
+#include "job/job_check.hpp"
+
+#include <limits>
+
+#include "core/utf8.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+constexpr milliseconds delay_most = hours{24 * 366};
+
+bool is_text(std::string_view text) {
+    return is_utf8(text) && text.find('\0') == std::string_view::npos;
+}
+
+void require_valid(const retry_policy& policy, int rescues_max) {
+    constexpr int most = 10'000;
+    if (policy.attempts_max < 1 || policy.attempts_max > most) {
+        refuse_input("a job has 1 to 10000 attempts, not " + std::to_string(policy.attempts_max));
+    }
+    if (rescues_max < 1 || rescues_max > most) {
+        refuse_input("rescues_max of a job must be 1 to 10000, not " + std::to_string(rescues_max));
+    }
+    for (const milliseconds each : {policy.delay, policy.delay_max}) {
+        if (each < milliseconds{0} || each > delay_most) {
+            refuse_input("the delays of a retry_policy must be 0 to 366 days");
+        }
+    }
+}
+
+void require_valid_time(const new_job& what) {
+    constexpr schedule::instant first{};
+    constexpr schedule::instant last = std::chrono::sys_days{
+        std::chrono::year{2999} / std::chrono::December / std::chrono::day{31}};
+    if (what.run_at && (*what.run_at < first || *what.run_at > last)) {
+        refuse_input("run_at of a job must be a date of 1970 to 2999");
+    }
+    if (what.delay < milliseconds{0} || what.delay > delay_most) {
+        refuse_input("the delay of a job must be 0 to 366 days");
+    }
+    if (what.run_at && what.delay > milliseconds{0}) {
+        refuse_input("a job has run_at or delay, not both");
+    }
+    if (what.time_limit && (*what.time_limit < milliseconds{1} || *what.time_limit > delay_most)) {
+        refuse_input("the time limit of a job must be 1 ms to 366 days");
+    }
+}
+
+}  // namespace
+
+void refuse_input(const std::string& what) {
+    throw error(errc::invalid_argument, what);
+}
+
+void require_key(std::string_view key, const char* what) {
+    constexpr std::size_t bytes_max = 255;
+    if (key.size() <= bytes_max && is_text(key)) return;
+    refuse_input(std::string{"the "} + what + " must be at most 255 bytes of UTF-8 without NUL");
+}
+
+void require_name(std::string_view name, const char* what) {
+    if (name.empty()) refuse_input(std::string{"the name of a "} + what + " must not be empty");
+    require_key(name, what);
+}
+
+void require_kind(std::string_view kind) {
+    require_key(kind, "kind of a job");
+}
+
+void require_valid(const new_job& what, std::size_t payload_bytes_max) {
+    require_kind(what.kind);
+    require_key(what.unique_key, "unique key of a job");
+    require_key(what.ordering_key, "ordering key of a job");
+    if (what.payload.size() > payload_bytes_max) {
+        refuse_input(
+            "a payload of " + std::to_string(what.payload.size()) + " bytes is too long: at most " +
+            std::to_string(payload_bytes_max) +
+            " (payload_bytes_max); store it elsewhere and enqueue where it is"
+        );
+    }
+    if (!is_text(what.payload)) {
+        refuse_input("a payload must be UTF-8 without NUL: encode bytes, by base64 for example");
+    }
+    if (what.priority < std::numeric_limits<std::int16_t>::min() ||
+        what.priority > std::numeric_limits<std::int16_t>::max()) {
+        refuse_input("the priority of a job must be -32768 to 32767");
+    }
+    require_valid(what.retry, what.rescues_max);
+    require_valid_time(what);
+}
+
+}  // namespace leasehold

@@ -1,0 +1,24 @@
+#pragma once
+// One question to the database that may be asked again whatever became of it.
+#include <stop_token>
+#include <utility>
+
+#include "database/database.hpp"
+#include "lock/keep_asking.hpp"
+
+namespace leasehold {
+
+// As long as a connection may be waited for; all attempts together.
+inline bounds bounds_of(const database& db, std::stop_token cancel = {}) {
+    return {local_clock::now() + db.settings().acquire_timeout, std::move(cancel), {}};
+}
+
+template <class Use>
+auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
+    return repeat(
+        [&](int) { return db.inner()->use(of_call, with); },
+        [&](const error&) { return !of_call.have_passed() && !of_call.are_stopped(); }
+    );
+}
+
+}  // namespace leasehold

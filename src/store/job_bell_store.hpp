@@ -1,0 +1,43 @@
+#pragma once
+// Where the workers of queues hear of new jobs. The general MUSTs: hold_store.hpp.
+//
+// All of it is a hint: what is lost here is found by a worker's next look.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/identity.hpp"
+
+namespace leasehold {
+
+struct job_bell {
+    owner_id bell;          // what is rung with
+    std::string address{};  // see database/doorbell.hpp; empty: by the database's bell alone
+};
+
+class job_bell_store {
+public:
+    virtual ~job_bell_store() = default;
+
+    // From now on, while the session lives, rings for these queues are heard there. Again where it
+    // was said before. MAY commit asynchronously.
+    virtual void add(
+        connection& on,
+        const std::vector<std::string>& queues,
+        const session_id& whose,
+        const job_bell& which
+    ) = 0;
+    virtual void remove(
+        connection& on, const std::vector<std::string>& queues, const owner_id& bell
+    ) = 0;
+    // Of the queue, at most `limit`: those from `from` on, and then the first. A plain read. Those
+    // of sessions that have ended are left out.
+    virtual std::vector<job_bell> list(
+        connection& on, std::string_view queue, const owner_id& from, int limit
+    ) = 0;
+    // Those of the queue whose sessions are not there any more, or have been dead for a while.
+    virtual void prune(connection& on, std::string_view queue) = 0;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,187 @@
+// A worker that is idle hears of new jobs, and starts them long before its next look.
+#include <atomic>
+
+#include "conformance/job_suite.hpp"
+#include "leasehold/worker.hpp"
+#include "store/job_bell_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class job_bell_suite : public job_suite {
+protected:
+    // Looks once an hour, and so not again.
+    struct idle_worker {
+        session mine;
+        leasehold::worker does;
+        std::atomic<int> done = 0;
+        std::stop_source stop;
+        thread runs;
+
+        idle_worker(const database& db, const std::string& queue)
+            : mine(db, calm("worker")),
+              does(mine, {.queues = {queue}, .threads = 1, .poll_every = 1h}) {
+            does.handle_all([this](leasehold::job&) { ++done; });
+            runs = thread{[this] { does.run(stop.get_token()); }};
+        }
+        ~idle_worker() {
+            stop.request_stop();
+            runs.join();
+        }
+    };
+    template <class Use>
+    auto with_bells(Use&& use) const {
+        return with_stores(second_, [&](connection& on, store& stores) {
+            return use(on, *stores.job_bells);
+        });
+    }
+    std::vector<job_bell> bells(int limit = 100) const {
+        return with_bells([&](connection& on, job_bell_store& all) {
+            return all.list(on, queue_, identity::random(), limit);
+        });
+    }
+    void add(const session& whose, const owner_id& bell, const std::string& address = "here")
+        const {
+        with_bells([&](connection& on, job_bell_store& all) {
+            all.add(on, {queue_}, whose.id(), {bell, address});
+            return true;
+        });
+    }
+    // It is there, has looked, and found nothing.
+    void wait_until_idle() const {
+        ASSERT_TRUE(eventually([&] { return bells().size() == 1; }));
+        // Its first look is behind what it has announced: a job that it finds shows that it ended.
+        const job_id first = enqueue();
+        job_queue{first_, queue_}.ring();
+        ASSERT_TRUE(eventually([&] { return !find(first); }));
+    }
+};
+
+TEST_F(job_bell_suite, a_job_is_started_when_it_is_enqueued) {
+    idle_worker idle{second_, queue_};
+    wait_until_idle();
+    const job_queue queue{first_, queue_};
+    for (int number = 2; number <= 5; ++number) {
+        queue.enqueue({});
+        EXPECT_TRUE(eventually([&] { return idle.done == number; }));
+    }
+    queue.enqueue_many({{}, {}, {}});
+    EXPECT_TRUE(eventually([&] { return idle.done == 8; }));
+}
+
+TEST_F(job_bell_suite, a_job_of_a_transaction_is_started_when_that_commits) {
+    idle_worker idle{second_, queue_};
+    wait_until_idle();
+    const job_queue queue{first_, queue_};
+    {
+        transaction tx = first_.begin();
+        queue.enqueue_in(tx, {});
+        tx.rollback();
+    }
+    transaction tx = first_.begin();
+    queue.enqueue_in(tx, {});
+    EXPECT_EQ(idle.done, 1);
+    tx.commit();
+    EXPECT_TRUE(eventually([&] { return idle.done == 2; }));
+}
+
+TEST_F(job_bell_suite, who_goes_on_after_a_pause_is_rung_for) {
+    idle_worker idle{second_, queue_};
+    wait_until_idle();
+    const job_queue queue{first_, queue_};
+    queue.pause();
+    queue.enqueue({});
+    queue.resume();
+    EXPECT_TRUE(eventually([&] { return idle.done == 2; }));
+}
+
+TEST_F(job_bell_suite, one_that_was_not_heard_of_is_found_by_a_look) {
+    first_.inner()->job_bells().suppress();
+    session mine{second_, calm("worker")};
+    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 50ms}};
+    std::atomic<int> done = 0;
+    does.handle_all([&](leasehold::job&) { ++done; });
+    std::stop_source stop;
+    thread runs{[&] { does.run(stop.get_token()); }};
+    EXPECT_TRUE(eventually([&] { return bells().size() == 1; }));
+    job_queue{first_, queue_}.enqueue({});
+    EXPECT_TRUE(eventually([&] { return done == 1; }));
+    EXPECT_EQ(first_.inner()->job_bells().rings(), 0);
+    stop.request_stop();
+}
+
+// As if the worker were on a machine that cannot be sent to.
+TEST_F(job_bell_suite, where_no_datagram_arrives_the_bell_of_the_database_rings) {
+    if (first_.inner()->which() != engine::postgres) return;  // the others have none that names it
+    idle_worker idle{second_, queue_};
+    wait_until_idle();
+    add(idle.mine, bells().at(0).bell, "");
+    const database third = open();
+    const job_queue queue{third, queue_};
+    for (int number = 2; number <= 20; ++number) queue.enqueue({});
+    EXPECT_TRUE(eventually([&] { return idle.done == 20; }))
+        << "also those that did not ring, since somebody had just rung";
+    EXPECT_GE(third.inner()->job_bells().rings(), 19);
+}
+
+TEST_F(job_bell_suite, its_row_goes_when_the_worker_ends) {
+    {
+        idle_worker idle{second_, queue_};
+        EXPECT_TRUE(eventually([&] { return bells().size() == 1; }));
+    }
+    EXPECT_TRUE(bells().empty());
+}
+
+TEST_F(job_bell_suite, some_of_many_are_listed_and_none_twice) {
+    std::set<owner_id> all;
+    for (int number = 0; number < 20; ++number) {
+        const auto bell = identity::random();
+        all.insert(bell);
+        add(one_.mine, bell);
+    }
+    std::set<owner_id> seen;
+    for (int round = 0; round < 1000 && seen != all; ++round) {
+        const auto some = bells(16);
+        EXPECT_EQ(some.size(), 16U);
+        std::set<owner_id> now;
+        for (const job_bell& each : some) {
+            EXPECT_EQ(each.address, "here");
+            EXPECT_TRUE(now.insert(each.bell).second);
+        }
+        seen.merge(now);
+    }
+    EXPECT_EQ(seen, all) << "each has its turn";
+    EXPECT_EQ(bells(100).size(), 20U);
+}
+
+TEST_F(job_bell_suite, those_of_dead_sessions_are_left_out_and_pruned_when_those_are_gone) {
+    const auto lives = identity::random(), dead = identity::random();
+    add(one_.mine, lives);
+    add(one_.mine, lives, "elsewhere");
+    session gone{second_, calm("gone")};
+    add(gone, dead);
+    EXPECT_EQ(bells().size(), 2U);
+    current().age_session(gone.id(), 2h);
+    ASSERT_EQ(bells().size(), 1U);
+    EXPECT_EQ(bells()[0].bell, lives);
+    EXPECT_EQ(bells()[0].address, "elsewhere") << "the later one counts";
+    current().age_session(gone.id(), -2h);
+    EXPECT_EQ(bells().size(), 2U) << "it is there still";
+    gone.end();
+    const auto prune = [&] {
+        with_bells([&](connection& on, job_bell_store& all) {
+            all.prune(on, queue_);
+            return true;
+        });
+    };
+    prune();
+    EXPECT_EQ(bells().size(), 1U);
+    with_bells([&](connection& on, job_bell_store& all) {
+        all.remove(on, {queue_}, lives);
+        return true;
+    });
+    EXPECT_TRUE(bells().empty());
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,362 @@
+// Schedules of jobs: each fire time enqueues its job once, whoever finds it, and what is missed
+// goes by the policy.
+#include "leasehold/job_schedule.hpp"
+
+#include <atomic>
+
+#include "conformance/job_suite.hpp"
+#include "job/fire.hpp"
+#include "leasehold/worker.hpp"
+#include "store/job_schedule_store.hpp"
+#include "support/eventually.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class job_schedule_suite : public job_suite {
+protected:
+    // So rare that none comes while a test runs, and found in time whenever it came.
+    job_schedule rare() const {
+        job_schedule made;
+        made.name = name_;
+        made.queue = queue_;
+        made.every = period_;
+        made.late_max = std::chrono::hours{24 * 300};
+        made.job.kind = "report";
+        made.job.payload = "for {fire_time}";
+        return made;
+    }
+    template <class Use>
+    auto with_schedules(const database& db, Use&& use) const {
+        return with_stores(db, [&](connection& on, store& stores) {
+            return use(on, *stores.job_schedules);
+        });
+    }
+    job_schedule_row row() const {
+        return with_schedules(second_, [&](connection& on, job_schedule_store& schedules) {
+            return schedules.find(on, name_).rows.at(0);
+        });
+    }
+    // As if so many of its fire times had come since.
+    void miss(int times) const {
+        const auto seen = with_schedules(first_, [&](connection& on, job_schedule_store& all) {
+            return all.find(on, name_);
+        });
+        job_schedule_row late = seen.rows.at(0);
+        late.next = times_of(late.what).previous(seen.now) - (times - 1) * period_;
+        EXPECT_TRUE(with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+            return schedules.put(on, late);
+        }));
+    }
+    std::int64_t fire(const database& db) const {
+        return with_stores(db, [&](connection& on, store& stores) {
+            return fire_schedules(on, stores, queue_, [](const auto& name, const auto& what) {
+                ADD_FAILURE() << name << ": " << what;
+            });
+        });
+    }
+    std::vector<job_info> jobs() const {
+        return list_jobs(second_, {.queue = queue_, .limit = 10'000});
+    }
+    // Of a schedule by this policy, that has missed five.
+    std::int64_t fired_after_five(misfire_policy policy) const {
+        job_schedule what = rare();
+        what.misfire = policy;
+        what.catch_up_max = 3;
+        what.late_max = 0s;
+        set_job_schedule(first_, what);
+        miss(5);
+        return fire(first_);
+    }
+
+    static constexpr std::chrono::hours period_{24 * 50};
+    const std::string name_ = fresh("schedule");
+};
+
+TEST_F(job_schedule_suite, it_is_as_it_was_set) {
+    job_schedule what = rare();
+    what.cron = "30 2 * * MON-FRI";
+    what.every = 0s;
+    what.misfire = misfire_policy::catch_up;
+    what.catch_up_max = 7;
+    what.late_max = 90s;
+    what.job.priority = -3;
+    what.job.unique_key = "one";
+    what.job.unique = unique_until::started;
+    what.job.conflict = on_conflict::replace;
+    what.job.ordering_key = "in order";
+    what.job.retry = {7, 3s, 4min};
+    what.job.time_limit = 20s;
+    what.job.rescues_max = 9;
+    EXPECT_TRUE(set_job_schedule(first_, what));
+    EXPECT_FALSE(set_job_schedule(second_, what)) << "it is the same";
+    const auto found = find_job_schedule(second_, name_).value();
+    EXPECT_EQ(found.what.cron, what.cron);
+    EXPECT_EQ(found.what.zone, "UTC");
+    EXPECT_EQ(found.what.every, 0s);
+    EXPECT_EQ(found.what.queue, queue_);
+    EXPECT_EQ(found.what.misfire, misfire_policy::catch_up);
+    EXPECT_EQ(found.what.catch_up_max, 7);
+    EXPECT_EQ(found.what.late_max, 90s);
+    EXPECT_EQ(found.what.job.kind, "report");
+    EXPECT_EQ(found.what.job.payload, "for {fire_time}");
+    EXPECT_EQ(found.what.job.priority, -3);
+    EXPECT_EQ(found.what.job.unique_key, "one");
+    EXPECT_EQ(found.what.job.unique, unique_until::started);
+    EXPECT_EQ(found.what.job.conflict, on_conflict::replace);
+    EXPECT_EQ(found.what.job.ordering_key, "in order");
+    EXPECT_EQ(found.what.job.retry.attempts_max, 7);
+    EXPECT_EQ(found.what.job.retry.delay, 3s);
+    EXPECT_EQ(found.what.job.retry.delay_max, 4min);
+    EXPECT_EQ(found.what.job.time_limit, 20s);
+    EXPECT_EQ(found.what.job.rescues_max, 9);
+    EXPECT_FALSE(found.is_paused);
+    EXPECT_FALSE(found.last);
+    EXPECT_FALSE(found.last_job);
+    EXPECT_GT(found.next_in, 0s);
+    EXPECT_EQ(found.overdue_for, 0s);
+}
+
+TEST_F(job_schedule_suite, what_is_due_enqueues_one_job) {
+    set_job_schedule(first_, rare());
+    EXPECT_EQ(fire(first_), 0) << "its time has not come";
+    miss(1);
+    EXPECT_EQ(look().next_fire_in, 0s);
+    const auto due = row().next;
+    EXPECT_EQ(fire(first_), 1);
+    EXPECT_EQ(fire(second_), 0);
+    const auto made = jobs();
+    ASSERT_EQ(made.size(), 1U);
+    EXPECT_EQ(made[0].kind, "report");
+    EXPECT_EQ(made[0].payload, "for " + text_of(due));
+    EXPECT_EQ(made[0].unique_key, name_ + "@" + text_of(due));
+    EXPECT_EQ(made[0].state, job_state::available);
+    const auto after = find_job_schedule(first_, name_).value();
+    EXPECT_EQ(after.last, due);
+    EXPECT_EQ(after.last_job, made[0].id);
+    EXPECT_EQ(after.next, due + period_);
+    EXPECT_GT(look().next_fire_in, 0s);
+}
+
+TEST_F(job_schedule_suite, of_many_who_find_it_due_one_enqueues) {
+    set_job_schedule(first_, rare());
+    for (int round = 0; round < 5; ++round) {
+        miss(1);
+        const auto before = jobs().size();
+        std::atomic<std::int64_t> fired = 0;
+        {
+            std::vector<thread> threads;
+            for (int number = 0; number < 4; ++number) {
+                threads.emplace_back([&] { fired += fire(open()); });
+            }
+        }
+        EXPECT_LE(fired, 1);
+        EXPECT_LE(jobs().size(), before + 1);
+        EXPECT_EQ(fire(first_), 0);
+    }
+    EXPECT_EQ(jobs().size(), 1U) << "the fire time was the same each time, and its job waits";
+}
+
+TEST_F(job_schedule_suite, who_read_it_before_somebody_fired_enqueues_nothing) {
+    set_job_schedule(first_, rare());
+    miss(1);
+    job_schedule_row read = row();
+    EXPECT_EQ(fire(second_), 1);
+    transaction tx = first_.begin();
+    EXPECT_FALSE(with_stores_in(first_, tx, [&](connection& on, store& stores) {
+        return stores.job_schedules->advance(on, read);
+    }));
+    tx.rollback();
+    EXPECT_FALSE(with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+        return schedules.put(on, read);
+    })) << "nor changes it";
+}
+
+TEST_F(job_schedule_suite, a_transaction_that_fails_leaves_it_due) {
+    set_job_schedule(first_, rare());
+    miss(1);
+    {
+        transaction tx = first_.begin();
+        with_stores_in(first_, tx, [&](connection& on, store& stores) {
+            job_schedule_row to = stores.job_schedules->find(on, name_).rows.at(0);
+            EXPECT_TRUE(stores.job_schedules->advance(on, to));
+            stores.jobs->enqueue(on, queue_, {job_at(to.what, to.next)});
+            return true;
+        });
+        tx.rollback();
+    }
+    EXPECT_TRUE(jobs().empty());
+    EXPECT_EQ(fire(second_), 1);
+}
+
+TEST_F(job_schedule_suite, missed_ones_bring_one_job_with_fire_once) {
+    EXPECT_EQ(fired_after_five(misfire_policy::fire_once), 1);
+    ASSERT_EQ(jobs().size(), 1U);
+    EXPECT_EQ(jobs()[0].payload, "for " + text_of(row().next - period_)) << "of the latest";
+}
+
+TEST_F(job_schedule_suite, missed_ones_bring_nothing_with_skip) {
+    EXPECT_EQ(fired_after_five(misfire_policy::skip), 0);
+    EXPECT_TRUE(jobs().empty());
+    EXPECT_GT(look().next_fire_in, 0s) << "they are passed by";
+}
+
+TEST_F(job_schedule_suite, missed_ones_bring_the_latest_jobs_with_catch_up) {
+    EXPECT_EQ(fired_after_five(misfire_policy::catch_up), 3);
+    const auto made = jobs();
+    ASSERT_EQ(made.size(), 3U);
+    const auto next = row().next;
+    EXPECT_EQ(made[0].payload, "for " + text_of(next - 3 * period_));
+    EXPECT_EQ(made[2].payload, "for " + text_of(next - period_));
+}
+
+TEST_F(job_schedule_suite, while_the_last_job_has_not_ended_a_unique_key_brings_no_second) {
+    job_schedule what = rare();
+    what.job.unique_key = "nightly";
+    set_job_schedule(first_, what);
+    miss(1);
+    fire(first_);
+    miss(1);
+    fire(first_);
+    ASSERT_EQ(jobs().size(), 1U);
+    EXPECT_EQ(jobs()[0].unique_key, "nightly");
+    EXPECT_TRUE(one_.complete(one_.claim_one()));
+    miss(1);
+    fire(first_);
+    EXPECT_EQ(jobs().size(), 1U);
+}
+
+TEST_F(job_schedule_suite, nothing_fires_while_it_is_paused) {
+    set_job_schedule(first_, rare());
+    EXPECT_TRUE(pause_job_schedule(first_, name_));
+    EXPECT_TRUE(pause_job_schedule(second_, name_)) << "again";
+    EXPECT_TRUE(find_job_schedule(second_, name_)->is_paused);
+    miss(3);
+    EXPECT_EQ(fire(first_), 0);
+    EXPECT_EQ(look().next_fire_in, std::nullopt);
+    EXPECT_TRUE(resume_job_schedule(second_, name_));
+    EXPECT_EQ(fire(first_), 0) << "what came while it was paused is over";
+    EXPECT_GT(look().next_fire_in, 0s);
+    EXPECT_FALSE(pause_job_schedule(first_, name_ + "?"));
+    EXPECT_FALSE(resume_job_schedule(first_, name_ + "?"));
+}
+
+TEST_F(job_schedule_suite, another_payload_leaves_its_times_as_they_are) {
+    set_job_schedule(first_, rare());
+    miss(1);
+    job_schedule what = row().what;
+    what.job.payload = "new";
+    EXPECT_TRUE(set_job_schedule(second_, what));
+    EXPECT_EQ(fire(first_), 1) << "its time had come";
+    EXPECT_EQ(jobs().at(0).payload, "new");
+}
+
+TEST_F(job_schedule_suite, other_times_count_from_now_on) {
+    set_job_schedule(first_, rare());
+    miss(3);
+    job_schedule what = rare();
+    what.every = period_ / 2;
+    EXPECT_TRUE(set_job_schedule(second_, what));
+    EXPECT_EQ(fire(first_), 0);
+    EXPECT_LE(find_job_schedule(first_, name_)->next_in, period_ / 2);
+}
+
+TEST_F(job_schedule_suite, a_removed_one_is_gone_and_its_jobs_stay) {
+    set_job_schedule(first_, rare());
+    miss(1);
+    fire(first_);
+    EXPECT_TRUE(remove_job_schedule(second_, name_));
+    EXPECT_FALSE(remove_job_schedule(first_, name_));
+    EXPECT_FALSE(find_job_schedule(first_, name_));
+    EXPECT_EQ(jobs().size(), 1U);
+    EXPECT_EQ(look().next_fire_in, std::nullopt);
+}
+
+TEST_F(job_schedule_suite, all_are_listed_by_their_names) {
+    job_schedule what = rare();
+    const std::string prefix = fresh("listed");
+    for (int number = 0; number < 130; ++number) {
+        what.name = prefix + std::to_string(1000 + number);
+        set_job_schedule(first_, what);
+    }
+    const auto all = list_job_schedules(second_);
+    EXPECT_TRUE(std::ranges::is_sorted(all, {}, [](const auto& each) { return each.what.name; }));
+    EXPECT_EQ(
+        std::ranges::count_if(
+            all, [&](const auto& each) { return each.what.name.starts_with(prefix); }
+        ),
+        130
+    );
+    for (const auto& each : all) {
+        if (each.what.name.starts_with(prefix)) remove_job_schedule(first_, each.what.name);
+    }
+}
+
+TEST_F(job_schedule_suite, a_worker_of_its_queue_fires_it_and_does_the_job) {
+    set_job_schedule(first_, rare());
+    miss(1);
+    std::atomic<int> done = 0;
+    session mine{second_, calm("worker")};
+    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 20ms}};
+    does.handle("report", [&](leasehold::job&) { ++done; });
+    std::stop_source stop;
+    thread beside{[&] { does.run(stop.get_token()); }};
+    EXPECT_TRUE(eventually([&] { return done == 1; }));
+    stop.request_stop();
+}
+
+TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
+    set_job_schedule(first_, rare());
+    job_schedule_row broken = row();
+    broken.what.every = 0s;
+    broken.what.cron = "no expression";
+    broken.next = schedule::instant{};
+    with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+        return schedules.put(on, broken);
+    });
+    std::vector<std::string> complaints;
+    with_stores(first_, [&](connection& on, store& stores) {
+        return fire_schedules(on, stores, queue_, [&](const auto& name, const auto& what) {
+            complaints.push_back(name + ": " + what);
+        });
+    });
+    ASSERT_EQ(complaints.size(), 1U);
+    EXPECT_NE(complaints[0].find(name_ + ": "), std::string::npos);
+    EXPECT_TRUE(remove_job_schedule(first_, name_));
+}
+
+TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {
+    const auto refused = [&](auto change, const std::string& words) {
+        job_schedule what = rare();
+        change(what);
+        SCOPED_TRACE(words);
+        const auto failure = thrown_by([&] { set_job_schedule(first_, what); });
+        ASSERT_TRUE(failure);
+        EXPECT_EQ(failure->code(), errc::invalid_argument);
+        EXPECT_FALSE(find_job_schedule(first_, name_));
+    };
+    refused([](job_schedule& what) { what.cron = "* * * * *"; }, "both");
+    refused([](job_schedule& what) { what.every = 0s; }, "neither");
+    refused([](job_schedule& what) { what.every = 500ms; }, "too often");
+    refused(
+        [](job_schedule& what) {
+            what.every = 0s;
+            what.cron = "0 0 31 2 *";
+        },
+        "never"
+    );
+    refused([](job_schedule& what) { what.queue.clear(); }, "no queue");
+    refused([](job_schedule& what) { what.name.clear(); }, "no name");
+    refused([](job_schedule& what) { what.name.assign(201, 'n'); }, "a long name");
+    refused([](job_schedule& what) { what.job.delay = 1s; }, "a delay");
+    refused([](job_schedule& what) { what.job.run_at = schedule::instant{}; }, "run_at");
+    refused([](job_schedule& what) { what.job.conflict = on_conflict::fail; }, "fail");
+    refused([](job_schedule& what) { what.job.retry.attempts_max = 0; }, "attempts");
+    refused([](job_schedule& what) { what.catch_up_max = 0; }, "catch_up_max");
+    refused([](job_schedule& what) { what.catch_up_max = 1001; }, "catch_up_max");
+    refused([](job_schedule& what) { what.late_max = -1s; }, "late_max");
+    refused([](job_schedule& what) { what.job.payload = "\xff"; }, "payload");
+}
+
+}  // namespace
+}  // namespace leasehold::testing
