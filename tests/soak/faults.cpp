@@ -258,7 +258,10 @@ bool server_faults::command_has_ended() {
     const auto status = command_->status();
     if (!status) return false;
     if (*status == 0) return true;
+    const bool was_going = state_ == state::going;
     state_ = state::up;  // nothing more can be done here
+    constexpr int in_vain = 75;
+    if (*status == in_vain && was_going) return false;
     throw std::runtime_error(
         control_ + " failed with status " + std::to_string(*status) + "; see what it said above"
     );
