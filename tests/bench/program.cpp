@@ -40,6 +40,8 @@ std::unique_ptr<side> make_side(const std::string& by, const workload& what, con
     if (by == "leasehold") return make_subject(what, where);
     if (by == "quiet") return make_quiet_subject(what, where);
     if (by == "library") return make_floor(what, where, by, &make_library_hand);
+    // Other ways to drain a table of jobs: see make_floor.
+    if (by == "apart" || by == "held") return make_floor(what, where, by, &make_library_hand);
     if (by == "connection") return make_floor(what, where, by);
     throw std::runtime_error("no such side: " + by);
 }
