@@ -1,6 +1,7 @@
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "dialect/row_columns.hpp"
@@ -138,6 +139,18 @@ std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& 
 
 bool sql_job_store::leaves_nothing(const job_end& end, const job_retention& kept) {
     return end.step == job_step::complete && kept_after(end, kept) < 0;
+}
+
+std::set<job_id> sql_job_store::ids_in(std::string_view list) {
+    std::set<job_id> ids;
+    job_id each = 0;
+    for (std::size_t at = 0; at < list.size();) {
+        const auto [end, failure] =
+            std::from_chars(list.data() + at, list.data() + list.size(), each);
+        if (failure == std::errc{}) ids.insert(each);
+        at = std::max(at + 1, static_cast<std::size_t>(end - list.data()));
+    }
+    return ids;
 }
 
 std::vector<bool> sql_job_store::are_in(

@@ -60,6 +60,8 @@ protected:
     // A completed one of which nothing is kept.
     static bool leaves_nothing(const job_end& end, const job_retention& kept);
     // For each end whether its job is among these.
+    // Numbers with commas between.
+    static std::set<job_id> ids_in(std::string_view list);
     static std::vector<bool> are_in(const std::set<job_id>& done, const std::vector<job_end>& ends);
 
 private:

@@ -118,8 +118,14 @@ how AS MATERIALIZED (
        SET {take}
      WHERE j.id = ANY (ARRAY(SELECT id FROM picked WHERE (SELECT bool_and(is_free) FROM picked)))
        AND j.state = 2
-    RETURNING j.priority, {claimed_columns}, {durable}
+    RETURNING j.priority, {claimed_columns}
 )
+
+-- How the queue and the session stand, from `how` and `picked`: the sum of 1 the session is live,
+-- 2 the queue is paused, 4 it has limits, 8 keys were met.
+-- word: standing
+h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
+    + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
 
 -- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info.
 --
@@ -127,14 +133,17 @@ how AS MATERIALIZED (
 --          in turn: those behind one that has a key would go before it.
 -- picked:  steps around what others have locked. The first rows of job_order, in its order.
 -- claimed: evaluates `state` anew where the row has changed since, so that none is claimed twice.
--- The first row of the answer has no job: how the queue and the session stand.
+-- One row of the answer has no job: how the queue and the session stand. The others are in no
+-- order: who asked sorts them.
 -- Indexes: session_pkey, queue_pkey, job_order, job_pkey.
 -- name: claim
 WITH {claimed}
-SELECT h.is_live::int, h.is_paused::int, h.is_limited::int,
-       (SELECT count(*) FROM picked WHERE NOT is_free), j.*
-  FROM how h LEFT JOIN claimed j ON true
- ORDER BY j.priority, j.id;
+SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
+       NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
+  FROM how h
+UNION ALL
+SELECT NULL, NULL, NULL, c.* FROM claimed c;
 
 -- $1 queue. The row that claims in turn need. Reads: 1 row.
 -- name: make_queue
@@ -237,8 +246,8 @@ DELETE FROM {prefix}job AS j
            SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))) IS TRUE
 RETURNING j.id, {durable};
 
--- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens. Jobs
--- first that end: the ids, behind the jobs of the answer.
+-- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens, $9 how
+-- many those are. The row without a job says besides which have ended, where those are not all.
 -- name: complete_and_claim
 WITH ended AS (
     DELETE FROM {prefix}job AS j
@@ -246,17 +255,17 @@ WITH ended AS (
        AND j.ordering_key IS NULL
        AND ((j.id, j.token) IN (
                SELECT * FROM unnest($7::text::bigint[], $8::text::bigint[]))) IS TRUE
-    RETURNING j.id, {durable}
-), {claimed}, answer AS (
-    SELECT h.is_live::int, h.is_paused::int, h.is_limited::int,
-           (SELECT count(*) FROM picked WHERE NOT is_free) AS keyed, j.*
-      FROM how h LEFT JOIN claimed j ON true
-    UNION ALL
-    SELECT NULL, NULL, NULL, NULL, NULL, e.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-           NULL, NULL, NULL
-      FROM ended e
-)
-SELECT * FROM answer a ORDER BY a.is_live IS NULL, a.priority, a.id;
+    RETURNING j.id
+), {claimed}
+SELECT {standing},
+       CASE WHEN (SELECT count(*) FROM ended) <> $9::bigint
+            THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,
+       CASE WHEN EXISTS (SELECT FROM claimed) OR EXISTS (SELECT FROM ended) THEN {durable} END,
+       NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
+  FROM how h
+UNION ALL
+SELECT NULL, NULL, NULL, c.* FROM claimed c;
 
 -- ---- what becomes of running jobs
 
