@@ -73,6 +73,25 @@ SELECT $1::text, a.kind,
 ON CONFLICT (queue, unique_slot) WHERE unique_slot IS NOT NULL DO NOTHING
 RETURNING j.id, j.unique_slot, {durable};
 
+-- Jobs that are due, without keys, and alike in all but these lists, of which no element is null:
+-- $1 queue; $2 kinds, $3 payloads, $4 priorities; $5 attempts, $6 rescues, $7 and $8 delays of
+-- retries, $9 time limit or -1. Half of the work of `insert`. Ids are drawn in the order of the
+-- lists; the answer has them in one text. Reads: none.
+-- name: insert_plain
+WITH made AS (
+    INSERT INTO {prefix}job
+        (queue, kind, state, priority, due_at, attempts_max, rescues_max, retry_delay,
+         retry_delay_max, time_limit, payload)
+    SELECT $1::text, a.kind, 2, a.priority, NULL, nullif($5::integer, 20), nullif($6::integer, 3),
+           nullif($7::bigint, 5000000), nullif($8::bigint, 3600000000), nullif($9::bigint, -1),
+           a.payload
+      FROM unnest($2::text::text[], $3::text::text[], $4::text::smallint[])
+           WITH ORDINALITY AS a (kind, payload, priority, number)
+     ORDER BY a.number
+    RETURNING id
+)
+SELECT string_agg(id::text, ','), {durable} FROM made;
+
 -- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row.
 -- name: find_unique
 SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
