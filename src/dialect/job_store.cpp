@@ -100,6 +100,27 @@ std::int64_t sql_job_store::run_at_of(const new_job& what) {
     return std::max(std::int64_t{0}, what.run_at->time_since_epoch().count());
 }
 
+bool sql_job_store::are_plain(std::span<const new_job> what) {
+    const new_job& first = what.front();
+    return std::ranges::all_of(what, [&](const new_job& each) {
+        return each.unique_key.empty() && each.ordering_key.empty() && !each.run_at &&
+               each.delay.count() == 0 && each.unique == unique_until::ended &&
+               each.retry.attempts_max == first.retry.attempts_max &&
+               each.retry.delay == first.retry.delay &&
+               each.retry.delay_max == first.retry.delay_max &&
+               each.time_limit == first.time_limit && each.rescues_max == first.rescues_max;
+    });
+}
+
+parameters sql_job_store::values_of_like(const new_job& each) {
+    return {
+        each.retry.attempts_max,
+        each.rescues_max,
+        value_of(microseconds{each.retry.delay}),
+        value_of(microseconds{each.retry.delay_max}),
+        each.time_limit ? value_of(microseconds{*each.time_limit}) : value{-1}};
+}
+
 // ------------------------------------------------------------------------------ a worker's own
 
 claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {

@@ -62,32 +62,13 @@ array_texts lists_of(std::span<const new_job> what) {
     return lists;
 }
 
-// What `insert_plain` can say.
-bool are_plain(std::span<const new_job> what) {
-    const new_job& first = what.front();
-    return std::ranges::all_of(what, [&](const new_job& each) {
-        return each.unique_key.empty() && each.ordering_key.empty() && !each.run_at &&
-               each.delay.count() == 0 && each.unique == unique_until::ended &&
-               each.retry.attempts_max == first.retry.attempts_max &&
-               each.retry.delay == first.retry.delay &&
-               each.retry.delay_max == first.retry.delay_max &&
-               each.time_limit == first.time_limit && each.rescues_max == first.rescues_max;
-    });
-}
-
-parameters values_of_plain(std::string_view queue, std::span<const new_job> what) {
-    using std::chrono::microseconds;
-    const new_job& first = what.front();
+// `like`: what they have in common.
+parameters values_of_plain(
+    std::string_view queue, std::span<const new_job> what, const parameters& like
+) {
     array_texts lists(3);
     for (const new_job& each : what) lists.add({each.kind, each.payload, each.priority});
-    return joined(
-        joined({std::string{queue}}, lists.values()),
-        {first.retry.attempts_max,
-         first.rescues_max,
-         value_of(microseconds{first.retry.delay}),
-         value_of(microseconds{first.retry.delay_max}),
-         first.time_limit ? value_of(microseconds{*first.time_limit}) : value{-1}}
-    );
+    return joined(joined({std::string{queue}}, lists.values()), like);
 }
 
 class postgres_job_store final : public sql_job_store {
@@ -180,7 +161,8 @@ protected:
         connection& on, std::string_view queue, std::span<const new_job> what
     ) override {
         if (are_plain(what)) {
-            const result made = inside(on, "insert_plain", values_of_plain(queue, what));
+            const auto values = values_of_plain(queue, what, values_of_like(what.front()));
+            const result made = inside(on, "insert_plain", values);
             const std::set<job_id> drawn = ids_in(made.rows.at(0).bytes(0));
             return {drawn.begin(), drawn.end()};
         }
