@@ -121,6 +121,24 @@ ANALYZE TABLE {prefix}task_jobs_{table};
 -- name: empty_own_jobs
 TRUNCATE TABLE {prefix}job;
 
+-- 216,000 rows at most.
+-- name: fill_own_jobs
+INSERT INTO {prefix}job (queue, kind, state, due_at, payload)
+WITH RECURSIVE digit (d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM digit WHERE d < 59)
+SELECT 'bench', 'work', 2, NULL, 'payload'
+  FROM digit a, digit b, digit c
+ WHERE a.d * 3600 + b.d * 60 + c.d < ?;
+
+-- name: fill_own_history
+INSERT INTO {prefix}job_history
+    (id, queue, kind, state, priority, attempts, rescues, token, enqueued_at, ended_at, prune_at,
+     payload)
+WITH RECURSIVE digit (d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM digit WHERE d < 59),
+     n (n) AS (SELECT a.d * 3600 + b.d * 60 + c.d FROM digit a, digit b, digit c)
+SELECT 1000000000 + w.behind + n.n, 'bench', 'work', 6, 0, 1, 0, 1, UNIX_TIMESTAMP() * 1000000,
+       UNIX_TIMESTAMP() * 1000000, (UNIX_TIMESTAMP() + 31536000) * 1000000, 'payload'
+  FROM (SELECT ? AS jobs, ? AS behind) AS w JOIN n ON n.n < w.jobs;
+
 -- name: settle_own_jobs
 ANALYZE TABLE {prefix}job;
 

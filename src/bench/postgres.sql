@@ -131,6 +131,20 @@ ANALYZE {prefix}task_jobs_{table};
 -- name: empty_own_jobs
 TRUNCATE {prefix}job;
 
+-- Filled as it would take too long to enqueue them. $1 how many.
+-- name: fill_own_jobs
+INSERT INTO {prefix}job (queue, kind, state, due_at, payload)
+SELECT 'bench', 'work', 2, NULL, 'payload' FROM generate_series(1, $1::bigint);
+
+-- Ends of long ago, kept for a year. $1 how many, $2 behind which id.
+-- name: fill_own_history
+INSERT INTO {prefix}job_history
+    (id, queue, kind, state, priority, attempts, rescues, token, enqueued_at, ended_at, prune_at,
+     payload)
+SELECT 1000000000 + $2::bigint + n, 'bench', 'work', 6, 0, 1, 0, 1, now(), now(),
+       now() + interval '1 year', 'payload'
+  FROM generate_series(1, $1::bigint) AS n;
+
 -- name: settle_own_jobs
 ANALYZE {prefix}job;
 

@@ -107,6 +107,20 @@ ANALYZE {prefix}task_jobs_{table};
 -- name: empty_own_jobs
 DELETE FROM {prefix}job;
 
+-- name: fill_own_jobs
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+INSERT INTO {prefix}job (queue, kind, state, due_at, payload)
+SELECT 'bench', 'work', 2, NULL, 'payload' FROM n;
+
+-- name: fill_own_history
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+INSERT INTO {prefix}job_history
+    (id, queue, kind, state, priority, attempts, rescues, token, enqueued_at, ended_at, prune_at,
+     payload)
+SELECT 1000000000 + ? + n, 'bench', 'work', 6, 0, 1, 0, 1, unixepoch() * 1000000,
+       unixepoch() * 1000000, (unixepoch() + 31536000) * 1000000, 'payload'
+  FROM n;
+
 -- name: settle_own_jobs
 ANALYZE {prefix}job;
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "bench/job_growth.hpp"
 #include "bench/process_crew.hpp"
 #include "bench/program.hpp"
 #include "bench/table.hpp"
@@ -21,6 +22,8 @@ struct asked {
     bool is_quick = false;
     page table{};
     page growth{};
+    flat_settings flat{};
+    int held_seconds = 600;
 };
 
 std::vector<std::string> floors_of(const workload& what, const std::vector<std::string>& chosen) {
@@ -66,7 +69,8 @@ void add_options(CLI::App& parser, asked& to) {
         "what",
         to.what,
         "round-trip, commit, pair, refused, release, hop, row-claim, versioned-claim, heartbeat, "
-        "sessions, job-drain, job-enqueue, job-start, tool; nothing: all of the table"
+        "sessions, job-drain, job-enqueue, job-start, tool; nothing: all of the table; or one of "
+        "these alone: job-flat, job-held"
     );
     const auto add_sizes = [&](const char* name, std::vector<int>& into, const char* help) {
         parser.add_option(name, into, help)->delimiter(',');
@@ -76,6 +80,9 @@ void add_options(CLI::App& parser, asked& to) {
     add_sizes(
         "--batches", to.batches, "Of claims and jobs; default 1,10,100, of job-enqueue 100000"
     );
+    parser.add_option("--queued", to.flat.queued, "Lengths of queues, of job-flat")->delimiter(',');
+    parser.add_option("--ended", to.flat.ended, "Jobs in the history besides, of job-flat");
+    parser.add_option("--for", to.held_seconds, "Seconds that job-held holds a snapshot");
     add_sizes("--held", to.held, "Leases that each session holds besides, of pair and heartbeat");
     parser
         .add_option(
@@ -105,6 +112,13 @@ int run(int count, char** values) {
         from.growth.folder = from.table.folder;
         from.growth.about = from.table.about;
         print_growth(from.growth);
+    } else if (from.what == std::vector<std::string>{"job-flat"}) {
+        const testing::folder folder;
+        from.flat.rounds = from.how.repetitions;
+        measure_flat(url_for(from.how, folder.path()), from.flat);
+    } else if (from.what == std::vector<std::string>{"job-held"}) {
+        const testing::folder folder;
+        measure_held(url_for(from.how, folder.path()), {std::chrono::seconds{from.held_seconds}});
     } else if (from.table.lines.empty()) {
         program{from.how}.run(steps_of(from));
     } else {
