@@ -157,40 +157,78 @@ void measure_flat(const std::string& url, const flat_settings& settings) {
 
 namespace {
 
-// A worker of one thread that does so many jobs per second, while as many are enqueued, behind a
-// thousand that wait.
-class steady_queue {
+// One thread, which claims the next job when it has ended one, at a steady rate: how long that
+// takes.
+class steady_worker {
 public:
-    steady_queue(const place& where, const held_settings& settings)
-        : database_(where.open(4, std::chrono::minutes{1})),
+    steady_worker(const place& where, std::chrono::nanoseconds every)
+        : database_(where.open(2, std::chrono::minutes{1})),
           session_(database_, {.name = "bench"}),
-          queue_(database_, queue_name),
           worker_(session_, settings_for(1, 0)),
-          every_(std::chrono::seconds{1}),
-          settings_(settings) {
-        every_ /= settings.jobs_per_second;
+          every_(every) {
         worker_.handle(kind_name, [this](job&) { work(); });
-        queue_.enqueue_many(std::vector<new_job>(1'000, one_job()));
+        thread_ = std::jthread{[this](const std::stop_token& stop) {
+            try {
+                worker_.run(stop);
+            } catch (...) {
+                const std::lock_guard guard{mutex_};
+                failure_ = std::current_exception();
+            }
+        }};
     }
-    ~steady_queue() {
-        stop_.request_stop();
-        for (std::jthread* const each : {&worker_thread_, &enqueue_thread_}) {
-            if (each->joinable()) each->join();
-        }
-        session_.end();
-    }
-    steady_queue(const steady_queue&) = delete;
-    steady_queue& operator=(const steady_queue&) = delete;
 
-    void start() {
-        worker_thread_ = std::jthread{[this] { or_keep([&] { worker_.run(stop_.get_token()); }); }};
-        enqueue_thread_ = std::jthread{[this] { or_keep([&] { enqueue(); }); }};
-    }
-    // Of the time since the last call.
+    // Since the last call.
     histogram take() {
         const std::lock_guard guard{mutex_};
         if (failure_) std::rethrow_exception(failure_);
         return std::exchange(took_, {});
+    }
+
+private:
+    void work() {
+        {
+            const std::lock_guard guard{mutex_};
+            if (ended_ != clock::time_point{}) took_.add(clock::now() - ended_);
+        }
+        next_ = std::max(next_ + every_, clock::now() - std::chrono::seconds{1});
+        std::this_thread::sleep_until(next_);
+        ended_ = clock::now();
+    }
+
+    const database database_;
+    session session_;
+    leasehold::worker worker_;
+    const std::chrono::nanoseconds every_;
+    std::mutex mutex_;
+    histogram took_;
+    std::exception_ptr failure_;
+    clock::time_point next_{}, ended_{};  // the handler's alone
+    std::jthread thread_;
+};
+
+// Workers that do so many jobs per second together, while as many are enqueued, behind a thousand
+// that wait.
+class steady_queue {
+public:
+    steady_queue(const place& where, const held_settings& settings)
+        : database_(where.open(2, std::chrono::minutes{1})), queue_(database_, queue_name) {
+        queue_.enqueue_many(std::vector<new_job>(1'000, one_job()));
+        constexpr int workers = 4;
+        const std::chrono::nanoseconds second = std::chrono::seconds{1};
+        for (int each = 0; each < workers; ++each) {
+            workers_.push_back(
+                std::make_unique<steady_worker>(where, workers * second / settings.jobs_per_second)
+            );
+        }
+        enqueuing_ = std::jthread{[this, settings](const std::stop_token& stop) {
+            enqueue(settings.jobs_per_second, stop);
+        }};
+    }
+
+    histogram take() {
+        histogram all;
+        for (const auto& each : workers_) all.add(each->take());
+        return all;
     }
     std::int64_t left() const {
         const auto seen = queue_.describe();
@@ -205,48 +243,20 @@ private:
         made.payload = job_payload(1);
         return made;
     }
-    template <class Call>
-    void or_keep(Call&& call) {
-        try {
-            call();
-        } catch (...) {
-            const std::lock_guard guard{mutex_};
-            failure_ = std::current_exception();
-        }
-    }
-    void work() {
-        {
-            const std::lock_guard guard{mutex_};
-            if (ended_ != clock::time_point{}) took_.add(clock::now() - ended_);
-        }
-        next_ = std::max(next_ + every_, clock::now() - std::chrono::seconds{1});
-        std::this_thread::sleep_until(next_);
-        ended_ = clock::now();
-    }
-    void enqueue() {
+    void enqueue(int per_second, const std::stop_token& stop) const {
         constexpr milliseconds pause{20};
-        const std::vector<new_job> some(
-            static_cast<std::size_t>(settings_.jobs_per_second * pause / std::chrono::seconds{1}),
-            one_job()
-        );
-        for (auto when = clock::now(); !stop_.stop_requested(); when += pause) {
+        const auto count = static_cast<std::size_t>(per_second * pause / std::chrono::seconds{1});
+        const std::vector<new_job> some(count, one_job());
+        for (auto when = clock::now(); !stop.stop_requested(); when += pause) {
             std::this_thread::sleep_until(when);
             queue_.enqueue_many(some);
         }
     }
 
     const database database_;
-    session session_;
     const job_queue queue_;
-    leasehold::worker worker_;
-    std::chrono::nanoseconds every_;
-    const held_settings settings_;
-    std::mutex mutex_;
-    histogram took_;
-    std::exception_ptr failure_;
-    clock::time_point next_{}, ended_{};  // the handler's alone
-    std::stop_source stop_;
-    std::jthread worker_thread_, enqueue_thread_;
+    std::vector<std::unique_ptr<steady_worker>> workers_;
+    std::jthread enqueuing_;
 };
 
 // A transaction whose snapshot is older than all that is done from then on.
@@ -288,7 +298,6 @@ void measure_held(const std::string& url, const held_settings& settings) {
     room in{url, ""};
     {
         steady_queue steady{in.where(), settings};
-        steady.start();
         std::this_thread::sleep_for(std::chrono::seconds{5});
         steady.take();
         const auto print = [&](const std::string& when, const histogram& took) {
