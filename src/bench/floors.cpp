@@ -297,12 +297,6 @@ private:
     const std::string claim_;
 };
 
-std::unique_ptr<hand> hand_of(const hand_maker& make, const place& where) {
-    auto by = make(where);
-    if (by->which() != engine::sqlite) return by;
-    return std::make_unique<taking_turns>(std::move(by));
-}
-
 class locks final : public side {
 public:
     locks(const place& where, workload what, hand_maker by)
@@ -316,7 +310,7 @@ public:
                 by_(place_), place_, "round_trip", parameters{}
             );
         }
-        auto by = hand_of(by_, place_);
+        auto by = hand_in_turn(by_, place_);
         const bool is_hot = what_.what == "hop";
         std::string name = what_.what;
         if (!is_hot) name.append("/").append(std::to_string(index));
@@ -349,7 +343,7 @@ public:
     void set_up() override { tasks_.make(); }
     void before_round() override { tasks_.fill(); }
     std::unique_ptr<worker> make_worker(int index) override {
-        auto by = hand_of(by_, place_);
+        auto by = hand_in_turn(by_, place_);
         if (what_.what == "row-claim") {
             return std::make_unique<row_claim_worker>(std::move(by), tasks_, what_.batch);
         }
@@ -369,10 +363,17 @@ std::unique_ptr<hand> make_hand(const place& where) {
     return std::make_unique<by_connection>(where);
 }
 
+std::unique_ptr<hand> hand_in_turn(const hand_maker& make, const place& where) {
+    auto by = make(where);
+    if (by->which() != engine::sqlite) return by;
+    return std::make_unique<taking_turns>(std::move(by));
+}
+
 std::unique_ptr<side> make_floor(
     const workload& what, const place& where, const std::string& whose, const hand_maker& by
 ) {
     if (what.what.ends_with("-claim")) return std::make_unique<claims>(where, what, whose, by);
+    if (what.what.starts_with("job-")) return make_job_floor(what, where, whose, by);
     return std::make_unique<locks>(where, what, by);
 }
 

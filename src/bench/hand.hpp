@@ -3,6 +3,7 @@
 // through leasehold's own connection; in tests/bench through each client library itself.
 //
 // Threads: one.
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,18 +33,39 @@ public:
     virtual answer execute(const std::string& text, const parameters& values) = 0;
     virtual void begin() = 0;
     virtual void commit() = 0;
+
+    // Lines of columns with tabs between, by `text`, which is a COPY. False: it cannot.
+    virtual bool copy(const std::string&, const std::string&) { return false; }
+    // From now on wait_for_bell() ends when the database rings. False: it cannot.
+    virtual bool listen(const std::string&) { return false; }
+    // False: it has not rung for so long.
+    virtual bool wait_for_bell(std::chrono::milliseconds) { return false; }
 };
 
 using hand_maker = std::function<std::unique_ptr<hand>(const place& where)>;
 
 std::unique_ptr<hand> make_hand(const place& where);
 
-// What one would write by hand. `whose`: of several floors, which, for tables of its own.
+// What one would write by hand. `whose`: of several floors, which, for tables of its own; of
+// job-drain besides:
+//
+// | whose  | how jobs are claimed                                                   |
+// |--------|------------------------------------------------------------------------|
+// | apart  | marked, in one commit; deleted when they are done, in another          |
+// | held   | deleted, in a transaction that is open until they are done             |
+// | others | marked, in the commit that deletes those before: on PostgreSQL by one  |
+// |        | statement                                                              |
 std::unique_ptr<side> make_floor(
     const workload& what,
     const place& where,
     const std::string& whose = "floor",
     const hand_maker& by = &make_hand
 );
+// The same of jobs.
+std::unique_ptr<side> make_job_floor(
+    const workload& what, const place& where, const std::string& whose, const hand_maker& by
+);
+// On SQLite the threads of a floor queue for the file in their process.
+std::unique_ptr<hand> hand_in_turn(const hand_maker& make, const place& where);
 
 }  // namespace leasehold::bench

@@ -84,6 +84,84 @@ UPDATE {prefix}task_{table} SET claimed_by = ?, state = 1, version = version + 1
 UPDATE {prefix}task_{table} SET state = 2, version = version + 1
  WHERE claimed_by = ? AND state = 1 AND id IN ({ids});
 
+-- ---- jobs
+
+-- name: make_jobs
+CREATE TABLE {prefix}task_jobs_{table} (
+    id         bigint       NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    kind       varchar(100) NOT NULL,
+    state      smallint     NOT NULL DEFAULT 0,  -- 0: ready, 1: claimed
+    priority   smallint     NOT NULL DEFAULT 0,
+    attempts   integer      NOT NULL DEFAULT 0,
+    claimed_by varchar(100),
+    claimed_at datetime(6),
+    payload    longtext     NOT NULL
+) ENGINE = InnoDB;
+
+-- name: index_jobs
+CREATE INDEX {prefix}task_jobs_{table}_order
+    ON {prefix}task_jobs_{table} (state, priority, id);
+
+-- name: drop_jobs
+DROP TABLE IF EXISTS {prefix}task_jobs_{table};
+
+-- name: empty_jobs
+TRUNCATE TABLE {prefix}task_jobs_{table};
+
+-- name: fill_jobs
+INSERT INTO {prefix}task_jobs_{table} (kind, payload)
+WITH RECURSIVE digit (d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM digit WHERE d < 59),
+     n (n) AS (SELECT a.d * 3600 + b.d * 60 + c.d FROM digit a, digit b, digit c)
+SELECT 'work', w.payload
+  FROM (SELECT ? AS jobs, ? AS payload) AS w JOIN n ON n.n < w.jobs;
+
+-- name: settle_jobs
+ANALYZE TABLE {prefix}task_jobs_{table};
+
+-- name: empty_own_jobs
+TRUNCATE TABLE {prefix}job;
+
+-- 216,000 rows at most.
+-- name: fill_own_jobs
+INSERT INTO {prefix}job (queue, kind, state, due_at, payload)
+WITH RECURSIVE digit (d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM digit WHERE d < 59)
+SELECT 'bench', 'work', 2, NULL, 'payload'
+  FROM digit a, digit b, digit c
+ WHERE a.d * 3600 + b.d * 60 + c.d < ?;
+
+-- name: fill_own_history
+INSERT INTO {prefix}job_history
+    (id, queue, kind, state, priority, attempts, rescues, token, enqueued_at, ended_at, prune_at,
+     payload)
+WITH RECURSIVE digit (d) AS (SELECT 0 UNION ALL SELECT d + 1 FROM digit WHERE d < 59),
+     n (n) AS (SELECT a.d * 3600 + b.d * 60 + c.d FROM digit a, digit b, digit c)
+SELECT 1000000000 + w.behind + n.n, 'bench', 'work', 6, 0, 1, 0, 1, UNIX_TIMESTAMP() * 1000000,
+       UNIX_TIMESTAMP() * 1000000, (UNIX_TIMESTAMP() + 31536000) * 1000000, 'payload'
+  FROM (SELECT ? AS jobs, ? AS behind) AS w JOIN n ON n.n < w.jobs;
+
+-- name: settle_own_jobs
+ANALYZE TABLE {prefix}job;
+
+-- name: delete_jobs
+DELETE FROM {prefix}task_jobs_{table} WHERE id IN ({ids});
+
+-- name: lock_jobs
+SELECT id, kind, attempts, payload FROM {prefix}task_jobs_{table}
+ WHERE state = 0 ORDER BY priority, id LIMIT ? FOR UPDATE SKIP LOCKED;
+
+-- Who, and the ids.
+-- name: mark_jobs
+UPDATE {prefix}task_jobs_{table}
+   SET state = 1, attempts = attempts + 1, claimed_by = ?, claimed_at = SYSDATE(6)
+ WHERE id IN ({ids});
+
+-- {rows}: as many (?,?) as rows.
+-- name: insert_jobs
+INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES {rows};
+
+-- name: insert_job
+INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES (?, ?);
+
 -- Of the whole server. Not every server has each of them.
 -- name: gauges
 SHOW GLOBAL STATUS WHERE Variable_name IN

@@ -138,6 +138,7 @@ struct scale {
     double size;
 };
 scale scale_of(const workload& what) {
+    if (what.what == "job-drain") return {"jobs in a batch", double(what.batch)};
     if (what.what.ends_with("-claim")) return {"rows in a batch", double(what.batch)};
     if (what.held > 0) return {"leases held", double(what.held)};
     return {what.what == "hop" ? "waiting" : "workers", double(what.workers)};

@@ -30,8 +30,9 @@ void remove_tables(const place& at) {
     const database db = at.open(1, patience);
     const auto which = db.server().engine;
     db.execute(text_of(which, "drop_locks", at.names));
-    for (const char* whose : {"leasehold", "floor", "library", "connection"}) {
+    for (const char* whose : {"leasehold", "floor", "library", "connection", "apart", "held"}) {
         db.execute(text_of(which, "drop_tasks", at.names, whose));
+        db.execute(text_of(which, "drop_jobs", at.names, whose));
     }
     migrate_down(db, 0);
 }

@@ -71,3 +71,80 @@ RETURNING id, payload;
 -- name: finish_claimed
 UPDATE {prefix}task_{table} SET state = 2, version = version + 1
  WHERE claimed_by = ? AND state = 1 AND id IN ({ids});
+
+-- ---- jobs
+
+-- name: make_jobs
+CREATE TABLE {prefix}task_jobs_{table} (
+    id         INTEGER NOT NULL PRIMARY KEY,
+    kind       TEXT    NOT NULL,
+    state      INTEGER NOT NULL DEFAULT 0,  -- 0: ready, 1: claimed
+    priority   INTEGER NOT NULL DEFAULT 0,
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    claimed_by TEXT,
+    claimed_at INTEGER,
+    payload    TEXT    NOT NULL
+);
+
+-- name: index_jobs
+CREATE INDEX {prefix}task_jobs_{table}_order
+    ON {prefix}task_jobs_{table} (priority, id) WHERE state = 0;
+
+-- name: drop_jobs
+DROP TABLE IF EXISTS {prefix}task_jobs_{table};
+
+-- name: empty_jobs
+DELETE FROM {prefix}task_jobs_{table};
+
+-- name: fill_jobs
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+INSERT INTO {prefix}task_jobs_{table} (kind, payload)
+SELECT 'work', ? FROM n;
+
+-- name: settle_jobs
+ANALYZE {prefix}task_jobs_{table};
+
+-- name: empty_own_jobs
+DELETE FROM {prefix}job;
+
+-- name: fill_own_jobs
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+INSERT INTO {prefix}job (queue, kind, state, due_at, payload)
+SELECT 'bench', 'work', 2, NULL, 'payload' FROM n;
+
+-- name: fill_own_history
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+INSERT INTO {prefix}job_history
+    (id, queue, kind, state, priority, attempts, rescues, token, enqueued_at, ended_at, prune_at,
+     payload)
+SELECT 1000000000 + ? + n, 'bench', 'work', 6, 0, 1, 0, 1, unixepoch() * 1000000,
+       unixepoch() * 1000000, (unixepoch() + 31536000) * 1000000, 'payload'
+  FROM n;
+
+-- name: settle_own_jobs
+ANALYZE {prefix}job;
+
+-- name: delete_jobs
+DELETE FROM {prefix}task_jobs_{table} WHERE id IN ({ids});
+
+-- Who, how many.
+-- name: claim_jobs
+UPDATE {prefix}task_jobs_{table}
+   SET state = 1, attempts = attempts + 1, claimed_by = ?, claimed_at = unixepoch()
+ WHERE id IN (SELECT id FROM {prefix}task_jobs_{table}
+               WHERE state = 0 ORDER BY priority, id LIMIT ?)
+RETURNING id, kind, attempts, payload;
+
+-- How many.
+-- name: take_jobs
+DELETE FROM {prefix}task_jobs_{table}
+ WHERE id IN (SELECT id FROM {prefix}task_jobs_{table}
+               WHERE state = 0 ORDER BY priority, id LIMIT ?)
+RETURNING id, kind, attempts, payload;
+
+-- {rows}: as many (?,?) as rows.
+-- name: insert_jobs
+INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES {rows};
+
+-- name: insert_job
+INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES (?, ?);

@@ -377,6 +377,7 @@ std::unique_ptr<side> make_subject(const workload& what, const place& where) {
     if (what.what == "refused") return std::make_unique<refusals>(where);
     if (what.what == "hop") return std::make_unique<hops>(where);
     if (what.what.ends_with("-claim")) return std::make_unique<claims>(where, what);
+    if (what.what.starts_with("job-")) return make_job_subject(what, where);
     return nullptr;
 }
 

@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 
 // Claims have so many workers.
 constexpr int claimers = 4;
+constexpr int enqueued_at_once = 10'000;
 
 bool has_subject(const workload& what) {
     return what.what != "round-trip" && what.what != "commit";
@@ -36,7 +37,16 @@ contender contender_of(const char* name, std::unique_ptr<side> of, int workers) 
 
 const std::vector<std::string>& workload_names() {
     static const std::vector<std::string> names{
-        "round-trip", "commit", "pair", "refused", "hop", "row-claim", "versioned-claim"};
+        "round-trip",
+        "commit",
+        "pair",
+        "refused",
+        "hop",
+        "row-claim",
+        "versioned-claim",
+        "job-drain",
+        "job-enqueue",
+        "job-start"};
     return names;
 }
 
@@ -51,6 +61,10 @@ std::vector<workload> workloads_of(const suite_settings& settings) {
             for (const int each : settings.waiters) all.push_back({name, each});
         } else if (name.ends_with("-claim")) {
             for (const int each : settings.batches) all.push_back({name, claimers, false, each});
+        } else if (name == "job-drain") {
+            for (const int each : settings.batches) all.push_back({name, 1, false, each});
+        } else if (name == "job-enqueue") {
+            all.push_back({name, 1, false, enqueued_at_once});
         } else {
             all.push_back({name});
         }

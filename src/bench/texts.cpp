@@ -78,6 +78,9 @@ std::string text_of(
     std::string places;
     for (std::size_t each = 0; each < ids; ++each) places.append(each == 0 ? "?" : ",?");
     replace_all(text, "{ids}", places);
+    std::string rows;
+    for (std::size_t each = 0; each < ids; ++each) rows.append(each == 0 ? "(?,?)" : ",(?,?)");
+    replace_all(text, "{rows}", rows);
     return text;
 }
 

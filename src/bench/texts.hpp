@@ -11,7 +11,7 @@
 namespace leasehold::bench {
 
 // With the tables' names filled in. `table`: which of the tables of tasks; `ids`: for how many
-// values {ids} stands, where it is in the text.
+// values {ids} stands, or rows of two {rows}, where it is in the text.
 std::string text_of(
     engine which,
     std::string_view name,

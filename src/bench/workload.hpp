@@ -22,13 +22,16 @@ namespace leasehold::bench {
 // | heartbeat       | 20 ms pass, in which a session is renewed once                        |
 // | sessions        | each of `workers` sessions, of all defaults, lives for a second       |
 // | release         | of a key for which all other workers try, 10,000 times a second       |
+// | job-drain       | `batch` jobs of a queue are claimed, done (nothing) and ended         |
+// | job-enqueue     | `batch` jobs, in one commit                                           |
+// | job-start       | a job is enqueued, and begins with a worker that had nothing to do    |
 //
 // tests/bench has one more, for programs.
 struct workload {
     std::string what;
     int workers = 1;
     bool are_processes = false;
-    int batch = 1;  // of claims
+    int batch = 1;  // of claims, and of jobs
     int held = 0;   // leases held besides, by each session
 
     // What its rate counts: "pairs", "rows".
@@ -47,8 +50,13 @@ struct place {
     database open(int connections, std::chrono::milliseconds statement_timeout) const;
 };
 
+// What a job carries, and how many of them are drained in batches of so many: enough for a second.
+std::string job_payload(int number);
+int jobs_to_drain(int batch);
+
 // leasehold's own side; null where there is none of this workload.
 std::unique_ptr<side> make_subject(const workload& what, const place& where);
+std::unique_ptr<side> make_job_subject(const workload& what, const place& where);
 
 // The same without what makes it hard: `release` of a key that nobody else wants. Null elsewhere.
 std::unique_ptr<side> make_quiet_subject(const workload& what, const place& where);

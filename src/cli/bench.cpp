@@ -184,6 +184,9 @@ constexpr const char* bench_examples =
     "                   MariaDB), flock and a row (SQLite)\n"
     "  row-claim        rows claimed by their locks and finished, in --batches\n"
     "  versioned-claim  rows claimed by their versions, and finished later\n"
+    "  job-drain        jobs claimed, done (nothing) and ended by a worker, in --batches\n"
+    "  job-enqueue      jobs enqueued, 10,000 in one commit\n"
+    "  job-start        from enqueuing a job until an idle worker begins with it\n"
     "\n"
     "Counts are for one of each, and the server's whole: what others do meanwhile is in them.\n"
     "\n"
@@ -210,7 +213,7 @@ void add_sizes(CLI::App& parser, bench::suite_settings& what) {
     };
     add("--threads", what.threads, "Threads of `pair`; default 1,16", 256);
     add("--waiters", what.waiters, "Waiting threads of `hop`; default 2,8", 256);
-    add("--batches", what.batches, "Rows in one claim; default 1,10,100", 1000);
+    add("--batches", what.batches, "Rows or jobs in one claim; default 1,10,100", 1000);
     parser.add_option("--repetitions", what.repetitions, "Of each side, at least 5; default 5")
         ->check(CLI::Range(5, 1000))
         ->option_text("N");

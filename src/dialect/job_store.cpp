@@ -1,6 +1,7 @@
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "dialect/row_columns.hpp"
@@ -99,6 +100,27 @@ std::int64_t sql_job_store::run_at_of(const new_job& what) {
     return std::max(std::int64_t{0}, what.run_at->time_since_epoch().count());
 }
 
+bool sql_job_store::are_plain(std::span<const new_job> what) {
+    const new_job& first = what.front();
+    return std::ranges::all_of(what, [&](const new_job& each) {
+        return each.unique_key.empty() && each.ordering_key.empty() && !each.run_at &&
+               each.delay.count() == 0 && each.unique == unique_until::ended &&
+               each.retry.attempts_max == first.retry.attempts_max &&
+               each.retry.delay == first.retry.delay &&
+               each.retry.delay_max == first.retry.delay_max &&
+               each.time_limit == first.time_limit && each.rescues_max == first.rescues_max;
+    });
+}
+
+parameters sql_job_store::values_of_like(const new_job& each) {
+    return {
+        each.retry.attempts_max,
+        each.rescues_max,
+        value_of(microseconds{each.retry.delay}),
+        value_of(microseconds{each.retry.delay_max}),
+        each.time_limit ? value_of(microseconds{*each.time_limit}) : value{-1}};
+}
+
 // ------------------------------------------------------------------------------ a worker's own
 
 claimed_job sql_job_store::claimed_in(const row& from, std::size_t first) {
@@ -138,6 +160,18 @@ std::int64_t sql_job_store::kept_after(const job_end& end, const job_retention& 
 
 bool sql_job_store::leaves_nothing(const job_end& end, const job_retention& kept) {
     return end.step == job_step::complete && kept_after(end, kept) < 0;
+}
+
+std::set<job_id> sql_job_store::ids_in(std::string_view list) {
+    std::set<job_id> ids;
+    job_id each = 0;
+    for (std::size_t at = 0; at < list.size();) {
+        const auto [end, failure] =
+            std::from_chars(list.data() + at, list.data() + list.size(), each);
+        if (failure == std::errc{}) ids.insert(each);
+        at = std::max(at + 1, static_cast<std::size_t>(end - list.data()));
+    }
+    return ids;
 }
 
 std::vector<bool> sql_job_store::are_in(

@@ -59,6 +59,13 @@ protected:
     static std::int64_t kept_for(std::chrono::microseconds retention);
     // A completed one of which nothing is kept.
     static bool leaves_nothing(const job_end& end, const job_retention& kept);
+    // What `insert_plain` can say: they are due, have no keys, and are alike in all but kind,
+    // payload and priority.
+    static bool are_plain(std::span<const new_job> what);
+    // Attempts, rescues, delays of retries, time limit or -1.
+    static parameters values_of_like(const new_job& each);
+    // Numbers with commas between.
+    static std::set<job_id> ids_in(std::string_view list);
     // For each end whether its job is among these.
     static std::vector<bool> are_in(const std::set<job_id>& done, const std::vector<job_end>& ends);
 

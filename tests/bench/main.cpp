@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "bench/job_growth.hpp"
 #include "bench/process_crew.hpp"
 #include "bench/program.hpp"
 #include "bench/table.hpp"
@@ -14,18 +15,28 @@ struct asked {
     std::vector<std::string> what{};
     std::vector<int> threads{};
     std::vector<int> processes{};
-    std::vector<int> batches{1, 10, 100};
+    std::vector<int> batches{};
     std::vector<int> held{};
     std::vector<std::string> floors{"library"};
     int round_ms = 1000;
     bool is_quick = false;
     page table{};
     page growth{};
+    flat_settings flat{};
+    int held_seconds = 600;
 };
 
 std::vector<std::string> floors_of(const workload& what, const std::vector<std::string>& chosen) {
     if (what.what == "heartbeat" || what.what == "sessions") return {};
     return what.what == "release" ? std::vector<std::string>{"quiet"} : chosen;
+}
+
+std::vector<int> batches_of(const std::string& what, const std::vector<int>& chosen) {
+    const bool has_batches =
+        what.ends_with("-claim") || what == "job-drain" || what == "job-enqueue";
+    if (!has_batches) return {1};
+    if (!chosen.empty()) return chosen;
+    return what == "job-enqueue" ? std::vector{100'000} : std::vector{1, 10, 100};
 }
 
 // What the options name; nothing: the plan of the table.
@@ -38,7 +49,7 @@ std::vector<step> steps_of(const asked& from) {
     const std::vector<int> one{1};
     const bool is_sized = !from.threads.empty() || !from.processes.empty();
     for (const std::string& what : from.what) {
-        for (const int batch : what.ends_with("-claim") ? from.batches : one) {
+        for (const int batch : batches_of(what, from.batches)) {
             const bool holds = what == "pair" || what == "heartbeat";
             for (const int held : holds && !from.held.empty() ? from.held : std::vector{0}) {
                 for (const int each : is_sized ? from.threads : one) {
@@ -58,17 +69,27 @@ void add_options(CLI::App& parser, asked& to) {
         "what",
         to.what,
         "round-trip, commit, pair, refused, release, hop, row-claim, versioned-claim, heartbeat, "
-        "sessions, tool; "
-        "nothing: all of the table"
+        "sessions, job-drain, job-enqueue, job-start, tool; nothing: all of the table; or one of "
+        "these alone: job-flat, job-held"
     );
     const auto add_sizes = [&](const char* name, std::vector<int>& into, const char* help) {
         parser.add_option(name, into, help)->delimiter(',');
     };
     add_sizes("--threads", to.threads, "How many, in one process; default 1");
     add_sizes("--processes", to.processes, "How many of one thread");
-    add_sizes("--batches", to.batches, "Of claims; default 1,10,100");
+    add_sizes(
+        "--batches", to.batches, "Of claims and jobs; default 1,10,100, of job-enqueue 100000"
+    );
+    parser.add_option("--queued", to.flat.queued, "Lengths of queues, of job-flat")->delimiter(',');
+    parser.add_option("--ended", to.flat.ended, "Jobs in the history besides, of job-flat");
+    parser.add_option("--for", to.held_seconds, "Seconds that job-held holds a snapshot");
     add_sizes("--held", to.held, "Leases that each session holds besides, of pair and heartbeat");
-    parser.add_option("--floors", to.floors, "library (the client library), connection (ours)")
+    parser
+        .add_option(
+            "--floors",
+            to.floors,
+            "library (the client library), connection (ours); of job-drain: apart, held"
+        )
         ->delimiter(',');
     parser.add_option("--repetitions", to.how.repetitions, "Of each side; default 5");
     parser.add_option("--round", to.round_ms, "Milliseconds of each; default 1000");
@@ -91,6 +112,13 @@ int run(int count, char** values) {
         from.growth.folder = from.table.folder;
         from.growth.about = from.table.about;
         print_growth(from.growth);
+    } else if (from.what == std::vector<std::string>{"job-flat"}) {
+        const testing::folder folder;
+        from.flat.rounds = from.how.repetitions;
+        measure_flat(url_for(from.how, folder.path()), from.flat);
+    } else if (from.what == std::vector<std::string>{"job-held"}) {
+        const testing::folder folder;
+        measure_held(url_for(from.how, folder.path()), {std::chrono::seconds{from.held_seconds}});
     } else if (from.table.lines.empty()) {
         program{from.how}.run(steps_of(from));
     } else {

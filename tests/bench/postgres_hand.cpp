@@ -1,4 +1,5 @@
 #include <libpq-fe.h>
+#include <poll.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -40,7 +41,42 @@ public:
     void begin() override { execute(begin_, {}); }
     void commit() override { execute(commit_, {}); }
 
+    bool copy(const std::string& text, const std::string& lines) override {
+        finish(PQexec(connection_.get(), text.c_str()), PGRES_COPY_IN);
+        const auto size = static_cast<int>(lines.size());
+        if (PQputCopyData(connection_.get(), lines.data(), size) != 1) fail();
+        if (PQputCopyEnd(connection_.get(), nullptr) != 1) fail();
+        finish(PQgetResult(connection_.get()), PGRES_COMMAND_OK);
+        PQclear(PQgetResult(connection_.get()));
+        return true;
+    }
+    bool listen(const std::string& text) override {
+        execute(text, {});
+        return true;
+    }
+    bool wait_for_bell(std::chrono::milliseconds patience) override {
+        if (take_bell()) return true;
+        pollfd waits{PQsocket(connection_.get()), POLLIN, 0};
+        if (poll(&waits, 1, static_cast<int>(patience.count())) <= 0) return false;
+        if (PQconsumeInput(connection_.get()) != 1) fail();
+        return take_bell();
+    }
+
 private:
+    void finish(PGresult* found, ExecStatusType wanted) {
+        const bool is_done = PQresultStatus(found) == wanted;
+        PQclear(found);
+        if (!is_done) fail();
+    }
+    // Rung once or many times: the same.
+    bool take_bell() {
+        bool has_rung = false;
+        while (PGnotify* const each = PQnotifies(connection_.get())) {
+            PQfreemem(each);
+            has_rung = true;
+        }
+        return has_rung;
+    }
     [[noreturn]] void fail() { throw std::runtime_error(PQerrorMessage(connection_.get())); }
 
     const char* prepared(const std::string& text, int values) {

@@ -30,7 +30,27 @@ int port_of(const std::string& url) {
     return std::stoi(url.substr(url.rfind(':', end) + 1));
 }
 
+std::string from_environment(const std::string& backend, const char* what) {
+    std::string name = "LEASEHOLD_TEST_";
+    for (const char each : backend) {
+        name += static_cast<char>(std::toupper(static_cast<unsigned char>(each)));
+    }
+    name.append("_").append(what);
+    const char* const found = std::getenv(name.c_str());
+    return found ? found : "";
+}
+
 }  // namespace
+
+// Without TLS, which is one client library's habit and not the other's.
+std::string url_for(const options& chosen, const std::string& folder) {
+    if (!chosen.url.empty()) return chosen.url;
+    if (chosen.backend == "sqlite") return "sqlite:" + folder + "/bench.db";
+    const std::string found = from_environment(chosen.backend, "URL");
+    if (found.empty()) throw std::runtime_error("no server: see tests/bench/run, or give --url");
+    const bool is_postgres = chosen.backend == "postgres";
+    return testing::with_option(found, is_postgres ? "sslmode=disable" : "ssl-mode=DISABLED");
+}
 
 std::unique_ptr<side> make_side(const std::string& by, const workload& what, const place& where) {
     if (what.what == "tool") {
@@ -40,12 +60,16 @@ std::unique_ptr<side> make_side(const std::string& by, const workload& what, con
     if (by == "leasehold") return make_subject(what, where);
     if (by == "quiet") return make_quiet_subject(what, where);
     if (by == "library") return make_floor(what, where, by, &make_library_hand);
+    // Other ways to drain a table of jobs: see make_floor.
+    if (by == "apart" || by == "held") return make_floor(what, where, by, &make_library_hand);
     if (by == "connection") return make_floor(what, where, by);
     throw std::runtime_error("no such side: " + by);
 }
 
 program::program(const options& chosen)
-    : chosen_(chosen), room_(url(), ""), gauges_(room_.where(), server_cpu()) {
+    : chosen_(chosen),
+      room_(url_for(chosen, folder_.path()), ""),
+      gauges_(room_.where(), server_cpu()) {
     if (!chosen_.is_json) {
         std::cout << text_heading();
         return;
@@ -62,28 +86,8 @@ void program::run(const std::vector<step>& plan) {
     room_.remove();
 }
 
-std::string program::from_environment(const char* what) const {
-    std::string name = "LEASEHOLD_TEST_";
-    for (const char each : chosen_.backend) {
-        name += static_cast<char>(std::toupper(static_cast<unsigned char>(each)));
-    }
-    name.append("_").append(what);
-    const char* const found = std::getenv(name.c_str());
-    return found ? found : "";
-}
-
-// Without TLS, which is one client library's habit and not the other's.
-std::string program::url() const {
-    if (!chosen_.url.empty()) return chosen_.url;
-    if (chosen_.backend == "sqlite") return "sqlite:" + folder_.path() + "/bench.db";
-    const std::string found = from_environment("URL");
-    if (found.empty()) throw std::runtime_error("no server: see tests/bench/run, or give --url");
-    const bool is_postgres = chosen_.backend == "postgres";
-    return testing::with_option(found, is_postgres ? "sslmode=disable" : "ssl-mode=DISABLED");
-}
-
 std::function<double()> program::server_cpu() const {
-    const std::string pid = chosen_.url.empty() ? from_environment("PID") : "";
+    const std::string pid = chosen_.url.empty() ? from_environment(chosen_.backend, "PID") : "";
     if (pid.empty()) return {};
     return [number = std::stoi(pid)] { return server_cpu_us(number); };
 }

@@ -22,6 +22,9 @@ struct options {
     bool is_json = false;
 };
 
+// `folder`: where SQLite's file is made.
+std::string url_for(const options& chosen, const std::string& folder);
+
 // A side by its name: leasehold, library (the client library), connection (leasehold's own).
 std::unique_ptr<side> make_side(const std::string& by, const workload& what, const place& where);
 
@@ -33,8 +36,6 @@ public:
     void run(const std::vector<step>& plan);
 
 private:
-    std::string from_environment(const char* what) const;
-    std::string url() const;
     std::function<double()> server_cpu() const;
     contender contender_of(const std::string& by, const workload& what, place where);
     // Through a relay that counts them, by one thread; nothing where there is no server.

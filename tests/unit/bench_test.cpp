@@ -169,7 +169,7 @@ TEST(suite, measures_what_was_asked_for) {
     EXPECT_EQ(all[0].what, "pair");
     EXPECT_EQ(all[2].workers, 3);
     EXPECT_EQ(all[3].shape(), "5 waiting threads");
-    EXPECT_EQ(workloads_of({}).size(), 3U + 2 + 2 + 3 + 3);
+    EXPECT_EQ(workloads_of({}).size(), 3U + 2 + 2 + 3 + 3 + 3 + 1 + 1);
 }
 
 // Works until it is told to fail.

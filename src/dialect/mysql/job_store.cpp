@@ -2,7 +2,6 @@
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -14,18 +13,6 @@
 
 namespace leasehold::mysql_dialect {
 namespace {
-
-std::set<job_id> ids_in(std::string_view list) {
-    std::set<job_id> ids;
-    job_id each = 0;
-    for (std::size_t at = 0; at < list.size();) {
-        const auto [end, failure] =
-            std::from_chars(list.data() + at, list.data() + list.size(), each);
-        if (failure == std::errc{}) ids.insert(each);
-        at = std::max(at + 1, static_cast<std::size_t>(end - list.data()));
-    }
-    return ids;
-}
 
 std::vector<job_end> by_id(std::vector<job_end> ends) {
     std::ranges::sort(ends, {}, &job_end::id);

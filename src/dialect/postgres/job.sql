@@ -73,6 +73,25 @@ SELECT $1::text, a.kind,
 ON CONFLICT (queue, unique_slot) WHERE unique_slot IS NOT NULL DO NOTHING
 RETURNING j.id, j.unique_slot, {durable};
 
+-- Jobs that are due, without keys, and alike in all but these lists, of which no element is null:
+-- $1 queue; $2 kinds, $3 payloads, $4 priorities; $5 attempts, $6 rescues, $7 and $8 delays of
+-- retries, $9 time limit or -1. Half of the work of `insert`. Ids are drawn in the order of the
+-- lists; the answer has them in one text. Reads: none.
+-- name: insert_plain
+WITH made AS (
+    INSERT INTO {prefix}job
+        (queue, kind, state, priority, due_at, attempts_max, rescues_max, retry_delay,
+         retry_delay_max, time_limit, payload)
+    SELECT $1::text, a.kind, 2, a.priority, NULL, nullif($5::integer, 20), nullif($6::integer, 3),
+           nullif($7::bigint, 5000000), nullif($8::bigint, 3600000000), nullif($9::bigint, -1),
+           a.payload
+      FROM unnest($2::text::text[], $3::text::text[], $4::text::smallint[])
+           WITH ORDINALITY AS a (kind, payload, priority, number)
+     ORDER BY a.number
+    RETURNING id
+)
+SELECT string_agg(id::text, ','), {durable} FROM made;
+
 -- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row.
 -- name: find_unique
 SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
@@ -118,8 +137,14 @@ how AS MATERIALIZED (
        SET {take}
      WHERE j.id = ANY (ARRAY(SELECT id FROM picked WHERE (SELECT bool_and(is_free) FROM picked)))
        AND j.state = 2
-    RETURNING j.priority, {claimed_columns}, {durable}
+    RETURNING j.priority, {claimed_columns}
 )
+
+-- How the queue and the session stand, from `how` and `picked`: the sum of 1 the session is live,
+-- 2 the queue is paused, 4 it has limits, 8 keys were met.
+-- word: standing
+h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
+    + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
 
 -- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info.
 --
@@ -127,14 +152,17 @@ how AS MATERIALIZED (
 --          in turn: those behind one that has a key would go before it.
 -- picked:  steps around what others have locked. The first rows of job_order, in its order.
 -- claimed: evaluates `state` anew where the row has changed since, so that none is claimed twice.
--- The first row of the answer has no job: how the queue and the session stand.
+-- One row of the answer has no job: how the queue and the session stand. The others are in no
+-- order: who asked sorts them.
 -- Indexes: session_pkey, queue_pkey, job_order, job_pkey.
 -- name: claim
 WITH {claimed}
-SELECT h.is_live::int, h.is_paused::int, h.is_limited::int,
-       (SELECT count(*) FROM picked WHERE NOT is_free), j.*
-  FROM how h LEFT JOIN claimed j ON true
- ORDER BY j.priority, j.id;
+SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
+       NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
+  FROM how h
+UNION ALL
+SELECT NULL, NULL, NULL, c.* FROM claimed c;
 
 -- $1 queue. The row that claims in turn need. Reads: 1 row.
 -- name: make_queue
@@ -237,8 +265,8 @@ DELETE FROM {prefix}job AS j
            SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))) IS TRUE
 RETURNING j.id, {durable};
 
--- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens. Jobs
--- first that end: the ids, behind the jobs of the answer.
+-- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens, $9 how
+-- many those are. The row without a job says besides which have ended, where those are not all.
 -- name: complete_and_claim
 WITH ended AS (
     DELETE FROM {prefix}job AS j
@@ -246,17 +274,17 @@ WITH ended AS (
        AND j.ordering_key IS NULL
        AND ((j.id, j.token) IN (
                SELECT * FROM unnest($7::text::bigint[], $8::text::bigint[]))) IS TRUE
-    RETURNING j.id, {durable}
-), {claimed}, answer AS (
-    SELECT h.is_live::int, h.is_paused::int, h.is_limited::int,
-           (SELECT count(*) FROM picked WHERE NOT is_free) AS keyed, j.*
-      FROM how h LEFT JOIN claimed j ON true
-    UNION ALL
-    SELECT NULL, NULL, NULL, NULL, NULL, e.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-           NULL, NULL, NULL
-      FROM ended e
-)
-SELECT * FROM answer a ORDER BY a.is_live IS NULL, a.priority, a.id;
+    RETURNING j.id
+), {claimed}
+SELECT {standing},
+       CASE WHEN (SELECT count(*) FROM ended) <> $9::bigint
+            THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,
+       CASE WHEN EXISTS (SELECT FROM claimed) OR EXISTS (SELECT FROM ended) THEN {durable} END,
+       NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
+  FROM how h
+UNION ALL
+SELECT NULL, NULL, NULL, c.* FROM claimed c;
 
 -- ---- what becomes of running jobs
 

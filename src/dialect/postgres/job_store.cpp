@@ -62,6 +62,15 @@ array_texts lists_of(std::span<const new_job> what) {
     return lists;
 }
 
+// `like`: what they have in common.
+parameters values_of_plain(
+    std::string_view queue, std::span<const new_job> what, const parameters& like
+) {
+    array_texts lists(3);
+    for (const new_job& each : what) lists.add({each.kind, each.payload, each.priority});
+    return joined(joined({std::string{queue}}, lists.values()), like);
+}
+
 class postgres_job_store final : public sql_job_store {
 public:
     explicit postgres_job_store(shared_dialect how) : sql_job_store(std::move(how)) {}
@@ -70,8 +79,8 @@ public:
         const auto seen = turns_.of(wanted.queue);
         if (!seen.is_claimed_in_turn) {
             claim_result got;
-            const bool is_all = take(write(on, "claim", values_of_claim(wanted)), wanted, got);
-            if (is_all) return got;
+            const result found = write(on, "claim", values_of_claim(wanted));
+            if (take(found, standing_in(found), wanted, got)) return got;
         }
         return claim_in_turn(on, wanted);
     }
@@ -105,18 +114,19 @@ public:
                               !turns_.of(wanted.queue).is_claimed_in_turn &&
                               std::ranges::all_of(ends, is_plain);
         if (!is_fused) return job_store::finish_and_claim(on, whose, ends, kept, wanted);
-        result found =
-            write(on, "complete_and_claim", joined(values_of_claim(wanted), values_of_ends(ends)));
-        std::set<job_id> done;
-        std::erase_if(found.rows, [&](const row& each) {
-            const bool is_end = each.is_null(0);
-            if (is_end) done.insert(each.integer(5));
-            return is_end;
-        });
+        parameters values = joined(values_of_claim(wanted), values_of_ends(ends));
+        values.emplace_back(ends.size());
+        const result found = write(on, "complete_and_claim", values);
         finished_and_claimed both;
-        const bool is_all = take(found, wanted, both.claimed);
-        finish_rest(on, whose, ends, kept, done);
-        both.finished = are_in(done, ends);
+        const row& how = standing_in(found);
+        const bool is_all = take(found, how, wanted, both.claimed);
+        if (how.is_null(ended_column)) {
+            both.finished.assign(ends.size(), true);
+        } else {
+            std::set<job_id> done = ids_in(how.bytes(ended_column));
+            finish_rest(on, whose, ends, kept, done);
+            both.finished = are_in(done, ends);
+        }
         if (!is_all) both.claimed = claim_in_turn(on, wanted);
         return both;
     }
@@ -150,6 +160,12 @@ protected:
     std::vector<std::optional<job_id>> insert(
         connection& on, std::string_view queue, std::span<const new_job> what
     ) override {
+        if (are_plain(what)) {
+            const auto values = values_of_plain(queue, what, values_of_like(what.front()));
+            const result made = inside(on, "insert_plain", values);
+            const std::set<job_id> drawn = ids_in(made.rows.at(0).bytes(0));
+            return {drawn.begin(), drawn.end()};
+        }
         parameters values{std::string{queue}};
         const result made = inside(on, "insert", joined(values, lists_of(what).values()));
         // The ids grow with the numbers of the list, in whatever order they are answered.
@@ -196,21 +212,44 @@ private:
         return lists.values();
     }
 
-    // What `claim` answers. False where the queue is claimed in turn: then it is still to be asked.
-    bool take(const result& found, const claim_request& wanted, claim_result& got) {
-        const row& how = found.rows.at(0);
-        got.session_has_ended = how.integer(0) == 0;
-        if (got.session_has_ended || how.integer(1) != 0) return true;
-        if (how.integer(2) != 0 || how.integer(3) != 0) {
+    // What `claim` answers: one row without a job, which says how things stand, and the jobs.
+    static constexpr std::size_t standing_column = 0, ended_column = 1, priority_column = 3;
+
+    static const row& standing_in(const result& found) {
+        const auto says = [](const row& each) { return !each.is_null(standing_column); };
+        const auto at = std::ranges::find_if(found.rows, says);
+        if (at == found.rows.end()) throw error{errc::database_error, "a claim has no answer"};
+        return *at;
+    }
+
+    // False where the queue is claimed in turn: then it is still to be asked.
+    bool take(const result& found, const row& how, const claim_request& wanted, claim_result& got) {
+        constexpr std::int64_t is_live = 1, is_paused = 2, is_limited = 4, has_keys = 8;
+        const std::int64_t stands = how.integer(standing_column);
+        got.session_has_ended = (stands & is_live) == 0;
+        if (got.session_has_ended || (stands & is_paused) != 0) return true;
+        if ((stands & (is_limited | has_keys)) != 0) {
             auto seen = turns_.of(wanted.queue);
             seen.is_claimed_in_turn = true;
             turns_.note(wanted.queue, seen);
             return false;
         }
-        add_jobs(found, got);
+        std::vector<std::pair<std::int64_t, const row*>> jobs;
+        jobs.reserve(found.rows.size());
+        for (const row& each : found.rows) {
+            if (&each != &how) jobs.emplace_back(each.integer(priority_column), &each);
+        }
+        constexpr std::size_t id_column = priority_column + 1;
+        std::ranges::sort(jobs, [](const auto& one, const auto& other) {
+            if (one.first != other.first) return one.first < other.first;
+            return one.second->integer(id_column) < other.second->integer(id_column);
+        });
+        got.jobs.reserve(jobs.size());
+        for (const auto& each : jobs) got.jobs.push_back(claimed_in(*each.second, id_column));
         return true;
     }
 
+    // Of those that a claim in turn answers, in order.
     static void add_jobs(const result& found, claim_result& got) {
         constexpr std::size_t first = 5;
         for (const row& each : found.rows) {

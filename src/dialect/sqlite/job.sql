@@ -36,6 +36,19 @@ SELECT $1, $2,
 ON CONFLICT (queue, unique_slot) WHERE unique_slot IS NOT NULL DO NOTHING
 RETURNING id;
 
+-- Jobs that are due, without keys, and alike in all but {rows}, of which each is a kind, a payload
+-- and a priority: $1 queue, $2 attempts, $3 rescues, $4 and $5 delays of retries, $6 time limit or
+-- -1. AUTOINCREMENT costs a write for each statement, not for each row.
+-- name: insert_plain
+WITH a (kind, payload, priority) AS (VALUES {rows})
+INSERT INTO {prefix}job
+    (queue, kind, state, priority, enqueued_at, due_at, attempts_max, rescues_max, retry_delay,
+     retry_delay_max, time_limit, payload)
+SELECT $1, a.kind, 2, a.priority, {wall}, NULL, nullif($2, 20), nullif($3, 3), nullif($4, 5000000),
+       nullif($5, 3600000000), nullif($6, -1), a.payload
+  FROM a
+RETURNING id;
+
 -- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row.
 -- name: find_unique
 SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
@@ -99,14 +112,19 @@ SELECT r.ordering_key, r.id
 -- name: count_before
 SELECT {before} FROM {prefix}job j WHERE j.id = $2;
 
--- $1 id, $2 session, $3 node_info. An assignment of a claim, and its answer.
--- name: take
-UPDATE {prefix}job
-   SET state = 3, token = token + 1, attempts = attempts + 1, session_id = $2, node_info = $3,
+-- $1 session, $2 node_info. The assignments of a claim.
+-- word: claim
+state = 3, token = token + 1, attempts = attempts + 1, session_id = $1, node_info = $2,
        claimed_at = {wall}, is_cancel_requested = 0, progress = NULL,
        unique_slot = CASE WHEN unique_until = 1 THEN NULL ELSE unique_slot END
- WHERE id = $1
-RETURNING {claimed_columns};
+
+-- $3 id.
+-- name: take
+UPDATE {prefix}job SET {claim} WHERE id = $3 RETURNING {claimed_columns};
+
+-- Many of them. The answer is in no order.
+-- name: take_many
+UPDATE {prefix}job SET {claim} WHERE id IN ({ids}) RETURNING {claimed_columns};
 
 -- $1 id. Who must wait for an earlier one of its key is in nobody's way from then on.
 -- name: hold_back
@@ -124,7 +142,14 @@ UPDATE {prefix}queue AS q
 -- $1 session, $2 id, $3 token. What completes a job of which nothing is kept. Reads: 1 row.
 -- name: complete
 DELETE FROM {prefix}job WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3
-RETURNING queue, ordering_key;
+RETURNING queue, ordering_key, id, token;
+
+-- Many of them: $1 session; {rows} are ids and tokens. The plus keeps the list from being taken for
+-- what finds the rows: those are found by their ids.
+-- name: complete_many
+DELETE FROM {prefix}job
+ WHERE id IN ({ids}) AND session_id = $1 AND state = 3 AND (+id, token) IN (VALUES {rows})
+RETURNING queue, ordering_key, id, token;
 
 -- $1 session, $2 id, $3 token. Reads: 1 row.
 -- name: find_running

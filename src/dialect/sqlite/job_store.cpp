@@ -6,7 +6,9 @@
 
 #include "core/hexadecimal.hpp"
 #include "dialect/sqlite/job_ends.hpp"
+#include "dialect/sqlite/row_list.hpp"
 #include "dialect/sqlite/stores.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::sqlite_dialect {
 namespace {
@@ -42,7 +44,12 @@ private:
 
 class sqlite_job_store final : public sql_job_store {
 public:
-    explicit sqlite_job_store(shared_dialect how) : sql_job_store(how), sqlite_(std::move(how)) {}
+    explicit sqlite_job_store(shared_dialect how)
+        : sql_job_store(how),
+          sqlite_(std::move(how)),
+          inserts_(texts_.source("insert_plain"), 6, 3),
+          takes_(texts_.source("take_many"), 2, 1),
+          completes_(texts_.source("complete_many"), 1, 2) {}
 
     // All of the list, and what becomes of unique keys that are taken, in one transaction. It needs
     // no session, so it does not matter which boot the rows of those are of.
@@ -133,7 +140,8 @@ protected:
     ) override {
         std::vector<std::optional<job_id>> ids;
         ids.reserve(what.size());
-        for (const new_job& each : what) {
+        if (are_plain(what)) insert_many(on, queue, what, ids);
+        for (const new_job& each : what.subspan(ids.size())) {
             const auto limit = each.time_limit;
             const parameters values{
                 std::string{queue},
@@ -159,6 +167,33 @@ protected:
     }
 
 private:
+    // Those for which a text with many rows is full.
+    void insert_many(
+        connection& on,
+        std::string_view queue,
+        std::span<const new_job> what,
+        std::vector<std::optional<job_id>>& ids
+    ) const {
+        const parameters before = joined({std::string{queue}}, values_of_like(what.front()));
+        while (ids.size() < what.size()) {
+            const auto part = inserts_.first_full(what.size() - ids.size());
+            if (!part.text) return;
+            parameters values = before;
+            values.reserve(before.size() + part.rows * 3);
+            for (const new_job& each : what.subspan(ids.size(), part.rows)) {
+                values.emplace_back(each.kind);
+                values.emplace_back(each.payload);
+                values.emplace_back(each.priority);
+            }
+            const auto first = static_cast<std::ptrdiff_t>(ids.size());
+            for (const row& each : how_->inside(on, *part.text, values).rows) {
+                ids.emplace_back(each.integer(0));
+            }
+            // They grow with the places of the list, in whatever order they are answered.
+            std::ranges::sort(ids.begin() + first, ids.end());
+        }
+    }
+
     struct claim_room {
         std::int64_t jobs = 0;
         std::int64_t per_key = 1;
@@ -190,9 +225,8 @@ private:
 
     // Under the write lock. Whatever is looked at is claimed or held back, so that the next look
     // meets others.
-    static found_jobs claim_within(
-        const writing& write, const claim_request& wanted, claim_result& got
-    ) {
+    found_jobs claim_within(const writing& write, const claim_request& wanted, claim_result& got)
+        const {
         const claim_room room = room_in(write, wanted, got);
         const std::int64_t looks_max = std::int64_t{wanted.jobs_max} * 4 + 100;
         running_keys running{write, wanted.queue};
@@ -203,21 +237,15 @@ private:
             found.may_be_more = asked == 0;
             if (found.may_be_more) break;
             const result seen = write("available", values_of_claim(wanted, asked));
-            for (const row& each : seen.rows) {
-                const job_id id = each.integer(0);
-                if (!each.is_null(1)) {
-                    if (!running.may_start(id, each.bytes(1), room.per_key)) {
-                        write("hold_back", {id});
-                        ++found.held_back;
-                        continue;
-                    }
-                    running.add(id, each.bytes(1));
-                }
-                const result taken =
-                    write("take", {id, value_of(wanted.session), wanted.node_info});
-                got.jobs.push_back(claimed_in(taken.rows.at(0), 0));
-                --left;
+            const bool has_keys =
+                std::ranges::any_of(seen.rows, [](const row& each) { return !each.is_null(1); });
+            const std::size_t before = got.jobs.size();
+            if (has_keys) {
+                found.held_back += take_in_turn(write, wanted, room.per_key, seen, running, got);
+            } else {
+                take_all(write, wanted, seen, got);
             }
+            left -= static_cast<std::int64_t>(got.jobs.size() - before);
             if (std::ssize(seen.rows) < asked) break;
             looked += asked;
         }
@@ -226,26 +254,119 @@ private:
         return found;
     }
 
-    static std::vector<bool> finish_within(
+    // One by one, since each changes what the next one of its key may do. How many were held back.
+    static std::size_t take_in_turn(
+        const writing& write,
+        const claim_request& wanted,
+        std::int64_t per_key,
+        const result& seen,
+        running_keys& running,
+        claim_result& got
+    ) {
+        std::size_t held_back = 0;
+        for (const row& each : seen.rows) {
+            const job_id id = each.integer(0);
+            if (!each.is_null(1)) {
+                if (!running.may_start(id, each.bytes(1), per_key)) {
+                    write("hold_back", {id});
+                    ++held_back;
+                    continue;
+                }
+                running.add(id, each.bytes(1));
+            }
+            take_one(write, wanted, id, got);
+        }
+        return held_back;
+    }
+
+    static void take_one(
+        const writing& write, const claim_request& wanted, job_id id, claim_result& got
+    ) {
+        const result taken = write("take", {value_of(wanted.session), wanted.node_info, id});
+        got.jobs.push_back(claimed_in(taken.rows.at(0), 0));
+    }
+
+    // In the order in which they were seen.
+    void take_all(
+        const writing& write, const claim_request& wanted, const result& seen, claim_result& got
+    ) const {
+        for (std::size_t first = 0; first < seen.rows.size();) {
+            const auto part = takes_.first_padded(seen.rows.size() - first);
+            if (!part.text) {
+                take_one(write, wanted, seen.rows[first++].integer(0), got);
+                continue;
+            }
+            parameters values{value_of(wanted.session), wanted.node_info};
+            std::map<job_id, std::size_t> places;
+            for (std::size_t at = 0; at < part.places; ++at) {
+                const std::size_t own = std::min(at, part.rows - 1);
+                const job_id id = seen.rows[first + own].integer(0);
+                places[id] = own;
+                values.emplace_back(id);
+            }
+            const std::size_t before = got.jobs.size();
+            got.jobs.resize(before + part.rows);
+            const result taken = write(*part.text, values);
+            if (taken.rows.size() != part.rows) {
+                throw error(errc::database_error, "a job that was available could not be taken");
+            }
+            for (const row& each : taken.rows) {
+                got.jobs[before + places.at(each.integer(0))] = claimed_in(each, 0);
+            }
+            first += part.rows;
+        }
+    }
+
+    std::vector<bool> finish_within(
         const writing& write,
         const session_id& whose,
         const std::vector<job_end>& ends,
         const job_retention& kept
-    ) {
-        std::vector<bool> done;
-        done.reserve(ends.size());
-        for (const job_end& each : ends) {
-            const parameters which{value_of(whose), each.id, each.token.number};
-            const bool is_plain = leaves_nothing(each, kept);
-            const result found = write(is_plain ? "complete" : "find_running", which);
-            done.push_back(!found.rows.empty());
-            if (found.rows.empty()) continue;
-            const row& job = found.rows[0];
-            if (is_plain || step(write, each, kept, job)) {
-                free_next(write, {job.at(0), job.at(1)});
+    ) const {
+        std::vector<bool> done(ends.size(), false);
+        std::vector<std::size_t> plain;
+        for (std::size_t at = 0; at < ends.size(); ++at) {
+            if (leaves_nothing(ends[at], kept)) {
+                plain.push_back(at);
+                continue;
             }
+            const parameters which{value_of(whose), ends[at].id, ends[at].token.number};
+            const result found = write("find_running", which);
+            done[at] = !found.rows.empty();
+            if (!done[at]) continue;
+            const row& job = found.rows[0];
+            if (step(write, ends[at], kept, job)) free_next(write, {job.at(0), job.at(1)});
         }
+        complete(write, whose, ends, plain, done);
         return done;
+    }
+
+    // Those of the ends that have these places.
+    void complete(
+        const writing& write,
+        const session_id& whose,
+        const std::vector<job_end>& ends,
+        std::span<const std::size_t> which,
+        std::vector<bool>& done
+    ) const {
+        while (!which.empty()) {
+            auto part = completes_.first_padded(which.size());
+            if (!part.text) part.rows = part.places = 1;
+            parameters values{value_of(whose)};
+            std::map<std::pair<job_id, std::int64_t>, std::size_t> places;
+            for (std::size_t at = 0; at < part.places; ++at) {
+                const std::size_t own = which[std::min(at, part.rows - 1)];
+                values.emplace_back(ends[own].id);
+                values.emplace_back(ends[own].token.number);
+                places[{ends[own].id, ends[own].token.number}] = own;
+            }
+            const result found = part.text ? write(*part.text, values) : write("complete", values);
+            for (const row& each : found.rows) {
+                done[places.at({each.integer(2), each.integer(3)})] = true;
+                free_next(write, {each.at(0), each.at(1)});
+            }
+            which = which.subspan(part.rows);
+        }
     }
 
     // Of a job that runs, as `find_running` has found it. True where it is out of the way of those
@@ -294,6 +415,7 @@ private:
     }
 
     const shared_dialect sqlite_;
+    const row_list inserts_, takes_, completes_;
 };
 
 }  // namespace

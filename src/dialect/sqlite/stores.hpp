@@ -99,8 +99,11 @@ public:
     void begin() { transaction_.emplace(on_); }
     void commit() { transaction_->commit(); }
     result operator()(std::string_view name, const parameters& values) const {
+        return (*this)(texts_[name], values);
+    }
+    result operator()(const statement& what, const parameters& values) const {
         const auto now = transaction_ ? transaction_->now() : boot_clock::now_microseconds();
-        return how_.run(on_, texts_[name], values, now);
+        return how_.run(on_, what, values, now);
     }
 
 private:
