@@ -29,10 +29,12 @@ key key_of(int number) {
     return {"soak/" + std::to_string(number)};
 }
 
-database open_database(const std::string& url, const std::string& prefix, time_outs which) {
+database open_database(
+    const std::string& url, const std::string& prefix, time_outs which, int connections_max
+) {
     database_settings settings;
     settings.names.prefix = prefix;
-    settings.connections_max = 4;
+    settings.connections_max = connections_max;
     if (which == time_outs::of_workers) {
         settings.connect_timeout = 2s;
         settings.acquire_timeout = 3s;

@@ -25,7 +25,9 @@ key key_of(int number);
 
 // By the beginning of the URL. For workers the time-outs are short: what hangs should be noticed.
 enum class time_outs { of_workers, of_the_conductor };
-database open_database(const std::string& url, const std::string& prefix, time_outs which);
+database open_database(
+    const std::string& url, const std::string& prefix, time_outs which, int connections_max = 4
+);
 
 struct counters {
     std::int64_t counter = 0;  // changed under proof
