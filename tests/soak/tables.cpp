@@ -71,6 +71,7 @@ bool tables::are_there(const database& db) const {
 void tables::create(const database& db) const {
     migrate(db);
     shares_.create(db);
+    jobs_.create(db);
     const engine which = db.server().engine;
     const bool is_mysql = which == engine::mysql || which == engine::mariadb;
     const std::string own_key =
@@ -104,6 +105,7 @@ void tables::drop(const database& db) const {
         run_alone(db, "DROP TABLE " + prefix_ + each);
     }
     shares_.drop(db);
+    jobs_.drop(db);
     run_alone(
         db, "DELETE FROM " + prefix_ + "session"
     );  // of killed workers, some of them not expired
@@ -172,6 +174,7 @@ std::vector<record> tables::content(const database& db) const {
     const auto controls = tx.execute("SELECT k, value FROM " + prefix_ + "soak_control");
     for (const row& each : controls.rows) note(operation::value, each, 1);
     shares_.add_content(tx, all);
+    jobs_.add_content(tx, all);
     return all;
 }
 

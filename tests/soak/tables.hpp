@@ -13,6 +13,7 @@
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
 #include "soak/history.hpp"
+#include "soak/jobs/job_tables.hpp"
 #include "soak/share_tables.hpp"
 
 namespace leasehold::soak {
@@ -36,7 +37,8 @@ struct counters {
 
 class tables {
 public:
-    explicit tables(std::string prefix) : prefix_(std::move(prefix)), shares_(prefix_) {}
+    explicit tables(std::string prefix)
+        : prefix_(std::move(prefix)), shares_(prefix_), jobs_(prefix_) {}
 
     const share_tables& shares() const noexcept { return shares_; }
 
@@ -63,6 +65,7 @@ public:
 private:
     std::string prefix_;
     share_tables shares_;
+    job_tables jobs_;
 };
 
 }  // namespace leasehold::soak
