@@ -2,8 +2,8 @@
 // have: a deadlock, one that is lost before a statement or behind it, a statement that is carried
 // out when its client has given it up. COMMIT is one of the calls.
 #include <algorithm>
-#include <atomic>
 #include <set>
+#include <thread>
 
 #include "conformance/suite.hpp"
 #include "leasehold/job_queue.hpp"
@@ -11,7 +11,6 @@
 #include "leasehold/worker.hpp"
 #include "store/job_queue_store.hpp"
 #include "support/faulty_connection.hpp"
-#include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -89,20 +88,18 @@ protected:
         enqueue();
         bool has_failed = false;
         {
-            std::atomic<bool> is_over = false;
             const database on = current().open_with_prefix(prefix_, plan_->wrapper());
             // A server goes on with what its client has given up.
-            const thread late{[&] {
+            const std::jthread late{[&](const std::stop_token& over) {
                 ask_until(
                     [&] {
                         plan_->carry_out_the_late();
-                        return is_over.load();
+                        return over.stop_requested();
                     },
                     10min
                 );
             }};
             has_failed = work(on, number);
-            is_over = true;
         }
         plan_->carry_out_the_late();
         rescue();
@@ -166,6 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
         for (const fault how : all_faults) {
             for (const bool is_in_turn : {false, true}) all.push_back({how, is_in_turn});
         }
+        all.push_back({fault::read_only, false});
         return all;
     }()),
     [](const auto& each) {
