@@ -50,6 +50,7 @@ public:
                     page_.is_over() = true;
                     throw;
                 }
+                testing::stopped(over.get_token(), 50ms);
             }
         }
     }

@@ -137,19 +137,26 @@ worker_settings job_hands::worker_settings_for_all() const {
     return made;
 }
 
-void job_hands::run(const worker_settings& how, const std::stop_token& stop) {
+bool job_hands::run(const worker_settings& how, const std::stop_token& stop) {
     try {
         session mine = open_session();
         worker all{mine, how};
         all.handle_all([&](job& each) { handling{*this, mine, each}.run(); });
         all.run(stop);
+        return true;
     } catch (const error& failure) {
-        if (!failure.is_transient() && failure.code() != errc::session_lost) throw;
+        // A node that its group has expelled takes no changes until it is back.
+        const bool may_pass = failure.is_transient() || failure.code() == errc::session_lost ||
+                              failure.code() == errc::read_only;
+        if (!may_pass) throw;
+        return false;
     }
 }
 
 void job_hands::work(const std::stop_token& stop) {
-    while (!stop.stop_requested()) run(worker_settings_for_all(), stop);
+    while (!stop.stop_requested()) {
+        if (!run(worker_settings_for_all(), stop)) testing::stopped(stop, 50ms);
+    }
 }
 
 bool job_hands::is_anything_left() const {

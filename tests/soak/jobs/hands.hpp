@@ -41,7 +41,8 @@ private:
 
     session open_session() const;
     worker_settings worker_settings_for_all() const;
-    void run(const worker_settings& how, const std::stop_token& stop);
+    // False where it was ended by an outage.
+    bool run(const worker_settings& how, const std::stop_token& stop);
     bool is_anything_left() const;
 
     void write(record what);
