@@ -152,6 +152,7 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue) {
     rescued_ += rescue.rescued;
     if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
         queue.is_promising = true;
+        queue.brings_nothing = false;
     }
     all.prune(on, pruned_max);
     if (rescue.rescued + rescue.quarantined > 0) {
@@ -179,22 +180,24 @@ local_clock::time_point courier::look(local_clock::time_point now) {
         for (std::size_t at = 0; at < seen.size(); ++at) {
             queue_state& queue = queues_[at];
             take_turn(on, stores, queue);
-            bool has_jobs = seen[at].has_available || queue.is_promising;
+            const bool has_jobs = seen[at].has_available || queue.is_promising;
             const bool is_last = settings_.drains && !has_jobs && !seen[at].is_paused;
-            if (is_last) has_jobs = unblocks(on, stores, queue);
+            // What no claim can have looked for yet.
+            bool has_new = is_last && unblocks(on, stores, queue);
             if (const auto due = seen[at].next_due_in) {
                 if (*due <= due->zero()) {
-                    has_jobs =
-                        stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_jobs;
+                    has_new =
+                        stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_new;
                 } else {
                     next = std::min(next, local_clock::now() + *due);
                 }
             }
-            queue.is_promising = has_jobs && !seen[at].is_paused;
+            if (has_new) queue.brings_nothing = false;
+            queue.is_promising = (has_jobs || has_new) && !seen[at].is_paused;
             // What a claim did not bring since the last look is of other kinds, or beyond a limit
             // for now.
             const bool is_left = queue.is_promising && (queue.has_limits || !queue.brings_nothing);
-            queue.is_promised = queue.is_promising;
+            queue.is_promised = queue.is_promising && (seen[at].has_available || has_new);
             queue.brings_nothing = false;
             if (is_left) is_all_done_ = false;
         }
