@@ -79,7 +79,10 @@ bool courier::heed_rings() {
         const thread_guard guard{mutex_};
         rung.swap(rung_);
     }
-    for (const std::string& each : rung) state_of(each).is_promising = true;
+    for (const std::string& each : rung) {
+        state_of(each).is_promising = true;
+        state_of(each).brings_nothing = false;
+    }
     return !rung.empty();
 }
 
@@ -182,6 +185,7 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     rescued_ += rescue.rescued;
     if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
         queue.is_promising = true;
+        queue.brings_nothing = false;
     }
     all.prune(on, pruned_max);
     stores.job_bells->prune(on, queue.name);
@@ -219,26 +223,30 @@ local_clock::time_point courier::look_at(
     auto next = local_clock::time_point::max();
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
-    bool has_jobs = seen.has_available || queue.is_promising;
+    const bool has_jobs = seen.has_available || queue.is_promising;
+    // What no claim can have looked for yet.
+    bool has_new = false;
     // Also while it is paused: its jobs are there when it goes on.
     if (const auto fire = seen.next_fire_in) {
         if (*fire > fire->zero()) {
             next = local_clock::now() + *fire;
         } else if (fires(on, stores, queue)) {
-            has_jobs = true;
+            has_new = true;
             session_->database().job_bells().ring(on, stores, queue.name);
         }
     }
     const bool is_last = settings_.drains && !has_jobs && !seen.is_paused;
-    if (is_last) has_jobs = unblocks(on, stores, queue);
+    if (is_last) has_new = unblocks(on, stores, queue) || has_new;
     if (const auto due = seen.next_due_in) {
         if (*due <= due->zero()) {
-            has_jobs = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_jobs;
+            has_new = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_new;
         } else {
             next = std::min(next, local_clock::now() + *due);
         }
     }
-    queue.is_promising = has_jobs && !seen.is_paused;
+    if (has_new) queue.brings_nothing = false;
+    queue.is_promising = (has_jobs || has_new) && !seen.is_paused;
+    queue.is_promised = queue.is_promising && (seen.has_available || has_new);
     return next;
 }
 
@@ -253,7 +261,6 @@ local_clock::time_point courier::look(local_clock::time_point now) {
             // What a claim did not bring since the last look is of other kinds, or beyond a limit
             // for now.
             const bool is_left = queue.is_promising && (queue.has_limits || !queue.brings_nothing);
-            queue.is_promised = queue.is_promising;
             queue.brings_nothing = false;
             if (is_left) is_all_done_ = false;
         }

@@ -159,6 +159,12 @@ private:
     void look_at_claims();
     void look_at_running();
     bool wait_for_end(milliseconds patience);
+    // So may, in time, that a server takes no changes, as in a fail-over: a session that has begun
+    // waits for that as long as it lives.
+    bool may_pass(const error& failure) const {
+        return failure.is_transient() ||
+               (failure.code() == errc::read_only && of_.session_->has_begun());
+    }
     template <class Try>
     void despite_outages(const std::stop_token& stop, Try&& attempt);
 
@@ -184,7 +190,7 @@ void worker::implementation::shift::despite_outages(const std::stop_token& stop,
         attempt();
         failures_ = 0;
     } catch (const error& failure) {
-        if (!failure.is_transient()) throw;
+        if (!may_pass(failure)) throw;
         of_.session_->database().tell(
             {event_kind::warning, "", ++failures_, std::string{"a worker waits: "} + failure.what()}
         );

@@ -429,6 +429,24 @@ TEST_F(worker_suite, a_job_is_cancelled_while_its_worker_ends) {
     EXPECT_EQ(state_of(job.id), job_state::cancelled);
 }
 
+// The last claim before it came due again had brought nothing.
+TEST_F(worker_suite, a_drain_does_what_has_failed_and_is_due_at_once) {
+    queue_.enqueue({.retry = {.delay = 0ms, .delay_max = 0ms}});
+    const auto by = settings(1);
+    const auto report = drain(
+        [&](leasehold::job& mine) {
+            // For long enough that it looks what there is, meanwhile.
+            const auto end = local_clock::now() + 5 * by.poll_every;
+            EXPECT_TRUE(eventually([&] { return local_clock::now() > end; }));
+            if (mine.attempt() == 1) throw std::runtime_error("once");
+        },
+        by
+    );
+    EXPECT_EQ(report.failed, 1);
+    EXPECT_EQ(report.completed, 1);
+    EXPECT_TRUE(queue_.describe().jobs.empty());
+}
+
 TEST_F(worker_suite, settings_out_of_range_are_refused) {
     session mine{second_, calm("worker")};
     const auto code_of = [&](const worker_settings& by) {

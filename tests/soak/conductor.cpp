@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "soak/jobs/hands.hpp"
 #include "soak/shares.hpp"
 
 namespace leasehold::soak {
@@ -42,6 +43,7 @@ void conductor::run() {
     inject_until(clock::now() + plan_.length - liveness_patience);
     drain();
     take_everything();
+    finish_jobs();
     const database fresh = open();
     for (const record& each : tables_.content(fresh)) history_.write(each);
     tables_.drop(fresh);
@@ -165,6 +167,16 @@ void conductor::take_everything() {
         semaphore room{last, key_of(permits), all};
         demand(room.acquire_for(liveness_patience, all), permits);
     }
+}
+
+// What no worker has done by now, the last of it with the sessions of the dead.
+void conductor::finish_jobs() {
+    job_hands::settings chosen;
+    chosen.seed = plan_.seed;
+    chosen.folder = plan_.folder;
+    chosen.prefix = plan_.prefix;
+    database own = open_database(plan_.urls.front(), plan_.prefix, time_outs::of_the_conductor, 10);
+    job_hands{std::move(chosen), std::move(own)}.finish(60s);
 }
 
 void conductor::take_key(session& last, int key) {

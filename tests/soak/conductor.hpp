@@ -60,6 +60,7 @@ private:
     void drain();
     void end_crew();
     void take_everything();
+    void finish_jobs();
     void take_key(session& last, int key);
 
     const plan plan_;

@@ -94,6 +94,7 @@ void crew::start(int worker) {
     const auto node = static_cast<std::size_t>(worker) % given_.urls.size();
     setenv("LEASEHOLD_SOAK_URL", given_.urls.at(node).c_str(), 1);
     page_.place_of(worker) = place::elsewhere;
+    page_.jobs_of(worker) = 0;
     const auto seed = given_.seed * 1'000'003 + static_cast<std::uint64_t>(whom.number);
     whom.running.emplace(std::vector<std::string>{
         given_.program,
@@ -143,7 +144,7 @@ int crew::find(std::mt19937_64& random, place wanted) {
     const auto deadline = clock::now() + milliseconds{300};
     while (wanted != place::elsewhere && clock::now() < deadline) {
         for (const int each : order) {
-            if (page_.place_of(each) == wanted) return each;
+            if (page_.is_at(each, wanted)) return each;
         }
         nap(milliseconds{1});
     }
@@ -163,14 +164,15 @@ std::int64_t crew::record_fault(int number, const std::string& what) {
 
 void crew::kill_one(std::mt19937_64& random, fault_counts& counts) {
     constexpr place aims[] = {
-        place::working, place::in_transaction, place::holding, place::elsewhere};
-    const int worker = find(random, aims[between(random, 0, 3)]);
+        place::working, place::in_transaction, place::holding, place::doing_jobs, place::elsewhere};
+    const int worker = find(random, aims[between(random, 0, std::ssize(aims) - 1)]);
     if (worker < 0) return;
     member& whom = members_.at(static_cast<std::size_t>(worker));
     whom.running->send(SIGKILL);
     while (!whom.running->status()) nap(milliseconds{1});
     ++counts.killed;
     counts.killed_while_holding += page_.place_of(worker) != place::elsewhere;
+    counts.killed_while_doing_jobs += page_.is_at(worker, place::doing_jobs);
     record_fault(whom.number, "kill");
     start(worker);
 }
@@ -185,11 +187,12 @@ void crew::pause_one(std::mt19937_64& random, fault_counts& counts) {
     // else has written before it does: see check C4.
     constexpr int sure_hits = 3;
     const bool is_sure = counts.paused_while_working < sure_hits;
-    const int dice = is_sure ? 1 : between(random, 1, 10);
-    const place aim = dice <= 4   ? place::working
-                      : dice <= 7 ? place::holding
-                      : dice <= 9 ? place::elsewhere
-                                  : place::in_transaction;
+    const int dice = is_sure ? 1 : between(random, 1, 13);
+    const place aim = dice <= 4    ? place::working
+                      : dice <= 7  ? place::holding
+                      : dice <= 10 ? place::doing_jobs
+                      : dice <= 12 ? place::elsewhere
+                                   : place::in_transaction;
     const int ttl = static_cast<int>(given_.ttl.count());
     const milliseconds length{is_sure ? ttl * 3 : between(random, ttl * 3 / 2, ttl * 3)};
     const int worker = find(random, aim);
@@ -199,6 +202,7 @@ void crew::pause_one(std::mt19937_64& random, fault_counts& counts) {
     ++counts.paused;
     counts.paused_while_working += where == place::working;
     counts.paused_in_transaction += where == place::in_transaction;
+    counts.paused_while_doing_jobs += page_.is_at(worker, place::doing_jobs);
     whom.fault_id =
         record_fault(whom.number, "pause for " + std::to_string(length.count()) + " ms");
     whom.resume_at = clock::now() + length;

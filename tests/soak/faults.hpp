@@ -44,9 +44,11 @@ private:
 struct fault_counts {
     int killed = 0;
     int killed_while_holding = 0;
+    int killed_while_doing_jobs = 0;
     int paused = 0;
     int paused_while_working = 0;  // between reading and writing
     int paused_in_transaction = 0;
+    int paused_while_doing_jobs = 0;
     int server_killed = 0;
     int server_paused = 0;
     int server_held_back = 0;

@@ -16,10 +16,10 @@
 namespace leasehold::soak {
 namespace {
 
-constexpr std::array<std::string_view, 19> operation_names{
-    "session", "acquire", "belief", "append", "control", "release", "force",
-    "fault",   "drain",   "entry",  "length", "counter", "value",   "take",
-    "prove",   "proved",  "yield",  "proof",  "state",
+constexpr std::array<std::string_view, 26> operation_names{
+    "session", "acquire", "belief",  "append", "control",    "release", "force",  "fault", "drain",
+    "entry",   "length",  "counter", "value",  "take",       "prove",   "proved", "yield", "proof",
+    "state",   "enqueue", "run",     "effect", "completing", "cancel",  "done",   "left",
 };
 constexpr std::array<std::string_view, 5> phase_names{"invoke", "ok", "fail", "unknown", "note"};
 

@@ -37,6 +37,14 @@ enum class operation {
     yield,   // given back
     proof,   // process, id: of the `prove` that committed; number: what it wrote, or read
     state,   // number, token: of the row in the end, and its version
+    // Of jobs (see jobs/job_facts.hpp); number: the job, token: of its claim, grant: of the run
+    enqueue,     // grant: its ordering key, token: its unique key; number: known with the answer
+    run,         // a handler, from its start to its return; grant: its ordering key
+    effect,      // a transaction that completes the job
+    completing,  // note, just before the commit of `effect` is sent
+    cancel,      // detail: what came of it
+    done,        // process, id: of the `effect` that committed
+    left,        // in the end; detail: how it stands
 };
 
 enum class phase { invoke, ok, fail, unknown, note };

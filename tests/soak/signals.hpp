@@ -17,6 +17,7 @@ enum class place : std::uint32_t {
     working = 1,         // granted, between reading and writing
     in_transaction = 2,  // has written, and may or may not have proved, but has not committed
     holding = 3,         // the same as `working`, of anything but a mutex
+    doing_jobs = 4,      // its handlers are, whatever its duties do: see jobs_of()
 };
 
 class signal_page {
@@ -29,16 +30,25 @@ public:
     ~signal_page();
 
     std::atomic<place>& place_of(int worker) noexcept { return shared_->places.at(index(worker)); }
+    // How many handlers of its run.
+    std::atomic<std::uint32_t>& jobs_of(int worker) noexcept {
+        return shared_->jobs.at(index(worker));
+    }
+    bool is_at(int worker, place where) noexcept {
+        return where == place::doing_jobs ? jobs_of(worker) > 0 : place_of(worker) == where;
+    }
     std::atomic<std::uint64_t>& operations() noexcept { return shared_->operations; }
     std::atomic<bool>& is_over() noexcept { return shared_->is_over; }
 
 private:
     struct page {
         std::array<std::atomic<place>, workers_max> places;
+        std::array<std::atomic<std::uint32_t>, workers_max> jobs;
         std::atomic<std::uint64_t> operations;  // that were answered
         std::atomic<bool> is_over;
     };
     static_assert(std::atomic<place>::is_always_lock_free);
+    static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
     explicit signal_page(page* shared) : shared_(shared) {}

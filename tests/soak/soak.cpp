@@ -49,6 +49,9 @@ const std::map<std::string, std::string> plants{
     {"unfenced_append", "C3"},
     {"fenced_control", "C4"},
     {"late_share", "S4"},
+    {"completion_without_token", "J1"},
+    {"rescue_without_proof", "J3"},
+    {"raised_limit", "J4"},
 };
 
 plan make_plan(const std::string& backend, std::uint64_t seed, seconds length) {

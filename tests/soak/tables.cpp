@@ -29,10 +29,12 @@ key key_of(int number) {
     return {"soak/" + std::to_string(number)};
 }
 
-database open_database(const std::string& url, const std::string& prefix, time_outs which) {
+database open_database(
+    const std::string& url, const std::string& prefix, time_outs which, int connections_max
+) {
     database_settings settings;
     settings.names.prefix = prefix;
-    settings.connections_max = 4;
+    settings.connections_max = connections_max;
     if (which == time_outs::of_workers) {
         settings.connect_timeout = 2s;
         settings.acquire_timeout = 3s;
@@ -69,6 +71,7 @@ bool tables::are_there(const database& db) const {
 void tables::create(const database& db) const {
     migrate(db);
     shares_.create(db);
+    jobs_.create(db);
     const engine which = db.server().engine;
     const bool is_mysql = which == engine::mysql || which == engine::mariadb;
     const std::string own_key =
@@ -102,6 +105,7 @@ void tables::drop(const database& db) const {
         run_alone(db, "DROP TABLE " + prefix_ + each);
     }
     shares_.drop(db);
+    jobs_.drop(db);
     run_alone(
         db, "DELETE FROM " + prefix_ + "session"
     );  // of killed workers, some of them not expired
@@ -170,6 +174,7 @@ std::vector<record> tables::content(const database& db) const {
     const auto controls = tx.execute("SELECT k, value FROM " + prefix_ + "soak_control");
     for (const row& each : controls.rows) note(operation::value, each, 1);
     shares_.add_content(tx, all);
+    jobs_.add_content(tx, all);
     return all;
 }
 

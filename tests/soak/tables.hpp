@@ -13,6 +13,7 @@
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
 #include "soak/history.hpp"
+#include "soak/jobs/job_tables.hpp"
 #include "soak/share_tables.hpp"
 
 namespace leasehold::soak {
@@ -25,7 +26,9 @@ key key_of(int number);
 
 // By the beginning of the URL. For workers the time-outs are short: what hangs should be noticed.
 enum class time_outs { of_workers, of_the_conductor };
-database open_database(const std::string& url, const std::string& prefix, time_outs which);
+database open_database(
+    const std::string& url, const std::string& prefix, time_outs which, int connections_max = 4
+);
 
 struct counters {
     std::int64_t counter = 0;  // changed under proof
@@ -34,7 +37,8 @@ struct counters {
 
 class tables {
 public:
-    explicit tables(std::string prefix) : prefix_(std::move(prefix)), shares_(prefix_) {}
+    explicit tables(std::string prefix)
+        : prefix_(std::move(prefix)), shares_(prefix_), jobs_(prefix_) {}
 
     const share_tables& shares() const noexcept { return shares_; }
 
@@ -61,6 +65,7 @@ public:
 private:
     std::string prefix_;
     share_tables shares_;
+    job_tables jobs_;
 };
 
 }  // namespace leasehold::soak

@@ -4,13 +4,15 @@
 
 #include "soak/checkers.hpp"
 #include "soak/conductor.hpp"
+#include "soak/jobs/job_checkers.hpp"
+#include "soak/jobs/job_tables.hpp"
 #include "soak/share_checkers.hpp"
 
 namespace leasehold::soak {
 
 account read_account(const std::filesystem::path& folder) {
     const auto history = read_history(folder);
-    return {gather(history), gather_shares(history)};
+    return {gather(history), gather_shares(history), gather_jobs(history)};
 }
 
 findings judge(const account& all, std::int64_t commits_min) {
@@ -30,7 +32,14 @@ findings judge(const account& all, std::int64_t commits_min) {
     add(check_readers(all.shares));
     add(check_ticks(all.shares));
     add(check_versions(all.shares));
+    add(check_job_effects(all.jobs));
+    add(check_job_tokens(all.jobs));
+    add(check_job_holders(all.jobs));
+    add(check_job_limits(all.jobs));
+    add(check_job_order(all.jobs));
+    add(check_job_uniqueness(all.jobs));
     add(check_progress(measure_progress(all.locks, all.shares), commits_min));
+    add(check_progress(measure_jobs(all.jobs), commits_min));
     return found;
 }
 
@@ -111,22 +120,54 @@ void print_shares(const account& all) {
     }
 }
 
+void print_jobs(const all_jobs& all) {
+    for (const auto& [what, count] : measure_jobs(all)) {
+        print_line(("effects, " + what).c_str(), text(count));
+    }
+    std::int64_t runs = 0, refused = 0, cancelled = 0;
+    std::map<phase, std::int64_t> effects;
+    for (const auto& [number, job] : all) {
+        runs += std::ssize(job.runs);
+        cancelled += job.cancelled_ns != never_ns;
+        for (const job_effect& each : job.effects) {
+            ++effects[each.outcome];
+            refused += each.outcome == phase::fail && each.detail.starts_with("refused");
+        }
+    }
+    print_line(
+        "jobs",
+        text(std::ssize(all)) + " in " + text(runs) + " runs, " + text(count_taken_over(all)) +
+            " taken over from the dead, " + text(cancelled) +
+            " cancelled; effects: " + text(effects[phase::ok]) + " done, " + text(refused) +
+            " stale, " + text(effects[phase::fail] - refused) + " failed, " +
+            text(effects[phase::unknown]) + " unknown"
+    );
+    print_line(
+        "jobs at once",
+        text(most_run_at_once(all, limited_queue)) + " of " + text(running_max) + ", elsewhere " +
+            text(most_run_at_once(all, free_queue))
+    );
+}
+
 }  // namespace
 
 void print(const account& all) {
     print_facts(all.locks);
     print_shares(all);
+    print_jobs(all.jobs);
 }
 
 void print(const fault_counts& counts) {
     print_line(
         "workers killed",
-        text(counts.killed) + " (" + text(counts.killed_while_holding) + " while holding a key)"
+        text(counts.killed) + " (" + text(counts.killed_while_holding) + " while holding a key, " +
+            text(counts.killed_while_doing_jobs) + " while doing jobs)"
     );
     print_line(
         "workers paused for 1.5 to 3 TTL",
         text(counts.paused) + " (" + text(counts.paused_while_working) + " while working, " +
-            text(counts.paused_in_transaction) + " in a transaction)"
+            text(counts.paused_in_transaction) + " in a transaction, " +
+            text(counts.paused_while_doing_jobs) + " while doing jobs)"
     );
     print_line("server killed and started", text(counts.server_killed));
     print_line("server paused", text(counts.server_paused));

@@ -7,6 +7,7 @@
 #include "soak/facts.hpp"
 #include "soak/faults.hpp"
 #include "soak/finding.hpp"
+#include "soak/jobs/job_facts.hpp"
 #include "soak/shares.hpp"
 
 namespace leasehold::soak {
@@ -14,6 +15,7 @@ namespace leasehold::soak {
 struct account {
     facts locks;
     all_shares shares;
+    all_jobs jobs;
 };
 account read_account(const std::filesystem::path& folder);
 

@@ -11,9 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "soak/duties/workplace.hpp"
+#include "soak/jobs/hands.hpp"
 
 namespace leasehold::soak {
 namespace {
@@ -25,13 +27,38 @@ std::vector<std::unique_ptr<duty>> duties_of(workplace& at) {
         all.push_back(make(at));
     }
     for (const auto make : {set_duty, task_duty, row_duty, row_duty}) all.push_back(make(at));
+    for (const auto make : {job_duty, job_duty}) all.push_back(make(at));
     return all;
+}
+
+// Beside the duties, with a session and connections of its own.
+std::jthread do_jobs(workplace& at) {
+    const worker_settings& given = at.given();
+    job_hands::settings chosen;
+    chosen.process = given.process;
+    chosen.seed = given.seed + 1;
+    chosen.folder = given.folder;
+    chosen.prefix = given.prefix;
+    chosen.plant = given.plant;
+    chosen.answered = [&at] { at.note_answer(); };
+    chosen.changed = [&at](int by) { at.note_handlers(by); };
+    database own = open_database(given.url, given.prefix, time_outs::of_workers, 6);
+    auto hands = std::make_unique<job_hands>(std::move(chosen), std::move(own));
+    return std::jthread{[hands = std::move(hands)](const std::stop_token& stop) {
+        try {
+            hands->work(stop);
+        } catch (const std::exception& failure) {
+            std::fprintf(stderr, "soak_worker: jobs: %s\n", failure.what());
+            std::_Exit(1);
+        }
+    }};
 }
 
 void run(worker_settings given) {
     workplace here{std::move(given)};
     const auto mutexes = mutex_duty(here);
     const auto others = duties_of(here);
+    const auto jobs = do_jobs(here);
     while (!here.is_over()) {
         if (!here.has_session()) {
             here.stay(place::elsewhere, 20, 120);

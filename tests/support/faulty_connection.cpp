@@ -25,6 +25,8 @@ const char* name_of(fault how) noexcept {
             return "answered_late";
         case fault::refused:
             return "refused";
+        case fault::read_only:
+            return "read_only";
         case fault::hangs:
             return "hangs";
     }
@@ -101,6 +103,8 @@ private:
             }
             case fault::refused:
                 throw error(errc::transient, "deadlock found; the statement was rolled back");
+            case fault::read_only:
+                throw error(errc::read_only, "the server takes no changes");
             case fault::hangs:
                 if (plan_->hang(limit_)) return carry_out(*inside_);
                 lose(statement, errc::timed_out);

@@ -30,6 +30,7 @@ enum class fault {
     carried_out_late,     // timed out here; the server carries it out at carry_out_the_late()
     answered_late,        // carried out, and answered at let_go(); bounded as `hangs` is
     refused,              // a deadlock: proved not done, and the connection goes on
+    read_only,            // not done either: the server takes no changes just now
     hangs,                // no answer before let_go(); at the latest a second after the time-out,
                           // as connection.hpp allows, it is given up as lost on the way
 };

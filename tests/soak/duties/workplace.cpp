@@ -34,7 +34,7 @@ bool workplace::has_session() {
 void workplace::write(record what) {
     const bool is_answer = what.when == phase::ok || what.when == phase::fail;
     history_.write(std::move(what));
-    if (is_answer) ++page_.operations();
+    if (is_answer) note_answer();
 }
 
 void workplace::note_failure(record& what, const error& failure) {

@@ -47,6 +47,11 @@ public:
 
     std::int64_t next_id() noexcept { return history_.next_id(); }
     void write(record what);
+    // By any thread.
+    void note_answer() { ++page_.operations(); }
+    void note_handlers(int by) {
+        page_.jobs_of(given_.worker).fetch_add(static_cast<std::uint32_t>(by));
+    }
     // Runs `work`, which answers with ok or fail, between an invoke and its outcome.
     template <class Work>
     phase step(record what, Work&& work) {
@@ -93,5 +98,6 @@ std::unique_ptr<duty> shared_duty(workplace& at);
 std::unique_ptr<duty> permits_duty(workplace& at);
 std::unique_ptr<duty> task_duty(workplace& at);
 std::unique_ptr<duty> row_duty(workplace& at);
+std::unique_ptr<duty> job_duty(workplace& at);
 
 }  // namespace leasehold::soak

@@ -1,0 +1,175 @@
+// A worker's connections fail at each of its calls in turn, in each of the ways that connections
+// have: a deadlock, one that is lost before a statement or behind it, a statement that is carried
+// out when its client has given it up. COMMIT is one of the calls.
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "conformance/suite.hpp"
+#include "leasehold/job_queue.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/worker.hpp"
+#include "store/job_queue_store.hpp"
+#include "support/faulty_connection.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+struct planned_fault {
+    fault how;
+    bool is_in_turn;  // claims are made in turn, for a limit and a key
+};
+
+class job_fault_suite : public suite, public ::testing::WithParamInterface<planned_fault> {
+protected:
+    static void SetUpTestSuite() {
+        prefix_ = "f" + identity::random().text().substr(0, 8) + "_";
+        if (current().name != "memory") migrate(current().open_with_prefix(prefix_, nullptr));
+    }
+    static void TearDownTestSuite() {
+        if (current().name != "memory") {
+            const database plain = current().open_with_prefix(prefix_, nullptr);
+            for (const char* each : {"job", "job_history", "session"}) {
+                transaction tx = plain.begin();
+                tx.execute(std::string{"DELETE FROM "} + prefix_ + each);
+                tx.commit();
+            }
+            migrate_down(plain, 0);
+        }
+    }
+
+    // Each job's effect is a job in another queue: there it is counted.
+    void enqueue() {
+        queue_ = fresh("queue");
+        effects_ = fresh("effects");
+        const job_queue queue{plain_, queue_};
+        if (GetParam().is_in_turn) {
+            queue_limits limits;
+            limits.running_max = 1;
+            queue.set_limits(limits);
+        }
+        std::vector<new_job> all(2);
+        for (std::size_t at = 0; at < all.size(); ++at) {
+            all[at].payload = std::to_string(at);
+            all[at].retry = {100, 0ms, 0ms};
+            if (GetParam().is_in_turn) all[at].ordering_key = "one";
+        }
+        queue.enqueue_many(all);
+    }
+    // Does what is there; whether the call of this number came, and failed.
+    bool work(const database& on, int number) {
+        session mine{on, calm("worker")};
+        plan_->fail_call(number, GetParam().how);
+        worker_settings by;
+        by.queues = {queue_};
+        by.threads = 1;
+        by.poll_every = 10ms;
+        by.drains = true;
+        leasehold::worker does{mine, by};
+        does.handle_all([&](leasehold::job& each) {
+            transaction tx = on.begin();
+            job_queue{on, effects_}.enqueue_in(tx, {.payload = each.payload()});
+            if (completes_within_) each.complete_in(tx);
+            tx.commit();
+        });
+        does.run();
+        const bool has_failed = plan_->strikes() > 0;
+        plan_->heal();
+        return has_failed;
+    }
+    // What a worker had that has ended, and that nobody has told it of.
+    void rescue() const {
+        plain_.inner()->use([&](connection& on, store& stores) {
+            stores.job_queues->rescue(on, queue_, 100, {});
+        });
+    }
+
+    bool fail_call(int number) {
+        enqueue();
+        bool has_failed = false;
+        {
+            const database on = current().open_with_prefix(prefix_, plan_->wrapper());
+            // A server goes on with what its client has given up.
+            const std::jthread late{[&](const std::stop_token& over) {
+                ask_until(
+                    [&] {
+                        plan_->carry_out_the_late();
+                        return over.stop_requested();
+                    },
+                    10min
+                );
+            }};
+            has_failed = work(on, number);
+        }
+        plan_->carry_out_the_late();
+        rescue();
+        work(plain_, 0);
+        return has_failed;
+    }
+
+    std::multiset<std::string> effects() const {
+        std::multiset<std::string> all;
+        for (const job_info& each : list_jobs(plain_, {.queue = effects_})) {
+            all.insert(each.payload);
+        }
+        return all;
+    }
+
+    inline static std::string prefix_;
+    const database plain_ = current().open_with_prefix(prefix_, nullptr);
+    const std::shared_ptr<fault_plan> plan_ = std::make_shared<fault_plan>();
+    std::string queue_, effects_;
+    bool completes_within_ = true;
+};
+
+TEST_P(job_fault_suite, each_job_has_its_effect_once_whichever_call_fails) {
+    constexpr int calls_max = 200;
+    int number = 0;
+    bool has_failed = true;
+    while (has_failed && ++number < calls_max && !HasFailure()) {
+        SCOPED_TRACE("call " + std::to_string(number));
+        has_failed = fail_call(number);
+        EXPECT_EQ(effects(), (std::multiset<std::string>{"0", "1"}));
+        const auto left = list_jobs(plain_, {.queue = queue_});
+        EXPECT_TRUE(left.empty()) << left.size() << " left, " << name_of(left.front().state);
+    }
+    EXPECT_GT(number, 10) << "so few calls make no worker";
+    EXPECT_LT(number, calls_max);
+}
+
+class job_fault_control : public job_fault_suite {};
+
+TEST_P(job_fault_control, without_completing_in_the_same_transaction_it_is_there_twice) {
+    completes_within_ = false;
+    std::size_t most = 0;
+    for (int number = 1; most <= 2 && fail_call(number); ++number) {
+        most = std::max(most, effects().size());
+    }
+    EXPECT_GT(most, 2U) << "nothing would have shown";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    of,
+    job_fault_control,
+    ::testing::Values(planned_fault{fault::lost_after_it, false}),
+    [](const auto& each) { return std::string{name_of(each.param.how)}; }
+);
+
+INSTANTIATE_TEST_SUITE_P(
+    of,
+    job_fault_suite,
+    ::testing::ValuesIn([] {
+        std::vector<planned_fault> all;
+        for (const fault how : all_faults) {
+            for (const bool is_in_turn : {false, true}) all.push_back({how, is_in_turn});
+        }
+        all.push_back({fault::read_only, false});
+        return all;
+    }()),
+    [](const auto& each) {
+        return std::string{name_of(each.param.how)} + (each.param.is_in_turn ? "_in_turn" : "");
+    }
+);
+
+}  // namespace
+}  // namespace leasehold::testing
