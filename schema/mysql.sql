@@ -270,4 +270,7 @@ VALUES (
 ), (
     8, 'jobs_from_7', 'fa3f3841b1117462db35aceda95b41ea4811855bdc3ee82d955c6bf6cfb974a0',
     UNIX_TIMESTAMP() * 1000000, 1
+), (
+    9, 'enqueue_from_8', '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76',
+    UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -255,4 +255,5 @@ VALUES
     (5, 'upkeep', 'f1920eb8a86cd5a217fc6e08cdbba74c33f8a3f911f2c0e33ae8c64f6d1658c8', 1),
     (6, 'bells', '65768e5af6a3fa8f9aec99cb86e436ffc8f96928b22001289a9e58da7a6c4693', 1),
     (7, 'proofs_from_6', 'd5b73e5059c4e2a9a90ae7a8bb2aec421e52dbba650e94c572c84298ef17ac8c', 1),
-    (8, 'jobs_from_7', '053ec789dae886156d11c571e0bc07a4aa4349238a67c04a9337cdaf2fda9be7', 1);
+    (8, 'jobs_from_7', '053ec789dae886156d11c571e0bc07a4aa4349238a67c04a9337cdaf2fda9be7', 1),
+    (9, 'enqueue_from_8', '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76', 1);

@@ -1,0 +1,1 @@
+-- Takes back 0009, which changed nothing here.
