@@ -15,6 +15,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/program.hpp"
+#include "cli/ticking_line.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/worker.hpp"
 
@@ -104,36 +105,6 @@ std::string shown(const worker_report& report) {
     return text;
 }
 
-// One line at a terminal, after two seconds, written over each second.
-class ticker {
-public:
-    explicit ticker(const worker& of, bool is_wanted)
-        : of_(of), is_on_(is_wanted && isatty(STDERR_FILENO) == 1) {}
-    ~ticker() { clear(); }
-    ticker(const ticker&) = delete;
-    ticker& operator=(const ticker&) = delete;
-
-    std::chrono::nanoseconds tick() {
-        if (!is_on_) return std::chrono::hours{1};
-        const auto now = local_clock::now();
-        if (now < next_) return next_ - now;
-        next_ = now + std::chrono::seconds{1};
-        std::cerr << "\r\033[K" + shown(of_.so_far()) + "..." << std::flush;
-        is_shown_ = true;
-        return std::chrono::seconds{1};
-    }
-    void clear() {
-        if (is_shown_) std::cerr << "\r\033[K" << std::flush;
-        is_shown_ = false;
-    }
-
-private:
-    const worker& of_;
-    const bool is_on_;
-    bool is_shown_ = false;
-    local_clock::time_point next_ = local_clock::now() + std::chrono::seconds{2};
-};
-
 int run_work(
     const work_options& chosen,
     const worker_settings& settings,
@@ -150,7 +121,7 @@ int run_work(
     const job_handler with = handler_for(command, common, settings.stop_within / 2);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
-    ticker progress{does, !is_json};
+    ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
     const auto patience = [&] {
         return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
