@@ -1,6 +1,6 @@
 #pragma once
-// How far something is, on one line of a terminal that comes after two seconds, is written over each
-// second, and goes. Nothing where standard error is no terminal.
+// How far something is, on one line of a terminal that comes after two seconds, is written over
+// each second, and goes. Nothing where standard error is no terminal.
 //
 // Threads: one, which `words` is asked on.
 #include <chrono>

@@ -56,10 +56,8 @@ void tell_failure(const job& mine, const std::string& why) {
                      ", failed: " + printable(why.substr(0, why.find('\n'))) + '\n';
 }
 
-job_handler handler_for(
-    const program& command, const inheritance& common, milliseconds kill_after
-) {
-    return [=](job& mine) {
+job_handler handler_for(std::shared_ptr<job_commands> commands, const inheritance& common) {
+    return [commands = std::move(commands), common](job& mine) {
         inheritance from = common;
         from.additions = {
             {"LEASEHOLD_JOB_ID", std::to_string(mine.id())},
@@ -68,7 +66,7 @@ job_handler handler_for(
             {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         try {
-            judge(mine, run_for_job(command, from, mine.payload(), mine.stop(), kill_after));
+            judge(mine, commands->run(from, mine.payload(), mine.stop()));
         } catch (const std::system_error& poor) {
             // No descriptors, processes or memory: that is no attempt of the job.
             constexpr std::chrono::seconds pause{5};
@@ -115,10 +113,12 @@ int run_work(
 ) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
-    session within{db, timing};
-    worker does{within, settings};
+    const auto within = std::make_shared<session>(db, timing);
+    worker does{*within, settings};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
-    const job_handler with = handler_for(command, common, settings.stop_within / 2);
+    const job_handler with = handler_for(
+        std::make_shared<job_commands>(within, command, settings.stop_within / 2), common
+    );
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
     ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
@@ -130,7 +130,7 @@ int run_work(
         wait_for_end(running, signals, patience, -1, -1, [&] { return progress.tick(); });
     progress.clear();
     const worker_report report = running.take();
-    within.end();
+    within->end();
     if (is_json) {
         print_json(json_of(report));
     } else {
@@ -186,7 +186,8 @@ constexpr const char* work_help =
     "\n"
     "TERM, INT and HUP end it: no more jobs are claimed, CMDs may end, are stopped later, and\n"
     "what they had not done is given back. A second signal ends it at once. If this process is\n"
-    "killed, the kernel kills CMD, but not what CMD has started.\n"
+    "killed, or stopped for so long that its jobs could run elsewhere, CMDs are killed before\n"
+    "that with all that they have started, as by `leasehold lock`.\n"
     "\n";
 
 constexpr const char* work_examples =
