@@ -1,4 +1,4 @@
-// A job that kills whoever does it, as one does that uses up the memory or meets a bug in a library:
+// A job that kills whoever does it, as one does that uses up the memory or meets a bug:
 //
 //   poisoned_job sqlite:letters.db enqueue   three letters, of which the second is poisoned
 //   poisoned_job sqlite:letters.db work      does what there is, until it is killed by it

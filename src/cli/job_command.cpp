@@ -138,7 +138,7 @@ private:
         while (const auto news = guard_.take()) {
             if (news->what == guard::event::ended) status_ = news->number;
             if (news->what != guard::event::gone) continue;
-            // The kernel has killed the command then; whoever is left of its group keeps its number.
+            // The kernel has killed the command then; who is left of its group keeps its number.
             if (!status_) {
                 kill(-guard_.command(), SIGKILL);
                 status_ = exit_status::by_signal + SIGKILL;
