@@ -18,12 +18,12 @@
 //
 // Killed itself, it hands all that to the tool, which is a subreaper as long as it has a guard: the
 // kernel kills the command, and the tool the rest. Not so where the tool had children before it had
-// a guard (`exec leasehold lock …` in a script), or has several guards: those are not the command's,
-// and could not be told from what is.
+// a guard (`exec leasehold lock …` in a script), or has several guards: those are not the
+// command's, and could not be told from what is.
 //
-// Threads: each is used by one only. Of several, one at a time is made, until its command has begun:
-// a process in between has copies of all sockets that the tool has, and two of those would keep each
-// other's guards from seeing the tool's end.
+// Threads: each is used by one only. Of several, one at a time is made, until its command has
+// begun: a process in between has copies of all sockets that the tool has, and two of those would
+// keep each other's guards from seeing the tool's end.
 #include <sys/types.h>
 
 #include <atomic>
