@@ -316,4 +316,7 @@ VALUES (
 ), (
     9, 'job_schedules_from_7', '82665e5540442e5e10870164ea573db8bc11175ce4cfeaa667119711615e57f6',
     UNIX_TIMESTAMP() * 1000000, 1
+), (
+    10, 'enqueue_from_7', '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76',
+    UNIX_TIMESTAMP() * 1000000, 1
 );

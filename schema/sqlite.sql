@@ -299,4 +299,6 @@ VALUES
     (7, 'proofs_from_6', 'd5b73e5059c4e2a9a90ae7a8bb2aec421e52dbba650e94c572c84298ef17ac8c', 1),
     (8, 'jobs_from_7', '053ec789dae886156d11c571e0bc07a4aa4349238a67c04a9337cdaf2fda9be7', 1),
     (9, 'job_schedules_from_7',
-     '19d57a4932644ff4454652a4a12be8ae3a8ab1a0e64fd72bd5dacb4dc290b900', 1);
+     '19d57a4932644ff4454652a4a12be8ae3a8ab1a0e64fd72bd5dacb4dc290b900', 1),
+    (10, 'enqueue_from_7',
+     '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76', 1);

@@ -211,7 +211,8 @@ guard::guard(
     launch& what,
     const terminal& lender,
     local_clock::time_point deadline,
-    std::chrono::nanoseconds margin
+    std::chrono::nanoseconds margin,
+    siblings beside
 ) {
     void* const page =
         mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -221,7 +222,7 @@ guard::guard(
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
     descriptor theirs{ends[0]};
     lifeline_ = descriptor{ends[1]};
-    adopt();
+    if (beside == siblings::none) adopt();
     pid_ = fork();
     if (pid_ < 0) {
         stop_adopting();

@@ -18,10 +18,12 @@
 //
 // Killed itself, it hands all that to the tool, which is a subreaper as long as it has a guard: the
 // kernel kills the command, and the tool the rest. Not so where the tool had children before it had
-// a guard (`exec leasehold lock …` in a script): those are not the command's, and could not be told
-// from what is.
+// a guard (`exec leasehold lock …` in a script), or has several guards: those are not the
+// command's, and could not be told from what is.
 //
-// Threads: used by the main thread only.
+// Threads: each is used by one only. Of several, one at a time is made, until its command has
+// begun: a process in between has copies of all sockets that the tool has, and two of those would
+// keep each other's guards from seeing the tool's end.
 #include <sys/types.h>
 
 #include <atomic>
@@ -51,13 +53,17 @@ public:
         int number;
     };
 
+    // Whether the tool has other guards beside this one.
+    enum class siblings { none, others };
+
     // Returns when it stands, and the process is there that will become the command. `margin`: how
     // long after a deadline the database could first give the key to somebody else.
     guard(
         launch& what,
         const terminal& lender,
         local_clock::time_point deadline,
-        std::chrono::nanoseconds margin
+        std::chrono::nanoseconds margin,
+        siblings beside = siblings::none
     );
     // Whatever happens, nothing goes on without its lease: unless it was dismissed it kills all.
     ~guard();

@@ -2,10 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +13,7 @@
 
 #include "cli/events.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/guard.hpp"
 #include "cli/terminal.hpp"
 #include "leasehold/clock.hpp"
 
@@ -22,92 +22,129 @@ namespace {
 
 constexpr std::size_t tail_bytes_max = 4000;
 
-struct pipe_ends {
-    pipe_ends() {
-        std::array<int, 2> ends{-1, -1};
-        if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
-        reading = descriptor{ends[0]};
-        writing = descriptor{ends[1]};
-    }
-    descriptor reading, writing;
-};
-
 void make_patient(const descriptor& end) {
     if (fcntl(end.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
 }
 
+}  // namespace
+
 // One command from its beginning to its end.
-class running_command {
+class job_commands::running {
+    struct pipe_ends {
+        pipe_ends() {
+            std::array<int, 2> ends{-1, -1};
+            if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
+            reading = descriptor{ends[0]};
+            writing = descriptor{ends[1]};
+        }
+        descriptor reading, writing;
+    };
+    static inheritance with_streams(
+        inheritance from, const pipe_ends& input, const pipe_ends& errors
+    ) {
+        from.streams = {
+            {input.reading.number(), STDIN_FILENO}, {errors.writing.number(), STDERR_FILENO}};
+        return from;
+    }
+
 public:
-    running_command(const program& what, const inheritance& from, const std::string& payload)
-        : name_(what.name()), payload_(payload), launch_(what, from) {
+    running(job_commands& of, const inheritance& from, const std::string& payload)
+        : of_(of),
+          payload_(payload),
+          launch_(of.what_, with_streams(from, input_, errors_)),
+          guard_(
+              launch_,
+              lender_,
+              of.within_->deadline(),
+              of.within_->settings().margin,
+              guard::siblings::others
+          ) {
         make_patient(input_.writing);
         make_patient(errors_.reading);
-        const pid_t self = getpid();
-        pid_ = fork();
-        if (pid_ < 0) fail("fork");
-        if (pid_ == 0) become(self);
-        setpgid(pid_, pid_);  // whoever comes first
-        launch_.keep_reading_end();
         input_.reading.close();
         errors_.writing.close();
-        watch_ = descriptor{static_cast<int>(syscall(SYS_pidfd_open, pid_, 0U))};
-        if (watch_.number() < 0) {
-            kill(pid_, SIGKILL);
-            waitpid(pid_, nullptr, 0);
-            fail("pidfd_open");
-        }
         launch_.go(false);
+        std::optional<int> problem;
+        while (!(problem = launch_.outcome())) {
+            wait_for({launch_.source()}, std::chrono::hours{1});
+        }
+        if (*problem == 0) return;
+        const bool is_missing = *problem == ENOENT;
+        throw failure{
+            is_missing ? exit_status::not_found : exit_status::not_executable,
+            "not_executable",
+            of.what_.name() +
+                " could not be executed: " + std::generic_category().message(*problem)};
     }
-    running_command(const running_command&) = delete;
-    running_command& operator=(const running_command&) = delete;
+    running(const running&) = delete;
+    running& operator=(const running&) = delete;
 
-    job_ending run(const std::stop_token& stop, std::chrono::milliseconds kill_after) {
+    job_ending run(const std::stop_token& stop) {
         bell asked;
         const std::stop_callback rings{stop, [&] { asked.ring(); }};
         if (payload_.empty()) input_.writing.close();
-        std::optional<local_clock::time_point> kill_at;
-        while (!has_ended_) {
-            wait(asked, kill_at);
-            if (asked.hush() && !kill_at) {
-                kill(-pid_, SIGTERM);
-                kill_at = local_clock::now() + kill_after;
+        while (!status_) {
+            wait(asked);
+            if (asked.hush() && !kill_at_) {
+                kill_at_ = local_clock::now() + of_.kill_after_;
+                if (guard_.may_tell()) signal_all(SIGTERM);
             }
-            if (kill_at && local_clock::now() >= *kill_at) {
-                kill(-pid_, SIGKILL);
-                kill_at = local_clock::now() + kill_after;
+            if (kill_at_ && local_clock::now() >= *kill_at_) {
+                signal_all(SIGKILL);
+                kill_at_ = local_clock::now() + of_.kill_after_;
             }
         }
         while (listen()) {
         }
-        return ending();
+        const bool was_stopped = kill_at_ || guard_.has_told();
+        if (!was_stopped) guard_.dismiss();
+        return {*status_, std::move(tail_)};
     }
 
 private:
-    // In the new process, which has one thread: what is allowed after a fork alone.
-    [[noreturn]] void become(pid_t parent) noexcept {
-        dup2(input_.reading.number(), STDIN_FILENO);
-        dup2(errors_.writing.number(), STDERR_FILENO);
-        launch_.run(parent, lender_);
-        _exit(exit_status::not_executable);
+    void signal_all(int number) noexcept {
+        kill(-guard_.command(), number);
+        guard_.signal_all(guard_.command(), number);
     }
 
-    void wait(const bell& asked, const std::optional<local_clock::time_point>& until) {
+    // The guard is to know each new deadline well before the old one.
+    std::chrono::nanoseconds pause() {
+        using std::chrono::nanoseconds;
+        constexpr std::chrono::milliseconds least{10};
+        guard_.renew(of_.within_->deadline());
+        const auto now = local_clock::now();
+        nanoseconds until = of_.within_->deadline() - now;
+        until = std::clamp<nanoseconds>(
+            until / 4, least, std::max(least, of_.within_->settings().heartbeat_every / 2)
+        );
+        if (kill_at_) until = std::min<nanoseconds>(until, *kill_at_ - now);
+        return std::max(until, nanoseconds{0});
+    }
+
+    void wait(const bell& asked) {
         std::array<pollfd, 4> sources{
-            {{watch_.number(), POLLIN, 0},
+            {{guard_.source(), POLLIN, 0},
              {asked.source(), POLLIN, 0},
              {errors_.reading.number(), POLLIN, 0},
              {input_.writing.number(), POLLOUT, 0}}};
-        int patience = -1;
-        if (until) {
-            const auto left = *until - local_clock::now();
-            const auto whole = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-            patience = static_cast<int>(std::max<std::int64_t>(0, whole));
-        }
-        if (poll(sources.data(), sources.size(), patience) < 0) return;
+        const auto patience = std::chrono::ceil<std::chrono::milliseconds>(pause()).count();
+        if (poll(sources.data(), sources.size(), static_cast<int>(patience)) < 0) return;
         if (sources[2].revents != 0 && !listen()) errors_.reading.close();
         if (sources[3].revents != 0) speak();
-        has_ended_ = sources[0].revents != 0;
+        if (sources[0].revents != 0) follow();
+    }
+
+    void follow() {
+        while (const auto news = guard_.take()) {
+            if (news->what == guard::event::ended) status_ = news->number;
+            if (news->what != guard::event::gone) continue;
+            // The kernel has killed the command then; who is left of its group keeps its number.
+            if (!status_) {
+                kill(-guard_.command(), SIGKILL);
+                status_ = exit_status::by_signal + SIGKILL;
+            }
+            return;
+        }
     }
 
     // The rest of the payload, as far as it is taken. Who reads no more is right, too.
@@ -131,46 +168,27 @@ private:
         return true;
     }
 
-    job_ending ending() {
-        int status = 0;
-        while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-        }
-        if (const auto problem = launch_.outcome(); problem && *problem != 0) {
-            const bool is_missing = *problem == ENOENT;
-            throw failure{
-                is_missing ? exit_status::not_found : exit_status::not_executable,
-                "not_executable",
-                name_ + " could not be executed: " + std::generic_category().message(*problem)};
-        }
-        job_ending ended;
-        ended.status =
-            WIFSIGNALED(status) ? exit_status::by_signal + WTERMSIG(status) : WEXITSTATUS(status);
-        ended.error_tail = std::move(tail_);
-        return ended;
-    }
-
-    const std::string name_;
+    job_commands& of_;
     const std::string& payload_;
-    launch launch_;
     const terminal lender_;  // which is never lent
     pipe_ends input_, errors_;
-    descriptor watch_;
-    pid_t pid_ = -1;
+    launch launch_;
+    guard guard_;
+    std::optional<local_clock::time_point> kill_at_;
+    std::optional<int> status_;
     std::size_t sent_ = 0;
     std::string tail_;
-    bool has_ended_ = false;
 };
 
-}  // namespace
-
-job_ending run_for_job(
-    const program& what,
-    const inheritance& from,
-    const std::string& payload,
-    const std::stop_token& stop,
-    std::chrono::milliseconds kill_after
+job_ending job_commands::run(
+    const inheritance& from, const std::string& payload, const std::stop_token& stop
 ) {
-    return running_command{what, from, payload}.run(stop, kill_after);
+    std::optional<running> one;
+    {
+        const std::lock_guard alone{launching_};
+        one.emplace(*this, from, payload);
+    }
+    return one->run(stop);
 }
 
 }  // namespace leasehold::cli

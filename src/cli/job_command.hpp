@@ -1,20 +1,28 @@
 #pragma once
 // A command that does one job: the payload on its standard input, what it says on standard error
-// kept and passed on.
+// kept and passed on. It runs below a guard of its own, see guard.hpp.
 //
 // | what happens             | the command                                           |
 // |--------------------------|-------------------------------------------------------|
-// | the job is asked to stop | gets SIGTERM, with its process group; later SIGKILL   |
-// | the tool is killed       | is killed by the kernel (PR_SET_PDEATHSIG), alone     |
-// | it ends                  | what it has left in the background is left alone      |
+// | the job is asked to stop | gets SIGTERM, with all that came of it; later SIGKILL |
+// | the tool is killed       | is killed by its guard, with all that came of it      |
+// | the tool is stopped past | the same, after a SIGTERM, before the job could run   |
+// | the session's deadline   | elsewhere                                             |
+// | its guard is killed      | is killed by the kernel, with its process group       |
+// | it ends                  | what it has left in the background is left alone, but |
+// |                          | killed where it was asked to stop                     |
 //
-// Threads: any, several at once; the thread must live for as long as the command.
+// Threads: any, several at once.
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "cli/launch.hpp"
 #include "cli/program.hpp"
+#include "leasehold/session.hpp"
 
 namespace leasehold::cli {
 
@@ -23,13 +31,26 @@ struct job_ending {
     std::string error_tail{};  // the last of what it said on standard error
 };
 
-// Throws failure 126 or 127 where it could not be executed.
-job_ending run_for_job(
-    const program& what,
-    const inheritance& from,
-    const std::string& payload,
-    const std::stop_token& stop,
-    std::chrono::milliseconds kill_after
-);
+class job_commands {
+public:
+    // Nothing runs on for longer than this session has its jobs. `kill_after`: from SIGTERM on.
+    job_commands(
+        std::shared_ptr<const session> within, program what, std::chrono::milliseconds kill_after
+    )
+        : within_(std::move(within)), what_(std::move(what)), kill_after_(kill_after) {}
+
+    // Throws failure 126 or 127 where it could not be executed.
+    job_ending run(
+        const inheritance& from, const std::string& payload, const std::stop_token& stop
+    );
+
+private:
+    class running;
+
+    const std::shared_ptr<const session> within_;
+    const program what_;
+    const std::chrono::milliseconds kill_after_;
+    std::mutex launching_;  // see guard.hpp
+};
 
 }  // namespace leasehold::cli

@@ -1,16 +1,19 @@
 // `leasehold job`: enqueue, list, show, retry, cancel.
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/events.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/job_lines.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/ticking_line.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/job_queue.hpp"
 
@@ -72,8 +75,8 @@ void tell(const enqueued_job& made, bool is_json) {
     }
 }
 
-// All lines or none: what is wrong with one of them is said before anything is sent.
-int enqueue_file(const enqueue_options& chosen, const global_options& options) {
+std::vector<new_job> jobs_of(const enqueue_options& chosen) {
+    if (chosen.file == "-") return jobs_in(std::cin, chosen.what, "standard input");
     std::ifstream file{chosen.file};
     if (!file) {
         throw failure{
@@ -81,10 +84,52 @@ int enqueue_file(const enqueue_options& chosen, const global_options& options) {
             name_of(errc::invalid_argument),
             "the file " + chosen.file + " cannot be read: name another, or - for standard input"};
     }
-    const std::vector<new_job> jobs = jobs_in(file, chosen.what, chosen.file);
+    return jobs_in(file, chosen.what, chosen.file);
+}
+
+// For who watches from another thread.
+struct enqueued_so_far {
+    std::atomic<std::size_t> of = 0;  // 0: what there is, is still read
+    std::atomic<std::size_t> sent = 0;
+};
+
+// All lines or none: all are read before anything is sent, and they are sent in one transaction.
+std::vector<enqueued_job> enqueue_lines(
+    const enqueue_options& chosen, const global_options& options, enqueued_so_far& so_far
+) {
+    constexpr std::ptrdiff_t part_max = 1000;
+    const std::vector<new_job> jobs = jobs_of(chosen);
+    so_far.of = jobs.size();
     const database db = open_database(options, std::chrono::seconds{60});
     const job_queue queue{db, chosen.queue};
-    const auto made = queue.enqueue_many(jobs);
+    std::vector<enqueued_job> made;
+    transaction tx = db.begin();
+    for (auto first = jobs.begin(); first != jobs.end();) {
+        const auto last = first + std::min(part_max, jobs.end() - first);
+        const auto part = queue.enqueue_many_in(tx, {first, last});
+        made.insert(made.end(), part.begin(), part.end());
+        so_far.sent = made.size();
+        first = last;
+    }
+    tx.commit();
+    return made;
+}
+
+int enqueue_file(const enqueue_options& chosen, const global_options& options) {
+    enqueued_so_far so_far;
+    ticking_line progress{
+        [&] {
+            const std::size_t of = so_far.of;
+            if (of == 0) return "reading " + chosen.file;
+            return "enqueued " + std::to_string(so_far.sent) + " of " + std::to_string(of) +
+                   " jobs";
+        },
+        options.is_json};
+    background<std::vector<enqueued_job>> running{
+        [&](const std::stop_token&) { return enqueue_lines(chosen, options, so_far); }};
+    while (!wait_for({running.source()}, progress.tick())) continue;
+    progress.clear();
+    const auto made = running.take();
     if (options.is_json) {
         for (const enqueued_job& each : made) tell(each, true);
         return exit_status::done;
@@ -255,7 +300,7 @@ constexpr const char* job_help =
     "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
     "unique_key, ordering_key, attempts_max; what a line does not say is as the options say. A\n"
     "payload that is a JSON string is delivered as its text, any other value as compact JSON. All\n"
-    "lines are enqueued or none.\n"
+    "lines are enqueued or none. --file -: from standard input.\n"
     "\n"
     "States: scheduled, available, blocked (behind others of its ordering key), running,\n"
     "retryable; completed, discarded, cancelled for as long as the queue keeps them.\n"

@@ -41,7 +41,7 @@ std::vector<int> inherited_descriptors() {
 }
 
 launch::launch(const program& what, const inheritance& from)
-    : words_(what.arguments), path_(what.path), signals_(from.signals) {
+    : words_(what.arguments), path_(what.path), streams_(from.streams), signals_(from.signals) {
     shell_arguments_ = {const_cast<char*>("/bin/sh"), path_.data()};
     for (std::string& each : words_) arguments_.push_back(each.data());
     shell_arguments_.insert(shell_arguments_.end(), arguments_.begin() + 1, arguments_.end());
@@ -91,6 +91,9 @@ void launch::run(pid_t parent, const terminal& lender) noexcept {
         if (errno != EINTR) return give_up();
     }
     if (word == word_with_terminal) lender.lend(getpid());
+    for (const auto& [here, there] : streams_) {
+        if (dup2(here, there) < 0) return give_up();
+    }
     for (const gap& each : gaps_) {
         syscall(SYS_close_range, each.first, each.last, CLOSE_RANGE_CLOEXEC);
     }

@@ -26,6 +26,8 @@ struct inheritance {
     std::vector<std::string> withheld;  // variables that it does not get
     std::vector<int> keep_open;
     signal_state signals;
+    // Pairs of a descriptor here, and what it is there: 0 its standard input.
+    std::vector<std::pair<int, int>> streams{};
 };
 
 class launch {
@@ -57,6 +59,7 @@ private:
     std::vector<char*> environment_;
     std::string path_;
     std::vector<gap> gaps_;
+    const std::vector<std::pair<int, int>> streams_;
     const signal_state signals_;
     descriptor go_;       // an eventfd: the end of the tool is no word to go
     descriptor problem_;  // what execve said; its end: nothing, it became the command

@@ -15,6 +15,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/program.hpp"
+#include "cli/ticking_line.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/worker.hpp"
 
@@ -55,10 +56,8 @@ void tell_failure(const job& mine, const std::string& why) {
                      ", failed: " + printable(why.substr(0, why.find('\n'))) + '\n';
 }
 
-job_handler handler_for(
-    const program& command, const inheritance& common, milliseconds kill_after
-) {
-    return [=](job& mine) {
+job_handler handler_for(std::shared_ptr<job_commands> commands, const inheritance& common) {
+    return [commands = std::move(commands), common](job& mine) {
         inheritance from = common;
         from.additions = {
             {"LEASEHOLD_JOB_ID", std::to_string(mine.id())},
@@ -67,7 +66,7 @@ job_handler handler_for(
             {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         try {
-            judge(mine, run_for_job(command, from, mine.payload(), mine.stop(), kill_after));
+            judge(mine, commands->run(from, mine.payload(), mine.stop()));
         } catch (const std::system_error& poor) {
             // No descriptors, processes or memory: that is no attempt of the job.
             constexpr std::chrono::seconds pause{5};
@@ -104,36 +103,6 @@ std::string shown(const worker_report& report) {
     return text;
 }
 
-// One line at a terminal, after two seconds, written over each second.
-class ticker {
-public:
-    explicit ticker(const worker& of, bool is_wanted)
-        : of_(of), is_on_(is_wanted && isatty(STDERR_FILENO) == 1) {}
-    ~ticker() { clear(); }
-    ticker(const ticker&) = delete;
-    ticker& operator=(const ticker&) = delete;
-
-    std::chrono::nanoseconds tick() {
-        if (!is_on_) return std::chrono::hours{1};
-        const auto now = local_clock::now();
-        if (now < next_) return next_ - now;
-        next_ = now + std::chrono::seconds{1};
-        std::cerr << "\r\033[K" + shown(of_.so_far()) + "..." << std::flush;
-        is_shown_ = true;
-        return std::chrono::seconds{1};
-    }
-    void clear() {
-        if (is_shown_) std::cerr << "\r\033[K" << std::flush;
-        is_shown_ = false;
-    }
-
-private:
-    const worker& of_;
-    const bool is_on_;
-    bool is_shown_ = false;
-    local_clock::time_point next_ = local_clock::now() + std::chrono::seconds{2};
-};
-
 int run_work(
     const work_options& chosen,
     const worker_settings& settings,
@@ -144,13 +113,15 @@ int run_work(
 ) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
-    session within{db, timing};
-    worker does{within, settings};
+    const auto within = std::make_shared<session>(db, timing);
+    worker does{*within, settings};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
-    const job_handler with = handler_for(command, common, settings.stop_within / 2);
+    const job_handler with = handler_for(
+        std::make_shared<job_commands>(within, command, settings.stop_within / 2), common
+    );
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
-    ticker progress{does, !is_json};
+    ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
     const auto patience = [&] {
         return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
@@ -159,7 +130,7 @@ int run_work(
         wait_for_end(running, signals, patience, -1, -1, [&] { return progress.tick(); });
     progress.clear();
     const worker_report report = running.take();
-    within.end();
+    within->end();
     if (is_json) {
         print_json(json_of(report));
     } else {
@@ -215,7 +186,8 @@ constexpr const char* work_help =
     "\n"
     "TERM, INT and HUP end it: no more jobs are claimed, CMDs may end, are stopped later, and\n"
     "what they had not done is given back. A second signal ends it at once. If this process is\n"
-    "killed, the kernel kills CMD, but not what CMD has started.\n"
+    "killed, or stopped for so long that its jobs could run elsewhere, CMDs are killed before\n"
+    "that with all that they have started, as by `leasehold lock`.\n"
     "\n";
 
 constexpr const char* work_examples =

@@ -11,7 +11,8 @@ namespace {
 // Of every schema.
 constexpr const char* names_sql =
     "SELECT relname::text FROM pg_class WHERE starts_with(relname::text, $1) "
-    "UNION SELECT conname::text FROM pg_constraint WHERE starts_with(conname::text, $1)";
+    "UNION SELECT conname::text FROM pg_constraint WHERE starts_with(conname::text, $1) "
+    "UNION SELECT proname::text FROM pg_proc WHERE starts_with(proname::text, $1)";
 
 database open_prefixed(const std::string& url, const std::string& prefix) {
     database_settings settings;

@@ -37,8 +37,8 @@ constexpr const char* shape_queries[] = {
                  i.indisvalid::text, i.indisprimary::text, i.indisunique::text
             FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
            WHERE c.relnamespace = current_schema()::regnamespace)sql",
-    R"sql(SELECT 'function', proname FROM pg_proc
-           WHERE pronamespace = current_schema()::regnamespace)sql",
+    R"sql(SELECT 'function', replace(pg_get_functiondef(oid), current_schema(), ''), proacl::text
+            FROM pg_proc WHERE pronamespace = current_schema()::regnamespace)sql",
     R"sql(SELECT 'trigger', tgname, tgrelid::regclass::text
             FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
            WHERE c.relnamespace = current_schema()::regnamespace)sql",
@@ -122,6 +122,10 @@ std::vector<std::string> place::alterations() {
         "ALTER TABLE leasehold_session DROP CONSTRAINT leasehold_session_pkey",
         "ALTER TABLE leasehold_session RENAME COLUMN notices TO news",
         "CREATE SEQUENCE leasehold_token",
+        "ALTER FUNCTION leasehold_enqueue SECURITY DEFINER",
+        "ALTER FUNCTION leasehold_enqueue RESET search_path",
+        "REVOKE EXECUTE ON FUNCTION leasehold_enqueue FROM PUBLIC",
+        "DROP FUNCTION leasehold_enqueue",
         "DROP TABLE leasehold_migration",
     };
 }

@@ -1,0 +1,1 @@
+-- Takes back 0010, which changed nothing here.

@@ -1,0 +1,2 @@
+-- On PostgreSQL a function that enqueues. Here a plain INSERT does: see
+-- docs/jobs-from-other-languages.md. Nothing is changed.

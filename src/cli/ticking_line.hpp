@@ -1,0 +1,32 @@
+#pragma once
+// How far something is, on one line of a terminal that comes after two seconds, is written over
+// each second, and goes. Nothing where standard error is no terminal.
+//
+// Threads: one, which `words` is asked on.
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "leasehold/clock.hpp"
+
+namespace leasehold::cli {
+
+class ticking_line {
+public:
+    ticking_line(std::function<std::string()> words, bool is_json);
+    ~ticking_line();
+    ticking_line(const ticking_line&) = delete;
+    ticking_line& operator=(const ticking_line&) = delete;
+
+    // Shows what is due, and says how long nothing will be.
+    std::chrono::nanoseconds tick();
+    void clear();
+
+private:
+    const std::function<std::string()> words_;
+    const bool is_on_;
+    bool is_shown_ = false;
+    local_clock::time_point next_;
+};
+
+}  // namespace leasehold::cli
