@@ -278,6 +278,16 @@ CREATE TABLE leasehold_job_bell (
     PRIMARY KEY (queue, bell)
 ) ENGINE = InnoDB;
 
+-- One row per job that waits and each job it waits for; never changed. While there are some of a
+-- job its due_at is 9999-01-01, and nobody claims it.
+CREATE TABLE leasehold_job_need (
+    job_id   BIGINT   NOT NULL COMMENT 'waits',
+    needs_id BIGINT   NOT NULL COMMENT 'for this one',
+    wants    SMALLINT NOT NULL DEFAULT 1 COMMENT '1 that it completes, 2 that it ends, however',
+    PRIMARY KEY (job_id, needs_id),
+    KEY leasehold_job_need_needs (needs_id, job_id)
+) ENGINE = InnoDB;
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INT          NOT NULL,
@@ -318,5 +328,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     10, 'enqueue_from_7', '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    11, 'job_needs_from_7', '28e77c1020ea4ac793e503e1194af8c140cc0e391593d72ca79401ff2943f20f',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -401,6 +401,17 @@ BEGIN
 END
 $pin$;
 
+-- One row per job that waits and each job it waits for; never changed. While there are some of a
+-- job its due_at is 9999-01-01, and nobody claims it.
+CREATE TABLE leasehold_job_need (
+    job_id   bigint   NOT NULL,            -- waits
+    needs_id bigint   NOT NULL,            -- for this one
+    wants    smallint NOT NULL DEFAULT 1,  -- 1 that it completes, 2 that it ends, however
+    CONSTRAINT leasehold_job_need_pkey PRIMARY KEY (job_id, needs_id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
+        autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX leasehold_job_need_needs ON leasehold_job_need (needs_id, job_id);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    integer     NOT NULL,
@@ -424,4 +435,6 @@ VALUES
     (9, 'job_schedules_from_7',
      '65e70e41a3cabca9e568b8648d7d6e851b34d0da095162d6aa8a233d5808a0fb', true),
     (10, 'enqueue_from_7',
-     '6d81b3e2ab60e2b55b09ef8fedcf97b80c2c533b9e7dc4c2b40f4613326d5deb', true);
+     '6d81b3e2ab60e2b55b09ef8fedcf97b80c2c533b9e7dc4c2b40f4613326d5deb', true),
+    (11, 'job_needs_from_7',
+     '4f155d16c883d591871431b811d7e07549b6080f3c12433c046fadd3e87d730a', true);

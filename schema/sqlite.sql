@@ -279,6 +279,16 @@ CREATE TABLE leasehold_job_bell (
     PRIMARY KEY (queue, bell)
 ) WITHOUT ROWID;
 
+-- One row per job that waits and each job it waits for; never changed. While there are some of a
+-- job its due_at is 9999-01-01, and nobody claims it.
+CREATE TABLE leasehold_job_need (
+    job_id   INTEGER NOT NULL,            -- waits
+    needs_id INTEGER NOT NULL,            -- for this one
+    wants    INTEGER NOT NULL DEFAULT 1,  -- 1 that it completes, 2 that it ends, however
+    PRIMARY KEY (job_id, needs_id)
+) WITHOUT ROWID;
+CREATE INDEX leasehold_job_need_needs ON leasehold_job_need (needs_id, job_id);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INTEGER NOT NULL PRIMARY KEY,
@@ -301,4 +311,6 @@ VALUES
     (9, 'job_schedules_from_7',
      '19d57a4932644ff4454652a4a12be8ae3a8ab1a0e64fd72bd5dacb4dc290b900', 1),
     (10, 'enqueue_from_7',
-     '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76', 1);
+     '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76', 1),
+    (11, 'job_needs_from_7',
+     '9350bdccf5675e01b0dff2e7ff1e12ce38999e445c2e76ac2408ee8f0aa7bbd3', 1);

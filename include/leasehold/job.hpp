@@ -6,7 +6,9 @@
 // |-----------|-------------------------------------------|--------------------------------------|
 // | scheduled | not due yet                               | available when it is due             |
 // | available | due                                       | running when a worker claims it      |
-// | blocked   | behind others of its ordering key         | available when they have ended       |
+// | blocked   | behind others of its ordering key, or     | available when they have ended;      |
+// |           | waits for jobs it needs                   | cancelled where it needs one that    |
+// |           |                                           | was discarded or cancelled           |
 // | running   | a live session has it, under a token      | one of those below; available again  |
 // |           |                                           | when that session has died (rescue)  |
 // | retryable | failed, and waits for its next attempt    | available when that is due           |
@@ -30,6 +32,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "leasehold/export.hpp"
 #include "leasehold/identity.hpp"
@@ -70,6 +74,12 @@ enum class on_conflict {
     fail = 3,     // throws errc::constraint
 };
 
+// Until when a job waits for those it needs.
+enum class need_until {
+    completed = 1,  // until they have completed; where one is discarded or cancelled, so is it
+    ended = 2,      // until they have ended, however
+};
+
 struct retry_policy {
     int attempts_max = 20;  // 1 to 10,000
     // Before the second attempt; twice as long before each next one, but never more than delay_max.
@@ -108,6 +118,13 @@ struct new_job {
     // days.
     std::optional<std::chrono::milliseconds> time_limit{};
     int rescues_max = 3;  // 1 to 10,000
+    // It is not due before these have ended: numbers of jobs, in any queue. One that is not there
+    // any more has completed. Not with run_at or delay.
+    std::vector<job_id> needs{};
+    // The same of others in the list of enqueue_many(), by their places from 0 on; in any order,
+    // but no circle.
+    std::vector<std::size_t> needs_of_list{};
+    need_until needs_until = need_until::completed;
 };
 
 struct enqueued_job {
@@ -138,6 +155,8 @@ struct job_info {
     std::chrono::microseconds due_in{0};        // where scheduled or retryable; never negative
     std::optional<std::chrono::microseconds> running_for{};  // where running
     std::optional<std::chrono::microseconds> ended_ago{};    // where it has ended
+    // For whom it waits, at most 100; only find_job() tells.
+    std::vector<job_id> needs{};
 };
 
 }  // namespace leasehold

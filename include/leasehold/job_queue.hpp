@@ -19,9 +19,16 @@
 // were committed. A claim that is under way while a limit is set for the first time may pass it,
 // once.
 //
+// A job that needs others goes on when a worker, of any queue, has recorded the last of their ends:
+// at once where that worker was told so by its last look, and within some seconds else. It may need
+// jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle.
+// While one is needed, its row is kept for a day at least where it is discarded or cancelled.
+//
 // Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them; once a
 // second a read more, of who is to be told of new jobs.
-// Errors: invalid_argument for a bad name, payload or number, before anything is sent; constraint
+// Errors: invalid_argument for a bad name, payload or number, or a circle, before anything is sent;
+// for a needed job that was never enqueued, behind it: roll the caller's transaction back.
+// constraint
 // where on_conflict::fail met a job of the same unique key; wrong_transaction where the transaction
 // cannot be used (aborted, of another engine). outcome_is_unknown() where the answer to enqueue()
 // was lost: give such jobs a unique key and enqueue again.
@@ -76,6 +83,12 @@ struct queue_info {
     std::optional<std::chrono::microseconds> oldest_available{};  // since when it waits
 };
 
+// A batch: jobs, and one that runs when all of them have ended.
+struct enqueued_batch {
+    std::vector<enqueued_job> jobs{};
+    enqueued_job then{};
+};
+
 class LEASEHOLD_EXPORT job_queue {
 public:
     explicit job_queue(database within, std::string name, job_queue_settings settings = {});
@@ -89,6 +102,17 @@ public:
     enqueued_job enqueue_in(transaction_ref inside, const new_job& what) const;
     std::vector<enqueued_job> enqueue_many_in(
         transaction_ref inside, const std::vector<new_job>& what
+    ) const;
+    // Jobs, and one that needs them all: it runs when the last of them has ended, however they
+    // ended, or as `until` says. All or none. Without jobs it runs at once.
+    enqueued_batch enqueue_batch(
+        std::vector<new_job> jobs, new_job then, need_until until = need_until::ended
+    ) const;
+    enqueued_batch enqueue_batch_in(
+        transaction_ref inside,
+        std::vector<new_job> jobs,
+        new_job then,
+        need_until until = need_until::ended
     ) const;
     // Tells idle workers that there are new jobs, instead of their next look: for who enqueues in a
     // transaction of a lent connection, or by SQL, behind its commit. A leasehold::transaction does

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_status.hpp"
@@ -36,6 +37,47 @@ std::string text_of(const json& value, const std::string& name) {
     return value.get<std::string>();
 }
 
+// A job, as others of its file may name it, and whom of them it needs.
+struct named_job {
+    new_job what{};
+    std::string name{};
+    std::vector<std::string> needs{};
+};
+
+// Numbers of jobs that are there, and names of lines.
+void read_needs(const json& value, named_job& into) {
+    if (!value.is_array()) throw usage_failure("needs must be an array of numbers and names");
+    for (const json& each : value) {
+        if (each.is_number_integer()) {
+            into.what.needs.push_back(each.get<job_id>());
+        } else if (each.is_string()) {
+            into.needs.push_back(each.get<std::string>());
+        } else {
+            throw usage_failure("needs must be an array of numbers and names");
+        }
+    }
+}
+
+need_until need_until_of(const std::string& word) {
+    if (word == "completed") return need_until::completed;
+    if (word == "ended") return need_until::ended;
+    throw usage_failure("needs_until is '" + word + "'; it must be completed or ended");
+}
+
+// What it is to others of its file. False: it is of the job alone.
+bool read_place(const std::string& name, const json& value, named_job& into) {
+    if (name == "name") {
+        into.name = text_of(value, name);
+    } else if (name == "needs") {
+        read_needs(value, into);
+    } else if (name == "needs_until") {
+        into.what.needs_until = need_until_of(text_of(value, name));
+    } else {
+        return false;
+    }
+    return true;
+}
+
 void read_field(const std::string& name, const json& value, new_job& into) {
     if (name == "payload") {
         into.payload = value.is_string() ? value.get<std::string>() : value.dump();
@@ -56,8 +98,8 @@ void read_field(const std::string& name, const json& value, new_job& into) {
     } else {
         throw usage_failure(
             "there is no field '" + name +
-            "'; there are payload, kind, priority, run_at, delay, unique_key, ordering_key and "
-            "attempts_max"
+            "'; there are payload, kind, priority, run_at, delay, unique_key, ordering_key, "
+            "attempts_max, name, needs and needs_until"
         );
     }
 }
@@ -81,37 +123,76 @@ int depth_of(std::string_view text) {
     return deepest;
 }
 
-new_job job_in(const std::string& line, const new_job& otherwise) {
+named_job job_in(const std::string& line, const new_job& otherwise) {
     constexpr int depth_max = 500;
     if (depth_of(line) > depth_max) throw usage_failure("its brackets are more than 500 deep");
     const json object = json::parse(line, nullptr, false);
     if (object.is_discarded()) throw usage_failure("it is not JSON");
     if (!object.is_object()) throw usage_failure("it is not a JSON object");
     if (!object.contains("payload")) throw usage_failure("it has no payload");
-    new_job made = otherwise;
-    for (const auto& [name, value] : object.items()) read_field(name, value, made);
+    named_job made{otherwise};
+    for (const auto& [name, value] : object.items()) {
+        if (!read_place(name, value, made)) read_field(name, value, made.what);
+    }
     return made;
 }
+
+// Lines may need lines that come behind them.
+class named_lines {
+public:
+    void add(named_job job, std::size_t line) {
+        if (!job.name.empty() && !places_.emplace(job.name, jobs_.size()).second) {
+            throw usage_failure("its name '" + job.name + "' is that of another line");
+        }
+        jobs_.push_back(std::move(job));
+        lines_.push_back(line);
+    }
+    // `wrong` makes a failure of what is wrong with a line.
+    template <class Wrong>
+    std::vector<new_job> take(Wrong&& wrong) {
+        std::vector<new_job> all;
+        all.reserve(jobs_.size());
+        for (std::size_t at = 0; at < jobs_.size(); ++at) {
+            for (const std::string& each : jobs_[at].needs) {
+                const auto found = places_.find(each);
+                if (found == places_.end()) {
+                    throw wrong(lines_[at], "it needs '" + each + "', and no line has that name");
+                }
+                jobs_[at].what.needs_of_list.push_back(found->second);
+            }
+            all.push_back(std::move(jobs_[at].what));
+        }
+        return all;
+    }
+
+private:
+    std::vector<named_job> jobs_;
+    std::vector<std::size_t> lines_;
+    std::map<std::string, std::size_t> places_;
+};
 
 }  // namespace
 
 std::vector<new_job> jobs_in(
     std::istream& lines, const new_job& otherwise, const std::string& name
 ) {
-    std::vector<new_job> jobs;
+    const auto wrong = [&](std::size_t number, const std::string& what) {
+        return usage_failure(
+            "line " + std::to_string(number) + " of " + name + ": " + what +
+            "; nothing was enqueued"
+        );
+    };
+    named_lines jobs;
     std::string line;
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
         try {
-            jobs.push_back(job_in(line, otherwise));
-        } catch (const failure& wrong) {
-            throw usage_failure(
-                "line " + std::to_string(number) + " of " + name + ": " + wrong.what() +
-                "; nothing was enqueued"
-            );
+            jobs.add(job_in(line, otherwise), number);
+        } catch (const failure& refused) {
+            throw wrong(number, refused.what());
         }
     }
-    return jobs;
+    return jobs.take(wrong);
 }
 
 schedule::instant parse_instant(const std::string& text, const std::string& what) {

@@ -60,6 +60,7 @@ json json_of_job(const job_info& job) {
         {"due_in_seconds", seconds_of(job.due_in)},
         {"running_seconds", seconds_or_null(job.running_for)},
         {"ended_seconds_ago", seconds_or_null(job.ended_ago)},
+        {"needs", job.needs},
     };
 }
 
@@ -97,8 +98,11 @@ struct enqueued_so_far {
 std::vector<enqueued_job> enqueue_lines(
     const enqueue_options& chosen, const global_options& options, enqueued_so_far& so_far
 ) {
-    constexpr std::ptrdiff_t part_max = 1000;
     const std::vector<new_job> jobs = jobs_of(chosen);
+    // Those that need each other by their places in the list are one part.
+    const bool is_one =
+        std::ranges::any_of(jobs, [](const new_job& each) { return !each.needs_of_list.empty(); });
+    const std::ptrdiff_t part_max = is_one ? std::ssize(jobs) : 1000;
     so_far.of = jobs.size();
     const database db = open_database(options, std::chrono::seconds{60});
     const job_queue queue{db, chosen.queue};
@@ -224,7 +228,7 @@ int show(job_id id, const global_options& options) {
     const json fields = json_of_job(*found);
     for (const auto& [name, value] : fields.items()) {
         const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-        if (!value.is_null() && !text.empty()) print_line(name + ": " + printable(text));
+        if (!value.empty() && !text.empty()) print_line(name + ": " + printable(text));
     }
     return exit_status::done;
 }
@@ -286,6 +290,9 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
     parser
         .add_option("--ordering-key", what.ordering_key, "After others of the same key, in order")
         ->option_text("O");
+    parser.add_option("--needs", what.needs, "Not before job ID has completed; may be repeated")
+        ->option_text("ID")
+        ->expected(1);
     parser.add_option("--attempts", what.retry.attempts_max, "Attempts in all; default 20")
         ->option_text("N");
     parser.add_option("--retry-delay", chosen.retry_delay, "Before the second; then doubled; 5s")
@@ -300,9 +307,13 @@ constexpr const char* job_help =
     "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
     "unique_key, ordering_key, attempts_max; what a line does not say is as the options say. A\n"
     "payload that is a JSON string is delivered as its text, any other value as compact JSON. All\n"
-    "lines are enqueued or none. --file -: from standard input.\n"
+    "lines are enqueued or none. --file -: from standard input. A line with a name may be needed "
+    "by\n"
+    "others: needs is an array of names, and of numbers of jobs, which have to complete first;\n"
+    "with needs_until \"ended\" to end.\n"
     "\n"
-    "States: scheduled, available, blocked (behind others of its ordering key), running,\n"
+    "States: scheduled, available, blocked (behind others of its ordering key, or those\n"
+    "it needs), running,\n"
     "retryable; completed, discarded, cancelled for as long as the queue keeps them.\n"
     "\n"
     "Examples:\n"

@@ -13,6 +13,12 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Who waits for others is due in the year 9999.
+std::optional<microseconds> unless_never(std::optional<microseconds> due_in) {
+    constexpr microseconds far = std::chrono::hours{24 * 366 * 2000};
+    return due_in && *due_in < far ? due_in : std::nullopt;
+}
+
 // The 21 columns of `list`.
 job_info info_in(const row& from) {
     job_info info;
@@ -33,6 +39,10 @@ job_info info_in(const row& from) {
     info.error = text_or_empty(from, 14);
     info.enqueued_ago = duration_of(from, 15);
     info.due_in = duration_of(from, 16);
+    if (!unless_never(info.due_in)) {
+        info.state = job_state::blocked;
+        info.due_in = microseconds{0};
+    }
     if (info.state == job_state::running) info.running_for = duration_of(from, 17);
     info.is_cancel_requested = number_or(from, 18, 0) != 0;
     info.ended_ago = duration_or_nothing(from, 19);
@@ -65,10 +75,11 @@ std::int64_t sql_job_queue_store::kept_for(microseconds retention) {
 queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
     queue_look seen;
     seen.has_available = from.integer(first) != 0;
-    seen.next_due_in = duration_or_nothing(from, first + 1);
+    seen.next_due_in = unless_never(duration_or_nothing(from, first + 1));
     seen.next_fire_in = duration_or_nothing(from, first + 2);
     // A clock that was set back is no reason to wait for it.
-    const std::size_t swept = first + 3, row_of_queue = first + 4;
+    const std::size_t swept = first + 3, row_of_queue = first + 5;
+    seen.some_are_needed = from.integer(first + 4) != 0;
     if (number_or(from, swept, -1) >= 0) seen.swept_ago = duration_of(from, swept);
     if (from.is_null(row_of_queue)) return seen;
     seen.is_paused = from.integer(row_of_queue) != 0;

@@ -19,7 +19,8 @@ sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes w
           "job",
           "job_queue",
           "job_schedule",
-          "job_bell"}) {
+          "job_bell",
+          "job_need"}) {
         files_.emplace(file, statements{which, file, names, written});
     }
 }

@@ -22,12 +22,16 @@ constexpr seconds turn_every{2};
 // A result is written to be read.
 constexpr seconds result_kept_min = std::chrono::hours{24};
 
-job_retention retention_of(const queue_limits& limits) {
+// So long at least is kept what tells those who wait for it how it ended.
+constexpr seconds needed_kept_min = std::chrono::hours{24};
+
+job_retention retention_of(const queue_limits& limits, bool some_are_needed = false) {
+    const seconds least = some_are_needed ? needed_kept_min : seconds{0};
     return {
         limits.keep_completed,
         std::max(limits.keep_completed, result_kept_min),
-        limits.keep_discarded,
-        limits.keep_cancelled};
+        std::max(limits.keep_discarded, least),
+        std::max(limits.keep_cancelled, least)};
 }
 
 }  // namespace
@@ -122,10 +126,29 @@ courier::parcel courier::exchange(const std::vector<ended_job>& ends, std::size_
     if (from) places.erase(from->name);
     // What was claimed is not to be lost by what fails behind it.
     for (const auto& [queue, at] : places) send(ends, at, state_of(queue), 0, back);
-    if (!from) return back;
-    back.queue = from->name;
-    send(ends, own, *from, wanted, back);
+    if (from) {
+        back.queue = from->name;
+        send(ends, own, *from, wanted, back);
+    }
+    settle(ends);
     return back;
+}
+
+// Who waited for these goes on at once. A hint: what fails here is found by a turn.
+void courier::settle(const std::vector<ended_job>& ends) {
+    if (!some_are_needed_ || ends.empty()) return;
+    std::vector<job_id> ids;
+    ids.reserve(ends.size());
+    for (const ended_job& each : ends) ids.push_back(each.end.id);
+    try {
+        const auto freed =
+            use([&](connection& on, store& stores) { return settle_needs(on, stores, ids); });
+        // In whichever queue they are.
+        if (freed > 0)
+            for (queue_state& each : queues_) each.is_promising = true;
+    } catch (const error& failure) {
+        if (!failure.is_transient()) throw;
+    }
 }
 
 void courier::send(
@@ -168,7 +191,7 @@ void courier::send(
 void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     {
         const thread_guard guard{mutex_};
-        kept_[queue.name] = retention_of(limits);
+        kept_[queue.name] = retention_of(limits, some_are_needed_);
     }
     queue.has_limits = limits.running_max || limits.starts_max;
 }
@@ -187,6 +210,10 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
         queue.is_promising = true;
         queue.brings_nothing = false;
     }
+    if (seen.some_are_needed && settle_left_needs(on, stores, queue.name, queue.needs) > 0) {
+        queue.is_promising = true;
+        queue.brings_nothing = false;
+    }
     all.prune(on, pruned_max);
     stores.job_bells->prune(on, queue.name);
     if (rescue.rescued + rescue.quarantined > 0) {
@@ -197,8 +224,14 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     }
 }
 
-// Before a worker believes that nothing is left: whether somebody was blocked by nobody.
-bool courier::unblocks(connection& on, store& stores, queue_state& queue) {
+// Before a worker believes that nothing is left: whether somebody waits for nobody.
+bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_are_needed) {
+    if (some_are_needed) {
+        queue.needs = {};
+        do {
+            if (settle_left_needs(on, stores, queue.name, queue.needs) > 0) return true;
+        } while (!queue.needs.are_at_beginning());
+    }
     queue.place = {};
     while (true) {
         if (stores.job_queues->unblock(on, queue.name, unblocked_max, queue.place) > 0) return true;
@@ -221,6 +254,7 @@ local_clock::time_point courier::look_at(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
     auto next = local_clock::time_point::max();
+    some_are_needed_ = seen.some_are_needed;
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
     const bool has_jobs = seen.has_available || queue.is_promising;
@@ -236,7 +270,7 @@ local_clock::time_point courier::look_at(
         }
     }
     const bool is_last = settings_.drains && !has_jobs && !seen.is_paused;
-    if (is_last) has_new = unblocks(on, stores, queue) || has_new;
+    if (is_last) has_new = unblocks(on, stores, queue, seen.some_are_needed) || has_new;
     if (const auto due = seen.next_due_in) {
         if (*due <= due->zero()) {
             has_new = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_new;

@@ -25,6 +25,7 @@
 #include "core/thread_mutex.hpp"
 #include "job/crew.hpp"
 #include "job/ear.hpp"
+#include "job/needs.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/worker.hpp"
 #include "session/session.hpp"
@@ -92,6 +93,7 @@ private:
         std::optional<local_clock::time_point> in_doubt_until{};
         local_clock::time_point next_turn{};
         blocked_place place{};
+        need_places needs{};
     };
 
     template <class Use>
@@ -102,10 +104,11 @@ private:
     void heed_limits(queue_state& queue, const queue_limits& limits);
     void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
     bool fires(connection& on, store& stores, queue_state& queue);
+    void settle(const std::vector<ended_job>& ends);
     local_clock::time_point look_at(
         connection& on, store& stores, queue_state& queue, const queue_look& seen
     );
-    bool unblocks(connection& on, store& stores, queue_state& queue);
+    bool unblocks(connection& on, store& stores, queue_state& queue, bool some_are_needed);
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
     void note_doubt(queue_state& queue);
@@ -129,6 +132,7 @@ private:
     std::set<std::string> rung_ LEASEHOLD_GUARDED_BY(mutex_);
     std::size_t first_ = 0;                // of the queues, asked in turns
     std::set<std::string> complained_of_;  // schedules, once each
+    bool some_are_needed_ = false;         // jobs, by others: as of the last look
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;
 };

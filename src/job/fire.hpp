@@ -24,7 +24,7 @@ struct fires {
     bool has_missed = false;                  // there were some that bring none
 };
 
-// Of those from `next` on. With more than 1,000 that bring a job the rest is left for the next time.
+// Of those from `next` on. With more than 1,000 that bring a job the rest is left for later.
 fires fires_of(
     const job_schedule& what, const schedule& when, schedule::instant next, schedule::instant now
 );

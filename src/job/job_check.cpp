@@ -42,6 +42,12 @@ void require_valid_time(const new_job& what) {
     if (what.delay < milliseconds{0} || what.delay > delay_most) {
         refuse_input("the delay of a job must be 0 to 366 days");
     }
+    const bool needs_others = !what.needs.empty() || !what.needs_of_list.empty();
+    if (needs_others && (what.run_at || what.delay > milliseconds{0})) {
+        refuse_input(
+            "a job that needs others has no run_at and no delay: it runs when they have ended"
+        );
+    }
     if (what.run_at && what.delay > milliseconds{0}) {
         refuse_input("a job has run_at or delay, not both");
     }

@@ -5,6 +5,7 @@
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
 #include "job/job_check.hpp"
+#include "job/needs.hpp"
 #include "leasehold/error.hpp"
 #include "lock/repeatedly.hpp"
 #include "store/job_queue_store.hpp"
@@ -59,7 +60,7 @@ std::size_t part_of(const std::vector<new_job>& what, std::size_t first) {
     return count;
 }
 
-std::vector<enqueued_job> send(
+std::vector<enqueued_job> send_plain(
     connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
 ) {
     std::vector<enqueued_job> made;
@@ -75,6 +76,45 @@ std::vector<enqueued_job> send(
     return made;
 }
 
+// In the transaction that is open.
+std::vector<enqueued_job> send(
+    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
+) {
+    if (!std::ranges::any_of(what, needs_others)) return send_plain(on, stores, queue, what);
+    auto made = send_plain(on, stores, queue, as_waiting(what));
+    add_needs(on, stores, what, made);
+    return made;
+}
+
+// Of what needs jobs that have ended before. A hint: workers do it, too.
+void settle_at_once(connection& on, store& stores, const std::vector<new_job>& what) noexcept {
+    try {
+        std::vector<job_id> needed;
+        for (const new_job& each : what) {
+            needed.insert(needed.end(), each.needs.begin(), each.needs.end());
+        }
+        if (!needed.empty()) settle_needs(on, stores, needed);
+    } catch (const std::exception&) {
+        // What is left is found.
+    }
+}
+
+// The last one needs all the others.
+std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, need_until until) {
+    then.needs_until = until;
+    for (std::size_t at = 0; at < jobs.size(); ++at) then.needs_of_list.push_back(at);
+    jobs.push_back(std::move(then));
+    return jobs;
+}
+
+enqueued_batch as_batch(std::vector<enqueued_job> made) {
+    enqueued_batch batch;
+    batch.then = made.back();
+    made.pop_back();
+    batch.jobs = std::move(made);
+    return batch;
+}
+
 }  // namespace
 
 job_queue::job_queue(database within, std::string name, job_queue_settings settings)
@@ -87,6 +127,7 @@ job_queue::job_queue(database within, std::string name, job_queue_settings setti
 }
 
 enqueued_job job_queue::enqueue(const new_job& what) const {
+    if (needs_others(what)) return enqueue_many({what}).front();
     require_valid(what, settings_.payload_bytes_max);
     database::implementation& own = *database_.inner();
     return own.use(bounds_of(database_), [&](connection& on, store& stores) {
@@ -98,6 +139,7 @@ enqueued_job job_queue::enqueue(const new_job& what) const {
 
 std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& what) const {
     for (const new_job& each : what) require_valid(each, settings_.payload_bytes_max);
+    require_no_circle(what);
     if (what.empty()) return {};
     database::implementation& own = *database_.inner();
     return own.use(bounds_of(database_), [&](connection& on, store& stores) {
@@ -105,6 +147,7 @@ std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& wh
         try {
             auto made = send(on, stores, name_, what);
             on.commit();
+            settle_at_once(on, stores, what);
             own.job_bells().ring(on, stores, name_);
             return made;
         } catch (...) {
@@ -122,6 +165,7 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     transaction_ref inside, const std::vector<new_job>& what
 ) const {
     for (const new_job& each : what) require_valid(each, settings_.payload_bytes_max);
+    require_no_circle(what);
     connection& on = inside.inside();
     database::implementation& own = *database_.inner();
     require_transaction(on, "enqueue_in");
@@ -130,6 +174,17 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     auto made = send(on, own.store_for(on), name_, what);
     own.job_bells().note(on, name_);
     return made;
+}
+
+enqueued_batch job_queue::enqueue_batch(std::vector<new_job> jobs, new_job then, need_until until)
+    const {
+    return as_batch(enqueue_many(as_list(std::move(jobs), std::move(then), until)));
+}
+
+enqueued_batch job_queue::enqueue_batch_in(
+    transaction_ref inside, std::vector<new_job> jobs, new_job then, need_until until
+) const {
+    return as_batch(enqueue_many_in(inside, as_list(std::move(jobs), std::move(then), until)));
 }
 
 void job_queue::ring() const noexcept {
@@ -182,7 +237,11 @@ std::vector<queue_info> list_queues(const database& db) {
 
 std::optional<job_info> find_job(const database& db, job_id id) {
     return ask_again(db, [&](connection& on, store& stores) {
-        return stores.job_queues->describe(on, id);
+        auto found = stores.job_queues->describe(on, id);
+        constexpr int needs_max = 100;
+        const bool may_wait = found && found->state == job_state::blocked;
+        if (may_wait) found->needs = stores.job_needs->needs_of(on, id, needs_max);
+        return found;
     });
 }
 
@@ -202,7 +261,11 @@ cancel_outcome cancel_job(const database& db, job_id id) {
         if (!found) return cancel_outcome::not_found;
         const auto row = all.find_queue(on, found->queue);
         const queue_limits limits = row ? row->limits : queue_limits{};
-        return all.cancel(on, id, limits.keep_cancelled);
+        // Who waits for it is told by its row.
+        const seconds kept = stores.job_needs->is_needed(on, id) ? hours{24} : hours{0};
+        const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
+        if (outcome == cancel_outcome::cancelled) settle_needs(on, stores, {id});
+        return outcome;
     });
 }
 

@@ -24,6 +24,7 @@ struct queue_look {
     std::optional<std::chrono::microseconds> next_fire_in{};
     // Since somebody took the turn; nothing: nobody did, or the clock was set back.
     std::optional<std::chrono::microseconds> swept_ago{};
+    bool some_are_needed = false;  // jobs, by others, in whichever queue
     bool is_paused = false;
     queue_limits limits{};
 };

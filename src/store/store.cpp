@@ -3,6 +3,7 @@
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_queue_store.hpp"
 #include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"

@@ -12,6 +12,7 @@ namespace leasehold {
 class hold_store;
 class holder_store;
 class job_bell_store;
+class job_need_store;
 class job_queue_store;
 class job_schedule_store;
 class job_store;
@@ -40,6 +41,7 @@ struct store {
     std::unique_ptr<job_queue_store> job_queues;
     std::unique_ptr<job_schedule_store> job_schedules;
     std::unique_ptr<job_bell_store> job_bells;
+    std::unique_ptr<job_need_store> job_needs;
     std::unique_ptr<table_store> tables{};  // nothing on the model: it has no tables of users
 };
 

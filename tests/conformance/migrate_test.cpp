@@ -307,7 +307,8 @@ TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_
               "job",
               "job_history",
               "job_schedule",
-              "job_bell"}) {
+              "job_bell",
+              "job_need"}) {
             db_.inner()->use_unchecked([&](connection& on, store&) {
                 on.execute("ALTER TABLE " + prefix_ + table + " ADD COLUMN hint BIGINT");
             });

@@ -33,7 +33,9 @@ job_info info_of(const memory_tables& tables, job_id id, const job_row& row) {
     info.result = row.result;
     info.is_cancel_requested = row.is_cancel_requested && !row.has_ended();
     info.enqueued_ago = tables.now - row.enqueued_at;
-    if (row.due_at) info.due_in = std::max(microseconds{0}, *row.due_at - tables.now);
+    const bool waits = row.due_at && is_never(*row.due_at);
+    if (waits) info.state = job_state::blocked;
+    if (row.due_at && !waits) info.due_in = std::max(microseconds{0}, *row.due_at - tables.now);
     if (row.state == job_state::running) info.running_for = tables.now - row.claimed_at;
     if (row.has_ended()) info.ended_ago = tables.now - row.ended_at;
     return info;
@@ -53,7 +55,7 @@ public:
                 jobs.where([&](job_id, const job_row& row) {
                     if (row.queue != queue) return false;
                     seen.has_available = seen.has_available || row.state == job_state::available;
-                    if (!row.due_at) return false;
+                    if (!row.due_at || is_never(*row.due_at)) return false;
                     const auto due_in = std::max(microseconds{0}, *row.due_at - tables.now);
                     seen.next_due_in = std::min(seen.next_due_in.value_or(due_in), due_in);
                     return true;
@@ -204,7 +206,7 @@ public:
             const auto is_asked_for = [&](job_id id, const job_row& row) {
                 return id > filter.after.value_or(0) &&
                        (filter.queue.empty() || row.queue == filter.queue) &&
-                       (!filter.state || row.state == *filter.state);
+                       (!filter.state || shown_state(row) == *filter.state);
             };
             for (const job_id id : jobs.where(is_asked_for)) {
                 if (std::ssize(all) == filter.limit) break;
@@ -266,7 +268,7 @@ public:
             }
             jobs.where([&](job_id, const job_row& row) {
                 if (row.queue != name) return false;
-                ++info.jobs[row.state];
+                ++info.jobs[shown_state(row)];
                 if (row.state != job_state::available) return false;
                 const auto waits = tables.now - row.enqueued_at;
                 info.oldest_available = std::max(info.oldest_available.value_or(waits), waits);
@@ -291,8 +293,13 @@ private:
         );
     }
 
+    static job_state shown_state(const job_row& row) {
+        return row.due_at && is_never(*row.due_at) ? job_state::blocked : row.state;
+    }
+
     // What is not told by its jobs.
     static void describe(const memory_tables& tables, const std::string& queue, queue_look& seen) {
+        seen.some_are_needed = !tables.needs.empty();
         const auto found = tables.queues.find(queue);
         if (found != tables.queues.end()) {
             const testing::queue_row& row = found->second;

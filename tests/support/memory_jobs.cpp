@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/job_need_store.hpp"
 #include "support/memory_server.hpp"
 
 namespace leasehold::testing {
@@ -123,6 +124,10 @@ void end_jobs_of(memory_tables& tables, const connection& whose, bool commit) {
         }
         at = versions.committed || versions.writer ? std::next(at) : tables.jobs.erase(at);
     }
+}
+
+bool is_never(std::chrono::microseconds due_at) {
+    return due_at == job_need_store::never.time_since_epoch();
 }
 
 claimed_job claimed_from(job_id id, const job_row& row) {

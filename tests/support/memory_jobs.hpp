@@ -102,6 +102,9 @@ private:
 // What it has written counts from now on, or is undone.
 void end_jobs_of(memory_tables& tables, const connection& whose, bool commit);
 
+// Due when those have ended for whom it waits.
+bool is_never(std::chrono::microseconds due_at);
+
 claimed_job claimed_from(job_id id, const job_row& row);
 
 }  // namespace leasehold::testing

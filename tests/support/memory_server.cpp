@@ -100,6 +100,7 @@ void memory_server::end_transaction(const connection& whose, bool commit) {
     }
     end_jobs_of(tables_, whose, commit);
     end_schedules_of(tables_, whose, commit);
+    end_needs_of(tables_, whose, commit);
     if (tables_.migrator == &whose) tables_.migrator = nullptr;
     changed_.notify_all();
 }

@@ -23,6 +23,7 @@
 #include "leasehold/connection.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/once.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_schedule_store.hpp"
 #include "store/schema_store.hpp"
 #include "support/memory_jobs.hpp"
@@ -130,6 +131,12 @@ struct bell_row {
     std::string address;
 };
 
+// Of the one that is waited for, and the one that waits.
+struct need_row {
+    need_until until = need_until::completed;
+    const connection* writer = nullptr;  // where its transaction has not ended
+};
+
 struct memory_tables {
     instant now{};  // read when the request is carried out, and again after every wait
     std::map<session_id, session_row> sessions;
@@ -148,7 +155,8 @@ struct memory_tables {
     std::map<std::string, fence_row> fences;  // by resource
     std::map<job_id, job_versions> jobs;
     job_id last_job = 0;
-    std::map<std::string, queue_row> queues;                     // by name, in byte order
+    std::map<std::string, queue_row> queues;  // by name, in byte order
+    std::map<std::pair<job_id, job_id>, need_row> needs;
     std::map<std::string, schedule_versions> schedules;          // by name, in byte order
     std::map<std::pair<std::string, owner_id>, bell_row> bells;  // by queue and bell
     std::optional<std::vector<migration_record>> migrations;
@@ -163,6 +171,7 @@ struct memory_tables {
 
 // What it has written counts from now on, or is undone.
 void end_schedules_of(memory_tables& tables, const connection& whose, bool commit);
+void end_needs_of(memory_tables& tables, const connection& whose, bool commit);
 
 class memory_server : public std::enable_shared_from_this<memory_server> {
 public:

@@ -8,6 +8,7 @@
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_queue_store.hpp"
 #include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
@@ -285,6 +286,7 @@ store make_memory_store(const std::shared_ptr<memory_server>& of) {
     made.job_queues = make_memory_job_queue_store(of);
     made.job_schedules = make_memory_job_schedule_store(of);
     made.job_bells = make_memory_job_bell_store(of);
+    made.job_needs = make_memory_job_need_store(of);
     return made;
 }
 

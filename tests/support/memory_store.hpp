@@ -32,6 +32,7 @@ std::unique_ptr<job_queue_store> make_memory_job_queue_store(std::shared_ptr<mem
 std::unique_ptr<job_schedule_store> make_memory_job_schedule_store(std::shared_ptr<memory_server> of
 );
 std::unique_ptr<job_bell_store> make_memory_job_bell_store(std::shared_ptr<memory_server> of);
+std::unique_ptr<job_need_store> make_memory_job_need_store(std::shared_ptr<memory_server> of);
 
 class memory_database {
 public:

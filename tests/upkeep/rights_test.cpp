@@ -95,6 +95,15 @@ void use_schedules(const database& db) {
     EXPECT_TRUE(remove_job_schedule(db, what.name));
 }
 
+// One that needs another waits, and goes on when that has ended.
+void use_needs(const database& db) {
+    const job_queue queue{db, identity::random().text()};
+    const auto first = queue.enqueue({}), then = queue.enqueue({.needs = {first.id}});
+    EXPECT_EQ(find_job(db, then.id).value().needs, std::vector{first.id});
+    EXPECT_EQ(cancel_job(db, first.id), cancel_outcome::cancelled);
+    EXPECT_EQ(find_job(db, then.id).value().state, job_state::cancelled);
+}
+
 // Rows of jobs are made, read, changed and removed, in every table of theirs.
 void use_jobs(const database& db) {
     const session worker{db, calm("worker")};
@@ -133,6 +142,7 @@ void use_jobs(const database& db) {
         stores.job_bells->remove(on, {queue}, bell);
         stores.job_bells->prune(on, queue);
     });
+    use_needs(db);
     use_schedules(db);
 }
 

@@ -20,7 +20,8 @@ SELECT $2 AS number,
        (SELECT GREATEST(0, s.next_at - {now})
         FROM {prefix}job_schedule s FORCE INDEX ({bare}job_schedule_next)
         WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
-       {now} - q.swept_at, {queue_columns}
+       {now} - q.swept_at,
+       EXISTS (SELECT 1 FROM {prefix}job_need), {queue_columns}
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
@@ -219,6 +220,10 @@ j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attemp
        j.token, j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
        IF(j.enqueued_at = 0, 0, {now} - j.enqueued_at) AS enqueued_ago
 
+-- The state of job row j as people see it: who waits for others is due in the year 9999.
+-- word: shown_state
+CASE WHEN j.due_at = 253370764800000000 THEN 5 ELSE j.state END
+
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
 -- from there on, past what was not asked for.
 -- name: list
@@ -226,7 +231,7 @@ SELECT * FROM (
     (SELECT {info_columns}, j.due_at - {now} AS due_in, {now} - j.claimed_at AS running_for,
             j.is_cancel_requested, NULL AS ended_ago, NULL AS result
      FROM {prefix}job j FORCE INDEX (PRIMARY)
-     WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
+     WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)
      ORDER BY j.id LIMIT $4)
     UNION ALL
     (SELECT {info_columns}, NULL, NULL, 0, {now} - j.ended_at, j.result
@@ -265,7 +270,7 @@ ORDER BY queue;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
-SELECT state, COUNT(*), {now} - MIN(NULLIF(enqueued_at, 0))
-FROM {prefix}job WHERE queue = $1 GROUP BY state
+SELECT {shown_state}, COUNT(*), {now} - MIN(NULLIF(enqueued_at, 0))
+FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;

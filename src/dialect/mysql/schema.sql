@@ -69,6 +69,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job TO {user};
 GRANT SELECT, INSERT, DELETE ON {prefix}job_history TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job_schedule TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job_bell TO {user};
+GRANT SELECT, INSERT, DELETE ON {prefix}job_need TO {user};
 
 -- The clean-up. What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql.
 --

@@ -5,12 +5,14 @@
 
 #include "dialect/dialects.hpp"
 #include "dialect/job_bell_store.hpp"
+#include "dialect/job_need_store.hpp"
 #include "dialect/job_schedule_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_queue_store.hpp"
 #include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
@@ -223,6 +225,7 @@ store make_mysql_store(const table_names& names, engine which, written_nodes wri
     made.job_queues = make_job_queue_store(how);
     made.job_schedules = std::make_unique<sql_job_schedule_store>(how);
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
+    made.job_needs = std::make_unique<sql_job_need_store>(how);
     made.tables = make_table_store(which);
     return made;
 }

@@ -36,7 +36,8 @@ SELECT a.number,
        (SELECT greatest(0, s.next_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
           FROM {prefix}job_schedule s
          WHERE s.queue = a.name AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
-       (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint, {queue_columns}
+       (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint,
+       (EXISTS (SELECT FROM {prefix}job_need))::int, {queue_columns}
   FROM unnest($1::text::text[]) WITH ORDINALITY AS a (name, number)
   LEFT JOIN LATERAL (SELECT * FROM {prefix}queue o WHERE o.name = a.name LIMIT 1) AS q ON true
  ORDER BY a.number;
@@ -236,6 +237,10 @@ SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
+-- The state of job row j as people see it: who waits for others is due in the year 9999.
+-- word: shown_state
+CASE WHEN j.due_at = timestamptz '9999-01-01 00:00:00+00' THEN 5 ELSE j.state END
+
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
 -- from there on, past what was not asked for.
 -- name: list
@@ -245,7 +250,7 @@ SELECT * FROM (
             (extract(epoch FROM clock_timestamp() - j.claimed_at) * 1000000)::bigint AS running_for,
             j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
        FROM {prefix}job j
-      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3::bigint = 0 OR j.state = $3::bigint)
+      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3::bigint = 0 OR {shown_state} = $3::bigint)
       ORDER BY j.id LIMIT $4)
     UNION ALL
     (SELECT {info_columns}, NULL, NULL, 0,
@@ -302,8 +307,8 @@ ORDER BY 1;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
-SELECT state, count(*),
+SELECT {shown_state}, count(*),
        (extract(epoch FROM clock_timestamp() - min(enqueued_at)) * 1000000)::bigint
-  FROM {prefix}job WHERE queue = $1 GROUP BY state
+  FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;

@@ -66,6 +66,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE
 GRANT SELECT, INSERT, UPDATE ON {prefix}queue TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE
    ON {prefix}job, {prefix}job_history, {prefix}job_schedule, {prefix}job_bell TO {user};
+GRANT SELECT, INSERT, DELETE ON {prefix}job_need TO {user};
 
 -- name: grant_schema
 GRANT USAGE ON SCHEMA "{schema}" TO {user};

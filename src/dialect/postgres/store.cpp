@@ -1,5 +1,6 @@
 #include "dialect/dialects.hpp"
 #include "dialect/job_bell_store.hpp"
+#include "dialect/job_need_store.hpp"
 #include "dialect/job_schedule_store.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/run_store.hpp"
@@ -8,6 +9,7 @@
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_queue_store.hpp"
 #include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
@@ -73,6 +75,7 @@ store make_postgres_store(const table_names& names) {
     made.job_queues = make_job_queue_store(how);
     made.job_schedules = std::make_unique<sql_job_schedule_store>(how);
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
+    made.job_needs = std::make_unique<sql_job_need_store>(how);
     return made;
 }
 

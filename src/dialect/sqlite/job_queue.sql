@@ -22,7 +22,8 @@ SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
        (SELECT max(0, s.next_at - {wall})
           FROM {prefix}job_schedule s
          WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
-       {wall} - q.swept_at, {queue_columns}
+       {wall} - q.swept_at,
+       EXISTS (SELECT 1 FROM {prefix}job_need), {queue_columns}
   FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
 
 -- $1 queue, $2 how many. Index: job_due. Reads: 1 row for each.
@@ -125,6 +126,10 @@ SELECT state FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT state FROM {prefix}job_history WHERE id = $1;
 
+-- The state of job row j as people see it: who waits for others is due in the year 9999.
+-- word: shown_state
+CASE WHEN j.due_at = 253370764800000000 THEN 5 ELSE j.state END
+
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
 -- from there on, past what was not asked for.
 -- name: list
@@ -133,7 +138,7 @@ SELECT * FROM (
         SELECT {info_columns}, j.due_at - {wall} AS due_in, {wall} - j.claimed_at AS running_for,
                j.is_cancel_requested, NULL AS ended_ago, NULL AS result
           FROM {prefix}job j
-         WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR j.state = $3)
+         WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)
          ORDER BY j.id LIMIT $4)
     UNION ALL
     SELECT * FROM (
@@ -178,7 +183,7 @@ ORDER BY 1;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
-SELECT state, count(*), {wall} - min(enqueued_at)
-  FROM {prefix}job WHERE queue = $1 GROUP BY state
+SELECT {shown_state}, count(*), {wall} - min(enqueued_at)
+  FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;

@@ -1,12 +1,14 @@
 // SQLite: the stores put together, and what happens on the first write after a reboot: boot.sql.
 #include "dialect/dialects.hpp"
 #include "dialect/job_bell_store.hpp"
+#include "dialect/job_need_store.hpp"
 #include "dialect/job_schedule_store.hpp"
 #include "dialect/run_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_queue_store.hpp"
 #include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
@@ -105,6 +107,7 @@ store make_sqlite_store(const table_names& names) {
     made.job_queues = make_job_queue_store(how);
     made.job_schedules = std::make_unique<sql_job_schedule_store>(how);
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
+    made.job_needs = std::make_unique<sql_job_need_store>(how);
     made.tables = make_table_store();
     return made;
 }

@@ -1,0 +1,46 @@
+#pragma once
+// Jobs that wait for others: what is enqueued of them, and what becomes of them when those end.
+#include <cstdint>
+#include <vector>
+
+#include "leasehold/job.hpp"
+#include "store/job_need_store.hpp"
+#include "store/store.hpp"
+
+namespace leasehold {
+
+class connection;
+
+// Of a list: throws invalid_argument for places that it has not, and for circles, which it names.
+void require_no_circle(const std::vector<new_job>& list);
+
+inline bool needs_others(const new_job& what) {
+    return !what.needs.empty() || !what.needs_of_list.empty();
+}
+// As they are sent: due when nobody is.
+std::vector<new_job> as_waiting(const std::vector<new_job>& list);
+
+// In the transaction in which they were enqueued: whom they wait for. Throws invalid_argument for
+// numbers that were never given.
+void add_needs(
+    connection& inside,
+    store& stores,
+    const std::vector<new_job>& list,
+    const std::vector<enqueued_job>& made
+);
+
+// What waits for these jobs, of which some may have ended, goes on or is cancelled. How many go on.
+// No transaction is open on `on`.
+std::int64_t settle_needs(connection& on, store& stores, const std::vector<job_id>& ids);
+
+// The same for whatever was left undone, some rows at a time: by who does it for all.
+struct need_places {
+    need_place over;
+    job_id waiting = 0;
+    bool are_at_beginning() const { return over.needs == 0 && waiting == 0; }
+};
+std::int64_t settle_left_needs(
+    connection& on, store& stores, const std::string& queue, need_places& places
+);
+
+}  // namespace leasehold
