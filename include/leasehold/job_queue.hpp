@@ -14,10 +14,11 @@
 // otherwise. Limits count live claims, not a number that could drift: when a worker dies what it
 // had counts no more, as soon as it is rescued. Of two jobs with one unique key one is enqueued.
 // Does not promise: that jobs of one priority start exactly in the order of their ids where several
-// workers claim at once, or where one is enqueued by a transaction that commits late. Those of one
-// ordering key run one at a time whatever happens, and in the order of their ids as far as they
-// were committed. A claim that is under way while a limit is set for the first time may pass it,
-// once.
+// workers claim at once, or where one is enqueued by a transaction that commits late; nor that one
+// that comes back, as by a retry, goes before those that wait: where very many are done it may wait
+// for a second. Those of one ordering key run one at a time whatever happens, and in the order of
+// their ids as far as they were committed. A claim that is under way while a limit is set for the
+// first time may pass it, once.
 //
 // A job that needs others goes on when a worker, of any queue, has recorded the last of their ends:
 // at once where that worker was told so by its last look, and within some seconds else. It may need

@@ -115,7 +115,9 @@ public:
 
     // ---- a worker's
 
-    // Claims those that are available, of these kinds, in order: durable. MUST
+    // Claims those that are available, of these kinds, in order: durable. May pass by for a second
+    // what has come back before others of its priority, but not where that leaves fewer than
+    // jobs_max. MUST
     // - claim no more than jobs_max, whatever the planner believes;
     // - claim nothing for a session that is not live, nor in a queue that is paused;
     // - pass by what others have locked, and wait for nobody but who claims in turn at this moment;

@@ -49,6 +49,9 @@ std::vector<step> plan_of(bool is_quick) {
     for (const char* what : {"row-claim", "versioned-claim"}) {
         for (const int batch : {1, 10, 100}) all.add({what, 4, false, batch});
     }
+    for (const int batch : {1, 10, 100, 1000}) all.add({"job-drain", 1, false, batch});
+    all.add({"job-enqueue", 1, false, is_quick ? 10'000 : 100'000});
+    all.add({"job-start"});
     for (const int held : is_quick ? std::vector{1, 1000} : std::vector{1, 1000, 10'000}) {
         all.add_alone({"heartbeat", 1, false, 1, held}, 1000);
     }

@@ -42,6 +42,46 @@ TEST_F(job_claim_suite, jobs_of_other_kinds_are_left_alone) {
     EXPECT_EQ(one_.claim(1000).size(), 200U) << "of any kind";
 }
 
+// Who claims very much may begin where he has found the first one the last time.
+TEST_F(job_claim_suite, who_has_claimed_very_many_finds_what_is_urgent_and_what_comes_back) {
+    constexpr int rounds = 12, in_a_round = 1'000;
+    std::vector<claimed_job> old;
+    std::vector<job_end> ends;
+    for (int round = 0; round < rounds; ++round) {
+        enqueue_many(in_a_round);
+        const auto got = one_.finish_and_claim(std::exchange(ends, {}), in_a_round).claimed.jobs;
+        ASSERT_EQ(std::ssize(got), in_a_round);
+        for (const claimed_job& each : got) {
+            if (old.size() < 2) {
+                old.push_back(each);
+            } else {
+                ends.push_back(end_of(each, job_step::complete));
+            }
+        }
+    }
+    one_.finish_all(ends);
+    enqueue_many(100);
+    EXPECT_EQ(one_.claim(10).size(), 10U);
+    new_job what;
+    what.priority = -1;
+    const job_id urgent = enqueue(what);
+    EXPECT_EQ(one_.claim_one().id, urgent);
+    ASSERT_TRUE(one_.finish(end_of(old[0], job_step::release)));
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    for (bool is_found = false; !is_found;) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "others always go first";
+        enqueue();
+        const claimed_job got = one_.claim_one();
+        is_found = got.id == old[0].id;
+        EXPECT_TRUE(one_.complete(got));
+    }
+    ASSERT_TRUE(one_.finish(end_of(old[1], job_step::release)));
+    const auto rest = ids_of(one_.claim(in_a_round));
+    EXPECT_EQ(std::ranges::count(rest, old[1].id), 1) << "fewer than were wanted are all there are";
+    EXPECT_EQ(std::set(rest.begin(), rest.end()).size(), rest.size());
+    EXPECT_TRUE(one_.claim(1).empty());
+}
+
 TEST_F(job_claim_suite, jobs_of_other_queues_are_left_alone) {
     const worker elsewhere{second_, fresh("elsewhere")};
     const job_id id = enqueue();

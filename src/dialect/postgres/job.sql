@@ -122,12 +122,20 @@ how AS MATERIALIZED (
            coalesce((SELECT q.is_paused = 1 FROM {prefix}queue q WHERE q.name = $1), false)
                AS is_paused,
            coalesce((SELECT q.running_max IS NOT NULL OR q.starts_max IS NOT NULL
-                       FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited
+                       FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited,
+           coalesce((SELECT true FROM {prefix}job u
+                      WHERE u.queue = $1 AND u.state = 2 AND u.priority < $7::smallint
+                        AND ($5::bigint = 0 OR u.kind = ANY ($4::text::text[]))
+                      ORDER BY u.priority, u.id
+                      LIMIT (SELECT 1::bigint)), false) AS is_urgent
 ), picked AS MATERIALIZED (
     SELECT j.id, j.ordering_key IS NULL AS is_free
       FROM {prefix}job j
      WHERE j.queue = $1 AND j.state = 2
        AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
+       AND (j.priority, j.id) >
+           ((SELECT CASE WHEN is_urgent THEN -32768 ELSE $7::smallint END FROM how)::smallint,
+            (SELECT CASE WHEN is_urgent THEN 0 ELSE $8::bigint END FROM how))
        AND (SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
      ORDER BY j.priority, j.id
      LIMIT (SELECT $2::bigint)
@@ -146,7 +154,9 @@ how AS MATERIALIZED (
 h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
     + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
 
--- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info.
+-- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info, $7 and
+-- $8 the priority and the id behind which those begin that are looked at, unless one of a smaller
+-- priority is there; -32768 and 0: all.
 --
 -- how:     the snapshot. Where the queue has limits, or keys are met, nothing is claimed here but
 --          in turn: those behind one that has a key would go before it.
@@ -265,19 +275,19 @@ DELETE FROM {prefix}job AS j
            SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))) IS TRUE
 RETURNING j.id, {durable};
 
--- `complete` and `claim` in one commit: the parameters of `claim`, then $7 ids, $8 tokens, $9 how
+-- `complete` and `claim` in one commit: the parameters of `claim`, then $9 ids, $10 tokens, $11 how
 -- many those are. The row without a job says besides which have ended, where those are not all.
 -- name: complete_and_claim
 WITH ended AS (
     DELETE FROM {prefix}job AS j
-     WHERE j.id = ANY ($7::text::bigint[]) AND j.state = 3 AND j.session_id = $3
+     WHERE j.id = ANY ($9::text::bigint[]) AND j.state = 3 AND j.session_id = $3
        AND j.ordering_key IS NULL
        AND ((j.id, j.token) IN (
-               SELECT * FROM unnest($7::text::bigint[], $8::text::bigint[]))) IS TRUE
+               SELECT * FROM unnest($9::text::bigint[], $10::text::bigint[]))) IS TRUE
     RETURNING j.id
 ), {claimed}
 SELECT {standing},
-       CASE WHEN (SELECT count(*) FROM ended) <> $9::bigint
+       CASE WHEN (SELECT count(*) FROM ended) <> $11::bigint
             THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,
        CASE WHEN EXISTS (SELECT FROM claimed) OR EXISTS (SELECT FROM ended) THEN {durable} END,
        NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,

@@ -2,15 +2,67 @@
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "core/thread_mutex.hpp"
 #include "dialect/postgres/array_text.hpp"
 #include "dialect/postgres/stores.hpp"
+#include "leasehold/clock.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
+
+// Where the first available job of a queue may be. Rows that were claimed stay in the index until
+// they are vacuumed, which an old snapshot puts off, and each claim from the beginning passes all
+// of them. So who claims very much begins where he has found the first one the last time; what has
+// come back to before that place is found by who looks from the beginning, as all do once in a
+// while. A smaller priority is always seen.
+class claim_places {
+public:
+    struct place {
+        std::int64_t priority = std::numeric_limits<std::int16_t>::min();
+        job_id id = 0;
+        bool is_beginning() const noexcept { return id == 0; }
+    };
+    place of(const claim_request& wanted) const {
+        const thread_guard guard{mutex_};
+        const auto found = queues_.find(wanted.queue);
+        if (found == queues_.end()) return {};
+        const known& seen = found->second;
+        const bool is_used = seen.claimed >= claimed_min && seen.kinds == wanted.kinds &&
+                             local_clock::now() < seen.began_there + beginning_every;
+        return is_used ? seen.first : place{};
+    }
+    // By a claim that began there, and has found so many, of which this is the first.
+    void note(const claim_request& wanted, place from, std::size_t jobs, place first) {
+        const thread_guard guard{mutex_};
+        known& seen = queues_[wanted.queue];
+        if (from.is_beginning() || seen.kinds != wanted.kinds) {
+            seen.began_there = local_clock::now();
+            seen.kinds = wanted.kinds;
+            seen.first = {};
+        }
+        seen.claimed += jobs;
+        if (jobs > 0) seen.first = {first.priority, first.id - 1};
+    }
+
+private:
+    // Who claims less does not know what it would save.
+    static constexpr std::size_t claimed_min = 10'000;
+    // What has come back waits so long at most, behind others of its priority.
+    static constexpr std::chrono::seconds beginning_every{1};
+    struct known {
+        std::vector<std::string> kinds{};
+        std::size_t claimed = 0;
+        place first{};
+        local_clock::time_point began_there{};
+    };
+    mutable thread_mutex mutex_;
+    std::map<std::string, known> queues_ LEASEHOLD_GUARDED_BY(mutex_);
+};
 
 // Which turn a queue is in, and whether its jobs have keys, as far as this process has seen. A
 // hint: whoever goes by an old one is refused and asks.
@@ -79,8 +131,7 @@ public:
         const auto seen = turns_.of(wanted.queue);
         if (!seen.is_claimed_in_turn) {
             claim_result got;
-            const result found = write(on, "claim", values_of_claim(wanted));
-            if (take(found, standing_in(found), wanted, got)) return got;
+            if (claim_freely(on, wanted, places_.of(wanted), got)) return got;
         }
         return claim_in_turn(on, wanted);
     }
@@ -114,12 +165,13 @@ public:
                               !turns_.of(wanted.queue).is_claimed_in_turn &&
                               std::ranges::all_of(ends, is_plain);
         if (!is_fused) return job_store::finish_and_claim(on, whose, ends, kept, wanted);
-        parameters values = joined(values_of_claim(wanted), values_of_ends(ends));
+        const auto from = places_.of(wanted);
+        parameters values = joined(values_of_free_claim(wanted, from), values_of_ends(ends));
         values.emplace_back(ends.size());
         const result found = write(on, "complete_and_claim", values);
         finished_and_claimed both;
         const row& how = standing_in(found);
-        const bool is_all = take(found, how, wanted, both.claimed);
+        const bool is_all = take(found, how, wanted, from, both.claimed);
         if (how.is_null(ended_column)) {
             both.finished.assign(ends.size(), true);
         } else {
@@ -127,7 +179,11 @@ public:
             finish_rest(on, whose, ends, kept, done);
             both.finished = are_in(done, ends);
         }
-        if (!is_all) both.claimed = claim_in_turn(on, wanted);
+        if (!is_all) {
+            both.claimed = claim_in_turn(on, wanted);
+        } else if (!both.claimed.session_has_ended) {
+            claim_what_is_before(on, wanted, from, both.claimed);
+        }
         return both;
     }
 
@@ -206,6 +262,10 @@ private:
             wanted.node_info};
     }
 
+    static parameters values_of_free_claim(const claim_request& wanted, claim_places::place from) {
+        return joined(values_of_claim(wanted), {from.priority, from.id});
+    }
+
     static parameters values_of_ends(const std::vector<job_end>& ends) {
         array_texts lists(2);
         for (const job_end& each : ends) lists.add({each.id, each.token.number});
@@ -223,7 +283,13 @@ private:
     }
 
     // False where the queue is claimed in turn: then it is still to be asked.
-    bool take(const result& found, const row& how, const claim_request& wanted, claim_result& got) {
+    bool take(
+        const result& found,
+        const row& how,
+        const claim_request& wanted,
+        claim_places::place from,
+        claim_result& got
+    ) {
         constexpr std::int64_t is_live = 1, is_paused = 2, is_limited = 4, has_keys = 8;
         const std::int64_t stands = how.integer(standing_column);
         got.session_has_ended = (stands & is_live) == 0;
@@ -244,9 +310,36 @@ private:
             if (one.first != other.first) return one.first < other.first;
             return one.second->integer(id_column) < other.second->integer(id_column);
         });
-        got.jobs.reserve(jobs.size());
+        got.jobs.reserve(got.jobs.size() + jobs.size());
         for (const auto& each : jobs) got.jobs.push_back(claimed_in(*each.second, id_column));
+        claim_places::place first;
+        if (!jobs.empty()) first = {jobs[0].first, jobs[0].second->integer(id_column)};
+        places_.note(wanted, from, jobs.size(), first);
         return true;
+    }
+
+    // False where the queue is claimed in turn.
+    bool claim_freely(
+        connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
+    ) {
+        const result found = write(on, "claim", values_of_free_claim(wanted, from));
+        if (!take(found, standing_in(found), wanted, from, got)) return false;
+        if (!got.session_has_ended) claim_what_is_before(on, wanted, from, got);
+        return true;
+    }
+
+    // Fewer than were wanted are all there are: so the rest is claimed from the beginning.
+    void claim_what_is_before(
+        connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
+    ) {
+        if (from.is_beginning() || std::ssize(got.jobs) >= wanted.jobs_max) return;
+        claim_request rest = wanted;
+        rest.jobs_max -= static_cast<int>(got.jobs.size());
+        claim_result more;
+        // Of those that are claimed in turn the next claim hears.
+        if (!claim_freely(on, rest, {}, more)) return;
+        got.session_has_ended = more.session_has_ended;
+        std::ranges::move(more.jobs, std::back_inserter(got.jobs));
     }
 
     // Of those that a claim in turn answers, in order.
@@ -317,6 +410,7 @@ private:
     }
 
     turns turns_;
+    claim_places places_;
 };
 
 }  // namespace
