@@ -225,8 +225,8 @@ private:
     friend class implementation;
 };
 
-// What may pass is waited out, a little longer each time; the session's end ends that, too. A server
-// may take no changes for a time, as in a fail-over: who has begun there waits for that as well.
+// What may pass is waited out, a little longer each time; the session's end ends that, too. So may
+// pass, for a session that has begun, that a server takes no changes, as in a fail-over.
 template <class Try>
 void worker::implementation::shift::despite_outages(const std::stop_token& stop, Try&& attempt) {
     try {
