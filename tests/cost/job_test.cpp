@@ -1,5 +1,6 @@
 // Jobs: what each operation costs in queues with very many jobs, and beside a long history. A claim
 // that sorted would read all that are available.
+#include <algorithm>
 #include <optional>
 #include <set>
 
