@@ -159,12 +159,6 @@ private:
     void look_at_claims();
     void look_at_running();
     bool wait_for_end(milliseconds patience);
-    // So may, in time, that a server takes no changes, as in a fail-over: a session that has begun
-    // waits for that as long as it lives.
-    bool may_pass(const error& failure) const {
-        return failure.is_transient() ||
-               (failure.code() == errc::read_only && of_.session_->has_begun());
-    }
     template <class Try>
     void despite_outages(const std::stop_token& stop, Try&& attempt);
 
@@ -183,14 +177,16 @@ private:
     friend class implementation;
 };
 
-// What may pass is waited out, a little longer each time; the session's end ends that, too.
+// What may pass is waited out, a little longer each time; the session's end ends that, too. So may
+// pass, for a session that has begun, that a server takes no changes, as in a fail-over.
 template <class Try>
 void worker::implementation::shift::despite_outages(const std::stop_token& stop, Try&& attempt) {
     try {
         attempt();
         failures_ = 0;
     } catch (const error& failure) {
-        if (!may_pass(failure)) throw;
+        const bool may_return = failure.code() == errc::read_only && of_.session_->has_begun();
+        if (!failure.is_transient() && !may_return) throw;
         of_.session_->database().tell(
             {event_kind::warning, "", ++failures_, std::string{"a worker waits: "} + failure.what()}
         );

@@ -29,6 +29,7 @@ protected:
     }
 
     const volume& size() const { return all_.size(); }
+    database beside() const { return all_.beside(); }
 
     // A key of lock_key() that no other test has had.
     static key next_free_key() { return lock_key(next_number() + 1); }

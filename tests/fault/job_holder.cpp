@@ -1,6 +1,6 @@
 // A process of its own that does jobs, for job_process_test.cpp to kill.
 //
-//   job_holder URL PREFIX QUEUE TTL_MS claim     claims all there are, by one thread, which stays in
+//   job_holder URL PREFIX QUEUE TTL_MS claim     claims all there are, by one thread, and stays in
 //                                                its first handler: "started ID"
 //   job_holder URL PREFIX QUEUE TTL_MS effect    stays behind the effect: "written ID"
 //   job_holder URL PREFIX QUEUE TTL_MS complete  stays behind complete_in(tx): "completed ID"
