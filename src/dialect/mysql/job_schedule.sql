@@ -9,7 +9,8 @@ time_limit, unique_until, unique_conflict, unique_key, ordering_key, payload
 
 -- $1 queue, $2 how many. Index: job_schedule_next. Reads: 1 row for each.
 -- name: due
-SELECT {now} AS now_at, {schedule_columns} FROM {prefix}job_schedule FORCE INDEX ({bare}job_schedule_next)
+SELECT {now} AS now_at, {schedule_columns}
+  FROM {prefix}job_schedule FORCE INDEX ({bare}job_schedule_next)
  WHERE queue = $1 AND is_paused = 0 AND next_at <= {utc}
  ORDER BY next_at LIMIT $2;
 

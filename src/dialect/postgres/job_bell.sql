@@ -15,14 +15,16 @@ DELETE FROM {prefix}job_bell WHERE queue = $1 AND bell = $2;
 -- name: list_from
 SELECT b.bell, b.address FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell >= $2
-   AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > clock_timestamp())
+   AND EXISTS (SELECT 1 FROM {prefix}session s
+                WHERE s.id = b.session_id AND s.expires_at > clock_timestamp())
  ORDER BY b.bell LIMIT $3;
 
 -- The same, of those before that bell.
 -- name: list_until
 SELECT b.bell, b.address FROM {prefix}job_bell b
  WHERE b.queue = $1 AND b.bell < $2
-   AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = b.session_id AND s.expires_at > clock_timestamp())
+   AND EXISTS (SELECT 1 FROM {prefix}session s
+                WHERE s.id = b.session_id AND s.expires_at > clock_timestamp())
  ORDER BY b.bell LIMIT $3;
 
 -- $1 queue. Rows of sessions that were removed. Reads: those of the queue, and a session for each.

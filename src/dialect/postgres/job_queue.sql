@@ -250,7 +250,8 @@ SELECT * FROM (
             (extract(epoch FROM clock_timestamp() - j.claimed_at) * 1000000)::bigint AS running_for,
             j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
        FROM {prefix}job j
-      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3::bigint = 0 OR {shown_state} = $3::bigint)
+      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2)
+        AND ($3::bigint = 0 OR {shown_state} = $3::bigint)
       ORDER BY j.id LIMIT $4)
     UNION ALL
     (SELECT {info_columns}, NULL, NULL, 0,
