@@ -48,8 +48,8 @@ void work(const leasehold::database& db, int reports_max) {
     reporter.handle("night", [&](leasehold::job& job) {
         const leasehold::job_queue queue{db, "reports"};
         std::vector<leasehold::new_job> parts;
-        for (const char* each : {"north", "south", "west"}) {
-            parts.push_back({.kind = "part", .payload = each});
+        for (const std::string each : {"north", "south", "west"}) {
+            parts.push_back({.kind = "part", .payload = each + " of " + job.payload()});
         }
         leasehold::transaction tx = db.begin();
         queue.enqueue_batch_in(tx, parts, {.kind = "send", .payload = job.payload()});

@@ -292,7 +292,7 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
         ->option_text("O");
     parser.add_option("--needs", what.needs, "Not before job ID has completed; may be repeated")
         ->option_text("ID")
-        ->expected(1);
+        ->allow_extra_args(false);
     parser.add_option("--attempts", what.retry.attempts_max, "Attempts in all; default 20")
         ->option_text("N");
     parser.add_option("--retry-delay", chosen.retry_delay, "Before the second; then doubled; 5s")
