@@ -22,8 +22,10 @@
 //
 // A job that needs others goes on when a worker, of any queue, has recorded the last of their ends:
 // at once where that worker was told so by its last look, and within some seconds else. It may need
-// jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle.
-// While one is needed, its row is kept for a day at least where it is discarded or cancelled.
+// jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle. What
+// it needs must have been committed, or be of the same transaction: else it counts as completed.
+// While one is needed, its row is kept for a day at least where it is discarded or cancelled, and as
+// long as anybody waits for it. Thousands that wait for one job go on some thousand at a time.
 //
 // Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them; once a
 // second a read more, of who is to be told of new jobs.
@@ -162,7 +164,7 @@ LEASEHOLD_EXPORT const char* name_of(cancel_outcome outcome) noexcept;
 LEASEHOLD_EXPORT cancel_outcome cancel_job(const database& db, job_id id);
 
 enum class retry_outcome {
-    available = 1,  // it runs at once: one that waited for its time or its next attempt
+    available = 1,  // it runs at once: one that waited for its time, its next attempt or for others
     redriven = 2,   // it had ended, and begins again with its first attempt, under its old tokens
     running = 3,    // it runs already
     duplicate = 4,  // it had ended, and there is another one of its unique key now

@@ -65,7 +65,7 @@ struct job_schedule {
     new_job job{};
     misfire_policy misfire = misfire_policy::fire_once;
     int catch_up_max = 10;              // 1 to 1,000
-    std::chrono::seconds late_max{60};  // 0 to 366 days
+    std::chrono::seconds late_max{60};  // 1 s to 366 days
 };
 
 struct job_schedule_info {

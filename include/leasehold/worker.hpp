@@ -43,7 +43,8 @@
 // Does not promise: that a handler runs once, see job.hpp.
 //
 // An idle worker hears of jobs that are enqueued by this library, and starts them at once: by a
-// datagram on the same machine, and between machines with a database_settings::bell_address; on
+// datagram on the same machine, and between machines with a database_settings::bell_address (at a
+// port of the worker's own); on
 // PostgreSQL also by its notifications, at most ten times a second for each queue and process that
 // enqueues, over a connection of the worker's own, where the server is not behind a pooler. Else it
 // finds them when it looks.

@@ -191,12 +191,20 @@ public:
         const auto queues = from_->job_bells().end(*ending);
         try {
             ending->commit();
-            for (const std::string& each : queues) {
-                from_->job_bells().ring(*ending, from_->store_for(*ending), each);
-            }
         } catch (...) {
             ending->rollback();  // what can still be ended is; harmless where nothing is open
             throw;
+        }
+        ring(*ending, queues);
+    }
+    // It has committed, whatever becomes of this.
+    void ring(connection& on, const std::set<std::string>& queues) noexcept {
+        try {
+            for (const std::string& each : queues) {
+                from_->job_bells().ring(on, from_->store_for(on), each);
+            }
+        } catch (const std::exception&) {
+            // Workers look by themselves.
         }
     }
     void rollback() noexcept {

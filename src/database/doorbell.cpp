@@ -165,6 +165,11 @@ void require_bell_address(const std::string& given) {
     );
 }
 
+std::string host_of_bell(const std::string& given) {
+    const auto parts = host_and_port(given);
+    return parts ? parts->first : given;
+}
+
 std::string doorbell::address(std::string& complaint) {
     const thread_guard guard{mutex_};
     if (opened_by_ == 0) {

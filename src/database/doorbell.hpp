@@ -52,6 +52,8 @@ private:
 // Throws invalid_argument unless it is empty, HOST or HOST:PORT, with a number for an address that
 // others can send to: 192.0.2.7, 192.0.2.7:7400, 2001:db8::7 or [2001:db8::7]:7400.
 void require_bell_address(const std::string& given);
+// Of such an address the host: any port of it.
+std::string host_of_bell(const std::string& given);
 
 class doorbell {
 public:

@@ -37,6 +37,13 @@ std::vector<job_bell> job_bells::bells_of(connection& on, store& stores, const s
     }
     auto bells = stores.job_bells->list(on, queue, identity::random(), rung_most);
     const thread_guard guard{mutex_};
+    // Of queues by the thousand few are used at a time.
+    constexpr std::size_t known_max = 1000;
+    if (known_.size() > known_max) {
+        std::erase_if(known_, [&](const auto& each) {
+            return now - each.second.read_at > known_for && now > each.second.next_ring_of_database;
+        });
+    }
     known& of_queue = known_[queue];
     of_queue.bells = bells;
     of_queue.read_at = now;

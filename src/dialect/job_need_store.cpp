@@ -1,8 +1,8 @@
 #include "dialect/job_need_store.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <span>
 
 #include "dialect/row_columns.hpp"
 #include "dialect/sql_text.hpp"
@@ -38,10 +38,16 @@ job_need_over over_in(const row& from) {
 
 }  // namespace
 
-statement sql_job_need_store::with(
-    std::string_view name, std::string_view word, const std::string& list
+template <class Send>
+result sql_job_need_store::about(
+    std::string_view name, std::span<const job_id> ids, const parameters& more, Send&& send
 ) const {
-    return {replaced(texts_.source(name), word, list), how_->which(), how_->written()};
+    const std::string list = list_of_ids(ids);
+    if (how_->which() == engine::postgres) {
+        return send(texts_[name], joined({"{" + list + "}"}, more));
+    }
+    const std::string text = replaced(texts_.source(name), "{ids}", list);
+    return send(statement{text, how_->which(), how_->written()}, more);
 }
 
 void sql_job_need_store::add(connection& in, const std::vector<job_need>& what) {
@@ -52,17 +58,22 @@ void sql_job_need_store::add(connection& in, const std::vector<job_need>& what) 
             rows += std::to_string(each.job) + ", " + std::to_string(each.needs) + ", " +
                     std::to_string(static_cast<int>(each.until)) + ")";
         }
-        how_->inside(in, with("add", "{rows}", rows), {});
+        const std::string text = replaced(texts_.source("add"), "{rows}", rows);
+        how_->inside(in, statement{text, how_->which(), how_->written()}, {});
     });
 }
 
 std::vector<job_need_over> sql_job_need_store::over(
     connection& on, const std::vector<job_id>& ids
 ) {
+    const auto send = [&](const statement& what, const parameters& values) {
+        return how_->read(on, what, values);
+    };
     std::vector<job_need_over> all;
     in_parts(ids, [&](std::span<const job_id> part) {
-        const auto found = how_->read(on, with("over", "{ids}", list_of_ids(part)), {});
-        for (const row& each : found.rows) all.push_back(over_in(each));
+        if (all.size() >= rows_max) return;
+        const parameters limit{static_cast<std::int64_t>(rows_max)};
+        for (const row& each : about("over", part, limit, send).rows) all.push_back(over_in(each));
     });
     return all;
 }
@@ -79,28 +90,58 @@ std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_
     return all;
 }
 
-void sql_job_need_store::forget(connection& on, const std::vector<job_need_over>& over) {
-    in_parts(over, [&](std::span<const job_need_over> part) {
-        std::set<job_id> ended;
-        std::string rows;
-        for (const auto& [what, became] : part) {
-            ended.insert(what.needs);
-            rows += rows.empty() ? "(" : ", (";
-            rows += std::to_string(what.job) + ", " + std::to_string(what.needs) + ")";
-        }
-        const std::vector<job_id> ids(ended.begin(), ended.end());
-        const std::string text =
-            replaced(replaced(texts_.source("forget"), "{ids}", list_of_ids(ids)), "{rows}", rows);
-        how_->write(on, statement{text, how_->which(), how_->written()}, {});
-    });
+void sql_job_need_store::forget(connection& in, const std::vector<job_need_over>& over) {
+    in_parts(over, [&](std::span<const job_need_over> part) { forget_rows(in, part); });
+}
+
+// Where lists stand in the text: of each who waits, or of each who is waited for, whoever are fewer.
+void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_over> over) {
+    std::map<job_id, std::vector<job_id>> of, for_whom;
+    std::vector<job_id> waiting, needed;
+    for (const auto& [what, became] : over) {
+        of[what.job].push_back(what.needs);
+        for_whom[what.needs].push_back(what.job);
+        waiting.push_back(what.job);
+        needed.push_back(what.needs);
+    }
+    if (how_->which() == engine::postgres) {
+        inside(in, "forget", {"{" + list_of_ids(waiting) + "}", "{" + list_of_ids(needed) + "}"});
+        return;
+    }
+    const auto send = [&](const statement& what, const parameters& values) {
+        return how_->inside(in, what, values);
+    };
+    const bool is_by_waiting = of.size() <= for_whom.size();
+    for (const auto& [one, others] : is_by_waiting ? of : for_whom) {
+        about(is_by_waiting ? "forget_of" : "forget_for", others, {one}, send);
+    }
 }
 
 std::int64_t sql_job_need_store::free(connection& on, const std::vector<job_id>& ids) {
+    const bool is_inside = on.state() == connection_state::in_transaction;
+    const auto send = [&](const statement& what, const parameters& values) {
+        return is_inside ? how_->inside(on, what, values) : how_->write(on, what, values);
+    };
     std::int64_t freed = 0;
     in_parts(ids, [&](std::span<const job_id> part) {
-        freed += how_->write(on, with("free", "{ids}", list_of_ids(part)), {}).affected_rows;
+        freed += about("free", part, {}, send).affected_rows;
     });
     return freed;
+}
+
+std::vector<std::string> sql_job_need_store::queues_of(
+    connection& on, const std::vector<job_id>& ids
+) {
+    const auto send = [&](const statement& what, const parameters& values) {
+        return how_->read(on, what, values);
+    };
+    std::set<std::string> names;
+    in_parts(ids, [&](std::span<const job_id> part) {
+        for (const row& each : about("queues_of", part, {}, send).rows) {
+            names.insert(each.bytes(0));
+        }
+    });
+    return {names.begin(), names.end()};
 }
 
 std::vector<job_id> sql_job_need_store::left_waiting(
@@ -118,7 +159,10 @@ std::vector<job_id> sql_job_need_store::left_waiting(
 }
 
 bool sql_job_need_store::note_reason(connection& on, job_id id, const std::string& words) {
-    return write(on, "note_reason", {id, words}).affected_rows == 1;
+    // How many rows were changed does not tell it: the same words may stand there.
+    if (read(on, "waits", {id}).rows.empty()) return false;
+    write(on, "note_reason", {id, words});
+    return true;
 }
 
 std::vector<job_id> sql_job_need_store::needs_of(connection& on, job_id id, int limit) {

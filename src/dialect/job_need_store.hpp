@@ -1,5 +1,9 @@
 #pragma once
 // Jobs that wait for others, which all engines keep alike.
+#include <span>
+#include <string>
+#include <vector>
+
 #include "dialect/sql_store.hpp"
 #include "store/job_need_store.hpp"
 
@@ -13,8 +17,9 @@ public:
     void add(connection& in, const std::vector<job_need>& what) override;
     std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) override;
     std::vector<job_need_over> over_behind(connection& on, need_place& place) override;
-    void forget(connection& on, const std::vector<job_need_over>& over) override;
+    void forget(connection& in, const std::vector<job_need_over>& over) override;
     std::int64_t free(connection& on, const std::vector<job_id>& ids) override;
+    std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) override;
     std::vector<job_id> left_waiting(connection& on, std::string_view queue, job_id& place)
         override;
     bool note_reason(connection& on, job_id id, const std::string& words) override;
@@ -22,8 +27,13 @@ public:
     bool is_needed(connection& on, job_id id) override;
 
 private:
-    // The statement with a list in its text, of at most rows_max.
-    statement with(std::string_view name, std::string_view word, const std::string& list) const;
+    // A statement about a list of at most rows_max: PostgreSQL takes it as its first parameter, the
+    // others in their text.
+    template <class Send>
+    result about(
+        std::string_view name, std::span<const job_id> ids, const parameters& more, Send&& send
+    ) const;
+    void forget_rows(connection& in, std::span<const job_need_over> over);
 };
 
 }  // namespace leasehold

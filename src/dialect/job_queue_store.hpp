@@ -32,7 +32,7 @@ protected:
     // How long the row of a job is kept, in microseconds; -1: not at all.
     static std::int64_t kept_for(std::chrono::microseconds retention);
     // Of "available, next due in, next fire in, swept ago", of which all but the first may be null,
-    // "some are needed",
+    // "some are needed, some wait",
     // and how the queue is set, from column `first` on.
     static queue_look look_in(const row& from, std::size_t first);
 };

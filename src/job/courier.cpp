@@ -8,6 +8,7 @@
 #include "job/fire.hpp"
 #include "leasehold/error.hpp"
 #include "store/job_bell_store.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_store.hpp"
 
 namespace leasehold {
@@ -69,12 +70,30 @@ bool courier::was_rung() const {
 
 void courier::announce(ear& whose) {
     if (whose.is_announced() || !whose.can_hear()) return;
-    use([&](connection& on, store& stores) { whose.announce(on, stores); });
+    try {
+        use([&](connection& on, store& stores) { whose.announce(on, stores); });
+    } catch (const error& failure) {
+        if (!std::exchange(has_complained_of_bell_, true)) complain_of_bell(failure);
+    }
 }
 
 void courier::withdraw(ear& whose) {
-    if (!whose.is_announced()) return;
-    use([&](connection& on, store& stores) { whose.withdraw(on, stores); });
+    if (!whose.is_written()) return;
+    try {
+        use([&](connection& on, store& stores) { whose.withdraw(on, stores); });
+    } catch (const error& failure) {
+        complain_of_bell(failure);
+    }
+}
+
+// It is a hint: the worker looks by itself, and its row goes with its session.
+void courier::complain_of_bell(const error& failure) {
+    session_->database().tell(
+        {event_kind::warning,
+         "",
+         0,
+         std::string{"a worker could not say where it hears of new jobs: "} + failure.what()}
+    );
 }
 
 bool courier::heed_rings() {
@@ -134,21 +153,55 @@ courier::parcel courier::exchange(const std::vector<ended_job>& ends, std::size_
     return back;
 }
 
-// Who waited for these goes on at once. A hint: what fails here is found by a turn.
+// Who waited for these goes on at once. A hint, behind what was claimed: what fails here is found by
+// a turn.
 void courier::settle(const std::vector<ended_job>& ends) {
     if (!some_are_needed_ || ends.empty()) return;
     std::vector<job_id> ids;
     ids.reserve(ends.size());
     for (const ended_job& each : ends) ids.push_back(each.end.id);
     try {
-        const auto freed =
-            use([&](connection& on, store& stores) { return settle_needs(on, stores, ids); });
-        // In whichever queue they are.
-        if (freed > 0)
-            for (queue_state& each : queues_) each.is_promising = true;
+        use([&](connection& on, store& stores) {
+            settle_needs(on, stores, ids, [&](const std::string& queue) {
+                goes_on(on, stores, queue);
+            });
+        });
     } catch (const error& failure) {
-        if (!failure.is_transient()) throw;
+        session_->database().tell(
+            {event_kind::warning,
+             "",
+             0,
+             std::string{"jobs that waited for others go on later: "} + failure.what()}
+        );
     }
+}
+
+// There are jobs in the queue that were blocked: for us, and for whoever is idle.
+void courier::goes_on(connection& on, store& stores, const std::string& name) {
+    session_->database().job_bells().ring(on, stores, name);
+    for (queue_state& each : queues_) {
+        if (each.name != name) continue;
+        each.is_promising = true;
+        each.brings_nothing = false;
+    }
+}
+
+// How long ended jobs of the queue are kept; where that is not long enough for who waits for these,
+// longer.
+job_retention courier::kept_for(queue_state& queue, const std::vector<job_end>& ends) {
+    job_retention kept = kept_of(queue.name);
+    if (std::min(kept.discarded, kept.cancelled) >= needed_kept_min) return kept;
+    use([&](connection& on, store& stores) {
+        for (const job_end& each : ends) {
+            if (each.step == job_step::complete || !stores.job_needs->is_needed(on, each.id)) {
+                continue;
+            }
+            kept.discarded = std::max<std::chrono::microseconds>(kept.discarded, needed_kept_min);
+            kept.cancelled = std::max<std::chrono::microseconds>(kept.cancelled, needed_kept_min);
+            return;
+        }
+    });
+    return kept;
 }
 
 void courier::send(
@@ -164,7 +217,7 @@ void courier::send(
     claim_request request{queue.name, kinds_, 0, session_->id(), session_->node_info()};
     request.jobs_max =
         static_cast<int>(std::min<std::size_t>(wanted, job_store::jobs_per_statement_max));
-    const job_retention kept = kept_of(queue.name);
+    const job_retention kept = kept_for(queue, own);
     job_store::finished_and_claimed both;
     try {
         use([&](connection& on, store& stores) {
@@ -210,9 +263,9 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
         queue.is_promising = true;
         queue.brings_nothing = false;
     }
-    if (seen.some_are_needed && settle_left_needs(on, stores, queue.name, queue.needs) > 0) {
-        queue.is_promising = true;
-        queue.brings_nothing = false;
+    if (seen.some_are_needed || seen.some_wait) {
+        const auto tell = [&](const std::string& name) { goes_on(on, stores, name); };
+        if (settle_left_needs(on, stores, queue.name, queue.needs, tell) > 0) tell(queue.name);
     }
     all.prune(on, pruned_max);
     stores.job_bells->prune(on, queue.name);
@@ -225,12 +278,16 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
 }
 
 // Before a worker believes that nothing is left: whether somebody waits for nobody.
-bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_are_needed) {
-    if (some_are_needed) {
+bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
+    if (some_wait) {
+        const auto tell = [&](const std::string& name) { goes_on(on, stores, name); };
         queue.needs = {};
-        do {
-            if (settle_left_needs(on, stores, queue.name, queue.needs) > 0) return true;
-        } while (!queue.needs.are_at_beginning());
+        bool is_over_through = false, is_waiting_through = false;
+        while (!is_over_through || !is_waiting_through) {
+            if (settle_left_needs(on, stores, queue.name, queue.needs, tell) > 0) return true;
+            is_over_through = is_over_through || queue.needs.over.needs == 0;
+            is_waiting_through = is_waiting_through || queue.needs.waiting == 0;
+        }
     }
     queue.place = {};
     while (true) {
@@ -253,7 +310,9 @@ bool courier::fires(connection& on, store& stores, queue_state& queue) {
 local_clock::time_point courier::look_at(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
-    auto next = local_clock::time_point::max();
+    // Farther instants would run over the end of the clock.
+    constexpr std::chrono::microseconds far = std::chrono::hours{1};
+    auto next = local_clock::now() + far;
     some_are_needed_ = seen.some_are_needed;
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
@@ -263,22 +322,25 @@ local_clock::time_point courier::look_at(
     // Also while it is paused: its jobs are there when it goes on.
     if (const auto fire = seen.next_fire_in) {
         if (*fire > fire->zero()) {
-            next = local_clock::now() + *fire;
+            next = local_clock::now() + std::min(*fire, far);
         } else if (fires(on, stores, queue)) {
             has_new = true;
             session_->database().job_bells().ring(on, stores, queue.name);
         }
     }
     const bool is_last = settings_.drains && !has_jobs && !seen.is_paused;
-    if (is_last) has_new = unblocks(on, stores, queue, seen.some_are_needed) || has_new;
+    if (is_last) has_new = unblocks(on, stores, queue, seen.some_wait) || has_new;
     if (const auto due = seen.next_due_in) {
         if (*due <= due->zero()) {
             has_new = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_new;
         } else {
-            next = std::min(next, local_clock::now() + *due);
+            next = std::min(next, local_clock::now() + std::min(*due, far));
         }
     }
-    if (has_new) queue.brings_nothing = false;
+    if (has_new) {
+        queue.brings_nothing = false;
+        next = local_clock::now();  // when the next one is due, or fires, is not known
+    }
     queue.is_promising = (has_jobs || has_new) && !seen.is_paused;
     queue.is_promised = queue.is_promising && (seen.has_available || has_new);
     return next;

@@ -105,10 +105,13 @@ private:
     void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
     bool fires(connection& on, store& stores, queue_state& queue);
     void settle(const std::vector<ended_job>& ends);
+    void goes_on(connection& on, store& stores, const std::string& name);
+    job_retention kept_for(queue_state& queue, const std::vector<job_end>& ends);
+    void complain_of_bell(const error& failure);
     local_clock::time_point look_at(
         connection& on, store& stores, queue_state& queue, const queue_look& seen
     );
-    bool unblocks(connection& on, store& stores, queue_state& queue, bool some_are_needed);
+    bool unblocks(connection& on, store& stores, queue_state& queue, bool some_wait);
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
     void note_doubt(queue_state& queue);
@@ -132,7 +135,8 @@ private:
     std::set<std::string> rung_ LEASEHOLD_GUARDED_BY(mutex_);
     std::size_t first_ = 0;                // of the queues, asked in turns
     std::set<std::string> complained_of_;  // schedules, once each
-    bool some_are_needed_ = false;         // jobs, by others: as of the last look
+    bool has_complained_of_bell_ = false;
+    bool some_are_needed_ = false;  // jobs, by others: as of the last look
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;
 };

@@ -27,7 +27,7 @@ ear::ear(
 )
     : session_(std::move(within)),
       heard_(std::move(heard)),
-      bell_(session_->database().settings().bell_address) {
+      bell_(host_of_bell(session_->database().settings().bell_address)) {
     for (const std::string& each : queues) {
         queue_of_.emplace(identity::random(), each);
         of_database_.emplace(job_bells::id_of(each).text(), each);
@@ -54,6 +54,7 @@ void ear::stop() noexcept {
 }
 
 void ear::announce(connection& on, store& stores) {
+    is_written_ = true;  // or a part of it
     for (const auto& [bell, queue] : queue_of_) {
         stores.job_bells->add(on, {queue}, session_->id(), {bell, address_});
     }
@@ -62,7 +63,7 @@ void ear::announce(connection& on, store& stores) {
 
 void ear::withdraw(connection& on, store& stores) {
     for (const auto& [bell, queue] : queue_of_) stores.job_bells->remove(on, {queue}, bell);
-    is_announced_ = false;
+    is_announced_ = is_written_ = false;
 }
 
 void ear::tell(const std::string& queue) {

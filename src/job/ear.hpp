@@ -38,6 +38,7 @@ public:
     // The rows that say where it hears; where it hears nothing there is none to be written. Throws
     // what the database says; to be tried again.
     bool is_announced() const noexcept { return is_announced_; }
+    bool is_written() const noexcept { return is_written_; }
     bool can_hear() const noexcept { return thread_.joinable(); }
     void announce(connection& on, store& stores);
     void withdraw(connection& on, store& stores);
@@ -60,8 +61,8 @@ private:
     std::unique_ptr<connection> database_bell_;
     local_clock::time_point next_try_{};
     bool has_complained_ = false;
-    bool is_announced_ = false;  // of the thread of announce()
-    std::jthread thread_;        // last: it uses all of the above
+    bool is_announced_ = false, is_written_ = false;  // of the thread of announce()
+    std::jthread thread_;                             // last: it uses all of the above
 };
 
 }  // namespace leasehold

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "job/enqueue.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
 #include "store/job_schedule_store.hpp"
-#include "store/job_store.hpp"
 
 namespace leasehold {
 namespace {
@@ -59,7 +59,7 @@ std::int64_t fire_one(connection& on, store& stores, job_schedule_row row, sched
             return 0;
         }
         if (!jobs.empty()) {
-            const auto made = stores.jobs->enqueue(on, row.what.queue, jobs);
+            const auto made = enqueue_list(on, stores, row.what.queue, jobs);
             stores.job_schedules->note_job(on, row.what.name, made.back().id);
         }
         on.commit();

@@ -42,6 +42,10 @@ void require_valid_time(const new_job& what) {
     if (what.delay < milliseconds{0} || what.delay > delay_most) {
         refuse_input("the delay of a job must be 0 to 366 days");
     }
+    if (!what.unique_key.empty() && what.conflict == on_conflict::replace &&
+        !(what.needs.empty() && what.needs_of_list.empty())) {
+        refuse_input("a job that needs others cannot replace one of its unique key: keep, or fail");
+    }
     const bool needs_others = !what.needs.empty() || !what.needs_of_list.empty();
     if (needs_others && (what.run_at || what.delay > milliseconds{0})) {
         refuse_input(

@@ -4,6 +4,7 @@
 
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
+#include "job/enqueue.hpp"
 #include "job/job_check.hpp"
 #include "job/needs.hpp"
 #include "leasehold/error.hpp"
@@ -20,7 +21,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds longest_delay = hours{24 * 366};
-constexpr std::size_t statement_bytes_max = std::size_t{1} << 20;
 
 // What may be asked again whatever became of it.
 template <class Use>
@@ -49,51 +49,19 @@ void require_valid(const queue_limits& limits) {
     }
 }
 
-// The first of a list that one statement takes, at least one.
-std::size_t part_of(const std::vector<new_job>& what, std::size_t first) {
-    std::size_t count = 0, bytes = 0;
-    while (first + count < what.size() && count < job_store::jobs_per_statement_max) {
-        bytes += what[first + count].payload.size();
-        if (count > 0 && bytes > statement_bytes_max) break;
-        ++count;
-    }
-    return count;
-}
-
-std::vector<enqueued_job> send_plain(
-    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
-) {
-    std::vector<enqueued_job> made;
-    made.reserve(what.size());
-    for (std::size_t first = 0; first < what.size();) {
-        const std::size_t count = part_of(what, first);
-        const auto begin = what.begin() + static_cast<std::ptrdiff_t>(first);
-        const std::vector<new_job> part{begin, begin + static_cast<std::ptrdiff_t>(count)};
-        const auto ids = stores.jobs->enqueue(on, queue, part);
-        made.insert(made.end(), ids.begin(), ids.end());
-        first += count;
-    }
-    return made;
-}
-
-// In the transaction that is open.
-std::vector<enqueued_job> send(
-    connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
-) {
-    if (!std::ranges::any_of(what, needs_others)) return send_plain(on, stores, queue, what);
-    auto made = send_plain(on, stores, queue, as_waiting(what));
-    add_needs(on, stores, what, made);
-    return made;
-}
-
 // Of what needs jobs that have ended before. A hint: workers do it, too.
-void settle_at_once(connection& on, store& stores, const std::vector<new_job>& what) noexcept {
+void settle_at_once(
+    database::implementation& own, connection& on, store& stores, const std::vector<new_job>& what
+) noexcept {
     try {
         std::vector<job_id> needed;
         for (const new_job& each : what) {
             needed.insert(needed.end(), each.needs.begin(), each.needs.end());
         }
-        if (!needed.empty()) settle_needs(on, stores, needed);
+        if (needed.empty()) return;
+        settle_needs(on, stores, needed, [&](const std::string& queue) {
+            own.job_bells().ring(on, stores, queue);
+        });
     } catch (const std::exception&) {
         // What is left is found.
     }
@@ -145,9 +113,9 @@ std::vector<enqueued_job> job_queue::enqueue_many(const std::vector<new_job>& wh
     return own.use(bounds_of(database_), [&](connection& on, store& stores) {
         on.begin();
         try {
-            auto made = send(on, stores, name_, what);
+            auto made = enqueue_list(on, stores, name_, what);
             on.commit();
-            settle_at_once(on, stores, what);
+            settle_at_once(own, on, stores, what);
             own.job_bells().ring(on, stores, name_);
             return made;
         } catch (...) {
@@ -171,7 +139,7 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     require_transaction(on, "enqueue_in");
     own.get_ready();
     require_engine(on, own.which(), "enqueue_in");
-    auto made = send(on, own.store_for(on), name_, what);
+    auto made = enqueue_list(on, own.store_for(on), name_, what);
     own.job_bells().note(on, name_);
     return made;
 }
@@ -264,7 +232,11 @@ cancel_outcome cancel_job(const database& db, job_id id) {
         // Who waits for it is told by its row.
         const seconds kept = stores.job_needs->is_needed(on, id) ? hours{24} : hours{0};
         const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
-        if (outcome == cancel_outcome::cancelled) settle_needs(on, stores, {id});
+        if (outcome == cancel_outcome::cancelled) {
+            settle_needs(on, stores, {id}, [&](const std::string& queue) {
+                db.inner()->job_bells().ring(on, stores, queue);
+            });
+        }
         return outcome;
     });
 }

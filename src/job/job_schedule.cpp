@@ -36,9 +36,14 @@ void require_valid(const job_schedule& what) {
     if (what.catch_up_max < 1 || what.catch_up_max > static_cast<int>(catch_up_most)) {
         refuse_input("catch_up_max of a schedule must be 1 to 1000");
     }
-    if (what.late_max < seconds{0} || what.late_max > hours{24 * 366}) {
-        refuse_input("late_max of a schedule must be 0 to 366 days");
+    if (what.late_max < seconds{1} || what.late_max > hours{24 * 366}) {
+        refuse_input("late_max of a schedule must be 1 s to 366 days");
     }
+    constexpr std::size_t cron_bytes_max = 1000;
+    if (what.cron.size() > cron_bytes_max) {
+        refuse_input("the cron expression of a schedule must be at most 1000 bytes");
+    }
+    require_key(what.zone, "time zone of a schedule");
 }
 
 bool is_same(const new_job& one, const new_job& other) {
@@ -94,7 +99,10 @@ bool change(const database& db, std::string_view name, To&& to) {
             const auto seen = stores.job_schedules->find(on, name);
             auto row = seen.rows.empty() ? std::nullopt : std::optional{seen.rows.front()};
             if (!to(row, seen.now)) return false;
-            if (stores.job_schedules->put(on, *row)) return true;
+            if (!stores.job_schedules->put(on, *row)) continue;
+            // Its workers look when it fires next.
+            db.inner()->job_bells().ring(on, stores, row->what.queue);
+            return true;
         }
         throw error(
             errc::transient,

@@ -13,9 +13,6 @@
 namespace leasehold {
 namespace {
 
-// Whoever waits for one that was cancelled is told by its row.
-constexpr std::chrono::hours kept_cancelled{24 * 7};
-
 std::string list_of(const std::vector<std::size_t>& places) {
     constexpr std::size_t named_max = 10;
     std::string text;
@@ -25,14 +22,51 @@ std::string list_of(const std::vector<std::size_t>& places) {
     return places.size() > named_max ? text + ", ..." : text;
 }
 
+// Kahn, "Topological sorting of large networks" (1962): what needs nobody is taken away, until
+// nothing is left, or those that are in a circle or behind one. By their places.
+std::vector<std::size_t> in_circles(const std::vector<std::vector<std::size_t>>& needs) {
+    std::vector<std::size_t> needs_left(needs.size()), free;
+    std::map<std::size_t, std::vector<std::size_t>> needed_by;
+    for (std::size_t at = 0; at < needs.size(); ++at) {
+        for (const std::size_t each : needs[at]) needed_by[each].push_back(at);
+        needs_left[at] = needs[at].size();
+        if (needs_left[at] == 0) free.push_back(at);
+    }
+    for (std::size_t next = 0; next < free.size(); ++next) {
+        const auto found = needed_by.find(free[next]);
+        if (found == needed_by.end()) continue;
+        for (const std::size_t each : found->second) {
+            if (--needs_left[each] == 0) free.push_back(each);
+        }
+    }
+    std::vector<std::size_t> stuck;
+    for (std::size_t at = 0; at < needs.size(); ++at) {
+        if (needs_left[at] > 0) stuck.push_back(at);
+    }
+    return stuck;
+}
+
+constexpr std::chrono::hours kept_least{24};
+
+// As long as its queue keeps what is cancelled, and long enough that who waits for it is told.
+void cancel(connection& on, store& stores, job_id id) {
+    const auto found = stores.job_queues->describe(on, id);
+    if (!found) return;
+    const auto row = stores.job_queues->find_queue(on, found->queue);
+    const auto kept = row ? row->limits.keep_cancelled : queue_limits{}.keep_cancelled;
+    stores.job_queues->cancel(on, id, std::max<std::chrono::seconds>(kept, kept_least));
+}
+
 // What of them is over. Those that are given up have ended by that, too.
 struct settled {
-    std::int64_t freed = 0;
+    std::vector<job_id> freed{};  // or perhaps
+    std::int64_t count = 0;
     std::vector<job_id> cancelled{};
 };
 
 settled settle(connection& on, store& stores, const std::vector<job_need_over>& over) {
     settled now;
+    if (over.empty()) return now;
     std::set<job_id> waited;
     for (const auto& [what, became] : over) {
         const bool has_failed = became == job_state::discarded || became == job_state::cancelled;
@@ -43,49 +77,51 @@ settled settle(connection& on, store& stores, const std::vector<job_need_over>& 
         const std::string why =
             "it needs job " + std::to_string(what.needs) + ", which was " + name_of(became);
         if (!stores.job_needs->note_reason(on, what.job, why)) continue;
-        stores.job_queues->cancel(on, what.job, kept_cancelled);
+        cancel(on, stores, what.job);
         now.cancelled.push_back(what.job);
     }
-    if (!over.empty()) stores.job_needs->forget(on, over);
-    if (!waited.empty()) now.freed = stores.job_needs->free(on, {waited.begin(), waited.end()});
+    now.freed.assign(waited.begin(), waited.end());
+    on.begin();
+    try {
+        stores.job_needs->forget(on, over);
+        now.count = stores.job_needs->free(on, now.freed);
+        on.commit();
+    } catch (...) {
+        on.rollback();
+        throw;
+    }
+    now.count += stores.job_needs->free(on, now.freed);
     return now;
+}
+
+void ring_for(
+    connection& on, store& stores, const std::vector<job_id>& freed, const on_freed& tell
+) {
+    for (const std::string& each : stores.job_needs->queues_of(on, freed)) tell(each);
 }
 
 }  // namespace
 
-// Kahn, "Topological sorting of large networks" (1962): what needs nobody is taken away, until
-// nothing is left, or those that are in a circle or behind one.
-void require_no_circle(const std::vector<new_job>& list) {
-    std::vector<std::size_t> needs_left(list.size());
-    std::map<std::size_t, std::vector<std::size_t>> needed_by;
+// Of a list: throws where it has not such places.
+void require_places(const std::vector<new_job>& list) {
     for (std::size_t at = 0; at < list.size(); ++at) {
         for (const std::size_t each : list[at].needs_of_list) {
-            if (each >= list.size()) {
-                refuse_input(
-                    "job " + std::to_string(at) + " of the list needs job " + std::to_string(each) +
-                    ", and the list has " + std::to_string(list.size()) + ", from 0 on"
-                );
-            }
-            needed_by[each].push_back(at);
-        }
-        needs_left[at] = list[at].needs_of_list.size();
-    }
-    std::vector<std::size_t> free;
-    for (std::size_t at = 0; at < list.size(); ++at) {
-        if (needs_left[at] == 0) free.push_back(at);
-    }
-    for (std::size_t next = 0; next < free.size(); ++next) {
-        const auto found = needed_by.find(free[next]);
-        if (found == needed_by.end()) continue;
-        for (const std::size_t each : found->second) {
-            if (--needs_left[each] == 0) free.push_back(each);
+            if (each < list.size()) continue;
+            refuse_input(
+                "job " + std::to_string(at) + " of the list needs job " + std::to_string(each) +
+                ", and the list has " + std::to_string(list.size()) + ", from 0 on"
+            );
         }
     }
-    if (free.size() == list.size()) return;
-    std::vector<std::size_t> stuck;
-    for (std::size_t at = 0; at < list.size(); ++at) {
-        if (needs_left[at] > 0) stuck.push_back(at);
-    }
+}
+
+void require_no_circle(const std::vector<new_job>& list) {
+    require_places(list);
+    std::vector<std::vector<std::size_t>> needs;
+    needs.reserve(list.size());
+    for (const new_job& each : list) needs.push_back(each.needs_of_list);
+    const auto stuck = in_circles(needs);
+    if (stuck.empty()) return;
     refuse_input(
         "jobs of the list wait for each other in a circle, or for one that does: " + list_of(stuck)
     );
@@ -106,6 +142,10 @@ void add_needs(
     const std::vector<enqueued_job>& made
 ) {
     std::vector<job_need> all;
+    // Two of one unique key are one job: so a circle may show only now.
+    std::map<job_id, std::size_t> places;
+    std::vector<std::vector<std::size_t>> needs(list.size());
+    for (std::size_t at = 0; at < list.size(); ++at) places.emplace(made[at].id, at);
     for (std::size_t at = 0; at < list.size(); ++at) {
         // One that was there already waits for what it waited for.
         if (!made[at].is_new) continue;
@@ -119,31 +159,47 @@ void add_needs(
             );
         }
         for (const std::size_t each : list[at].needs_of_list) {
-            if (made[each].id != made[at].id) whom.insert(made[each].id);
+            whom.insert(made[each].id);
+            needs[at].push_back(places.at(made[each].id));
         }
         for (const job_id each : whom) all.push_back({made[at].id, each, list[at].needs_until});
+    }
+    if (const auto stuck = in_circles(needs); !stuck.empty()) {
+        refuse_input(
+            "jobs of the list, of which some have one unique key, wait for each other in a circle, "
+            "or for one that does: " +
+            list_of(stuck) + "; roll back"
+        );
     }
     if (!all.empty()) stores.job_needs->add(inside, all);
 }
 
-std::int64_t settle_needs(connection& on, store& stores, const std::vector<job_id>& ids) {
+std::int64_t settle_needs(
+    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+) {
     std::int64_t freed = 0;
     std::vector<job_id> ended = ids;
     while (!ended.empty()) {
         settled now = settle(on, stores, stores.job_needs->over(on, ended));
-        freed += now.freed;
+        freed += now.count;
+        if (now.count > 0) ring_for(on, stores, now.freed, tell);
         ended = std::move(now.cancelled);
     }
     return freed;
 }
 
 std::int64_t settle_left_needs(
-    connection& on, store& stores, const std::string& queue, need_places& places
+    connection& on,
+    store& stores,
+    const std::string& queue,
+    need_places& places,
+    const on_freed& tell
 ) {
     settled now = settle(on, stores, stores.job_needs->over_behind(on, places.over));
+    if (now.count > 0) ring_for(on, stores, now.freed, tell);
     const auto left = stores.job_needs->left_waiting(on, queue, places.waiting);
-    if (!left.empty()) now.freed += stores.job_needs->free(on, left);
-    return now.freed + settle_needs(on, stores, now.cancelled);
+    if (!left.empty()) now.count += stores.job_needs->free(on, left);
+    return now.count + settle_needs(on, stores, now.cancelled, tell);
 }
 
 }  // namespace leasehold

@@ -1,6 +1,8 @@
 #pragma once
 // Jobs that wait for others: what is enqueued of them, and what becomes of them when those end.
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "leasehold/job.hpp"
@@ -29,18 +31,26 @@ void add_needs(
     const std::vector<enqueued_job>& made
 );
 
-// What waits for these jobs, of which some may have ended, goes on or is cancelled. How many go on.
-// No transaction is open on `on`.
-std::int64_t settle_needs(connection& on, store& stores, const std::vector<job_id>& ids);
+// Told of each queue in which jobs go on, or did a moment ago.
+using on_freed = std::function<void(const std::string& queue)>;
+
+// What waits for these jobs, of which some may have ended, goes on or is cancelled: some thousand of
+// them at most, the others in turns. How many go on. No transaction is open on `on`.
+std::int64_t settle_needs(
+    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+);
 
 // The same for whatever was left undone, some rows at a time: by who does it for all.
 struct need_places {
     need_place over;
     job_id waiting = 0;
-    bool are_at_beginning() const { return over.needs == 0 && waiting == 0; }
 };
 std::int64_t settle_left_needs(
-    connection& on, store& stores, const std::string& queue, need_places& places
+    connection& on,
+    store& stores,
+    const std::string& queue,
+    need_places& places,
+    const on_freed& tell
 );
 
 }  // namespace leasehold

@@ -172,7 +172,8 @@ private:
     bool is_done_ = false;
     // Since the last end: a worker that drains does not wait for its next look then.
     bool has_looked_ = false;
-    ear ear_;  // last: its thread uses what stands above
+    bool was_rung_ = false;  // and no claim since
+    ear ear_;                // last: its thread uses what stands above
 
     friend class implementation;
 };
@@ -251,6 +252,8 @@ void worker::implementation::shift::exchange(std::size_t wanted) {
         throw;
     }
     if (!ends.empty()) has_looked_ = false;
+    // What was rung for may be due later: the look says when.
+    if (wanted > 0 && std::exchange(was_rung_, false) && back.jobs.empty()) next_look_ = {};
     count(ends, back.ends);
     take(back.queue, back.jobs);
     if (back.was_refused) of_.session_->found_ended();
@@ -298,7 +301,7 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
 // False when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
-    courier_->heed_rings();
+    if (courier_->heed_rings()) was_rung_ = true;
     const auto now = local_clock::now();
     const auto limit = crew_->heed_limits(now);
     const crew::tally seen = crew_->count();

@@ -36,7 +36,7 @@ public:
     virtual std::vector<job_bell> list(
         connection& on, std::string_view queue, const owner_id& from, int limit
     ) = 0;
-    // Those of the queue whose sessions are not there any more, or have been dead for a while.
+    // Removes those of the queue whose sessions are not there any more.
     virtual void prune(connection& on, std::string_view queue) = 0;
 };
 

@@ -8,9 +8,9 @@
 // who ends one by a statement that knows nothing of this has done nothing wrong. What has completed
 // may leave nothing behind: no row of the history says so, too.
 //
-// A job goes on when there are no rows of it any more: by a statement that looks after who took the
-// last of them away has committed. Two who take rows away at once both look, and one of them sees
-// that there are none.
+// A job goes on when there are no rows of it any more: in the transaction that takes the last of
+// them away, and by a statement behind its commit, since two who take rows away at once do not see
+// that the other does. What was left by who died in between is found by left_waiting().
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -54,16 +54,20 @@ public:
     // In the transaction open on `inside`, in which the jobs that wait are enqueued.
     virtual void add(connection& inside, const std::vector<job_need>& what) = 0;
 
-    // Of these jobs, those that have ended, with all that wait for them. A plain read.
+    // Of these jobs, those that have ended, with who waits for them: some `rows_max` at most. A plain
+    // read.
     virtual std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) = 0;
     // The same of `rows_max` rows behind the place, which is moved on; to the beginning where there
     // are no more.
     virtual std::vector<job_need_over> over_behind(connection& on, need_place& place) = 0;
 
-    // Takes the rows of these away, and of no others.
-    virtual void forget(connection& on, const std::vector<job_need_over>& over) = 0;
-    // Of these jobs, those that wait for nobody are available. How many.
+    // In the transaction open on `inside`: takes the rows of these away, and of no others.
+    virtual void forget(connection& inside, const std::vector<job_need_over>& over) = 0;
+    // In the transaction that is open, or by itself. Of these jobs, those that wait for nobody are
+    // available. How many.
     virtual std::int64_t free(connection& on, const std::vector<job_id>& ids) = 0;
+    // In which queues those of these jobs are that are available. A plain read.
+    virtual std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) = 0;
     // Jobs of the queue that wait for nobody and were not freed, of `rows_max` behind the place,
     // which is moved on; to the beginning where there are no more. A plain read.
     virtual std::vector<job_id> left_waiting(

@@ -25,6 +25,7 @@ struct queue_look {
     // Since somebody took the turn; nothing: nobody did, or the clock was set back.
     std::optional<std::chrono::microseconds> swept_ago{};
     bool some_are_needed = false;  // jobs, by others, in whichever queue
+    bool some_wait = false;        // jobs of this queue for others, or did until a moment ago
     bool is_paused = false;
     queue_limits limits{};
 };

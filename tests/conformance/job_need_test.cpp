@@ -19,16 +19,20 @@ protected:
     }
     std::int64_t settle(const std::vector<job_id>& ended) const {
         return with_stores(second_, [&](connection& on, store& stores) {
-            return settle_needs(on, stores, ended);
+            return settle_needs(on, stores, ended, [](const std::string&) {});
         });
     }
+    // All of it, some rows at a time.
     std::int64_t settle_left() const {
         return with_stores(second_, [&](connection& on, store& stores) {
             std::int64_t freed = 0;
             need_places places;
-            do {
-                freed += settle_left_needs(on, stores, queue_, places);
-            } while (!places.are_at_beginning());
+            bool is_over_through = false, is_waiting_through = false;
+            while (!is_over_through || !is_waiting_through) {
+                freed += settle_left_needs(on, stores, queue_, places, [](const std::string&) {});
+                is_over_through = is_over_through || places.over.needs == 0;
+                is_waiting_through = is_waiting_through || places.waiting == 0;
+            }
             return freed;
         });
     }
@@ -96,16 +100,22 @@ TEST_F(job_need_suite, one_that_is_not_told_of_is_found_in_turn) {
     EXPECT_EQ(state(then), job_state::available);
 }
 
-TEST_F(job_need_suite, one_whose_rows_were_taken_by_somebody_who_died_is_found_in_turn) {
+// Two took the last rows at once, and both died before they looked again.
+TEST_F(job_need_suite, one_whose_rows_are_gone_goes_on) {
     const job_id first = enqueue(), then = enqueue_after({first});
     complete_next();
     with_stores(second_, [&](connection& on, store& stores) {
-        stores.job_needs->forget(on, stores.job_needs->over(on, {first}));
+        const auto over = stores.job_needs->over(on, {first});
+        on.begin();
+        stores.job_needs->forget(on, over);
+        on.commit();
         return true;
     });
     EXPECT_EQ(state(then), job_state::blocked);
-    EXPECT_EQ(settle_left(), 1);
-    EXPECT_EQ(state(then), job_state::available);
+    EXPECT_FALSE(is_needed(first));
+    EXPECT_TRUE(look().some_wait);
+    EXPECT_EQ(drain([](leasehold::job&) {}).completed, 1) << "a worker that drains sees to it";
+    EXPECT_FALSE(find(then));
 }
 
 TEST_F(job_need_suite, it_is_cancelled_where_one_it_needs_is_given_up) {
@@ -124,6 +134,52 @@ TEST_F(job_need_suite, it_goes_on_where_that_is_what_it_wants) {
     discard_next();
     EXPECT_EQ(settle({first}), 1);
     EXPECT_EQ(state(then), job_state::available);
+}
+
+// Somebody died, or is at it, between the reason and the cancelling.
+TEST_F(job_need_suite, it_is_cancelled_also_where_the_reason_stands_there) {
+    const job_id first = enqueue(), then = enqueue_after({first});
+    discard_next();
+    const std::string why = "it needs job " + std::to_string(first) + ", which was discarded";
+    with_stores(second_, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.job_needs->note_reason(on, then, why));
+        EXPECT_TRUE(stores.job_needs->note_reason(on, then, why));
+        return true;
+    });
+    settle({first});
+    EXPECT_EQ(state(then), job_state::cancelled);
+}
+
+TEST_F(job_need_suite, replacing_its_payload_leaves_it_waiting) {
+    const job_id first = enqueue();
+    new_job what = unique("one");
+    const job_id then = enqueue_after({first}, need_until::completed, what);
+    what.conflict = on_conflict::replace;
+    what.payload = "new";
+    EXPECT_EQ(jobs_.enqueue(what).id, then);
+    EXPECT_EQ(state(then), job_state::blocked);
+    EXPECT_EQ(info(then).payload, "new");
+    what.delay = 1h;
+    EXPECT_EQ(jobs_.enqueue(what).id, then);
+    EXPECT_EQ(state(then), job_state::blocked) << "also by one with a time";
+    what.delay = 0s;
+    what.needs = {first};
+    const auto refused = thrown_by([&] { jobs_.enqueue(what); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code(), errc::invalid_argument);
+    complete_next();
+    EXPECT_EQ(settle({first}), 1);
+}
+
+TEST_F(job_need_suite, what_is_needed_stays_in_the_history_until_nobody_needs_it) {
+    set_limits({.keep_discarded = 0s, .keep_cancelled = 0s});
+    new_job what;
+    what.retry.attempts_max = 1;
+    const job_id first = enqueue(what), then = enqueue_after({first});
+    // A worker that has looked before there was a need asks when it discards.
+    drain([](leasehold::job&) { throw std::runtime_error("it fails"); });
+    EXPECT_EQ(state(then), job_state::cancelled);
+    EXPECT_EQ(state(first), job_state::discarded);
 }
 
 TEST_F(job_need_suite, a_failed_attempt_is_no_end) {
@@ -220,6 +276,11 @@ TEST_F(job_need_suite, a_circle_is_refused_and_named) {
     refused({{.needs = {job_id{1} << 60}}}, "it was never enqueued");
     refused({{.needs = {0}}}, "there is no job 0");
     refused({{.delay = 1s, .needs = {1}}}, "no run_at and no delay");
+    // The third is the first.
+    refused(
+        {{.unique_key = "k", .needs_of_list = {1}}, {.needs_of_list = {2}}, {.unique_key = "k"}},
+        "circle, or for one that does: 0, 1"
+    );
 }
 
 TEST_F(job_need_suite, a_batch_ends_with_a_job_that_runs_when_all_are_done) {
@@ -287,7 +348,7 @@ TEST_F(job_need_suite, whoever_ends_the_last_ones_at_once_it_is_freed) {
                                             one_.kept
                                         )
                                         .at(0));
-                        freed += settle_needs(on, stores, {each.id});
+                        freed += settle_needs(on, stores, {each.id}, [](const std::string&) {});
                         return true;
                     });
                 });

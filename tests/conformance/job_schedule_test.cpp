@@ -63,7 +63,7 @@ protected:
         job_schedule what = rare();
         what.misfire = policy;
         what.catch_up_max = 3;
-        what.late_max = 0s;
+        what.late_max = 1s;
         set_job_schedule(first_, what);
         miss(5);
         return fire(first_);
@@ -305,6 +305,40 @@ TEST_F(job_schedule_suite, a_worker_of_its_queue_fires_it_and_does_the_job) {
     stop.request_stop();
 }
 
+// It looks once an hour, but knows when the next one fires.
+TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
+    std::atomic<int> done = 0;
+    session mine{second_, calm("worker")};
+    leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 1h}};
+    does.handle("report", [&](leasehold::job&) { ++done; });
+    std::stop_source stop;
+    thread beside{[&] { does.run(stop.get_token()); }};
+    job_schedule what = rare();
+    what.every = 1s;
+    set_job_schedule(first_, what);
+    // Whoever is rung for looks; here, where nobody may be heard, it is told by a job.
+    EXPECT_TRUE(eventually([&] {
+        job_queue{first_, queue_}.ring();
+        return done >= 1;
+    }));
+    const int before = done;
+    EXPECT_TRUE(eventually([&] { return done >= before + 2; }));
+    stop.request_stop();
+}
+
+// More than a server takes in one statement.
+TEST_F(job_schedule_suite, many_long_payloads_are_sent_in_parts) {
+    job_schedule what = rare();
+    what.misfire = misfire_policy::catch_up;
+    what.catch_up_max = 45;
+    what.late_max = 1s;
+    what.job.payload.assign(400'000, 'x');
+    set_job_schedule(first_, what);
+    miss(45);
+    EXPECT_EQ(fire(first_), 45);
+    EXPECT_EQ(jobs().size(), 45U);
+}
+
 TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
     set_job_schedule(first_, rare());
     job_schedule_row broken = row();
@@ -354,7 +388,9 @@ TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {
     refused([](job_schedule& what) { what.job.retry.attempts_max = 0; }, "attempts");
     refused([](job_schedule& what) { what.catch_up_max = 0; }, "catch_up_max");
     refused([](job_schedule& what) { what.catch_up_max = 1001; }, "catch_up_max");
-    refused([](job_schedule& what) { what.late_max = -1s; }, "late_max");
+    refused([](job_schedule& what) { what.late_max = 0s; }, "late_max");
+    refused([](job_schedule& what) { what.zone.assign(256, 'z'); }, "a long zone");
+    refused([](job_schedule& what) { what.cron.assign(1001, ' '); }, "a long expression");
     refused([](job_schedule& what) { what.job.payload = "\xff"; }, "payload");
 }
 

@@ -5,7 +5,10 @@
 #include <set>
 
 #include "cost/suite.hpp"
+#include "store/job_bell_store.hpp"
+#include "store/job_need_store.hpp"
 #include "store/job_queue_store.hpp"
+#include "store/job_schedule_store.hpp"
 #include "store/job_store.hpp"
 
 namespace leasehold::testing {
@@ -52,6 +55,18 @@ protected:
             id = stores.jobs->enqueue(on, queue, {what}).at(0).id;
         });
         return id;
+    }
+    std::int64_t promoted(const char* queue, int jobs_max) const {
+        std::int64_t count = 0;
+        run([&](connection& on, store& stores) {
+            count = stores.job_queues->promote(on, queue, jobs_max);
+        });
+        return count;
+    }
+    std::int64_t pruned(int rows_max) const {
+        std::int64_t count = 0;
+        run([&](connection& on, store& stores) { count = stores.job_queues->prune(on, rows_max); });
+        return count;
     }
     static new_job in_a_year() {
         new_job made;
@@ -358,6 +373,107 @@ TEST_P(job_cost, managing) {
 TEST_P(job_cost, pruning) {
     expect_reads("prune 100", {4 * 100, 8 * 100, 300 * 100}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.job_queues->prune(on, 100), 100);
+    });
+}
+
+// ---- what hangs on few rows, whatever else there is
+
+TEST_P(job_cost, schedules_that_are_due_among_many) {
+    constexpr int others = 2'000;
+    run([&](connection& on, store& stores) {
+        const auto now = stores.job_schedules->find(on, "none").now;
+        for (int each = 0; each < others + 3; ++each) {
+            job_schedule_row row;
+            const bool is_due = each >= others;
+            row.what.name = "schedule " + std::to_string(each);
+            row.what.queue = is_due ? "plain" : "keyed";
+            row.what.every = 24h;
+            row.next = is_due ? now - 1min : now + 24h;
+            stores.job_schedules->put(on, row);
+        }
+    });
+    expect_reads("due schedules, 3", {4 * 3, 4 * 3, 200 * 3}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_schedules->due(on, "plain").rows.size(), 3U);
+    });
+    expect_reads("due schedules, none", {4, 8, 300}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.job_schedules->due(on, "keyed").rows.empty());
+    });
+    expect_reads("find a schedule", {3, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_schedules->find(on, "schedule 7").rows.size(), 1U);
+    });
+}
+
+TEST_P(job_cost, bells_of_some_among_many) {
+    run([&](connection& on, store& stores) {
+        for (int each = 0; each < 500; ++each) {
+            stores.job_bells->add(on, {"plain"}, numbered(1), {identity::random(), "here"});
+        }
+    });
+    expect_reads("bells, 16", {4 * 16, 5 * 16, 100 * 16}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_bells->list(on, "plain", identity::random(), 16).size(), 16U);
+    });
+}
+
+// One job needs twenty thousand; those that have ended are in the history, or nowhere.
+TEST_P(job_cost, needs_of_one_job_that_needs_very_many) {
+    constexpr job_id ended = 1'000'000'001;
+    constexpr int needs = 20'000, part = 100;
+    new_job never;
+    never.run_at = job_need_store::never;
+    const job_id waits = enqueued("plain", never);
+    run([&](connection& on, store& stores) {
+        std::vector<job_need> all;
+        for (int each = 0; each < needs; ++each) all.push_back({waits, ended + each, {}});
+        all.push_back({waits, waits - 1, need_until::completed});
+        on.begin();
+        stores.job_needs->add(on, all);
+        on.commit();
+    });
+    std::vector<job_id> ids;
+    for (int each = 0; each < part; ++each) ids.push_back(ended + each);
+    std::vector<job_need_over> over;
+    expect_reads("needs over, 100", {4 * part, 6 * part, 150 * part}, [&](auto& on, auto& stores) {
+        over = stores.job_needs->over(on, ids);
+        EXPECT_EQ(over.size(), std::size_t{part});
+    });
+    expect_reads("forget, 100", {4 * part, 6 * part, 300 * part}, [&](auto& on, auto& stores) {
+        on.begin();
+        stores.job_needs->forget(on, over);
+        on.commit();
+    });
+    const auto free = [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_needs->free(on, {waits}), 0) << "it waits for others still";
+    };
+    run(free);  // passes by the entries of what is gone
+    expect_reads("free, one that waits still", {8, 16, 500}, free);
+    need_place place;
+    expect_reads(
+        "needs looked at in turn, 1000",
+        {4 * 1'000, 6 * 1'000, 150 * 1'000},
+        [&](connection& on, store& stores) {
+            EXPECT_GE(stores.job_needs->over_behind(on, place).size(), 990U);
+        }
+    );
+    job_id behind = 0;
+    expect_reads("who was left waiting", {8, 16, 500}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.job_needs->left_waiting(on, "plain", behind).empty());
+    });
+    expect_reads("whether it is needed", {4, 6, 200}, [&](connection& on, store& stores) {
+        EXPECT_FALSE(stores.job_needs->is_needed(on, waits));
+    });
+}
+
+// The last: nothing is due, and nothing over, behind it. What is neither is not read.
+TEST_P(job_cost, what_is_not_due_is_not_read) {
+    while (promoted("plain", 1'000) == 1'000) continue;
+    while (pruned(1'000) == 1'000) continue;
+    promoted("plain", 100);
+    pruned(100);
+    expect_reads("promote none of many", {4, 10, 300}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->promote(on, "plain", 100), 0);
+    });
+    expect_reads("prune none of many", {4, 10, 300}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->prune(on, 100), 0);
     });
 }
 

@@ -1,5 +1,6 @@
 // The model's jobs that wait for others.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "store/job_need_store.hpp"
@@ -82,6 +83,17 @@ public:
                 ++freed;
             }
             return freed;
+        });
+    }
+
+    std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) override {
+        return ask<std::vector<std::string>>(on, "queues_of", [ids](seen& all) {
+            std::set<std::string> names;
+            for (const job_id id : ids) {
+                const job_row* const row = all.jobs.find(id);
+                if (row && row->state == job_state::available) names.insert(row->queue);
+            }
+            return std::vector<std::string>(names.begin(), names.end());
         });
     }
 

@@ -55,7 +55,11 @@ public:
                 jobs.where([&](job_id, const job_row& row) {
                     if (row.queue != queue) return false;
                     seen.has_available = seen.has_available || row.state == job_state::available;
-                    if (!row.due_at || is_never(*row.due_at)) return false;
+                    if (!row.due_at) return false;
+                    if (is_never(*row.due_at)) {
+                        seen.some_wait = true;
+                        return false;
+                    }
                     const auto due_in = std::max(microseconds{0}, *row.due_at - tables.now);
                     seen.next_due_in = std::min(seen.next_due_in.value_or(due_in), due_in);
                     return true;
@@ -142,7 +146,10 @@ public:
     std::int64_t prune(connection& on, int rows_max) override {
         const auto attempt = [rows_max](memory_tables& tables, seen_jobs& jobs) {
             auto over = jobs.where([&](job_id id, const job_row& row) {
-                return row.has_ended() && row.prune_at <= tables.now && !jobs.is_locked(id);
+                const auto need = tables.needs.lower_bound({id, 0});
+                const bool is_needed = need != tables.needs.end() && need->first.first == id;
+                return row.has_ended() && row.prune_at <= tables.now && !jobs.is_locked(id) &&
+                       !is_needed;
             });
             over.resize(std::min(over.size(), static_cast<std::size_t>(rows_max)));
             for (const job_id id : over) jobs.put(id, std::nullopt);

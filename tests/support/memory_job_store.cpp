@@ -304,7 +304,9 @@ private:
         row.what.kind = by.kind;
         row.what.payload = by.payload;
         row.what.priority = by.priority;
-        if (due_at) {
+        if (row.due_at && is_never(*row.due_at)) {
+            // It waits for others still.
+        } else if (due_at) {
             row.state = job_state::scheduled;
             row.due_at = due_at;
         } else if (row.state == job_state::scheduled) {

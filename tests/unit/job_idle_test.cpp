@@ -1,6 +1,8 @@
 // What a worker asks the database while there is nothing to do.
+#include <atomic>
 #include <map>
 
+#include "leasehold/job_queue.hpp"
 #include "leasehold/worker.hpp"
 #include "support/thread.hpp"
 #include "unit/model_fixture.hpp"
@@ -58,6 +60,53 @@ TEST_F(job_idle_test, it_looks_once_in_each_interval_for_all_its_queues) {
     }
     // One of all workers sweeps, each two seconds at most; and it says good-bye.
     EXPECT_LE(others, 40) << "beside " << count_of("look") << " looks";
+}
+
+// Its time is beyond what a clock of nanoseconds can count from now on.
+TEST_F(job_idle_test, a_job_that_is_due_in_another_century_keeps_nobody_busy) {
+    const job_queue queue{patient(), "one"};
+    new_job later;
+    later.run_at = std::chrono::sys_days{std::chrono::year{2999} / 12 / 31};
+    queue.enqueue(later);
+    session mine{patient(), calm("idle")};
+    leasehold::worker idle{mine, {.queues = queues_, .threads = 1, .poll_every = 10ms}};
+    std::atomic<int> done = 0;
+    idle.handle_all([&](leasehold::job&) { ++done; });
+    std::stop_source stop;
+    count_requests();
+    thread works{[&] { idle.run(stop.get_token()); }};
+    for (int number = 1; number <= 3; ++number) {
+        queue.enqueue({});
+        ASSERT_TRUE(eventually([&] { return done == number; }));
+    }
+    stop.request_stop();
+    works.join();
+    EXPECT_LE(count_of("look"), 1'000);
+    EXPECT_GE(count_of("look"), 1);
+}
+
+// Who waited for jobs cannot be asked for: nothing that was claimed is lost by that.
+TEST_F(job_idle_test, what_was_claimed_is_done_where_needs_cannot_be_settled) {
+    const job_queue queue{patient(), "one"};
+    std::vector<new_job> jobs(20);
+    const auto batch = queue.enqueue_batch(jobs, {.kind = "then"});
+    session mine{patient(), calm("worker")};
+    leasehold::worker works{
+        mine, {.queues = {"one"}, .threads = 2, .prefetch = 4, .poll_every = 10ms}};
+    std::atomic<int> done = 0;
+    std::atomic<bool> has_ended = false;
+    works.handle_all([&](leasehold::job& each) {
+        ++done;
+        if (each.kind() == "then") has_ended = true;
+    });
+    plan_->fail_every("needs_over", fault::refused);
+    std::stop_source stop;
+    thread runs{[&] { works.run(stop.get_token()); }};
+    EXPECT_TRUE(eventually([&] { return done == 20; }));
+    plan_->heal();
+    EXPECT_TRUE(eventually([&] { return has_ended.load(); }));
+    EXPECT_EQ(done, 21);
+    stop.request_stop();
 }
 
 }  // namespace

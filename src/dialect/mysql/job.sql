@@ -83,8 +83,10 @@ SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK IN SHARE M
 IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
 -- word: replacement
 kind = $3, payload = $4, priority = $5,
-    due_at = CASE WHEN {new_due} > {utc} THEN {new_due} WHEN state = 4 THEN due_at END,
-    state = CASE WHEN {new_due} > {utc} THEN 1 WHEN state IN (4, 5) THEN state ELSE 2 END
+    due_at = CASE WHEN due_at = {never} THEN due_at
+                  WHEN {new_due} > {utc} THEN {new_due} WHEN state = 4 THEN due_at END,
+    state = CASE WHEN due_at = {never} OR {new_due} > {utc} THEN 1
+                 WHEN state IN (4, 5) THEN state ELSE 2 END
 
 -- name: replace
 SELECT MAX(id) INTO @leasehold_id FROM {prefix}job

@@ -21,7 +21,10 @@ SELECT $2 AS number,
         FROM {prefix}job_schedule s FORCE INDEX ({bare}job_schedule_next)
         WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
        {now} - q.swept_at,
-       EXISTS (SELECT 1 FROM {prefix}job_need), {queue_columns}
+       EXISTS (SELECT 1 FROM {prefix}job_need),
+       EXISTS (
+           SELECT 1 FROM {prefix}job j FORCE INDEX ({bare}job_due)
+           WHERE j.queue = $1 AND j.due_at = {never}), {queue_columns}
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
@@ -142,8 +145,10 @@ SELECT COALESCE(JSON_LENGTH(@leasehold_free), 0);
 -- $1 how many. Index: job_history_prune. Reads: 1 row for each. A statement of its own, so that the
 -- rows are locked by their keys alone.
 -- name: prune
-SELECT id FROM {prefix}job_history FORCE INDEX ({bare}job_history_prune)
-WHERE prune_at <= {utc} ORDER BY prune_at, id LIMIT $1;
+SELECT h.id FROM {prefix}job_history h FORCE INDEX ({bare}job_history_prune)
+WHERE h.prune_at <= {utc} AND NOT EXISTS (
+    SELECT 1 FROM {prefix}job_need n FORCE INDEX ({bare}job_need_needs) WHERE n.needs_id = h.id)
+ORDER BY h.prune_at, h.id LIMIT $1;
 
 -- $1 list of ids.
 -- name: prune_of
@@ -222,7 +227,7 @@ j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attemp
 
 -- The state of job row j as people see it: who waits for others is due in the year 9999.
 -- word: shown_state
-CASE WHEN j.due_at = 253370764800000000 THEN 5 ELSE j.state END
+CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
 -- from there on, past what was not asked for.

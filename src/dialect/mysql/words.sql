@@ -162,3 +162,7 @@ UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 (SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
             ORDER BY p.queue, p.ordering_key, p.id LIMIT 1 OFFSET {skipped})
+
+-- When a job is due that waits for others: see job_need.sql.
+-- word: never
+253370764800000000

@@ -101,8 +101,10 @@ SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5,
-       due_at = CASE WHEN n.is_early THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
-       state = CASE WHEN n.is_early THEN 1 WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
+       due_at = CASE WHEN j.due_at = {never} THEN j.due_at
+                     WHEN n.is_early THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
+       state = CASE WHEN j.due_at = {never} OR n.is_early THEN 1
+                    WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
   FROM (SELECT w.due_at, coalesce(w.due_at > clock_timestamp(), false) AS is_early
           FROM (SELECT CASE WHEN $6::bigint >= 0
                             THEN 'epoch'::timestamptz + $6::bigint * interval '1 microsecond'

@@ -1,55 +1,72 @@
 -- Jobs that wait for others, on PostgreSQL. The rules of hold.sql; the contract:
 -- src/store/job_need_store.hpp.
 
--- When a job is due that waits for others.
--- word: never
-timestamptz '9999-01-01 00:00:00+00'
-
 -- {rows}: of who waits, for whom, and what it wants. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
--- {ids} of jobs. One snapshot: those of them that have ended, and who waits for them; what became
--- of each, null where nothing is kept of it. Indexes: job_need_needs, job_pkey, job_history_pkey.
--- Reads: 3 rows for each that is waited for.
+-- $1 list of ids of jobs, $2 how many. One snapshot: those of them that have ended, and who waits
+-- for them; what became of each, null where nothing is kept of it.
+-- What is asked of each row is a subquery of one value, which nothing but its primary key serves.
+-- Indexes: job_need_needs, job_pkey, job_history_pkey. Reads: 3 rows for each that is waited for.
 -- name: over
-SELECT n.job_id, n.needs_id, n.wants, h.state
-  FROM {prefix}job_need n LEFT JOIN {prefix}job_history h ON h.id = n.needs_id
- WHERE n.needs_id IN ({ids})
-   AND NOT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.id = n.needs_id);
+SELECT n.job_id, n.needs_id, n.wants,
+       (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id)
+  FROM (SELECT job_id, needs_id, wants FROM {prefix}job_need
+         WHERE needs_id = ANY ($1::text::bigint[]) ORDER BY needs_id, job_id OFFSET 0) n
+ WHERE (SELECT j.id FROM {prefix}job j WHERE j.id = n.needs_id) IS NULL
+ LIMIT (SELECT $2::bigint);
 
 -- $1 who is waited for, $2 who waits: of the last row that was looked at; $3 how many behind it
 -- are. The same of them, and whether the one that is waited for has not ended.
 -- name: look_behind
-SELECT n.job_id, n.needs_id, n.wants, h.state,
-       EXISTS (SELECT 1 FROM {prefix}job j WHERE j.id = n.needs_id)::int
+SELECT n.job_id, n.needs_id, n.wants,
+       (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
+       ((SELECT j.id FROM {prefix}job j WHERE j.id = n.needs_id) IS NOT NULL)::int
   FROM (SELECT job_id, needs_id, wants FROM {prefix}job_need
          WHERE needs_id >= $1 AND (needs_id > $1 OR job_id > $2)
-         ORDER BY needs_id, job_id LIMIT $3) n
-  LEFT JOIN {prefix}job_history h ON h.id = n.needs_id
+         ORDER BY needs_id, job_id LIMIT (SELECT $3::bigint)) n
  ORDER BY n.needs_id, n.job_id;
 
--- {ids} of jobs that have ended, {rows} of who waits and for whom: no others, which may have come
--- since. Index: job_need_needs. Reads: 1 row for each that waits.
+-- Lists: $1 who waits, $2 for whom. These rows, and no others, which may have come since: each by
+-- the primary key; rows of this table are never changed, and stay where they are. Reads: 1 row for
+-- each.
 -- name: forget
-DELETE FROM {prefix}job_need WHERE needs_id IN ({ids}) AND (job_id, needs_id) IN ({rows});
+DELETE FROM {prefix}job_need
+ WHERE ctid = ANY (ARRAY(
+        SELECT n.at
+          FROM unnest($1::text::bigint[], $2::text::bigint[]) AS a (job_id, needs_id)
+         CROSS JOIN LATERAL (
+            SELECT w.ctid AS at FROM {prefix}job_need w
+             WHERE w.job_id = a.job_id AND w.needs_id = a.needs_id LIMIT 1) AS n));
 
--- {ids} of jobs that waited. Those that wait for nobody any more are available. Index: job_pkey,
--- job_need_pkey. Reads: 2 rows for each.
+-- $1 list of ids of jobs that waited. Those that wait for nobody any more are available. Indexes:
+-- job_pkey, job_need_pkey. Reads: 2 rows for each.
 -- name: free
 UPDATE {prefix}job AS j SET due_at = NULL, state = 2
- WHERE j.id IN ({ids}) AND j.due_at = {never}
-   AND NOT EXISTS (SELECT 1 FROM {prefix}job_need n WHERE n.job_id = j.id)
-RETURNING j.id, {durable};
+ WHERE j.id = ANY ($1::text::bigint[]) AND j.due_at = {never}
+   AND (SELECT w.job_id FROM {prefix}job_need w
+         WHERE w.job_id = j.id ORDER BY w.job_id, w.needs_id LIMIT 1) IS NULL
+RETURNING j.queue, {durable};
+
+-- $1 list of ids: in which queues these are available.
+-- name: queues_of
+SELECT DISTINCT j.queue FROM {prefix}job j WHERE j.id = ANY ($1::text::bigint[]) AND j.state = 2;
 
 -- $1 queue, $2 the job behind which is looked, $3 how many are. Whether each waits for somebody.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
-SELECT j.id, EXISTS (SELECT 1 FROM {prefix}job_need n WHERE n.job_id = j.id)::int
+SELECT j.id,
+       ((SELECT w.job_id FROM {prefix}job_need w
+          WHERE w.job_id = j.id ORDER BY w.job_id, w.needs_id LIMIT 1) IS NOT NULL)::int
   FROM (SELECT id FROM {prefix}job
          WHERE queue = $1 AND due_at = {never} AND id > $2
-         ORDER BY queue, due_at, id LIMIT $3) j
+         ORDER BY queue, due_at, id LIMIT (SELECT $3::bigint)) j
  ORDER BY j.id;
+
+-- $1 id. Whether it waits. Reads: 1 row.
+-- name: waits
+SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND j.due_at = {never};
 
 -- $1 id, $2 words: why one that waits is given up. Reads: 1 row.
 -- name: note_reason

@@ -35,20 +35,25 @@ SELECT a.number,
          ORDER BY j.queue, j.due_at, j.id LIMIT 1),
        (SELECT greatest(0, s.next_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
           FROM {prefix}job_schedule s
-         WHERE s.queue = a.name AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
+         WHERE s.queue = a.name AND s.is_paused = 0
+         ORDER BY s.queue, s.is_paused, s.next_at LIMIT 1),
        (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint,
-       (EXISTS (SELECT FROM {prefix}job_need))::int, {queue_columns}
+       (EXISTS (SELECT FROM {prefix}job_need))::int,
+       ((SELECT j.id FROM {prefix}job j
+          WHERE j.queue = a.name AND j.due_at = {never}
+          ORDER BY j.queue, j.due_at, j.id LIMIT 1) IS NOT NULL)::int, {queue_columns}
   FROM unnest($1::text::text[]) WITH ORDINALITY AS a (name, number)
   LEFT JOIN LATERAL (SELECT * FROM {prefix}queue o WHERE o.name = a.name LIMIT 1) AS q ON true
  ORDER BY a.number;
 
--- $1 queue, $2 how many. Who waits for an earlier one of its key is blocked. Indexes: job_due,
+-- $1 queue, $2 how many. The clock is read by a subquery: by itself it may change from row to row,
+-- and then bounds no index. Who waits for an earlier one of its key is blocked. Indexes: job_due,
 -- job_ordering. Reads: some rows for each.
 -- name: promote
 WITH due AS MATERIALIZED (
     SELECT j.id
       FROM {prefix}job j
-     WHERE j.queue = $1 AND j.due_at <= clock_timestamp()
+     WHERE j.queue = $1 AND j.due_at <= (SELECT clock_timestamp())
      ORDER BY j.queue, j.due_at, j.id
      LIMIT (SELECT $2::bigint)
        FOR NO KEY UPDATE OF j SKIP LOCKED
@@ -164,10 +169,12 @@ SELECT l.priority, l.id, (SELECT count(*) FROM freed)
 -- $1 how many. By primary key. Index: job_history_prune. Reads: 2 rows for each.
 -- name: prune
 WITH over AS MATERIALIZED (
-    SELECT id FROM {prefix}job_history
-     WHERE prune_at <= clock_timestamp()
-     ORDER BY prune_at, id LIMIT (SELECT $1::bigint)
-       FOR UPDATE SKIP LOCKED
+    SELECT h.id FROM {prefix}job_history h
+     WHERE h.prune_at <= (SELECT clock_timestamp())
+       AND (SELECT n.needs_id FROM {prefix}job_need n
+             WHERE n.needs_id = h.id ORDER BY n.needs_id, n.job_id LIMIT 1) IS NULL
+     ORDER BY h.prune_at, h.id LIMIT (SELECT $1::bigint)
+       FOR UPDATE OF h SKIP LOCKED
 )
 DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));
 
@@ -239,7 +246,7 @@ SELECT state FROM {prefix}job_history WHERE id = $1;
 
 -- The state of job row j as people see it: who waits for others is due in the year 9999.
 -- word: shown_state
-CASE WHEN j.due_at = timestamptz '9999-01-01 00:00:00+00' THEN 5 ELSE j.state END
+CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
 -- from there on, past what was not asked for.

@@ -13,8 +13,8 @@ time_limit, unique_until, unique_conflict, unique_key, ordering_key, payload
 -- $1 queue, $2 how many. Index: job_schedule_next. Reads: 1 row for each.
 -- name: due
 SELECT {microseconds} AS now_at, {schedule_columns} FROM {prefix}job_schedule
- WHERE queue = $1 AND is_paused = 0 AND next_at <= {microseconds}
- ORDER BY next_at LIMIT $2;
+ WHERE queue = $1 AND is_paused = 0 AND next_at <= (SELECT {microseconds})
+ ORDER BY queue, is_paused, next_at LIMIT (SELECT $2::bigint);
 
 -- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for who has
 -- the row, and tests its newest version. Reads: 1 row.

@@ -67,3 +67,7 @@ freed AS (
     UPDATE {prefix}job AS j SET state = 2
      WHERE j.id = ANY (ARRAY(SELECT id FROM next)) AND j.state = 5
 )
+
+-- When a job is due that waits for others: see job_need.sql.
+-- word: never
+timestamptz '9999-01-01 00:00:00+00'

@@ -58,8 +58,10 @@ SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 -- name: replace
 UPDATE {prefix}job AS j
    SET kind = $3, payload = $4, priority = $5,
-       due_at = CASE WHEN n.due_at IS NOT NULL THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
-       state = CASE WHEN n.due_at IS NOT NULL THEN 1 WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
+       due_at = CASE WHEN j.due_at = {never} THEN j.due_at
+                     WHEN n.due_at IS NOT NULL THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
+       state = CASE WHEN j.due_at = {never} OR n.due_at IS NOT NULL THEN 1
+                    WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
   FROM (SELECT CASE WHEN $6 > {wall} THEN $6
                     WHEN $6 < 0 AND $7 > 0 THEN {wall} + $7 END AS due_at) AS n
  WHERE j.queue = $1 AND j.unique_slot = $2 AND j.state <> 3;

@@ -1,53 +1,64 @@
 -- SQLite: jobs that wait for others. The contract: src/store/job_need_store.hpp.
 
--- When a job is due that waits for others.
--- word: never
-253370764800000000
-
 -- {rows}: of who waits, for whom, and what it wants. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
--- {ids} of jobs. One snapshot: those of them that have ended, and who waits for them; what became
--- of each, null where nothing is kept of it. Indexes: job_need_needs, job_pkey, job_history_pkey.
--- Reads: 3 rows for each that is waited for.
+-- {ids} of jobs, $1 how many. One snapshot: those of them that have ended, and who waits for
+-- them; what became of each, null where nothing is kept of it.
+-- Indexes: job_need_needs, job_pkey, job_history_pkey. Reads: 3 rows for each that is waited for.
 -- name: over
-SELECT n.job_id, n.needs_id, n.wants, h.state
-  FROM {prefix}job_need n LEFT JOIN {prefix}job_history h ON h.id = n.needs_id
- WHERE n.needs_id IN ({ids})
-   AND NOT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.id = n.needs_id);
+SELECT n.job_id, n.needs_id, n.wants,
+       (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id)
+  FROM (SELECT job_id, needs_id, wants FROM {prefix}job_need
+         WHERE needs_id IN ({ids}) ORDER BY needs_id, job_id) n
+ WHERE (SELECT j.id FROM {prefix}job j WHERE j.id = n.needs_id) IS NULL
+ LIMIT $1;
 
 -- $1 who is waited for, $2 who waits: of the last row that was looked at; $3 how many behind it
 -- are. The same of them, and whether the one that is waited for has not ended.
 -- name: look_behind
-SELECT n.job_id, n.needs_id, n.wants, h.state,
-       EXISTS (SELECT 1 FROM {prefix}job j WHERE j.id = n.needs_id)
+SELECT n.job_id, n.needs_id, n.wants,
+       (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id),
+       ((SELECT j.id FROM {prefix}job j WHERE j.id = n.needs_id) IS NOT NULL)
   FROM (SELECT job_id, needs_id, wants FROM {prefix}job_need
          WHERE needs_id >= $1 AND (needs_id > $1 OR job_id > $2)
          ORDER BY needs_id, job_id LIMIT $3) n
-  LEFT JOIN {prefix}job_history h ON h.id = n.needs_id
  ORDER BY n.needs_id, n.job_id;
 
--- {ids} of jobs that have ended, {rows} of who waits and for whom: no others, which may have come
--- since. Index: job_need_needs. Reads: 1 row for each that waits.
--- name: forget
-DELETE FROM {prefix}job_need WHERE needs_id IN ({ids}) AND (job_id, needs_id) IN ({rows});
+-- $1 who waits, {ids} for whom: these, and no others, which may have come since. By the primary
+-- key. Reads: 1 row for each.
+-- name: forget_of
+DELETE FROM {prefix}job_need WHERE job_id = $1 AND needs_id IN ({ids});
 
--- {ids} of jobs that waited. Those that wait for nobody any more are available. Index: job_pkey,
+-- $1 for whom, {ids} who waits. Index: job_need_needs.
+-- name: forget_for
+DELETE FROM {prefix}job_need WHERE needs_id = $1 AND job_id IN ({ids});
+
+-- {ids} of jobs that waited. Those that wait for nobody any more are available. Indexes: job_pkey,
 -- job_need_pkey. Reads: 2 rows for each.
 -- name: free
 UPDATE {prefix}job AS j SET due_at = NULL, state = 2
  WHERE j.id IN ({ids}) AND j.due_at = {never}
-   AND NOT EXISTS (SELECT 1 FROM {prefix}job_need n WHERE n.job_id = j.id);
+   AND NOT EXISTS (SELECT 1 FROM {prefix}job_need w WHERE w.job_id = j.id);
+
+-- {ids}: in which queues these are available.
+-- name: queues_of
+SELECT DISTINCT j.queue FROM {prefix}job j WHERE j.id IN ({ids}) AND j.state = 2;
 
 -- $1 queue, $2 the job behind which is looked, $3 how many are. Whether each waits for somebody.
 -- Indexes: job_due, job_need_pkey.
 -- name: look_at_waiting
-SELECT j.id, EXISTS (SELECT 1 FROM {prefix}job_need n WHERE n.job_id = j.id)
+SELECT j.id,
+       (EXISTS (SELECT 1 FROM {prefix}job_need w WHERE w.job_id = j.id))
   FROM (SELECT id FROM {prefix}job
          WHERE queue = $1 AND due_at = {never} AND id > $2
          ORDER BY due_at, id LIMIT $3) j
  ORDER BY j.id;
+
+-- $1 id. Whether it waits. Reads: 1 row.
+-- name: waits
+SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND j.due_at = {never};
 
 -- $1 id, $2 words: why one that waits is given up. Reads: 1 row.
 -- name: note_reason

@@ -23,7 +23,8 @@ SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
           FROM {prefix}job_schedule s
          WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
        {wall} - q.swept_at,
-       EXISTS (SELECT 1 FROM {prefix}job_need), {queue_columns}
+       EXISTS (SELECT 1 FROM {prefix}job_need),
+       EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.due_at = {never}), {queue_columns}
   FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
 
 -- $1 queue, $2 how many. Index: job_due. Reads: 1 row for each.
@@ -83,7 +84,10 @@ SELECT 1 FROM {prefix}job_history WHERE prune_at <= {wall} LIMIT 1;
 -- $1 how many. Index: job_history_prune. Reads: 2 rows for each.
 -- name: prune
 DELETE FROM {prefix}job_history WHERE id IN (
-    SELECT id FROM {prefix}job_history WHERE prune_at <= {wall} ORDER BY prune_at, id LIMIT $1);
+    SELECT h.id FROM {prefix}job_history h
+     WHERE h.prune_at <= {wall}
+       AND NOT EXISTS (SELECT 1 FROM {prefix}job_need n WHERE n.needs_id = h.id)
+     ORDER BY h.prune_at, h.id LIMIT $1);
 
 -- ---- managing
 
@@ -128,7 +132,7 @@ SELECT state FROM {prefix}job_history WHERE id = $1;
 
 -- The state of job row j as people see it: who waits for others is due in the year 9999.
 -- word: shown_state
-CASE WHEN j.due_at = 253370764800000000 THEN 5 ELSE j.state END
+CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 
 -- $1 the smallest id, $2 queue or '', $3 state or 0, $4 how many. Each part walks a primary key
 -- from there on, past what was not asked for.

@@ -65,3 +65,7 @@ coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 
              WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.id < j.id
                AND p.state <> 1
              LIMIT {per_key}))
+
+-- When a job is due that waits for others: see job_need.sql.
+-- word: never
+253370764800000000
