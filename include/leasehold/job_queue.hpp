@@ -24,8 +24,8 @@
 // at once where that worker was told so by its last look, and within some seconds else. It may need
 // jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle. What
 // it needs must have been committed, or be of the same transaction: else it counts as completed.
-// While one is needed, its row is kept for a day at least where it is discarded or cancelled, and as
-// long as anybody waits for it. Thousands that wait for one job go on some thousand at a time.
+// While one is needed, its row is kept for a day at least where it is discarded or cancelled, and
+// as long as anybody waits for it. Thousands that wait for one job go on some thousand at a time.
 //
 // Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them; once a
 // second a read more, of who is to be told of new jobs.

@@ -94,7 +94,7 @@ void sql_job_need_store::forget(connection& in, const std::vector<job_need_over>
     in_parts(over, [&](std::span<const job_need_over> part) { forget_rows(in, part); });
 }
 
-// Where lists stand in the text: of each who waits, or of each who is waited for, whoever are fewer.
+// Where lists stand in the text: of each who waits, or is waited for, whoever are fewer.
 void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_over> over) {
     std::map<job_id, std::vector<job_id>> of, for_whom;
     std::vector<job_id> waiting, needed;
@@ -104,8 +104,8 @@ void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_ov
         waiting.push_back(what.job);
         needed.push_back(what.needs);
     }
-    if (how_->which() == engine::postgres) {
-        inside(in, "forget", {"{" + list_of_ids(waiting) + "}", "{" + list_of_ids(needed) + "}"});
+    if (const statement* const all = texts_.find("forget")) {
+        how_->inside(in, *all, {"{" + list_of_ids(waiting) + "}", "{" + list_of_ids(needed) + "}"});
         return;
     }
     const auto send = [&](const statement& what, const parameters& values) {

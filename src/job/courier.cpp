@@ -153,8 +153,8 @@ courier::parcel courier::exchange(const std::vector<ended_job>& ends, std::size_
     return back;
 }
 
-// Who waited for these goes on at once. A hint, behind what was claimed: what fails here is found by
-// a turn.
+// Who waited for these goes on at once. A hint, behind what was claimed: what fails here is found
+// by a turn.
 void courier::settle(const std::vector<ended_job>& ends) {
     if (!some_are_needed_ || ends.empty()) return;
     std::vector<job_id> ids;

@@ -34,8 +34,8 @@ void add_needs(
 // Told of each queue in which jobs go on, or did a moment ago.
 using on_freed = std::function<void(const std::string& queue)>;
 
-// What waits for these jobs, of which some may have ended, goes on or is cancelled: some thousand of
-// them at most, the others in turns. How many go on. No transaction is open on `on`.
+// What waits for these jobs, of which some may have ended, goes on or is cancelled: some thousand
+// of them at most, the others in turns. How many go on. No transaction is open on `on`.
 std::int64_t settle_needs(
     connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
 );

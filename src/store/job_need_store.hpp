@@ -54,8 +54,8 @@ public:
     // In the transaction open on `inside`, in which the jobs that wait are enqueued.
     virtual void add(connection& inside, const std::vector<job_need>& what) = 0;
 
-    // Of these jobs, those that have ended, with who waits for them: some `rows_max` at most. A plain
-    // read.
+    // Of these jobs, those that have ended, with who waits for them: some `rows_max` at most. A
+    // plain read.
     virtual std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) = 0;
     // The same of `rows_max` rows behind the place, which is moved on; to the beginning where there
     // are no more.

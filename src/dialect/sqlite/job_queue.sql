@@ -24,7 +24,8 @@ SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
          WHERE s.queue = $1 AND s.is_paused = 0 ORDER BY s.next_at LIMIT 1),
        {wall} - q.swept_at,
        EXISTS (SELECT 1 FROM {prefix}job_need),
-       EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.due_at = {never}), {queue_columns}
+       EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.due_at = {never}),
+       {queue_columns}
   FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
 
 -- $1 queue, $2 how many. Index: job_due. Reads: 1 row for each.
