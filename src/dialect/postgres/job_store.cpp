@@ -11,6 +11,7 @@
 #include "dialect/postgres/array_text.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "leasehold/clock.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
