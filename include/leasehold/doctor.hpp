@@ -1,0 +1,129 @@
+#pragma once
+// Whether all is well with a database that leasehold uses, and why a key is not free.
+//
+//   for (const auto& each : leasehold::examine(db))
+//       if (each.weight != leasehold::severity::good) std::clog << each.what << "; " << each.remedy;
+//
+// Promises: reads only, but for an instant's lock of a row that find_row_lock() explains. A
+// database that cannot be reached, has no tables, or refuses a question is a finding, not an
+// exception. Each finding has a name that stays the same: scripts and alarms may go by it.
+// Does not promise: that what it does not find is not there. What a user may not see is not judged;
+// where a right is missing, the finding `not_looked_at` names the question.
+//
+// Costs: some thirty statements, each of which has the handle's statement_timeout; two of them read
+// all rows of sessions and of held keys, and none reads the jobs of a queue.
+//
+// | finding              | engines  | what it says                                                 |
+// |----------------------|----------|--------------------------------------------------------------|
+// | unreachable          | all      | nothing answers, or it lets nobody in                        |
+// | server               | all      | good: what is at the other end                               |
+// | unsuitable           | all      | programs refuse it: a replica, a version, a setting          |
+// | weak_durability      | all      | a crash or fail-over could undo a grant                      |
+// | clock                | all      | the clocks of this machine and of the server differ          |
+// | isolation            | PostgreSQL | transactions of your own begin at another level            |
+// | read_only_default    | PostgreSQL | transactions of your own begin read-only                   |
+// | asynchronous_commit  | PostgreSQL | your own commits do not wait for the disk                  |
+// | replication          | PG, My   | good: who is waited for; a warning: standbys that nobody is  |
+// | several_writers      | MySQL, MariaDB | a cluster that may be written to at several nodes      |
+// | node_not_ready       | MySQL, MariaDB | this node of a cluster has not all of its data         |
+// | pooler               | PostgreSQL | good: by session; a warning: by transaction                |
+// | connections          | PG, My   | hardly any are left                                          |
+// | old_snapshot         | PG, My   | a transaction is open for long: nothing dead is removed      |
+// | prepared_transaction | PostgreSQL | the same of a prepared one, which no restart ends          |
+// | idle_slot            | PostgreSQL | a replication slot that nobody reads keeps what is dead    |
+// | dead_rows            | PostgreSQL | more dead rows than live ones in a table of ours           |
+// | no_vacuum            | PostgreSQL | autovacuum is off, for the server or for a table of ours   |
+// | history_length       | MySQL, MariaDB | InnoDB keeps many old versions of rows                 |
+// | journal              | SQLite   | not in WAL mode, where readers and writers block each other  |
+// | write_ahead_log      | SQLite   | it has grown: a reader stays open                            |
+// | network_file         | SQLite   | the file is on a network file system: locks may not hold     |
+// | schema_missing       | all      | there are no tables                                          |
+// | schema_version       | all      | a migration is missing, edited, half applied, or newer       |
+// | schema_drift         | all      | a table is not as the migrations make it                     |
+// | missing_rights       | PG, My   | this user lacks rights that programs need                    |
+// | other_installation   | all      | tables of other names, which exclude nobody here             |
+// | stuck_session        | all      | live, and its heartbeat is overdue                           |
+// | heartbeats           | all      | good: how many a second                                      |
+// | clean_up_behind      | all      | rows of the dead stay                                        |
+// | held_long            | all      | keys are held for longer than `held_longer_than`             |
+// | slow_queue           | all      | a job has waited for longer than `waiting_longer_than`       |
+// | paused_queue         | all      | jobs wait in a queue that is paused                          |
+// | not_looked_at        | all      | a question was refused, or not answered in time              |
+//
+// Of a key (examine_key):
+//
+// | finding              | what it says                                                        |
+// |----------------------|---------------------------------------------------------------------|
+// | never_locked         | good: the key was never locked, or idle for so long that it was     |
+// |                      | cleaned up                                                          |
+// | free                 | good: nobody has it; who had it last                                |
+// | held                 | good: who has it, since when, by what: a session, or a fixed term   |
+// | holder_silent        | its holder's heartbeat is overdue; when it will be free             |
+// | lock_delay           | its holder has died, and it stays closed for a while                |
+// | row_locked           | an open transaction keeps its row: nobody can be granted it         |
+// | waiters              | who waits, first come first                                         |
+//
+// Errors: invalid_argument for settings out of range; std::bad_alloc. Of examine_key also what
+// inspect.hpp says, since without the tables there is nothing to say of a key.
+//
+// Threads: safe.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lock_info.hpp"
+#include "leasehold/session_info.hpp"
+
+namespace leasehold {
+
+enum class severity {
+    good = 0,     // for people to know
+    warning = 1,  // it works, and may not when it matters
+    error = 2,    // programs fail, or a promise does not hold
+};
+
+// "good", "warning", "error".
+LEASEHOLD_EXPORT const char* name_of(severity weight) noexcept;
+
+struct finding {
+    severity weight = severity::good;
+    std::string name{};    // one of the above
+    std::string what{};    // what was found, one sentence
+    std::string why{};     // why it matters; empty where it is good
+    std::string remedy{};  // what to do: a command or a statement; empty where it is good
+};
+
+struct examination_settings {
+    // From when on it is worth a warning. Each at least 1 s.
+    std::chrono::seconds held_longer_than{std::chrono::hours{24}};
+    std::chrono::seconds waiting_longer_than{std::chrono::minutes{10}};  // of an available job
+    std::chrono::seconds snapshot_older_than{std::chrono::minutes{10}};
+    std::chrono::seconds dead_longer_than{std::chrono::minutes{10}};  // rows not cleaned up
+    std::chrono::milliseconds clock_difference{2000};  // to the server's, beyond the round trip
+};
+
+// In the order of the table above; of several of one name in the order of what they are about.
+LEASEHOLD_EXPORT std::vector<finding> examine(
+    const database& db, const examination_settings& settings = {}
+);
+
+// What is known of one key, with what follows from it.
+struct key_examination {
+    std::optional<lock_info> lock{};       // of the oldest holder, or the last one; see describe()
+    std::vector<lock_info> holders{};      // oldest grant first
+    std::optional<session_info> session{};  // of the oldest holder; nothing for a fixed term
+    std::vector<waiter_info> waiters{};    // first come first; see list_waiters()
+    std::optional<row_lock_info> row_lock{};
+    std::vector<finding> findings{};
+};
+
+LEASEHOLD_EXPORT key_examination examine_key(const database& db, const key& name);
+
+// The worst of them; good where there is none.
+LEASEHOLD_EXPORT severity worst_of(const std::vector<finding>& findings) noexcept;
+
+}  // namespace leasehold
