@@ -109,6 +109,7 @@ struct examination_settings {
     int connections_percent = 90;                       // of those that the server lets in
     std::int64_t dead_rows_max = 50'000;                // of a table, and twice its live ones
     std::int64_t history_length_max = 1'000'000;        // of InnoDB
+    std::int64_t slot_bytes_max = 1024L * 1024 * 1024;  // kept for a slot that nobody reads
     std::uint64_t log_bytes_max = 256UL * 1024 * 1024;  // of SQLite's write-ahead log
 };
 

@@ -26,7 +26,7 @@ void require_valid(const examination_settings& settings) {
                           settings.snapshot_older_than >= 1s && settings.dead_longer_than >= 1s &&
                           settings.clock_difference >= 1ms && settings.connections_percent >= 0 &&
                           settings.connections_percent <= 100 && settings.dead_rows_max >= 0 &&
-                          settings.history_length_max >= 0;
+                          settings.history_length_max >= 0 && settings.slot_bytes_max >= 0;
     if (is_valid) return;
     throw error(
         errc::invalid_argument,
@@ -48,7 +48,6 @@ public:
     std::vector<finding> all() {
         look("the server", [&](connection& on, store& stores) {
             add_server(on.server());
-            if (on.server().engine == engine::memory) return;
             add_environment(on, *stores.sessions);
             add_clock(on, *stores.health);
             append(found_, stores.health->examine_server(on, settings_));
@@ -84,7 +83,8 @@ private:
             db_.inner()->use_unchecked(use);
         } catch (const error& failure) {
             if (is_reached_) {
-                add(severity::warning,
+                const bool may_not = failure.code() == errc::permission_denied;
+                add(may_not ? severity::good : severity::warning,
                     "not_looked_at",
                     std::string{at} + " could not be looked at: " + failure.what(),
                     "what is wrong there is not found",

@@ -64,6 +64,12 @@ database place::open_url(const std::string& url) {
     return mysql::open(url, patient());
 }
 
+database place::open_named(const std::string& prefix) const {
+    database_settings settings = patient();
+    settings.names.prefix = prefix;
+    return mysql::open(url_, settings);
+}
+
 database place::open_as_program() const {
     return mysql::open(with_database(require_program_url(backend_name()), name_), patient());
 }
@@ -125,6 +131,18 @@ std::vector<std::string> place::alterations() {
         "ALTER TABLE leasehold_session DROP PRIMARY KEY",
         "ALTER TABLE leasehold_session CHANGE notices news BIGINT NOT NULL",
         "DROP TABLE leasehold_migration",
+    };
+}
+
+std::vector<std::string> place::drifts() {
+    return {
+        "ALTER TABLE leasehold_session MODIFY node_info VARBINARY(255) NULL",
+        "ALTER TABLE leasehold_fence_mark MODIFY fence INT NOT NULL",
+        "CREATE INDEX leasehold_lock_by_session ON leasehold_lock (session_id)",
+        "ALTER TABLE leasehold_lock ADD COLUMN note TEXT",
+        "ALTER TABLE leasehold_lock MODIFY lock_key VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL",
+        "ALTER TABLE leasehold_session DROP PRIMARY KEY",
+        "ALTER TABLE leasehold_job DROP INDEX leasehold_job_due",
     };
 }
 

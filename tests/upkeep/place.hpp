@@ -23,6 +23,9 @@ public:
     // A handle with a pool of its own.
     database open() const { return open_url(url_); }
 
+    // The same with other names of the tables.
+    database open_named(const std::string& prefix) const;
+
     // The same of a user who has the rights of grants() and no more, once they were loaded. Of
     // servers alone.
     database open_as_program() const;
@@ -43,6 +46,8 @@ public:
     static const char* schema_file();
     // Statements that change the shape, one way each.
     static std::vector<std::string> alterations();
+    // Those that a doctor is to see: of columns, indexes and checks.
+    static std::vector<std::string> drifts();
     static database open_url(const std::string& url);
 
 private:

@@ -61,6 +61,12 @@ database place::open_url(const std::string& url) {
     return postgres::open(url, patient());
 }
 
+database place::open_named(const std::string& prefix) const {
+    database_settings settings = patient();
+    settings.names.prefix = prefix;
+    return postgres::open(url_, settings);
+}
+
 database place::open_as_program() const {
     database_settings settings = patient();
     settings.names.schema = name_;
@@ -127,6 +133,20 @@ std::vector<std::string> place::alterations() {
         "REVOKE EXECUTE ON FUNCTION leasehold_enqueue FROM PUBLIC",
         "DROP FUNCTION leasehold_enqueue",
         "DROP TABLE leasehold_migration",
+    };
+}
+
+std::vector<std::string> place::drifts() {
+    return {
+        "ALTER TABLE leasehold_session ALTER COLUMN node_info DROP NOT NULL",
+        "ALTER TABLE leasehold_fence_mark ALTER COLUMN fence TYPE integer",
+        "ALTER TABLE leasehold_migration ALTER COLUMN applied_at DROP DEFAULT",
+        "ALTER TABLE leasehold_lock DROP CONSTRAINT leasehold_lock_fence_positive",
+        "CREATE INDEX leasehold_lock_by_session ON leasehold_lock (session_id)",
+        "DROP INDEX leasehold_job_order",
+        "ALTER TABLE leasehold_lock ADD COLUMN note text",
+        "ALTER TABLE leasehold_session DROP CONSTRAINT leasehold_session_pkey",
+        "ALTER TABLE leasehold_job ALTER COLUMN queue TYPE text COLLATE \"POSIX\"",
     };
 }
 

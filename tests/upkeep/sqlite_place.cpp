@@ -45,6 +45,12 @@ database place::open_url(const std::string& url) {
     return sqlite::open(url, patient());
 }
 
+database place::open_named(const std::string& prefix) const {
+    database_settings settings = patient();
+    settings.names.prefix = prefix;
+    return sqlite::open(url_, settings);
+}
+
 void place::load(const std::string& script) const {
     const database db = open();
     db.inner()->create();  // as sqlite3 makes the file it is given
@@ -109,6 +115,15 @@ std::vector<std::string> place::alterations() {
         "fence INTEGER NOT NULL, boot_id TEXT)",
         "DROP TABLE leasehold_migration",
         "CREATE TABLE leasehold_migration (version INTEGER NOT NULL PRIMARY KEY) WITHOUT ROWID",
+    };
+}
+
+std::vector<std::string> place::drifts() {
+    return {
+        "ALTER TABLE leasehold_session ADD COLUMN note TEXT",
+        "CREATE INDEX leasehold_lock_by_session ON leasehold_lock (session_id)",
+        "DROP INDEX leasehold_job_order",
+        "ALTER TABLE leasehold_session RENAME COLUMN node_info TO node",
     };
 }
 

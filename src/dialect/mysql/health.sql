@@ -66,7 +66,7 @@ WHERE t.TABLE_SCHEMA = DATABASE() AND LEFT(t.TABLE_NAME, CHAR_LENGTH($1)) = $1;
 EXPLAIN SELECT 1 FROM {table};
 
 -- name: try_insert
-EXPLAIN INSERT INTO {table} ({column}) SELECT {column} FROM {table} WHERE 1 = 0;
+EXPLAIN INSERT IGNORE INTO {table} ({column}) SELECT {column} FROM {table} WHERE 1 = 0;
 
 -- name: try_update
 EXPLAIN UPDATE {table} SET {column} = {column} WHERE 1 = 0;

@@ -41,7 +41,7 @@ SELECT p.gid, p.owner::text, p.database::text,
  ORDER BY p.prepared
  LIMIT 1;
 
--- Slots that nobody reads, and that keep rows or log: log of more than 1 GiB.
+-- $1 bytes. Slots that nobody reads, and that keep rows, or as much of the log.
 -- name: slots
 SELECT s.slot_name::text, coalesce(pg_wal_lsn_diff(
            CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END, s.restart_lsn),
@@ -50,7 +50,7 @@ SELECT s.slot_name::text, coalesce(pg_wal_lsn_diff(
  WHERE NOT s.active
    AND (s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
         OR pg_wal_lsn_diff(CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END,
-                           s.restart_lsn) > 1024 * 1024 * 1024)
+                           s.restart_lsn) >= $1::bigint)
  ORDER BY 1;
 
 -- Of the schema that our table of records stands in: $1 the prefix.

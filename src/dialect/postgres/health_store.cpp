@@ -26,7 +26,7 @@ public:
         const parameters since{value_of(microseconds{settings.snapshot_older_than})};
         look(found, "open transactions", [&] { add_snapshot(found, on, since); });
         look(found, "prepared transactions", [&] { add_prepared(found, on, since); });
-        look(found, "replication slots", [&] { add_slots(found, on); });
+        look(found, "replication slots", [&] { add_slots(found, on, settings); });
         return found;
     }
 
@@ -170,8 +170,10 @@ private:
         );
     }
 
-    void add_slots(std::vector<finding>& found, connection& on) const {
-        for (const row& each : read(on, "slots").rows) {
+    void add_slots(
+        std::vector<finding>& found, connection& on, const examination_settings& settings
+    ) const {
+        for (const row& each : read(on, "slots", {settings.slot_bytes_max}).rows) {
             constexpr std::int64_t bytes_per_mebibyte = 1024L * 1024;
             found.push_back(
                 {severity::warning,
@@ -201,7 +203,7 @@ private:
                      "ALTER TABLE " + table + " RESET (autovacuum_enabled)"}
                 );
             }
-            if (dead < settings.dead_rows_max || dead < live * dead_per_live_max) continue;
+            if (dead <= settings.dead_rows_max || dead < live * dead_per_live_max) continue;
             const std::int64_t ago = each.integer(3);
             found.push_back(
                 {severity::warning,

@@ -1,0 +1,187 @@
+// What the doctor makes of what a database says, and of what it refuses to say.
+#include "leasehold/doctor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "database/database.hpp"
+#include "leasehold/error.hpp"
+#include "store/health_store.hpp"
+#include "store/session_store.hpp"
+#include "support/memory_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+// As a server would answer.
+struct answers {
+    microseconds clock_ahead{0};
+    std::vector<std::string> known_shape{"lock column a b"}, shape{"lock column a b"};
+    std::vector<std::string> missing_rights{};
+    session_counts sessions{};
+    std::vector<long_hold> long_holds{};
+    std::optional<errc> refused{};  // of questions about sessions
+};
+
+class told_health_store final : public health_store {
+public:
+    explicit told_health_store(const answers& what) : what_(what) {}
+
+    std::vector<finding> examine_server(connection&, const examination_settings&) override {
+        return {{severity::good, "of_the_server", "", "", ""}};
+    }
+    std::vector<finding> examine_tables(connection&, const examination_settings&) override {
+        return {};
+    }
+    microseconds clock(connection&) override {
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        return std::chrono::duration_cast<microseconds>(now) + what_.clock_ahead;
+    }
+    std::vector<std::string> shape(connection&) override { return what_.shape; }
+    std::vector<std::string> known_shape() const override { return what_.known_shape; }
+    std::vector<std::string> missing_rights(connection&) override { return what_.missing_rights; }
+    session_counts count_sessions(connection&) override {
+        if (what_.refused) throw error(*what_.refused, "refused");
+        return what_.sessions;
+    }
+    std::vector<long_hold> long_holds(connection&, microseconds, int) override {
+        return what_.long_holds;
+    }
+    std::int64_t dead_holds(connection&, microseconds) override { return 0; }
+    std::optional<session_info> session_of(connection&, const session_id&) override {
+        return std::nullopt;
+    }
+    std::optional<microseconds> closed_for(connection&, const key&) override {
+        return std::nullopt;
+    }
+    std::optional<microseconds> next_job_waits(connection&, std::string_view) override {
+        return std::nullopt;
+    }
+
+private:
+    const answers& what_;
+};
+
+class doctor_test : public ::testing::Test {
+protected:
+    std::vector<finding> examined() {
+        store stores = model_.stores();
+        stores.health = std::make_unique<told_health_store>(says_);
+        const database db{std::make_shared<database::implementation>(
+            [this](const connect_limits&) {
+                if (is_down_) throw error(errc::connection_failed, "nobody is there");
+                return model_.connect();
+            },
+            std::move(stores),
+            database_settings{}
+        )};
+        return examine(db);
+    }
+    std::optional<finding> found(std::string_view name) {
+        const auto all = examined();
+        const auto at = std::find_if(all.begin(), all.end(), [&](const finding& each) {
+            return each.name == name;
+        });
+        return at == all.end() ? std::nullopt : std::optional{*at};
+    }
+
+    memory_database model_;
+    answers says_;
+    bool is_down_ = false;
+};
+
+TEST_F(doctor_test, all_is_well_with_the_model) {
+    EXPECT_EQ(worst_of(examined()), severity::good);
+    EXPECT_TRUE(found("of_the_server"));
+}
+
+TEST_F(doctor_test, a_server_that_is_not_there_is_all_that_is_said) {
+    is_down_ = true;
+    const auto all = examined();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].name, "unreachable");
+    EXPECT_EQ(all[0].weight, severity::error);
+    EXPECT_NE(all[0].what.find("nobody is there"), std::string::npos);
+}
+
+TEST_F(doctor_test, a_clock_that_differs_is_told_in_its_direction) {
+    says_.clock_ahead = 90500ms;
+    auto clock = found("clock");
+    ASSERT_TRUE(clock);
+    EXPECT_NE(clock->what.find("90 s ahead of"), std::string::npos) << clock->what;
+    says_.clock_ahead = -90s;
+    clock = found("clock");
+    ASSERT_TRUE(clock);
+    EXPECT_NE(clock->what.find("behind"), std::string::npos) << clock->what;
+    says_.clock_ahead = 500ms;
+    EXPECT_FALSE(found("clock"));
+}
+
+TEST_F(doctor_test, what_is_missing_is_an_error_and_what_is_more_a_warning) {
+    says_.shape = {"lock column c d", "others column a b"};
+    const auto all = examined();
+    std::vector<severity> drifts;
+    for (const finding& each : all) {
+        if (each.name == "schema_drift") drifts.push_back(each.weight);
+    }
+    EXPECT_EQ(drifts, (std::vector{severity::error, severity::warning}));
+}
+
+TEST_F(doctor_test, of_many_differences_some_are_told_and_the_rest_counted) {
+    says_.shape.clear();
+    says_.known_shape.clear();
+    for (int at = 10; at < 60; ++at) says_.known_shape.push_back("lock " + std::to_string(at));
+    const auto all = examined();
+    const auto count = std::count_if(all.begin(), all.end(), [](const finding& each) {
+        return each.name == "schema_drift";
+    });
+    EXPECT_EQ(count, 20);
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const finding& each) {
+        return each.what.find("and 30 more") != std::string::npos;
+    }));
+}
+
+TEST_F(doctor_test, rights_that_are_missing_are_named) {
+    says_.missing_rights = {"INSERT ON lock", "DELETE ON job"};
+    const auto rights = found("missing_rights");
+    ASSERT_TRUE(rights);
+    EXPECT_EQ(rights->what, "this user lacks INSERT ON lock; DELETE ON job");
+}
+
+TEST_F(doctor_test, one_late_session_is_its_own_fault_and_many_are_the_servers) {
+    says_.sessions = {.live = 100, .overdue = 1, .heartbeats_per_second = 10, .example = "a@h:1"};
+    auto stuck = found("stuck_session");
+    ASSERT_TRUE(stuck);
+    EXPECT_NE(stuck->remedy.find("that process"), std::string::npos) << stuck->remedy;
+    says_.sessions.overdue = 30;
+    stuck = found("stuck_session");
+    ASSERT_TRUE(stuck);
+    EXPECT_NE(stuck->remedy.find("server cannot keep up"), std::string::npos) << stuck->remedy;
+    EXPECT_NE(found("heartbeats")->what.find("10 heartbeats"), std::string::npos);
+}
+
+TEST_F(doctor_test, what_is_refused_is_named_and_the_rest_is_looked_at) {
+    says_.refused = errc::database_error;
+    says_.long_holds = {{"k", "a@h:1", 49h, 7}};
+    const auto refused = found("not_looked_at");
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->weight, severity::warning);
+    EXPECT_TRUE(refused->what.starts_with("sessions could not be looked at")) << refused->what;
+    const auto held = found("held_long");
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->what, "'k' is held for 2 days by a@h:1; 7 keys are held for that long");
+}
+
+TEST_F(doctor_test, a_user_who_may_not_ask_is_not_warned_of_it) {
+    says_.refused = errc::permission_denied;
+    const auto refused = found("not_looked_at");
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->weight, severity::good);
+}
+
+}  // namespace
+}  // namespace leasehold::testing

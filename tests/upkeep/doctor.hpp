@@ -1,0 +1,49 @@
+#pragma once
+// Asking the doctor about a place, with limits so low that whatever can be there is found.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/doctor.hpp"
+#include "support/eventually.hpp"
+#include "upkeep/place.hpp"
+
+namespace leasehold::testing {
+
+inline std::optional<finding> find(const std::vector<finding>& all, std::string_view name) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const finding& each) {
+        return each.name == name;
+    });
+    return found == all.end() ? std::nullopt : std::optional{*found};
+}
+
+// What is there, in one line; for failures.
+inline std::string names_of(const std::vector<finding>& all) {
+    std::string text;
+    for (const finding& each : all) text += each.name + ": " + each.what + "\n";
+    return text;
+}
+
+inline examination_settings strict() {
+    using namespace std::chrono_literals;
+    examination_settings settings;
+    settings.held_longer_than = settings.waiting_longer_than = settings.snapshot_older_than =
+        settings.dead_longer_than = 1s;
+    settings.connections_percent = 0;
+    settings.dead_rows_max = 0;
+    settings.history_length_max = 0;
+    settings.log_bytes_max = 0;
+    settings.slot_bytes_max = 0;
+    return settings;
+}
+
+// Asks until there is such a finding; the last one asked for that is.
+inline std::optional<finding> soon_found(const database& db, std::string_view name) {
+    std::optional<finding> found;
+    eventually([&] { return (found = find(examine(db, strict()), name)).has_value(); });
+    return found;
+}
+
+}  // namespace leasehold::testing

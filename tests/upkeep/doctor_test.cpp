@@ -1,0 +1,230 @@
+// What the doctor finds of our own tables, on each engine: each finding is provoked.
+#include "upkeep/doctor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "leasehold/error.hpp"
+#include "leasehold/job_queue.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/reaper.hpp"
+#include "leasehold/semaphore.hpp"
+#include "store/health_store.hpp"
+#include "store/hold_store.hpp"
+#include "store/session_store.hpp"
+#include "support/calm.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class doctor_test : public ::testing::Test {
+protected:
+    doctor_test() { migrate(db_); }
+
+    // A session that sends no heartbeat, and what it holds.
+    session_id silent(std::chrono::milliseconds ttl, const key& name, std::chrono::hours delay) {
+        const session_id id = session_id::random();
+        db_.inner()->use([&](connection& on, store& stores) {
+            stores.sessions->start(on, {id, "silent@host:1", ttl});
+            const acquire_request wanted{name, owner_id::random(), id, "silent@host:1", {}, delay};
+            stores.holds->try_acquire(on, wanted);
+        });
+        return id;
+    }
+    std::optional<finding> soon_of_key(const key& name, std::string_view what) {
+        std::optional<finding> found;
+        eventually([&] { return (found = find(examine_key(db_, name).findings, what)).has_value(); }
+        );
+        return found;
+    }
+
+    const place here_;
+    const database db_ = here_.open();
+};
+
+TEST_F(doctor_test, new_tables_are_well) {
+    const auto all = examine(db_);
+    EXPECT_TRUE(find(all, "server"));
+    EXPECT_TRUE(find(all, "heartbeats"));
+    for (const char* each :
+         {"schema_missing",
+          "schema_version",
+          "schema_drift",
+          "missing_rights",
+          "not_looked_at",
+          "other_installation",
+          "stuck_session",
+          "clean_up_behind",
+          "held_long",
+          "slow_queue",
+          "paused_queue",
+          "unsuitable",
+          "clock"}) {
+        EXPECT_FALSE(find(all, each)) << names_of(all);
+    }
+}
+
+// The lines that src/dialect/<engine>/shape.cpp has to have are those of the message.
+TEST_F(doctor_test, it_knows_what_the_migrations_make) {
+    db_.inner()->use_unchecked([](connection& on, store& stores) {
+        EXPECT_EQ(stores.health->known_shape(), stores.health->shape(on));
+    });
+}
+
+TEST_F(doctor_test, tables_that_were_changed_are_drift) {
+    for (const std::string& statement : place::drifts()) {
+        const place other;
+        migrate(other.open());
+        run_in(other.open(), {statement});
+        const auto found = find(examine(other.open()), "schema_drift");
+        ASSERT_TRUE(found) << statement;
+        EXPECT_NE(found->weight, severity::good);
+        EXPECT_NE(found->what.find("leasehold_"), std::string::npos) << found->what;
+    }
+}
+
+TEST_F(doctor_test, no_tables_are_an_error_and_nothing_else_is_asked) {
+    migrate_down(db_, 0);
+    const auto all = examine(db_);
+    ASSERT_TRUE(find(all, "schema_missing")) << names_of(all);
+    EXPECT_EQ(worst_of(all), severity::error);
+    EXPECT_FALSE(find(all, "not_looked_at")) << names_of(all);
+    EXPECT_THROW(examine_key(db_, key{"k"}), error);
+}
+
+TEST_F(doctor_test, a_missing_migration_is_an_error) {
+    migrate_down(db_, 5);
+    const auto found = find(examine(db_), "schema_version");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->weight, severity::error);
+    EXPECT_NE(found->what.find("migration 6"), std::string::npos) << found->what;
+}
+
+TEST_F(doctor_test, an_edited_migration_is_an_error) {
+    run_in(db_, {"UPDATE leasehold_migration SET checksum = 'edited' WHERE version = 3"});
+    const auto found = find(examine(db_), "schema_version");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("migration 3"), std::string::npos) << found->what;
+}
+
+TEST_F(doctor_test, tables_of_another_name_are_told) {
+    const database other = here_.open_named("other_");
+    migrate(other);
+    const auto found = find(examine(db_), "other_installation");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("'other_'"), std::string::npos) << found->what;
+    EXPECT_FALSE(find(examine(db_), "schema_drift")) << "those are not ours";
+}
+
+TEST_F(doctor_test, an_overdue_heartbeat_is_told_while_the_session_lives) {
+    silent(6s, key{"k"}, {});
+    const auto found = soon_found(db_, "stuck_session");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("silent@host:1"), std::string::npos) << found->what;
+    ASSERT_TRUE(soon_of_key(key{"k"}, "holder_silent"));
+}
+
+TEST_F(doctor_test, holds_of_the_dead_that_stay_are_told) {
+    silent(100ms, key{"k"}, {});
+    const auto found = soon_found(db_, "clean_up_behind");
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->what.starts_with("1 holds")) << found->what;
+    reap(db_);
+    EXPECT_FALSE(find(examine(db_, strict()), "clean_up_behind"));
+}
+
+TEST_F(doctor_test, a_key_that_is_held_for_long_is_told_and_is_no_warning) {
+    session one{db_, calm("keeper")};
+    auto held = mutex{one, "k"}.try_acquire();
+    const auto found = soon_found(db_, "held_long");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->weight, severity::good);
+    EXPECT_NE(found->what.find("'k' is held for"), std::string::npos) << found->what;
+    EXPECT_NE(found->what.find("keeper@"), std::string::npos) << found->what;
+}
+
+TEST_F(doctor_test, a_job_that_nobody_takes_and_a_paused_queue_are_told) {
+    const job_queue queue{db_, "mail"};
+    queue.enqueue({.kind = "k"});
+    const auto slow = soon_found(db_, "slow_queue");
+    ASSERT_TRUE(slow);
+    EXPECT_NE(slow->what.find("'mail'"), std::string::npos) << slow->what;
+    queue.pause();
+    const auto all = examine(db_, strict());
+    EXPECT_TRUE(find(all, "paused_queue"));
+    EXPECT_FALSE(find(all, "slow_queue")) << "it is for another reason";
+}
+
+TEST_F(doctor_test, a_key_tells_in_which_state_it_is) {
+    EXPECT_TRUE(find(examine_key(db_, key{"never"}).findings, "never_locked"));
+    session one{db_, calm("one")}, other{db_, calm("other")};
+    auto held = mutex{one, "k"}.try_acquire();
+    auto found = examine_key(db_, key{"k"});
+    ASSERT_TRUE(find(found.findings, "held"));
+    ASSERT_TRUE(found.session);
+    EXPECT_EQ(found.session->id, one.id());
+    EXPECT_EQ(found.holders.size(), 1u);
+    held->release();
+    EXPECT_TRUE(find(examine_key(db_, key{"k"}).findings, "free"));
+
+    auto permit = semaphore{one, "s", 2}.try_acquire();
+    auto more = semaphore{other, "s", 2}.try_acquire();
+    found = examine_key(db_, key{"s"});
+    EXPECT_EQ(found.holders.size(), 2u);
+    EXPECT_NE(find(found.findings, "held")->what.find("and 1 more"), std::string::npos);
+    EXPECT_EQ(worst_of(found.findings), severity::good);
+}
+
+TEST_F(doctor_test, a_key_tells_who_waits_for_it) {
+    session one{db_, calm("one")}, other{db_, calm("waits")};
+    auto held = mutex{one, "k"}.try_acquire();
+    std::stop_source stop;
+    std::jthread waiting{[&] {
+        auto got = mutex{other, "k"}.acquire(stop.get_token());
+        EXPECT_FALSE(got);
+    }};
+    const auto found = soon_of_key(key{"k"}, "waiters");
+    stop.request_stop();
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("waits@"), std::string::npos) << found->what;
+    EXPECT_EQ(found->remedy, "leasehold unlock 'k' --ask asks the holder to let go");
+}
+
+TEST_F(doctor_test, a_key_whose_holder_died_tells_how_long_it_stays_closed) {
+    silent(100ms, key{"it's"}, 2h);
+    const auto found = soon_of_key(key{"it's"}, "lock_delay");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->weight, severity::warning);
+    EXPECT_NE(found->what.find("min"), std::string::npos) << found->what;
+}
+
+TEST_F(doctor_test, the_transaction_that_keeps_a_key_closed_is_told) {
+    session one{db_, calm("one")};
+    const key name{"k"};
+    auto held = mutex{one, name}.try_acquire();
+    transaction proving = db_.begin();
+    held->verify_in(proving);
+    const database watcher = here_.open();
+    std::optional<finding> found;
+    ASSERT_TRUE(eventually([&] {
+        return (found = find(examine_key(watcher, name).findings, "row_locked")).has_value();
+    }));
+    EXPECT_EQ(found->weight, severity::good) << "it is held, too";
+    proving.rollback();
+}
+
+TEST_F(doctor_test, limits_out_of_range_are_refused) {
+    examination_settings settings;
+    settings.held_longer_than = 0s;
+    EXPECT_THROW(examine(db_, settings), error);
+    settings = {};
+    settings.connections_percent = 101;
+    EXPECT_THROW(examine(db_, settings), error);
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,79 @@
+// What the doctor finds of a MySQL or MariaDB server: each finding is provoked. Clusters:
+// tests/cluster.
+#include <gtest/gtest.h>
+
+#include "leasehold/driver/mysql.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/migrate.hpp"
+#include "upkeep/doctor.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class mysql_doctor_test : public ::testing::Test {
+protected:
+    mysql_doctor_test() { migrate(db_); }
+
+    const place here_;
+    const database db_ = here_.open();
+};
+
+TEST_F(mysql_doctor_test, nobody_there_is_a_finding) {
+    const auto all = examine(mysql::open("mysql://a:b@127.0.0.1:1/c"));
+    ASSERT_EQ(all.size(), 1u) << names_of(all);
+    EXPECT_EQ(all[0].name, "unreachable");
+}
+
+TEST_F(mysql_doctor_test, a_server_that_may_forget_is_told) {
+    const result flush = db_.execute("SELECT @@innodb_flush_log_at_trx_commit");
+    const std::int64_t value = flush.rows.at(0).integer(0);
+    const bool is_mariadb = db_.server().engine == engine::mariadb;
+    const auto found = find(examine(db_), "weak_durability");
+    const bool is_safe = value == 1 || (is_mariadb && value == 3);
+    EXPECT_EQ(!found || found->weight == severity::warning, true);
+    EXPECT_TRUE(found || is_safe);
+}
+
+TEST_F(mysql_doctor_test, a_server_with_few_connections_left_is_told) {
+    EXPECT_TRUE(find(examine(db_, strict()), "connections"));
+    EXPECT_FALSE(find(examine(db_), "connections"));
+}
+
+TEST_F(mysql_doctor_test, an_old_transaction_is_named) {
+    const database other = here_.open();
+    transaction open = other.begin();
+    open.execute("SELECT * FROM leasehold_fence_mark FOR UPDATE");
+    const auto found = soon_found(db_, "old_snapshot");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("is open for"), std::string::npos) << found->what;
+    open.rollback();
+}
+
+TEST_F(mysql_doctor_test, the_length_of_the_history_is_known) {
+    const auto found = find(examine(db_, strict()), "history_length");
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->what.starts_with("InnoDB keeps ")) << found->what;
+    EXPECT_FALSE(find(examine(db_), "history_length"));
+}
+
+TEST_F(mysql_doctor_test, a_user_without_rights_is_told_which_and_what_could_not_be_asked) {
+    here_.load(here_.grants());
+    const auto all = examine(here_.open_as_program());
+    EXPECT_FALSE(find(all, "missing_rights")) << names_of(all);
+    const auto unknown = find(all, "not_looked_at");
+    ASSERT_TRUE(unknown) << "it has no PROCESS";
+    EXPECT_EQ(unknown->weight, severity::good);
+    const std::string name = db_.execute("SELECT DATABASE()").rows.at(0).bytes(0);
+    run_in(
+        db_,
+        {"REVOKE INSERT, DELETE ON " + name + ".leasehold_job FROM '" + place::program_name() +
+         "'@'%'"}
+    );
+    const auto found = find(examine(here_.open_as_program()), "missing_rights");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("INSERT, DELETE ON leasehold_job"), std::string::npos)
+        << found->what;
+}
+
+}  // namespace
+}  // namespace leasehold::testing

@@ -1,0 +1,122 @@
+// What the doctor finds of a PostgreSQL server: each finding is provoked. A pooler and standbys:
+// tests/fault, tests/cluster.
+#include <gtest/gtest.h>
+
+#include "leasehold/driver/postgres.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/migrate.hpp"
+#include "support/patient.hpp"
+#include "support/required.hpp"
+#include "support/url.hpp"
+#include "upkeep/doctor.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class postgres_doctor_test : public ::testing::Test {
+protected:
+    postgres_doctor_test() { migrate(db_); }
+
+    // What was found by a user of these defaults.
+    std::optional<finding> with_default(const std::string& setting, std::string_view name) const {
+        return find(examine(postgres::open(here_.url() + "%20-c" + setting, patient())), name);
+    }
+
+    const place here_;
+    const database db_ = here_.open();
+};
+
+TEST_F(postgres_doctor_test, defaults_that_weaken_a_transaction_of_ones_own_are_told) {
+    const auto all = examine(db_);
+    for (const char* each : {"isolation", "read_only_default", "asynchronous_commit"}) {
+        EXPECT_FALSE(find(all, each)) << names_of(all);
+    }
+    EXPECT_TRUE(with_default("default_transaction_isolation%3Dserializable", "isolation"));
+    EXPECT_TRUE(with_default("default_transaction_read_only%3Don", "read_only_default"));
+    EXPECT_TRUE(with_default("default_transaction_read_only%3Don", "unsuitable"));
+    EXPECT_TRUE(with_default("synchronous_commit%3Doff", "asynchronous_commit"));
+}
+
+TEST_F(postgres_doctor_test, a_server_that_may_forget_is_told) {
+    const bool is_safe = db_.execute("SHOW fsync").rows.at(0).text(0) == "on" &&
+                         db_.execute("SHOW full_page_writes").rows.at(0).text(0) == "on";
+    EXPECT_EQ(find(examine(db_), "weak_durability").has_value(), !is_safe);
+}
+
+TEST_F(postgres_doctor_test, nobody_there_is_a_finding) {
+    const auto all = examine(postgres::open("postgresql://a@127.0.0.1:1/b?connect_timeout=2"));
+    ASSERT_EQ(all.size(), 1u) << names_of(all);
+    EXPECT_EQ(all[0].name, "unreachable");
+    EXPECT_EQ(all[0].weight, severity::error);
+}
+
+TEST_F(postgres_doctor_test, a_server_with_few_connections_left_is_told) {
+    EXPECT_TRUE(find(examine(db_, strict()), "connections"));
+    EXPECT_FALSE(find(examine(db_), "connections"));
+}
+
+TEST_F(postgres_doctor_test, an_old_transaction_is_named) {
+    const database other = here_.open();
+    transaction open = other.begin();
+    open.execute("SET LOCAL application_name = 'the_old_one'");
+    open.execute("CREATE TABLE probe (id int)");  // so that it has a number
+    const auto found = soon_found(db_, "old_snapshot");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->remedy.find("pg_terminate_backend("), std::string::npos) << found->remedy;
+    open.rollback();
+}
+
+TEST_F(postgres_doctor_test, a_prepared_transaction_is_named) {
+    const std::string name = fresh_prefix() + "prepared";
+    const database other = here_.open();
+    other.inner()->use_unchecked([&](connection& on, store&) {
+        on.execute("BEGIN");
+        on.execute("CREATE TABLE probe (id int)");
+        on.execute("PREPARE TRANSACTION '" + name + "'");
+    });
+    const bool is_found = eventually([&] {
+        const auto found = find(examine(db_, strict()), "prepared_transaction");
+        // Others' tests have some, too.
+        return found && found->remedy.find("PREPARED '") != std::string::npos;
+    });
+    other.execute("ROLLBACK PREPARED '" + name + "'");
+    EXPECT_TRUE(is_found);
+}
+
+TEST_F(postgres_doctor_test, a_replication_slot_that_nobody_reads_is_named) {
+    const std::string name = fresh_prefix() + "slot";
+    db_.execute("SELECT pg_create_physical_replication_slot('" + name + "', true)");
+    const auto all = examine(db_, strict());
+    db_.execute("SELECT pg_drop_replication_slot('" + name + "')");
+    const bool is_there = std::any_of(all.begin(), all.end(), [&](const finding& each) {
+        return each.name == "idle_slot" && each.what.find(name) != std::string::npos;
+    });
+    EXPECT_TRUE(is_there) << names_of(all);
+}
+
+TEST_F(postgres_doctor_test, dead_rows_are_counted) {
+    db_.execute("ALTER TABLE leasehold_fence_mark SET (autovacuum_enabled = false)");
+    for (int times = 0; times < 5; ++times) {
+        db_.execute("UPDATE leasehold_fence_mark SET fence = fence + 1, id = id");
+    }
+    const auto found = soon_found(db_, "dead_rows");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("never vacuumed"), std::string::npos) << found->what;
+    EXPECT_EQ(found->remedy.substr(found->remedy.find("VACUUM")), "VACUUM leasehold_fence_mark");
+    const auto off = find(examine(db_), "no_vacuum");
+    ASSERT_TRUE(off);
+    EXPECT_EQ(off->remedy, "ALTER TABLE leasehold_fence_mark RESET (autovacuum_enabled)");
+}
+
+TEST_F(postgres_doctor_test, a_user_without_rights_is_told_which) {
+    here_.load(here_.grants());
+    EXPECT_FALSE(find(examine(here_.open_as_program()), "missing_rights"));
+    run_in(db_, {"REVOKE INSERT, DELETE ON leasehold_job FROM " + place::program_name()});
+    const auto found = find(examine(here_.open_as_program()), "missing_rights");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("INSERT, DELETE ON "), std::string::npos) << found->what;
+    EXPECT_NE(found->what.find("leasehold_job"), std::string::npos) << found->what;
+}
+
+}  // namespace
+}  // namespace leasehold::testing

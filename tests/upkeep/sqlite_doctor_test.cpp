@@ -1,0 +1,60 @@
+// What the doctor finds of a file of SQLite: each finding is provoked.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "dialect/sqlite/network_file.hpp"
+#include "leasehold/driver/sqlite.hpp"
+#include "leasehold/migrate.hpp"
+#include "upkeep/doctor.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+TEST(sqlite_doctor_test, no_file_is_no_schema) {
+    const place here;
+    const auto all = examine(here.open());
+    ASSERT_EQ(all.size(), 1u) << names_of(all);
+    EXPECT_EQ(all[0].name, "schema_missing");
+}
+
+TEST(sqlite_doctor_test, a_file_that_is_no_database_is_an_error) {
+    const place here;
+    const std::string path = here.url().substr(std::string_view{"sqlite:"}.size());
+    std::ofstream{path} << std::string(4096, 'x');
+    const auto all = examine(here.open());
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(worst_of(all), severity::error) << names_of(all);
+}
+
+TEST(sqlite_doctor_test, a_file_without_a_write_ahead_log_is_told) {
+    const place here;
+    {
+        const database db = here.open();
+        migrate(db);
+        EXPECT_FALSE(find(examine(db), "journal"));
+        run_in(db, {"PRAGMA journal_mode = delete"});
+    }
+    EXPECT_TRUE(find(examine(here.open()), "journal"));
+}
+
+TEST(sqlite_doctor_test, a_large_write_ahead_log_is_told) {
+    const place here;
+    const database db = here.open();
+    migrate(db);
+    EXPECT_FALSE(find(examine(db), "write_ahead_log"));
+    const auto found = find(examine(db, strict()), "write_ahead_log");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("-wal has "), std::string::npos) << found->what;
+}
+
+TEST(sqlite_doctor_test, network_file_systems_are_known_by_their_number) {
+    EXPECT_EQ(sqlite_dialect::network_name_of(0x6969), "NFS");
+    EXPECT_EQ(sqlite_dialect::network_name_of(0xff534d42), "CIFS");
+    EXPECT_EQ(sqlite_dialect::network_name_of(0xef53), "") << "ext4";
+    EXPECT_EQ(sqlite_dialect::network_of("/proc/self"), "");
+    EXPECT_EQ(sqlite_dialect::network_of("/nowhere"), "");
+}
+
+}  // namespace
+}  // namespace leasehold::testing
