@@ -132,7 +132,7 @@ std::string bash_completion(const command_facts& tool) {
                 const std::string pattern = is_tool
                                                 ? "*" + quoted_for_shell(" " + name)
                                                 : quoted_for_shell(command->name() + " " + name);
-                values += "        " + pattern + ")" + found + " ;;\n";
+                values.append("        ").append(pattern).append(")").append(found).append(" ;;\n");
             }
         }
         for (const option_facts& each : command->words) {
