@@ -190,6 +190,11 @@ void add_options(CLI::App& parser, schedule_options& chosen) {
         ->option_text("N");
     text("--retry-delay", chosen.retry_delay, "Before the second; then doubled; 5s", "D");
     text("--time-limit", chosen.time_limit, "Of one attempt; default none", "D");
+    const auto only = [&](const char* option, std::vector<std::string> words) {
+        parser.get_option(option)->check(CLI::IsMember(std::move(words)));
+    };
+    only("--misfire", {"skip", "once", "catch-up"});
+    only("--on-conflict", {"keep", "replace"});
 }
 
 constexpr const char* schedule_help =

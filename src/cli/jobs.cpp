@@ -286,7 +286,8 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
         .add_option(
             "--on-conflict", chosen.conflict, "Where there is one: keep (default), replace or fail"
         )
-        ->option_text("C");
+        ->option_text("C")
+        ->check(CLI::IsMember(std::vector<std::string>{"keep", "replace", "fail"}));
     parser
         .add_option("--ordering-key", what.ordering_key, "After others of the same key, in order")
         ->option_text("O");
@@ -302,6 +303,17 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
     parser.add_option("--file", chosen.file, "One JSON object per line: see below")
         ->option_text("F");
 }
+
+const std::vector<std::string> job_states{
+    "scheduled",
+    "available",
+    "blocked",
+    "running",
+    "retryable",
+    "completed",
+    "discarded",
+    "cancelled",
+};
 
 constexpr const char* job_help =
     "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
@@ -347,7 +359,9 @@ command add_job(CLI::App& tool, const global_options& options) {
         enqueuing->add_option("PAYLOAD", chosen->payload, "What the job is about; -: from stdin");
     CLI::App* const listing = parser->add_subcommand("list", "List jobs by their numbers");
     listing->add_option("--queue", filter->queue, "Only of this queue")->option_text("Q");
-    listing->add_option("--state", *state, "Only in this state")->option_text("S");
+    listing->add_option("--state", *state, "Only in this state")
+        ->option_text("S")
+        ->check(CLI::IsMember(job_states));
     listing->add_option("--after", *after, "Only greater numbers: the next page")
         ->option_text("ID");
     listing->add_option("--limit", filter->limit, "At most so many; default 100")->option_text("N");

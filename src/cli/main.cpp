@@ -153,6 +153,8 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_reap(tool, options),
         add_doctor(tool, options),
         add_bench(tool, options),
+        add_completion(tool, options),
+        add_manual(tool),
     };
     tool.allow_extras();
     tool.require_subcommand(0, 1);

@@ -65,5 +65,7 @@ command add_queue(CLI::App& tool, const global_options& options);
 command add_schedule(CLI::App& tool, const global_options& options);
 command add_work(CLI::App& tool, const global_options& options, const arguments& given);
 command add_bench(CLI::App& tool, const global_options& options);
+command add_completion(CLI::App& tool, const global_options& options);
+command add_manual(CLI::App& tool);
 
 }  // namespace leasehold::cli

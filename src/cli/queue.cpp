@@ -140,10 +140,13 @@ void add_limits(CLI::App& parser, limit_options& chosen) {
         ->option_text("N")
         ->check(CLI::Range(0, 1'000'000));
     parser.add_option("--per", chosen.starts_per, "Of --starts; default 1s")->option_text("D");
-    parser.add_option("--keep-completed", chosen.keep_completed, "How long ended jobs are listed")
+    parser
+        .add_option("--keep-completed", chosen.keep_completed, "How long completed jobs are listed")
         ->option_text("D");
-    parser.add_option("--keep-discarded", chosen.keep_discarded)->option_text("D");
-    parser.add_option("--keep-cancelled", chosen.keep_cancelled)->option_text("D");
+    parser.add_option("--keep-discarded", chosen.keep_discarded, "The same of discarded ones")
+        ->option_text("D");
+    parser.add_option("--keep-cancelled", chosen.keep_cancelled, "The same of cancelled ones")
+        ->option_text("D");
 }
 
 constexpr const char* queue_help =

@@ -309,7 +309,8 @@ command add_migrate(CLI::App& tool, const global_options& options) {
     sql->add_option(
            "--engine", chosen->engine, "postgres, mysql, mariadb or sqlite; else the URL's"
     )
-        ->option_text("E");
+        ->option_text("E")
+        ->check(CLI::IsMember(std::vector<std::string>{"postgres", "mysql", "mariadb", "sqlite"}));
     sql->add_option("--from", chosen->from, "From version N; default 0, with --down the newest")
         ->option_text("N");
     add_to(*sql, *chosen, "To version N; default the newest, with --down 0");

@@ -4,6 +4,8 @@
 # Both static and shared libraries are supported. A shared one shows what leasehold/export.hpp marks
 # (and what the components need of each other); what is not in include/ is not installed, and is no
 # part of what a version promises.
+#
+# Each rule belongs to a package of packages.cmake: lib_<component>, dev, tool, tool_<driver>.
 include(CMakePackageConfigHelpers)
 
 set(leasehold_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/leasehold")
@@ -43,17 +45,24 @@ if(
 endif()
 
 foreach(component IN LISTS leasehold_installed)
-    set(headers "")
-    if(NOT component STREQUAL "cli")
-        set(headers FILE_SET HEADERS)
+    set(package dev)
+    set(kinds
+        LIBRARY COMPONENT lib_${component} NAMELINK_COMPONENT dev
+        ARCHIVE COMPONENT dev
+        FILE_SET HEADERS COMPONENT dev
+    )
+    if(component STREQUAL "cli")
+        set(package tool)
+        set(kinds RUNTIME COMPONENT tool)
     endif()
     # A set of its own for each, so that one can be packaged, and found, without the others.
-    install(TARGETS leasehold_${component} EXPORT leasehold_${component}_targets ${headers})
+    install(TARGETS leasehold_${component} EXPORT leasehold_${component}_targets ${kinds})
     install(
         EXPORT leasehold_${component}_targets
         NAMESPACE leasehold::
         FILE "leasehold-${component}-targets.cmake"
         DESTINATION "${leasehold_config_dir}"
+        COMPONENT ${package}
     )
 endforeach()
 
@@ -74,10 +83,14 @@ configure_package_config_file(
     NO_CHECK_REQUIRED_COMPONENTS_MACRO
     NO_SET_AND_CHECK_MACRO
 )
-# While the version begins with 0 a minor one may break what was there.
+# While the version begins with 0 a minor one may break what was there: docs/versioning.md.
+set(compatible SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(compatible SameMinorVersion)
+endif()
 write_basic_package_version_file(
     "${CMAKE_CURRENT_BINARY_DIR}/leasehold-config-version.cmake"
-    COMPATIBILITY SameMinorVersion
+    COMPATIBILITY ${compatible}
 )
 install(
     FILES
@@ -86,6 +99,7 @@ install(
         "${CMAKE_CURRENT_LIST_DIR}/FindMySQLConnectorCpp.cmake"
         "${CMAKE_CURRENT_LIST_DIR}/FindSOCI.cmake"
     DESTINATION "${leasehold_config_dir}"
+    COMPONENT dev
 )
 
 # --------------------------------------------------------------------------- for pkg-config
@@ -133,6 +147,9 @@ function(leasehold_pc component description)
         set(pc_LIBS ${pc_LIBS_PRIVATE})
         set(pc_REQUIRES_PRIVATE "")
         set(pc_LIBS_PRIVATE "")
+    else()
+        # pkg-config insists on all it is told of, and a program needs no client library's files.
+        list(FILTER pc_REQUIRES_PRIVATE INCLUDE REGEX "^leasehold")
     endif()
     set(pc_name "leasehold-${component}")
     if(component STREQUAL "core")
@@ -146,7 +163,7 @@ function(leasehold_pc component description)
     list(JOIN pc_LIBS_PRIVATE " " pc_libs_private)
     set(file "${CMAKE_CURRENT_BINARY_DIR}/${pc_name}.pc")
     configure_file("${PROJECT_SOURCE_DIR}/src/cmake/leasehold.pc.in" "${file}" @ONLY)
-    install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 endfunction()
 
 set(this_version "leasehold = ${PROJECT_VERSION}")
@@ -225,8 +242,10 @@ install(
         "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
         "${PROJECT_SOURCE_DIR}/LICENSE"
     DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    COMPONENT tool
 )
 install(
     DIRECTORY "${PROJECT_SOURCE_DIR}/migrations" "${PROJECT_SOURCE_DIR}/schema"
     DESTINATION "${leasehold_data_dir}"
+    COMPONENT dev
 )

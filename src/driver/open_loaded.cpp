@@ -44,7 +44,8 @@ std::string path_of(const std::string& driver) {
     throw error(
         errc::unsupported,
         "the driver " + driver + " cannot be loaded: " + (said ? said : "it is no driver") +
-            "; see that it, and its client library, are installed"
+            "; see that it, and its client library, are installed (Debian: leasehold-" + driver +
+            ")"
     );
 }
 
