@@ -8,7 +8,9 @@ export dialect='' server_url=''
 make_place() {
     mkdir -p "$root/usr/local/bin" "$root/etc" "$root/var/lib" "$folder/bin" "$folder/home"
     ln -s "$leasehold" "$root/usr/local/bin/leasehold"
-    ln -s "$project" "$folder/home/leasehold"
+    mkdir -p "$folder/home/build/release"
+    ln -s "$(dirname "$leasehold")/../../examples" "$folder/home/build/release/examples"
+    for each in examples migrations schema; do ln -s "$project/$each" "$folder/home/$each"; done
     export HOME=$folder/home
     unset LEASEHOLD_URL LEASEHOLD_URL_FILE LEASEHOLD_TABLE_PREFIX LEASEHOLD_SCHEMA
     unset LEASEHOLD_BELL_ADDRESS LEASEHOLD_KEY LEASEHOLD_TOKEN LEASEHOLD_OWNER LEASEHOLD_TICK
