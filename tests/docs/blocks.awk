@@ -1,6 +1,7 @@
 # Turns a page into a script that does what the page shows, from its first block to its last.
-# `backend`: blocks for other engines are left out. `root`: the folder that stands for / there.
-# `url`: of the database, in place of any server's that the page names. Uses functions of `guide`.
+# `backend`: blocks for other engines are left out, with what they print. `root`: the folder that stands for / there.
+# `url`: of the database, in place of any server's that the page names; `worker_url`: as the user who
+# is called worker there, whose name is `worker`. Uses functions of `guide`.
 
 function quoted(text) {
     gsub(/'/, "'\\''", text)
@@ -9,7 +10,10 @@ function quoted(text) {
 
 # What would be outside of the folder is inside.
 function inside(text,    result) {
+    gsub(/(postgresql|mysql):\/\/worker:[^ \n"']+/, "\001", text)
+    gsub(/--grants worker/, "--grants " worker, text)
     gsub(/(postgresql|mysql):\/\/[^ \n"']+/, url, text)
+    gsub(/\001/, worker_url, text)
     result = ""
     while (match(text, /(^|[^A-Za-z0-9_.\/])\/(etc|usr\/local|var|srv|opt)\//)) {
         result = result substr(text, 1, RSTART - 1)
@@ -35,7 +39,8 @@ function inside(text,    result) {
 }
 /^```$/ {
     is_inside = 0
-    if (word ~ /^(sqlite|postgres|mysql)$/ && word != backend) next
+    if (language != "output") is_meant = word !~ /^(sqlite|postgres|mysql)$/ || word == backend
+    if (!is_meant) next
     block()
     next
 }
@@ -44,6 +49,7 @@ is_inside { text = text $0 "\n" }
 function block() {
     printf "begin %d\n", from
     if (language == "output") {
+        gsub(/"worker"/, "\"" worker "\"", text)
         printf "%s", "expect " quoted(text) "\n"
     } else if (language == "sh" && word == "build") {
         printf "%s", "check_build " quoted(text) "\n"
@@ -54,6 +60,8 @@ function block() {
         printf "%s", inside(text)
     } else if (language == "sql" && word ~ /^\//) {
         printf "%s", "write " quoted(inside(word)) " " quoted(inside(text)) "\n"
+    } else if (language == "sql" && words[3] == "undone") {
+        printf "%s", "undone " quoted(text) "\n"
     } else if (language == "sql") {
         printf "%s", "client " quoted(text) "\n"
     } else if (language == "cpp") {

@@ -2,8 +2,8 @@
 # What a page of docs/guides finds where it is run: a folder for /, a database, and the commands of
 # a machine that is not there. Sourced by `guide`, which knows these:
 : "${backend:?}" "${leasehold:?}" "${project:?}" "${here:?}" "${folder:?}" "${root:?}"
-# Set here: which blocks are meant, and where the database is.
-export dialect='' server_url=''
+# Set here: which blocks are meant, where the database is, and the user without rights there.
+export dialect='' server_url='' worker_url='' worker=worker
 
 make_place() {
     mkdir -p "$root/usr/local/bin" "$root/etc" "$root/var/lib" "$folder/bin" "$folder/home"
@@ -54,6 +54,8 @@ make_database() {
     [[ -n ${!server-} ]] || missing "$server is not set: run by tests/run, or set it"
     admin=${!server}
     server_url=${admin%/*}/$name
+    worker_url=LEASEHOLD_TEST_${backend^^}_PROGRAM_URL
+    worker_url=${!worker_url%/*}/$name worker=${worker_url#*://} worker=${worker%%:*}
     database=$name
     if [[ $backend == postgres ]]; then
         dialect=postgres
@@ -68,6 +70,8 @@ make_database() {
     mysql_client "$admin" <<<"CREATE DATABASE $name"
     drop_database() { mysql_client "$admin" <<<"DROP DATABASE $database"; }
     client() { mysql_client "$server_url" <<<"$1"; }
+    # It names no host that is there, and asks for a password.
+    mysql() { mysql_client "$server_url"; }
 }
 
 mysql_client() { # URL: mysql://user:password@host:port/database
@@ -76,6 +80,6 @@ mysql_client() { # URL: mysql://user:password@host:port/database
     password=${rest%%@*} rest=${rest#*@}
     host=${rest%%:*} rest=${rest#*:}
     port=${rest%%/*}
-    MYSQL_PWD=$password mysql --host="$host" --port="$port" --user="$user" \
+    MYSQL_PWD=$password command mysql --host="$host" --port="$port" --user="$user" \
         --default-character-set=utf8mb4 --skip-column-names --batch "${rest#*/}"
 }
