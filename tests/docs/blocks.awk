@@ -1,7 +1,8 @@
 # Turns a page into a script that does what the page shows, from its first block to its last.
-# `backend`: blocks for other engines are left out, with what they print. `root`: the folder that stands for / there.
-# `url`: of the database, in place of any server's that the page names; `worker_url`: as the user who
-# is called worker there, whose name is `worker`. Uses functions of `guide`.
+# `backend`: blocks for other engines are left out, with what they print. `root`: the folder that
+# stands for / there. `url`: of the database, in place of any server's that the page names;
+# `worker_url`: as the user who is called worker there, whose name is `worker`. Uses functions of
+# `guide`.
 
 function quoted(text) {
     gsub(/'/, "'\\''", text)

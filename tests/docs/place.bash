@@ -20,7 +20,8 @@ make_place() {
 
 # What needs a machine of its own, or to be root: units are checked, and run as systemd would.
 make_commands() {
-    printf '#!/bin/sh\nexec "$@"\n' >"$folder/bin/sudo"
+    # shellcheck disable=SC2016 # the script's own
+    printf '#!/bin/sh\n[ "$1" != -u ] || shift 2\nexec "$@"\n' >"$folder/bin/sudo"
     {
         printf '#!/usr/bin/env bash\nset -euo pipefail\nunits=%q\n' "$root/etc/systemd/system"
         cat "$here/systemctl"
