@@ -8,8 +8,8 @@ export dialect='' server_url='' worker_url='' worker=worker
 make_place() {
     mkdir -p "$root/usr/local/bin" "$root/etc" "$root/var/lib" "$folder/bin" "$folder/home"
     ln -s "$leasehold" "$root/usr/local/bin/leasehold"
-    mkdir -p "$folder/home/build/release"
-    ln -s "$(dirname "$leasehold")/../../examples" "$folder/home/build/release/examples"
+    mkdir -p "$folder/home/build/tool"
+    ln -s "$(dirname "$leasehold")/../../examples" "$folder/home/build/tool/examples"
     for each in examples migrations schema; do ln -s "$project/$each" "$folder/home/$each"; done
     export HOME=$folder/home
     unset LEASEHOLD_URL LEASEHOLD_URL_FILE LEASEHOLD_TABLE_PREFIX LEASEHOLD_SCHEMA
