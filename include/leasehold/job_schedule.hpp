@@ -14,8 +14,8 @@
 // | a fire time is          | with skip | with fire_once               | with catch_up            |
 // |-------------------------|-----------|------------------------------|--------------------------|
 // | found within `late_max` | one job   | one job                      | one job                  |
-// | missed: later, since no | nothing   | one job for all, of the      | a job for each of the    |
-// | worker ran              |           | latest; none where the next  | latest `catch_up_max`    |
+// | missed: no worker ran   | nothing   | one job for all, of the      | a job for each of the    |
+// |                         |           | latest; none where the next  | latest `catch_up_max`    |
 // |                         |           | one is in time               |                          |
 //
 // A job of a schedule has the unique key "NAME@2026-11-25T01:30:00Z" of its fire time, unless it

@@ -20,8 +20,8 @@
 // | throws                                               | retryable, or discarded where that  |
 // |                                                      | was the last attempt                |
 // | ends after its time limit, however                   | the same                            |
-// | throws after it was asked to stop because the worker | available; the attempt does not     |
-// | ends                                                 | count                               |
+// | throws after it was asked to stop as worker_ends     | available; the attempt does not     |
+// |                                                      | count                               |
 // | ends, however, after it was asked to cancel          | cancelled; completed if it returns  |
 // | ends after its claim was lost                        | somebody else's                     |
 //

@@ -13,8 +13,7 @@
 // | option              | means                                                                  |
 // |---------------------|------------------------------------------------------------------------|
 // | ssl-mode            | DISABLED, PREFERRED (default), REQUIRED, VERIFY_CA, VERIFY_IDENTITY    |
-// | ssl-ca, ssl-cert,   | files for it                                                           |
-// | ssl-key             |                                                                        |
+// | ssl-ca, -cert, -key | files for it: ssl-ca, ssl-cert, ssl-key                                |
 // | socket=/path        | a Unix socket of this machine; the host is left out, and so is TLS     |
 // |                     | where ssl-mode does not ask for it                                     |
 // | defaults_file=/path | an option file of MySQL's clients: what the URL does not say counts    |
