@@ -113,6 +113,14 @@ private:
             std::string{name_of(server.engine)} + " " + server.version_text);
     }
 
+    void add_unsuitable(const std::string& reason) {
+        add(severity::error,
+            "unsuitable",
+            reason,
+            "programs fail here with this message, or with one like it",
+            "see to what it says");
+    }
+
     // What programs look at before their first statement.
     void add_environment(connection& on, session_store& sessions) {
         constexpr const char* forgets =
@@ -121,6 +129,7 @@ private:
         try {
             const server_environment found = sessions.environment(on);
             if (found.problem.empty()) return;
+            if (found.is_unsuitable) return add_unsuitable(found.problem);
             const bool is_of_standbys = found.problem.starts_with("PostgreSQL has standbys");
             if (is_of_standbys) return;  // said as `replication`
             add(severity::warning,
@@ -130,11 +139,7 @@ private:
                 "set what is named so that each commit is on the disk");
         } catch (const error& failure) {
             if (failure.connection_is_lost()) throw;
-            add(severity::error,
-                "unsuitable",
-                failure.what(),
-                "programs are refused with this message",
-                "see to what it says");
+            add_unsuitable(failure.what());
         }
     }
 

@@ -27,10 +27,13 @@ class postgres_session_store final : public sql_session_store {
 public:
     explicit postgres_session_store(shared_dialect how) : sql_session_store(std::move(how)) {}
 
-    server_environment environment(connection& on) override { return {problem_of(on)}; }
+    server_environment environment(connection& on) override {
+        if (std::string reason = why_unsuitable(on); !reason.empty()) return {reason, true};
+        return {problem_of(on)};
+    }
 
 private:
-    std::string problem_of(connection& on) const {
+    std::string why_unsuitable(connection& on) const {
         constexpr int version_min = 130000;
         const server_info& server = on.server();
         if (server.version != 0 && server.version < version_min) {
@@ -50,6 +53,11 @@ private:
                    " here, and locks need read committed: set default_transaction_isolation in "
                    "the connections that are handed to leasehold";
         }
+        return "";
+    }
+
+    std::string problem_of(connection& on) const {
+        const row found = read(on, "environment").rows.at(0);
         std::string problems;
         const auto add = [&](const std::string& problem) {
             problems += (problems.empty() ? "" : "; ") + problem;
