@@ -39,7 +39,7 @@ LEASEHOLD_EXPORT std::string json_of(const event& what, std::chrono::system_cloc
 
 class LEASEHOLD_EXPORT json_lines final : public observer {
 public:
-    static constexpr std::size_t held_back_max = 256 * 1024;
+    static constexpr std::size_t held_back_max = 262'144;
 
     explicit json_lines(std::ostream& to);
     explicit json_lines(int descriptor);

@@ -13,8 +13,9 @@
 // The dangerous events have names of their own, so that they can be counted and alarmed on.
 // Errors that a destructor met end up here too: a destructor never throws.
 //
-// All there are. `number` is the fencing token where nothing else is said; `took` is nothing where
-// there is a dash, and in what could say more (a release by force, the loss of a session) as well:
+// All there are. `number` is the fencing token where nothing else is said. `took` has no value
+// where there is a dash; where there is a time as well, a release by force, a proof that was
+// refused and the loss of a session are those without one:
 //
 // | event               | level   | told when                  | took           | reason         |
 // |---------------------|---------|----------------------------|----------------|----------------|
@@ -68,7 +69,8 @@
 //
 // A lock that counts (semaphore, shared mutex) tells as a mutex does; latches and barriers tell of
 // nothing while they wait. A multi_lock is granted, released and lost key by key; its refusals and
-// doubts at a grant name one of its keys. A call that waits tells `refused` for each try it makes.
+// doubts at a grant name one of its keys. A quorum_lock tells what its members do. A call that
+// waits tells `refused` for each try it makes.
 //
 // A doubt that a question settles at once, as granted, is told by doubt_settled alone. Of all
 // others outcome_unknown is told first, and doubt_settled for each once: released, what had been
