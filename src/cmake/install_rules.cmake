@@ -47,6 +47,9 @@ foreach(component IN LISTS leasehold_installed)
     if(NOT component STREQUAL "cli")
         set(headers FILE_SET HEADERS)
     endif()
+    if(component STREQUAL "core")
+        list(APPEND headers FILE_SET adapters)
+    endif()
     # A set of its own for each, so that one can be packaged, and found, without the others.
     install(TARGETS leasehold_${component} EXPORT leasehold_${component}_targets ${headers})
     install(
