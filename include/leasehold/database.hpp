@@ -85,6 +85,13 @@ struct connect_limits {
 // std::chrono::milliseconds too.
 using connector = std::function<std::unique_ptr<connection>(const connect_limits& within)>;
 
+// How a pool is used at one moment.
+struct pool_use {
+    int lent = 0;  // or being opened; try_acquire_in() may lend one beyond `max`
+    int idle = 0;
+    int max = 0;  // connections_max
+};
+
 class transaction;
 
 class LEASEHOLD_EXPORT database {
@@ -107,6 +114,9 @@ public:
 
     // Connects if need be and says what is at the other end.
     server_info server() const;
+
+    // Asks nobody. The connections of heartbeats, waiters and workers are not of the pool.
+    pool_use use_of_pool() const;
 
     const database_settings& settings() const noexcept;
 

@@ -3,42 +3,155 @@
 //
 //   struct log_observer : leasehold::observer {
 //       void on_event(const leasehold::event& what) noexcept override {
-//           std::clog << name_of(what.kind) << ' ' << what.key << '\n';
+//           std::clog << text_of(what) << '\n';
 //       }
 //   };
+//
+// Ready to be passed: metrics.hpp counts and prints Prometheus' text, json_lines.hpp writes JSON,
+// spdlog_observer.hpp logs; `observers`, below, tells several.
 //
 // The dangerous events have names of their own, so that they can be counted and alarmed on.
 // Errors that a destructor met end up here too: a destructor never throws.
 //
+// All there are. `number` is the fencing token where nothing else is said. `took` has no value
+// where there is a dash; where there is a time as well, a release by force, a proof that was
+// refused and the loss of a session are those without one:
+//
+// | event               | level   | told when                  | took           | reason         |
+// |---------------------|---------|----------------------------|----------------|----------------|
+// | granted             | debug   | a lease was granted        | since the call | tried,         |
+// |                     |         |                            |                | handed_over,   |
+// |                     |         |                            |                | adopted        |
+// | refused             | debug   | a try met a live holder,   | –              | busy,          |
+// |                     |         | or a run was not to be     |                | already_run,   |
+// |                     |         |                            |                | closed         |
+// | released            | debug   | a lease was released       | was held; –    | released,      |
+// |                     |         |                            |                | forced,        |
+// |                     |         |                            |                | rolled_back    |
+// | lost                | error   | a lease, or without a key  | was held; –    | expired,       |
+// |                     |         | a session, ended without   |                | ended_by_server,|
+// |                     |         | its owner's wish           |                | taken_over     |
+// |                     | info    | its session was ended, or  | was held       | session_ended  |
+// |                     |         | detached, with a lease     |                |                |
+// |                     |         | held                       |                |                |
+// | late_heartbeat      | warning | a heartbeat failed or took | the heartbeat  | failed, slow   |
+// |                     |         | long; the session still    |                |                |
+// |                     |         | lives                      |                |                |
+// | stale_token_refused | warning | a proof or a release came  | since granted; | why it was     |
+// |                     |         | after the lease had gone   | –              | lost; none     |
+// | outcome_unknown     | warning | a request lost its answer; | since granted; | none           |
+// |                     |         | the session settles it     | –              |                |
+// | doubt_settled       | info    | such a doubt has ended     | since it began | granted,       |
+// |                     |         |                            |                | not_granted,   |
+// |                     |         |                            |                | released,      |
+// |                     |         |                            |                | given_up       |
+// | release_failed      | warning | a destructor, or the end   | –              | none           |
+// |                     |         | of a session, could not    |                |                |
+// |                     |         | release; see its detail    |                |                |
+// | reconnected         | info    | a lost connection was      | –              | none           |
+// |                     |         | replaced                   |                |                |
+// | reaped              | info    | rows of the dead were      | –              | dead_rows,     |
+// |                     |         | cleaned: `number` of them  |                | dead_jobs      |
+// | warning             | warning | a promise is weakened, or  | –              | none           |
+// |                     |         | something could not be     |                |                |
+// |                     |         | done; see its detail       |                |                |
+// | revoke_requested    | info    | somebody asks the holder   | –              | none           |
+// |                     |         | of a lease to let go       |                |                |
+// | handed_over         | debug   | this process made a waiter | –              | released,      |
+// |                     |         | the owner, who is told of  |                | found_free     |
+// |                     |         | `granted` himself          |                |                |
+// | waited_in_vain      | debug   | a call that may wait ended | the call       | timed_out,     |
+// |                     |         | with nothing, and did not  |                | cancelled      |
+// |                     |         | throw                      |                |                |
+// | connection_waited   | debug   | a call found the whole     | the wait       | granted,       |
+// |                     |         | pool lent, and waited      |                | timed_out,     |
+// |                     |         |                            |                | cancelled      |
+//
+// A lock that counts (semaphore, shared mutex) tells as a mutex does; latches and barriers tell of
+// nothing while they wait. A multi_lock is granted, released and lost key by key; its refusals and
+// doubts at a grant name one of its keys. A quorum_lock tells what its members do. A call that
+// waits tells `refused` for each try it makes.
+//
+// A doubt that a question settles at once, as granted, is told by doubt_settled alone. Of all
+// others outcome_unknown is told first, and doubt_settled for each once: released, what had been
+// granted after all; not_granted, there was nothing of it, or not any more; given_up, nobody asks
+// any more.
+//
 // Threads: on_event is called from any thread that uses the library, several at once, and from the
 // background threads of sessions; it must not block and must not call back into the library.
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "leasehold/export.hpp"
 
 namespace leasehold {
 
+// The numbers stay; there may be more in later versions.
 enum class event_kind {
-    granted = 1,              // a lease was granted
-    refused = 2,              // a try met a live holder
-    released = 3,             // a lease was released, by its owner or by force (its detail says)
-    lost = 4,                 // a lease or session ended without its owner's wish; see detail
-    late_heartbeat = 5,       // a heartbeat failed or took long; the session still lives
-    stale_token_refused = 6,  // a proof or release came after the lease had gone
-    outcome_unknown = 7,      // a request was sent and its answer lost; it is being settled
-    release_failed = 8,       // a destructor could not release; the lease ends with its TTL
-    reconnected = 9,          // a lost connection was replaced
-    reaped = 10,              // rows of the dead were cleaned; number says how many
-    warning = 11,             // a setting or server that weakens a promise; see detail
-    revoke_requested = 12,    // somebody asks the holder of a lease to let go
+    granted = 1,
+    refused = 2,
+    released = 3,
+    lost = 4,
+    late_heartbeat = 5,
+    stale_token_refused = 6,
+    outcome_unknown = 7,
+    release_failed = 8,
+    reconnected = 9,
+    reaped = 10,
+    warning = 11,
+    revoke_requested = 12,
+    handed_over = 13,
+    doubt_settled = 14,
+    waited_in_vain = 15,
+    connection_waited = 16,
 };
 
+// Why, or how: which go with which event says the table. The words of name_of() stay as well.
+enum class event_reason {
+    none = 0,
+    // These have the numbers of loss_reason.
+    expired = 1,
+    ended_by_server = 2,
+    taken_over = 3,
+    released = 4,  // by its owner; of a doubt: by its session
+    session_ended = 5,
+
+    tried = 6,         // it was free, or its holder dead
+    handed_over = 7,   // it was waited for, in the queue
+    adopted = 8,       // another session had it, and detached it
+    busy = 9,          // there is a live holder
+    already_run = 10,  // of a run-once task, as the next one
+    closed = 11,
+    forced = 12,       // freed by force_release
+    rolled_back = 13,  // with the transaction it was made in
+    failed = 14,
+    slow = 15,  // longer than the interval between two
+    dead_rows = 16,
+    dead_jobs = 17,
+    found_free = 18,  // nobody had it, or somebody dead
+    granted = 19,
+    not_granted = 20,
+    given_up = 21,
+    timed_out = 22,
+    cancelled = 23,
+};
+
+enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };
+
+// What its views refer to is gone when on_event returns.
 struct event {
     event_kind kind{};
     std::string_view key{};     // empty where no key is concerned
     std::int64_t number = 0;    // the fencing token, or a count
     std::string_view detail{};  // one line for people
+    event_reason reason = event_reason::none;
+    std::optional<std::chrono::nanoseconds> took{};
 };
 
 class LEASEHOLD_EXPORT observer {
@@ -48,5 +161,30 @@ public:
 };
 
 LEASEHOLD_EXPORT const char* name_of(event_kind kind) noexcept;
+LEASEHOLD_EXPORT const char* name_of(event_reason reason) noexcept;  // "none" too
+LEASEHOLD_EXPORT const char* name_of(event_level level) noexcept;
+LEASEHOLD_EXPORT event_level level_of(const event& what) noexcept;
+// One line for people, of printable UTF-8: "granted 'k', token 5, tried, 0.0012 s".
+LEASEHOLD_EXPORT std::string text_of(const event& what);
+
+// Tells several, in their order.
+//
+//   settings.observer = std::make_shared<leasehold::observers>(counts, lines);
+//
+// Empty pointers are left out. Threads: safe; what it tells does not change.
+class LEASEHOLD_EXPORT observers final : public observer {
+public:
+    using pointer = std::shared_ptr<observer>;
+
+    explicit observers(std::vector<pointer> all);
+    template <class... More>
+    explicit observers(pointer first, pointer second, More... more)
+        : observers(std::vector<pointer>{std::move(first), std::move(second), std::move(more)...}) {
+    }
+    void on_event(const event& what) noexcept override;
+
+private:
+    std::vector<pointer> all_;
+};
 
 }  // namespace leasehold

@@ -1,14 +1,32 @@
 #pragma once
-// Work that is to end when its lease is lost, or when its own program wants it to: one token for
-// both.
+// One stop token for several reasons to stop.
 //
-//   leasehold::either_stop enough{lease.lost(), shutting_down.get_token()};
+//   render(leasehold::stop_when(*lease, shutting_down.get_token()));  // takes a std::stop_token
+//
+//   leasehold::stop_when enough{*lease, shutting_down.get_token(), leasehold::also_when_revoked};
 //   render(enough.token());
+//   if (enough.why() == leasehold::stop_cause::revoke_requested) lease->release();
 //
-// Promises: requested as soon as one of the two is, on the thread that requests it; at once where
-// one of them is already. Does not promise: to say which; ask them.
+// | state    | token()       | why()           | becomes                                          |
+// |----------|---------------|-----------------|--------------------------------------------------|
+// | going on | not requested | going_on        | stopped, by the first of: lost() of the lease or |
+// |          |               |                 | session; a request of the token; and with        |
+// |          |               |                 | also_when_revoked, revoke_requested()            |
+// | stopped  | requested     | which was first | –                                                |
 //
-// Threads: safe. Its tokens may be kept for longer than it: they are not requested any more then.
+// Works with whatever has lost(): lease, multi_lease, quorum_lease, leadership, session. A lease's
+// fires when it is released, too; a session's does not when its owner ends it.
+//
+// Promises: requested on the thread that requests the first of them, before that call returns; at
+// once where one of them is already: of several the first in the order above. No thread of its own.
+// Does not promise: that work stops by itself; see lease.hpp.
+// Errors: std::bad_alloc from the constructor.
+//
+// Threads: safe, and whoever is told may destroy it. It is alive while it is to fire: its tokens
+// may be kept for longer than it, and are not requested any more then. A temporary, as above,
+// lives until the call it is made for returns.
+#include <atomic>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -16,6 +34,7 @@
 
 namespace leasehold {
 
+// For two tokens alike. Does not say which; ask them.
 class either_stop {
 public:
     either_stop(std::stop_token one, std::stop_token other)
@@ -38,6 +57,52 @@ private:
 
     std::stop_source source_;
     std::stop_callback<passing_on> one_, other_;
+};
+
+enum class stop_cause {
+    going_on = 0,
+    lost = 1,  // or released
+    asked = 2,
+    revoke_requested = 3,
+};
+
+struct also_when_revoked_t {};
+inline constexpr also_when_revoked_t also_when_revoked{};
+
+class stop_when {
+public:
+    template <class Held>
+    explicit stop_when(const Held& held, std::stop_token asked = {})
+        : lost_(held.lost(), passing_on{this, stop_cause::lost}),
+          asked_(std::move(asked), passing_on{this, stop_cause::asked}) {}
+    template <class Held>
+    stop_when(const Held& held, std::stop_token asked, also_when_revoked_t)
+        : stop_when(held, std::move(asked)) {
+        revoked_.emplace(held.revoke_requested(), passing_on{this, stop_cause::revoke_requested});
+    }
+    stop_when(const stop_when&) = delete;
+    stop_when& operator=(const stop_when&) = delete;
+
+    std::stop_token token() const noexcept { return source_.get_token(); }
+    operator std::stop_token() const noexcept { return token(); }
+    stop_cause why() const noexcept { return why_; }
+
+private:
+    struct passing_on {
+        stop_when* to;
+        stop_cause why;
+        void operator()() const {
+            std::stop_source source = to->source_;
+            auto before = stop_cause::going_on;
+            to->why_.compare_exchange_strong(before, why);
+            source.request_stop();
+        }
+    };
+
+    std::stop_source source_;
+    std::atomic<stop_cause> why_{stop_cause::going_on};
+    std::stop_callback<passing_on> lost_, asked_;
+    std::optional<std::stop_callback<passing_on>> revoked_;
 };
 
 }  // namespace leasehold

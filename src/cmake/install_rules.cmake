@@ -55,6 +55,9 @@ foreach(component IN LISTS leasehold_installed)
         set(package tool)
         set(kinds RUNTIME COMPONENT tool)
     endif()
+    if(component STREQUAL "core")
+        list(APPEND headers FILE_SET adapters)
+    endif()
     # A set of its own for each, so that one can be packaged, and found, without the others.
     install(TARGETS leasehold_${component} EXPORT leasehold_${component}_targets ${kinds})
     install(

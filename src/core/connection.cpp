@@ -1,7 +1,6 @@
 #include "leasehold/connection.hpp"
 
 #include "leasehold/error.hpp"
-#include "leasehold/observer.hpp"
 
 namespace leasehold {
 namespace {
@@ -29,36 +28,6 @@ void connection::listen(std::string_view) {
 
 std::optional<notification> connection::wait_for_notification(std::chrono::milliseconds) {
     no_notifications(server());
-}
-
-const char* name_of(event_kind kind) noexcept {
-    switch (kind) {
-        case event_kind::granted:
-            return "granted";
-        case event_kind::refused:
-            return "refused";
-        case event_kind::released:
-            return "released";
-        case event_kind::lost:
-            return "lost";
-        case event_kind::late_heartbeat:
-            return "late_heartbeat";
-        case event_kind::stale_token_refused:
-            return "stale_token_refused";
-        case event_kind::outcome_unknown:
-            return "outcome_unknown";
-        case event_kind::release_failed:
-            return "release_failed";
-        case event_kind::reconnected:
-            return "reconnected";
-        case event_kind::reaped:
-            return "reaped";
-        case event_kind::revoke_requested:
-            return "revoke_requested";
-        case event_kind::warning:
-            return "warning";
-    }
-    return "unknown";
 }
 
 }  // namespace leasehold

@@ -64,4 +64,16 @@ std::string printable_utf8(std::string_view bytes) {
     return shown;
 }
 
+std::string valid_utf8(std::string_view bytes) {
+    constexpr std::string_view replacement = "\xef\xbf\xbd";
+    std::string valid;
+    valid.reserve(bytes.size());
+    while (!bytes.empty()) {
+        const std::size_t size = character_size(bytes);
+        valid += size == 0 ? replacement : bytes.substr(0, size);
+        bytes.remove_prefix(size == 0 ? 1 : size);
+    }
+    return valid;
+}
+
 }  // namespace leasehold

@@ -3,6 +3,7 @@
 // call to whatever may wait: for a free connection, for the back-off, for an attempt to connect. A
 // statement that is under way is not given up for it, since its outcome would be unknown.
 #include <algorithm>
+#include <optional>
 #include <stop_token>
 
 #include "leasehold/clock.hpp"
@@ -19,6 +20,8 @@ struct bounds {
     // Says good-bye: connects once, waits for no server that comes back; where it gets no answer
     // nobody else says good-bye either.
     bool is_parting = false;
+    // When somebody asked for it, who will be told how long it took.
+    std::optional<local_clock::time_point> asked{};
 
     bool are_stopped() const noexcept { return cancel.stop_requested() || over.stop_requested(); }
     bool have_passed() const noexcept { return local_clock::now() >= deadline; }

@@ -37,6 +37,7 @@ bool combiner::join(request& mine, bounds& of_call) {
     if (mine.now_ == stage::waiting) {
         if (of_call.are_stopped() || of_call.have_passed()) {
             std::erase(waiting_, &mine);
+            guard.unlock();  // the observer is told
             pool_.give_up(of_call, asked);
         }
         lead(mine);

@@ -163,6 +163,10 @@ server_info database::server() const {
     return inner_->use_unchecked([](connection& on, store&) { return on.server(); });
 }
 
+pool_use database::use_of_pool() const {
+    return inner_->connections().use();
+}
+
 const database_settings& database::settings() const noexcept {
     return inner_->settings();
 }

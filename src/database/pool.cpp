@@ -63,20 +63,35 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
     }
     const either_stop stop{of_call.cancel, of_call.over};
     const auto asked = local_clock::now();
-    thread_guard guard{mutex_};
-    const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
-        return lent_ < settings_.connections_max;
-    };
-    const bool is_free = wait_until(guard, given_back_, stop.token(), deadline, has_place);
-    if (is_free) {
-        ++lent_;
-        return;
+    bool is_free = false;
+    {
+        thread_guard guard{mutex_};
+        const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return lent_ < settings_.connections_max;
+        };
+        is_free = wait_until(guard, given_back_, stop.token(), deadline, has_place);
+        if (is_free) ++lent_;
     }
-    give_up(of_call, asked);
+    if (!is_free) give_up(of_call, asked);
+    tell_wait(event_reason::granted, asked);
+}
+
+void pool::tell_wait(event_reason how, local_clock::time_point asked) const {
+    if (!settings_.observer) return;
+    settings_.observer->on_event(
+        {event_kind::connection_waited, "", 0, "", how, local_clock::now() - asked}
+    );
+}
+
+pool_use pool::use() const {
+    const thread_guard guard{mutex_};
+    return {lent_, static_cast<int>(idle_.size()), settings_.connections_max};
 }
 
 void pool::give_up(const bounds& of_call, local_clock::time_point asked) const {
-    if (of_call.are_stopped()) throw not_wanted();
+    const bool is_stopped = of_call.are_stopped();
+    tell_wait(is_stopped ? event_reason::cancelled : event_reason::timed_out, asked);
+    if (is_stopped) throw not_wanted();
     const auto waited = duration_cast<milliseconds>(local_clock::now() - asked);
     throw error(
         errc::timed_out,

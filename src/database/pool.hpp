@@ -61,7 +61,9 @@ public:
     // Connections of before are not lent again.
     void fill_anew() noexcept;
     int filling() const noexcept { return filling_; }
-    // What whoever waited for one since then in vain is told: stopped, or all were busy.
+    pool_use use() const;
+    // What whoever waited for one since then in vain is told: stopped, or all were busy. Tells the
+    // observer, too.
     [[noreturn]] void give_up(const bounds& of_call, local_clock::time_point asked) const;
     std::chrono::milliseconds patience() const noexcept { return settings_.acquire_timeout; }
 
@@ -88,6 +90,7 @@ private:
         local_clock::time_point since;
     };
 
+    void tell_wait(event_reason how, local_clock::time_point asked) const;
     void wait_for_place(const bounds& of_call, local_clock::time_point deadline);
     std::unique_ptr<connection> take_counted(
         const bounds& of_call, local_clock::time_point deadline
@@ -110,7 +113,7 @@ private:
     std::atomic<local_clock::time_point> answered_at_{local_clock::time_point{}};
     std::atomic<local_clock::time_point> connected_at_{local_clock::time_point{}};
 
-    thread_mutex mutex_;
+    mutable thread_mutex mutex_;
     std::condition_variable_any given_back_;
     std::condition_variable_any recovered_;
     std::vector<idle_connection> idle_ LEASEHOLD_GUARDED_BY(mutex_);  // most recently used last

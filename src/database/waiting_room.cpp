@@ -25,6 +25,10 @@ constexpr milliseconds deafness{5};
 
 }  // namespace
 
+event handed_over(const key& what, const successor& to, event_reason why) noexcept {
+    return {event_kind::handed_over, what.name(), to.token.number, "", why};
+}
+
 waiting_room::waiting_room(database::implementation& of)
     : of_(of), bell_(of.settings().bell_address) {}
 
@@ -358,6 +362,7 @@ void waiting_room::serve(connection& on, store& stores, const key& name) {
     // No hint, but the answer to our own request.
     news granted{look_status::granted, passed.next->token, std::nullopt};
     if (passed.next->hold_at_most) granted.term_end = sent + *passed.next->hold_at_most;
+    of_.tell(handed_over(name, *passed.next, event_reason::found_free));
     if (!tell(passed.next->owner, granted)) announce(on, stores, *passed.next, sent);
 }
 

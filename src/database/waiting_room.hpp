@@ -42,6 +42,9 @@
 
 namespace leasehold {
 
+// What is told of a key that somebody was made the owner of; it refers to the key.
+event handed_over(const key& what, const successor& to, event_reason why) noexcept;
+
 class waiting_room {
 public:
     // What became of a waiter.

@@ -1,4 +1,4 @@
-#include "driver/mysql_broken_pipe.hpp"
+#include "core/broken_pipe.hpp"
 #include "driver/mysql_connection.hpp"
 #include "driver/mysql_password_guard.hpp"
 #include "leasehold/error.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/mysql_broken_pipe.hpp"
+#include "core/broken_pipe.hpp"
 #include "driver/mysql_exchange.hpp"
 #include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"

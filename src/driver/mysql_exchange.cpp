@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/mysql_broken_pipe.hpp"
+#include "core/broken_pipe.hpp"
 
 namespace leasehold::mysql {
 namespace {

@@ -273,7 +273,9 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
         const std::string detail = "jobs of dead workers in queue '" + queue.name +
                                    "': " + std::to_string(rescue.rescued) + " rescued, " +
                                    std::to_string(rescue.quarantined) + " quarantined";
-        session_->database().tell({event_kind::reaped, "", rescue.rescued, detail});
+        session_->database().tell(
+            {event_kind::reaped, "", rescue.rescued, detail, event_reason::dead_jobs}
+        );
     }
 }
 

@@ -6,6 +6,7 @@
 #include "database/beside_others.hpp"
 #include "leasehold/error.hpp"
 #include "lock/attempt.hpp"
+#include "lock/keep_asking.hpp"
 #include "store/hold_store.hpp"
 
 namespace leasehold {
@@ -25,13 +26,35 @@ std::shared_ptr<grant> accept(
     const acquire_request& request,
     fencing_token token,
     std::optional<local_clock::time_point> term_end,
-    std::int64_t notices_when_sent
+    std::int64_t notices_when_sent,
+    const way_to_grant& way
 ) {
     if (term_end) *term_end -= margin_of(within, *request.hold_at_most);
     auto granted = std::make_shared<grant>(hold{request.key, request.owner, token}, term_end);
     within.watch(granted, notices_when_sent);
-    within.database().tell({event_kind::granted, request.key.name(), token.number, ""});
+    tell_granted(within, *granted, way);
     return granted;
+}
+
+void tell_granted(session::implementation& within, const grant& what, const way_to_grant& way) {
+    const hold& held = what.what();
+    const char* const detail = way.how == event_reason::adopted ? "adopted" : "";
+    within.database().tell(
+        {event_kind::granted,
+         held.key.name(),
+         held.token.number,
+         detail,
+         way.how,
+         local_clock::now() - way.asked}
+    );
+}
+
+void tell_in_vain(session::implementation& within, const key& what, const wait_limit& limit) {
+    const auto why =
+        limit.cancel.stop_requested() ? event_reason::cancelled : event_reason::timed_out;
+    within.database().tell(
+        {event_kind::waited_in_vain, what.name(), 0, "", why, local_clock::now() - limit.began}
+    );
 }
 
 void become_mutex(connection& on, store& stores, const key& name, lock_kind found) {
@@ -102,7 +125,8 @@ public:
 
     try_outcome outcome(const bounds& of_call) {
         if (carry_through(of_call)) return {std::move(granted_), std::nullopt};
-        within().database().tell({event_kind::refused, what_.key.name(), 0, ""});
+        within().database().tell({event_kind::refused, what_.key.name(), 0, "", event_reason::busy}
+        );
         return {nullptr, std::move(answer_.holder)};
     }
 
@@ -174,9 +198,12 @@ private:
     void accept() override {
         std::optional<local_clock::time_point> term_end;
         if (what_.hold_at_most) term_end = sent_at() + *what_.hold_at_most;
-        granted_ = leasehold::accept(within(), *request_, token_.value(), term_end, notices());
+        granted_ = leasehold::accept(
+            within(), *request_, token_.value(), term_end, notices(), way_to_grant{.asked = asked()}
+        );
     }
 
+    const key& first_key() const override { return what_.key; }
     std::string label() const override { return "'" + what_.key.name() + "'"; }
 
     const wish& what_;

@@ -6,10 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "leasehold/observer.hpp"
 #include "session/grant.hpp"
 #include "session/session.hpp"
 
 namespace leasehold {
+
+struct wait_limit;
 
 // What is wanted, apart from who wants it.
 struct wish {
@@ -21,6 +24,16 @@ struct wish {
 
 acquire_request request_for(const session::implementation& within, const wish& what);
 
+// How a call came to its grant, and since when it asked for it: the observer is told.
+struct way_to_grant {
+    event_reason how = event_reason::tried;
+    local_clock::time_point asked;
+};
+
+void tell_granted(session::implementation& within, const grant& what, const way_to_grant& way);
+// A call that could have waited for longer, or was cancelled, has not been granted it.
+void tell_in_vain(session::implementation& within, const key& what, const wait_limit& limit);
+
 // What the database granted becomes a grant that the session watches. `term_end`: until when a
 // fixed term cannot have ended.
 std::shared_ptr<grant> accept(
@@ -28,7 +41,8 @@ std::shared_ptr<grant> accept(
     const acquire_request& request,
     fencing_token token,
     std::optional<local_clock::time_point> term_end,
-    std::int64_t notices_when_sent
+    std::int64_t notices_when_sent,
+    const way_to_grant& way
 );
 
 struct try_outcome {

@@ -43,6 +43,7 @@ attempt_step after(attempt_state now, attempt_event what, bool is_last) noexcept
 bool grant_attempt::carry_through(const bounds& of_call) {
     const session::implementation::under_way sending{within_};
     constexpr int failures_max = 2;
+    asked_ = of_call.asked.value_or(local_clock::now());
     std::size_t sent = 0;
     int failures = 0;
     std::optional<error> failure;
@@ -75,6 +76,7 @@ bool grant_attempt::carry_through(const bounds& of_call) {
                 what = thrown.outcome_is_unknown() ? upshot::in_doubt : upshot::not_done;
             }
         }
+        if (what == upshot::found) tell_found();
         const attempt_step step = after(state, what, is_last(what));
         if (step.settles) settle();
         state = step.next;
@@ -94,6 +96,17 @@ bool grant_attempt::carry_through(const bounds& of_call) {
                 throw error{*failure};
         }
     }
+}
+
+void grant_attempt::tell_found() {
+    within_.database().tell(
+        {event_kind::doubt_settled,
+         first_key().name(),
+         0,
+         "a question found the grant whose answer was lost",
+         event_reason::granted,
+         local_clock::now() - sent_at_}
+    );
 }
 
 error grant_attempt::no_answer(const error& why) const {

@@ -88,7 +88,9 @@ protected:
     virtual void require_session(const bounds& of_call) { within_.require_live(of_call); }
     // How often something may be cleared out of the way.
     virtual std::size_t clearings_max() const { return 1; }
-    // What is asked for, in messages: "'k'".
+    // What is asked for; of several, the first.
+    virtual const key& first_key() const = 0;
+    // In messages: "'k'".
     virtual std::string label() const = 0;
     virtual bool is_one() const { return true; }
 
@@ -96,13 +98,17 @@ protected:
     // From before the request was sent that is granted.
     std::int64_t notices() const noexcept { return notices_; }
     local_clock::time_point sent_at() const noexcept { return sent_at_; }
+    // When the call began that this is for.
+    local_clock::time_point asked() const noexcept { return asked_; }
 
 private:
+    void tell_found();
     error no_answer(const error& why) const;
 
     session::implementation& within_;
     std::int64_t notices_ = 0;
     local_clock::time_point sent_at_{};
+    local_clock::time_point asked_{};
 };
 
 }  // namespace leasehold

@@ -169,7 +169,7 @@ void seeker::accept() {
         granted_->set_limit(limit_from(*session_, sent_at(), *wish_.hold_at_most));
     }
     session_->watch(granted_, notices());
-    session_->database().tell({event_kind::granted, wish_.name.name(), token.number, ""});
+    tell_granted(*session_, *granted_, way_to_grant{.asked = asked()});
 }
 
 acquisition seeker::try_once() {
@@ -177,7 +177,7 @@ acquisition seeker::try_once() {
         return acquisition{
             lease{std::make_shared<lease::implementation>(session_, std::move(granted_))}};
     }
-    session_->database().tell({event_kind::refused, wish_.name.name(), 0, ""});
+    session_->database().tell({event_kind::refused, wish_.name.name(), 0, "", event_reason::busy});
     return acquisition{std::move(answer_.holder), wish_.name};
 }
 
@@ -185,7 +185,7 @@ acquisition seeker::wait(const wait_limit& limit, const polling& polls) {
     of_call_ = session_->call_until(limit.deadline, limit.cancel);
     acquisition nothing{std::nullopt, wish_.name};
     session_->begin_to_wait(of_call_);
-    return keep_asking(
+    acquisition got = keep_asking(
         limit,
         polls,
         session_->over(),
@@ -196,6 +196,8 @@ acquisition seeker::wait(const wait_limit& limit, const polling& polls) {
             return std::optional<acquisition>{};
         }
     );
+    if (!got) tell_in_vain(*session_, wish_.name, limit);
+    return got;
 }
 
 // Force removes wishes with the holds, and says so in the session's notices. Where those have gone

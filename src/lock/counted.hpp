@@ -66,6 +66,7 @@ private:
     bool find(const bounds& of_call) override;
     void settle() override;
     void accept() override;
+    const key& first_key() const override { return wish_.name; }
     std::string label() const override { return "'" + wish_.name.name() + "'"; }
 
     owner_id owner_of_next_try() const;

@@ -160,6 +160,7 @@ std::optional<lease> adopt_into(
     const std::shared_ptr<session::implementation>& into, const detached_lease& what
 ) {
     auto& within = *into;
+    const auto began = local_clock::now();
     require_from_elsewhere(within, what);
     const session::implementation::under_way sending{within};
     const adoption wanted{
@@ -180,9 +181,7 @@ std::optional<lease> adopt_into(
             constexpr std::int64_t not_known = -1;
             if (!within.watch_alone(granted, not_known)) return std::nullopt;
             if (!is_there_still(within, wanted, *granted)) return std::nullopt;
-            within.database().tell(
-                {event_kind::granted, what.key.name(), what.token.number, "adopted"}
-            );
+            tell_granted(within, *granted, {event_reason::adopted, began});
             return lease{std::make_shared<lease::implementation>(into, std::move(granted))};
         } catch (const error& failure) {
             may_have_moved = may_have_moved || failure.outcome_is_unknown();

@@ -151,6 +151,7 @@ detached_session detach(session&& whole) {
 std::optional<adopted_session> adopt(
     database db, const detached_session& what, session_settings settings
 ) {
+    const auto began = local_clock::now();
     auto inner = session::implementation::taken_over(
         std::move(db), std::move(settings), what.session, what.name
     );
@@ -175,9 +176,7 @@ std::optional<adopted_session> adopt(
         // Asks, with a heartbeat at once.
         constexpr std::int64_t not_known = -1;
         inner->watch(granted, not_known);
-        inner->database().tell(
-            {event_kind::granted, each.what.key.name(), each.what.token.number, "adopted"}
-        );
+        tell_granted(*inner, *granted, {event_reason::adopted, began});
         made.leases.push_back(lease{std::make_shared<lease::implementation>(inner, granted)});
     }
     return made;

@@ -24,7 +24,13 @@ void fence_guard::admit(transaction_ref tx, const key& resource, fencing_token t
         throw error(errc::invalid_argument, "a fencing token is greater than 0: use lease.token()");
     }
     if (guarded_.inner()->store_for(inside).runs->admit(inside, resource, token)) return;
-    guarded_.inner()->tell({event_kind::stale_token_refused, resource.name(), token.number, ""});
+    guarded_.inner()->tell(
+        {event_kind::stale_token_refused,
+         resource.name(),
+         token.number,
+         "",
+         event_reason::taken_over}
+    );
     throw error(
         errc::lease_lost,
         "token " + std::to_string(token.number) + " is stale: a later holder has written to '" +

@@ -10,12 +10,6 @@
 namespace leasehold {
 namespace {
 
-event_kind kind_of(release_outcome outcome) {
-    if (outcome == release_outcome::not_held) return event_kind::stale_token_refused;
-    if (outcome == release_outcome::unknown) return event_kind::outcome_unknown;
-    return event_kind::released;
-}
-
 // Not ours after an attempt that got no answer. That attempt did it where the fences are still
 // ours; where one moved on, somebody may have taken the key before that attempt arrived.
 release_outcome after_doubt(connection& on, store& stores, std::span<const hold> all) {
@@ -45,7 +39,7 @@ void holding::lose(grant& which, loss_reason why) {
     session_->forget(which);
     session_->gave_up(what.key, what.owner, what.kind);
     if (!which.lose(why)) return;
-    session_->database().tell({event_kind::lost, what.key.name(), what.token.number, name_of(why)});
+    session_->database().tell(loss_of(which, why));
 }
 
 void holding::require_part(connection& inside) const {
@@ -56,7 +50,11 @@ void holding::require_part(connection& inside) const {
 void holding::refuse(const std::string& label, loss_reason why) const {
     const hold& what = first_->what();
     session_->database().tell(
-        {event_kind::stale_token_refused, what.key.name(), what.token.number, name_of(why)}
+        {event_kind::stale_token_refused,
+         what.key.name(),
+         what.token.number,
+         name_of(why),
+         reason_of(why)}
     );
     throw error(
         errc::lease_lost,
@@ -90,9 +88,7 @@ release_outcome holding::release_all(
     try {
         const auto outcome = repeat(send_once, may_go_on);
         for (const hold& each : all) session_->gave_up(each.key, each.owner, each.kind);
-        for (const hold& each : all) {
-            session_->database().tell({kind_of(outcome), each.key.name(), each.token.number, ""});
-        }
+        for (const hold& each : all) tell_end(each, outcome);
         return outcome;
     } catch (const error&) {
         // Nobody has the lease any more that could release it again.
@@ -100,6 +96,25 @@ release_outcome holding::release_all(
         if (is_unknown) return release_outcome::unknown;
         throw;
     }
+}
+
+void holding::tell_end(const hold& what, release_outcome outcome) const {
+    const auto tell = [&](event_kind kind, event_reason why) {
+        const auto took = first_->age();
+        session_->database().tell({kind, what.key.name(), what.token.number, "", why, took});
+    };
+    switch (outcome) {
+        case release_outcome::released:
+        case release_outcome::still_held:  // by others' levels
+            return tell(event_kind::released, event_reason::released);
+        case release_outcome::not_held:
+            return tell(event_kind::stale_token_refused, event_reason::taken_over);
+        case release_outcome::unknown:
+            break;
+    }
+    // It is not ours any more, and nobody asks again since when.
+    tell(event_kind::outcome_unknown, event_reason::none);
+    tell(event_kind::doubt_settled, event_reason::given_up);
 }
 
 void holding::release_quietly() noexcept {

@@ -57,6 +57,8 @@ protected:
     virtual loss_reason loss() const noexcept = 0;
     void lose(grant& which, loss_reason why);
 
+    void tell_end(const hold& what, release_outcome outcome) const;
+
     // Open, and of our engine.
     void require_part(connection& inside) const;
     // Throws lease_lost. `label`: of what.

@@ -29,6 +29,7 @@ struct wait_limit {
 
     local_clock::time_point deadline = local_clock::time_point::max();
     std::stop_token cancel;
+    local_clock::time_point began = local_clock::now();
 };
 
 // Throws invalid_argument unless poll_min is 1 ms to poll_max and poll_max at most 1 h.

@@ -153,7 +153,11 @@ release_outcome lease::implementation::give_back_lost() {
         session_->give_back_later(what().key, what().owner, what().kind);
     }
     session_->database().tell(
-        {event_kind::stale_token_refused, what().key.name(), what().token.number, ""}
+        {event_kind::stale_token_refused,
+         what().key.name(),
+         what().token.number,
+         "",
+         reason_of(first_->reason())}
     );
     return release_outcome::not_held;
 }

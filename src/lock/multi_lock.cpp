@@ -42,7 +42,7 @@ public:
     multi_acquisition outcome(const bounds& of_call) {
         if (carry_through(of_call)) return multi_acquisition{std::move(granted_).value()};
         const std::string first = answer_.holder ? answer_.holder->key : keys_.front().name();
-        session_->database().tell({event_kind::refused, first, 0, ""});
+        session_->database().tell({event_kind::refused, first, 0, "", event_reason::busy});
         return multi_acquisition{std::move(answer_.holder), keys_};
     }
 
@@ -100,14 +100,13 @@ private:
         granted_.emplace(std::make_shared<multi_lease::implementation>(session_, keys_, grants));
         for (const auto& each : grants) {
             session_->watch(each, notices());
-            session_->database().tell(
-                {event_kind::granted, each->what().key.name(), each->what().token.number, ""}
-            );
+            tell_granted(*session_, *each, way_to_grant{.asked = asked()});
         }
     }
 
     // Each may have been used as something else until now.
     std::size_t clearings_max() const override { return keys_.size(); }
+    const key& first_key() const override { return keys_.front(); }
     std::string label() const override { return label_of(keys_); }
     bool is_one() const override { return false; }
 
@@ -139,9 +138,11 @@ public:
         const polling polls{settings_.poll_min, settings_.poll_max};
         multi_acquisition nothing{std::nullopt, keys_};
         session_->begin_to_wait(of_call);
-        return keep_asking(limit, polls, session_->over(), std::move(nothing), [&] {
-            return try_within(of_call);
-        });
+        multi_acquisition got = keep_asking(
+            limit, polls, session_->over(), std::move(nothing), [&] { return try_within(of_call); }
+        );
+        if (!got) tell_in_vain(*session_, keys_.front(), limit);
+        return got;
     }
 
 private:

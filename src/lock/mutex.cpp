@@ -74,6 +74,13 @@ public:
     }
 
     acquisition acquire(const wait_limit& limit) {
+        acquisition got = wait(limit);
+        if (!got) tell_in_vain(*session_, key_, limit);
+        return got;
+    }
+
+private:
+    acquisition wait(const wait_limit& limit) {
         const bounds of_call = session_->call_until(limit.deadline, limit.cancel);
         if (!session_->has_begun() && !limit.cancel.stop_requested()) {
             acquisition first = try_to_begin(limit, of_call);
@@ -108,7 +115,6 @@ public:
         );
     }
 
-private:
     wish wanted() const {
         return {key_, settings_.hold_at_most, settings_.lock_delay, settings_.metadata};
     }
@@ -196,10 +202,7 @@ private:
 
     void tell_lost(grant& gone) const {
         if (!gone.lose(loss_reason::taken_over)) return;
-        const hold& what = gone.what();
-        session_->database().tell(
-            {event_kind::lost, what.key.name(), what.token.number, "taken_over"}
-        );
+        session_->database().tell(loss_of(gone, loss_reason::taken_over));
     }
 
     lease make_lease(std::shared_ptr<grant> granted) const {

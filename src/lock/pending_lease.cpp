@@ -41,11 +41,13 @@ pending_lease::implementation::implementation(
     std::shared_ptr<session::implementation> within,
     std::shared_ptr<grant> granted,
     owner_id moved,
+    bool is_inside,
     listener on_confirmed
 )
     : session_(std::move(within)),
       granted_(std::move(granted)),
       moved_(moved),
+      is_inside_(is_inside),
       on_confirmed_(std::move(on_confirmed)),
       is_open_(*session_) {}
 
@@ -63,8 +65,16 @@ pending_lease::implementation::fate pending_lease::implementation::ask(const bou
         const auto undone = release_owner(session_->database(), on, stores, held.key, held.owner);
         if (undone == release_outcome::released) return fate::undone;
         const bool is_there = stores.holds->find_grant(on, held.key, moved_).has_value();
-        return is_there ? fate::committed : fate::lost;
+        if (is_there) return fate::committed;
+        return is_inside_ && !was_ever_granted(on, stores) ? fate::undone : fate::lost;
     });
+}
+
+// A grant that was made inside leaves nothing behind where its transaction was rolled back, not
+// even its token.
+bool pending_lease::implementation::was_ever_granted(connection& on, store& stores) const {
+    const auto now = stores.holds->describe(on, granted().key, false);
+    return now && now->info.token >= granted().token;
 }
 
 std::optional<lease> pending_lease::implementation::confirm() {
@@ -91,11 +101,19 @@ std::optional<lease> pending_lease::implementation::confirm() {
     }
     is_settled_ = true;
     session_->gave_up(held.key, held.owner);
-    const auto tell = [&](event_kind kind, const char* why) {
-        session_->database().tell({kind, held.key.name(), held.token.number, why});
-    };
-    if (found == fate::undone) tell(event_kind::released, "its transaction was rolled back");
-    if (found == fate::lost) tell(event_kind::lost, name_of(loss_reason::taken_over));
+    if (found == fate::undone) {
+        session_->database().tell(
+            {event_kind::released,
+             held.key.name(),
+             held.token.number,
+             "its transaction was rolled back",
+             event_reason::rolled_back,
+             granted_->age()}
+        );
+    }
+    if (found == fate::lost) {
+        session_->database().tell(loss_of(*granted_, loss_reason::taken_over));
+    }
     if (found != fate::committed) return std::nullopt;
     auto confirmed =
         std::make_shared<grant>(hold{held.key, moved_, held.token}, granted_->term_end());
@@ -120,7 +138,9 @@ std::optional<pending_lease> try_once_in(
     store& of_caller = database.store_for(inside);
     const pending_entry entered = of_caller.holds->enter(inside);
     if (entered == pending_entry::busy) {
-        database.tell({event_kind::refused, what.key.name(), 0, "another writer"});
+        database.tell(
+            {event_kind::refused, what.key.name(), 0, "another writer", event_reason::busy}
+        );
         return std::nullopt;
     }
     const bool is_inside = entered == pending_entry::inside;
@@ -136,7 +156,7 @@ std::optional<pending_lease> try_once_in(
     within->forget(*outcome.granted);
     const hold held = outcome.granted->what();
     auto made = std::make_unique<pending_lease::implementation>(
-        within, std::move(outcome.granted), owner_id::random(), std::move(on_confirmed)
+        within, std::move(outcome.granted), owner_id::random(), is_inside, std::move(on_confirmed)
     );
     const auto until = local_clock::now() + moves_last;
     for (int attempt = 1; attempt == 1 || local_clock::now() < until; ++attempt) {

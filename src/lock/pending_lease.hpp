@@ -17,11 +17,12 @@ public:
     using listener = std::function<void(const std::shared_ptr<grant>&)>;
 
     // `granted`: the hold under the owner id it was tried with; `moved`: the one it has once the
-    // transaction commits.
+    // transaction commits. Inside: both were made in that.
     implementation(
         std::shared_ptr<session::implementation> within,
         std::shared_ptr<grant> granted,
         owner_id moved,
+        bool is_inside,
         listener on_confirmed
     );
     ~implementation();
@@ -36,10 +37,12 @@ public:
 private:
     enum class fate { committed = 1, undone = 2, lost = 3 };
     fate ask(const bounds& of_call) const;
+    bool was_ever_granted(connection& on, store& stores) const;
 
     const std::shared_ptr<session::implementation> session_;
     const std::shared_ptr<grant> granted_;
     const owner_id moved_;
+    const bool is_inside_;
     const listener on_confirmed_;
     // An end() of the session meanwhile must leave its row for the transaction to find expired.
     const session::implementation::under_way is_open_;

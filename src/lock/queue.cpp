@@ -68,7 +68,10 @@ private:
     std::shared_ptr<grant> accept_as(
         fencing_token token, std::optional<local_clock::time_point> term_end
     ) {
-        return accept(within_, request_, token, term_end, notices_);
+        const auto asked = how_.limit.began;
+        return accept(
+            within_, request_, token, term_end, notices_, {event_reason::handed_over, asked}
+        );
     }
     // A request by this owner that failed may have been carried out.
     template <class Use>
@@ -124,7 +127,9 @@ std::shared_ptr<grant> queued_call::serve_at_once() {
     const auto passed = ask(of_call_, [&](connection& on, store& stores) {
         auto answer = stores.waiters->serve(on, request_.key);
         if (answer.next && answer.next->owner != request_.owner) {
-            within_.database().room().announce(on, stores, *answer.next, sent);
+            auto& database = within_.database();
+            database.room().announce(on, stores, *answer.next, sent);
+            database.tell(handed_over(request_.key, *answer.next, event_reason::found_free));
         }
         return answer;
     });

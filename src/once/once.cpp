@@ -49,6 +49,20 @@ start_refusal why_not(const run_info& last, schedule::instant tick, bool may_rep
     return last.closed_for > microseconds{0} ? start_refusal::closed : start_refusal::none;
 }
 
+event_reason reason_of(start_refusal why) noexcept {
+    switch (why) {
+        case start_refusal::running:
+            return event_reason::busy;
+        case start_refusal::already_run:
+            return event_reason::already_run;
+        case start_refusal::closed:
+            return event_reason::closed;
+        case start_refusal::none:
+            break;
+    }
+    return event_reason::none;
+}
+
 run_outlook judged(const run_look& seen, const schedule& when, const once_settings& settings) {
     run_outlook found;
     found.tick = when.previous(seen.now);
@@ -324,7 +338,9 @@ private:
     }
 
     run_start refused(run_outlook found) const {
-        session_->database().tell({event_kind::refused, name_.name(), 0, name_of(found.refusal)});
+        session_->database().tell(
+            {event_kind::refused, name_.name(), 0, name_of(found.refusal), reason_of(found.refusal)}
+        );
         return run_start{std::move(found), name_};
     }
 

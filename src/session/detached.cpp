@@ -137,13 +137,7 @@ session::implementation::detached session::implementation::detach() {
     }
     for (const auto& each : made.grants) {
         each->tell_lost();
-        const hold& what = each->what();
-        database().tell(
-            {event_kind::lost,
-             what.key.name(),
-             what.token.number,
-             name_of(loss_reason::session_ended)}
-        );
+        database().tell(loss_of(*each, loss_reason::session_ended));
     }
     over_.request_stop();
     stop_heartbeat(parting().deadline);

@@ -11,6 +11,7 @@
 
 #include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
+#include "leasehold/observer.hpp"
 #include "leasehold/session.hpp"
 #include "store/hold_store.hpp"
 
@@ -24,6 +25,8 @@ public:
           term_end_(term_end.value_or(local_clock::time_point{}).time_since_epoch().count()) {}
 
     const hold& what() const noexcept { return what_; }
+    // How long this process has had it.
+    local_clock::duration age() const noexcept { return local_clock::now() - since_; }
     // Set where held for a fixed term; otherwise the session's deadline is this grant's.
     std::optional<local_clock::time_point> term_end() const noexcept {
         if (!has_term_) return std::nullopt;
@@ -108,6 +111,7 @@ private:
     }
 
     const hold what_;
+    const local_clock::time_point since_ = local_clock::now();
     const bool has_term_;
     std::atomic<local_clock::rep> term_end_;
     std::atomic<local_clock::rep> limit_told_{0};  // 0: none
@@ -120,5 +124,22 @@ private:
     std::atomic<hold_mode> mode_{hold_mode::exclusive};
     std::atomic<std::int64_t> permits_{1};
 };
+
+// Both enumerations have the same numbers for the same.
+inline event_reason reason_of(loss_reason why) noexcept {
+    return static_cast<event_reason>(why);
+}
+
+// What is told of one that is lost; it refers to the grant.
+inline event loss_of(const grant& which, loss_reason why) noexcept {
+    const hold& what = which.what();
+    return {
+        event_kind::lost,
+        what.key.name(),
+        what.token.number,
+        name_of(why),
+        reason_of(why),
+        which.age()};
+}
 
 }  // namespace leasehold

@@ -1,4 +1,4 @@
-// The heartbeat thread of a session: renews, asks what is still held when told of news, settles
+// The heartbeat thread of a session: renews, asks what is still held when told of news, has settled
 // what is in doubt, and cleans up after the dead.
 #include <algorithm>
 #include <functional>
@@ -19,9 +19,6 @@ namespace {
 
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-
-// How often the releases of what is in doubt are repeated, at least.
-constexpr std::chrono::seconds doubt_interval{1};
 
 // Half of what a heartbeat that is on time has left, so that another one fits in when this one gets
 // no answer. The same for all that are about on time, because MySQL is told of each new limit in a
@@ -169,9 +166,7 @@ bool session::implementation::beat() {
         }
         if (gap) tell_gap(*gap);
         if (answered - sent > settings_.heartbeat_every) {
-            database().tell(
-                {event_kind::late_heartbeat, "", 0, "a heartbeat took longer than its interval"}
-            );
+            tell_late(event_reason::slow, "a heartbeat took longer than its interval", sent);
         }
     } catch (const std::exception& failure) {
         note_failure(failure);
@@ -180,9 +175,7 @@ bool session::implementation::beat() {
             machine_->failed(local_clock::now());
             must_ask_ = true;  // the question may have been the one that failed
         }
-        if (!ending_.stop_requested()) {
-            database().tell({event_kind::late_heartbeat, "", 0, failure.what()});
-        }
+        if (!ending_.stop_requested()) tell_late(event_reason::failed, failure.what(), sent);
     }
     note_answers(true);  // an end() that waits for a callback below has no outage before it
     wake_all();          // the watch thread may have a later, or an earlier, deadline now
@@ -200,6 +193,13 @@ bool session::implementation::has_ended() const {
 local_clock::duration session::implementation::longest_gap() const {
     const thread_guard guard{mutex_};
     return machine_->longest_gap();
+}
+
+void session::implementation::tell_late(
+    event_reason why, std::string_view detail, local_clock::time_point sent
+) {
+    const auto took = local_clock::now() - sent;
+    database().tell({event_kind::late_heartbeat, "", 0, detail, why, took});
 }
 
 void session::implementation::tell_gap(local_clock::duration gap) {
@@ -284,57 +284,6 @@ void session::implementation::tell_requests(const std::vector<std::shared_ptr<gr
     }
 }
 
-void session::implementation::settle(connection& on, store& stores, const doubt& what) {
-    release_owner(database(), on, stores, what.name, what.owner, what.kind);
-    if (what.then) release_owner(database(), on, stores, what.name, *what.then, what.kind);
-}
-
-void session::implementation::settle_doubts() {
-    const auto now = local_clock::now();
-    std::vector<doubt> doubts;
-    {
-        const thread_guard guard{mutex_};
-        if (doubts_.empty()) return;
-        const auto is_due = [&](const doubt& each) { return now >= each.not_before; };
-        const auto due_end = std::stable_partition(doubts_.begin(), doubts_.end(), is_due);
-        doubts.assign(doubts_.begin(), due_end);
-    }
-    std::size_t asked = 0;
-    bool has_failed = false;
-    // For one statement, and for all together, or the next heartbeat would be late.
-    const auto patience = settings_.heartbeat_every / 2;
-    try {
-        for (const doubt& each : doubts) {
-            // An end() that waits for this takes what is left of them itself.
-            if (local_clock::now() >= now + patience || ending_.stop_requested()) break;
-            connection& on = own_connection(patience);
-            settle(on, database().store_for(on), each);
-            ++asked;
-        }
-    } catch (const std::exception&) {
-        own_connection_.reset();
-        has_failed = true;
-    }
-    const thread_guard guard{mutex_};
-    asked = std::min(asked, doubts_.size());  // an end() takes them all
-    const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(asked);
-    // Gone only when released at a time when nothing could be on its way any more.
-    const auto is_over = [&](const doubt& each) { return now > each.until; };
-    const auto over = std::stable_partition(doubts_.begin(), middle, std::not_fn(is_over));
-    for (auto each = over; each != middle; ++each) {
-        remember({each->name, each->owner, each->kind, 0, now});
-        if (each->then) remember({each->name, *each->then, each->kind, 0, now});
-    }
-    auto next = doubts_.erase(over, middle);
-    // The next round begins behind the one that ended this one: on a bad network, or where one
-    // waits for a transaction that stays open, the last ones would never be reached.
-    if (has_failed && next != doubts_.end()) ++next;
-    std::rotate(doubts_.begin(), next, doubts_.end());
-    // What is in doubt does not wait for a heartbeat that may be hours away.
-    const auto soon = local_clock::now() + doubt_interval;
-    for (const doubt& each : doubts_) machine_->hurry(std::max(soon, each.not_before));
-}
-
 void session::implementation::look_for_cluster() {
     if (ending_.stop_requested()) return;
     const bool has_become_one = database().has_several_writers() && !is_in_cluster_;
@@ -360,7 +309,7 @@ void session::implementation::clean_up_after_the_dead() {
             database(), on, database().store_for(on), limits, settings_.reap_every
         );
         const auto total = done.sessions_removed + done.locks_freed + done.locks_removed;
-        if (total > 0) database().tell({event_kind::reaped, "", total, "rows of the dead"});
+        if (total > 0) database().tell(reaped_rows(total));
         if (done.rows_left == 0) return;
         database().tell(
             {event_kind::warning, "", done.rows_left, "rows of the dead are locked by somebody"}

@@ -352,13 +352,17 @@ reap_report take_turns_at_reaping(
     return share.report();
 }
 
+event reaped_rows(std::int64_t rows) noexcept {
+    return {event_kind::reaped, "", rows, "rows of the dead", event_reason::dead_rows};
+}
+
 reap_report reap(const database& db, const reap_settings& settings) {
     require_valid(settings);
     auto report = db.inner()->use([&](connection& on, store& stores) {
         return reap_on(*db.inner(), on, stores, settings);
     });
     const auto total = report.sessions_removed + report.locks_freed + report.locks_removed;
-    if (total > 0) db.inner()->tell({event_kind::reaped, "", total, "rows of the dead"});
+    if (total > 0) db.inner()->tell(reaped_rows(total));
     return report;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The clean-up itself, on a connection the caller has; sessions run it on their own.
 #include <chrono>
+#include <cstdint>
 
 #include "database/database.hpp"
 #include "leasehold/reaper.hpp"
@@ -23,6 +24,9 @@ reap_report take_turns_at_reaping(
     const reap_settings& settings,
     std::chrono::microseconds every
 );
+
+// What is told of so many.
+event reaped_rows(std::int64_t rows) noexcept;
 
 // For people: which rows a task looks at.
 const char* name_of(upkeep_task task) noexcept;

@@ -23,6 +23,7 @@ release_outcome hand_over(
     if (passed.next) {
         within.room().sought().note(held.key);
         within.room().announce(on, stores, *passed.next, sent);
+        within.tell(handed_over(held.key, *passed.next, event_reason::released));
     } else {
         within.room().sought().forget(held.key);
     }
@@ -102,7 +103,10 @@ hand_over_status serve_key(
 ) {
     const auto sent = local_clock::now();
     const auto passed = stores.waiters->serve(on, name);
-    if (passed.next) within.room().announce(on, stores, *passed.next, sent);
+    if (passed.next) {
+        within.room().announce(on, stores, *passed.next, sent);
+        within.tell(handed_over(name, *passed.next, event_reason::found_free));
+    }
     return passed.status;
 }
 

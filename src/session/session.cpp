@@ -15,9 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a statement given up by its client can go on in a server: past every lock wait.
-constexpr std::chrono::seconds doubt_duration{120};
-
 // A callback may end its session: on the thread itself there is nothing to wait for.
 void stop_and_join(std::jthread& thread) {
     thread.request_stop();
@@ -63,6 +60,7 @@ session::implementation::~implementation() {
     for (std::jthread* each : {&heartbeat_thread_, &watch_thread_}) {
         if (each->joinable()) each->detach();
     }
+    for (const doubt& each : doubts_) tell_settled(each, event_reason::given_up);
 }
 
 bool session::implementation::is_live() const {
@@ -115,11 +113,13 @@ bounds session::implementation::call_until(
     local_clock::time_point deadline, const std::stop_token& cancel
 ) const {
     constexpr std::chrono::seconds least{1};
-    return {std::max(deadline, local_clock::now() + least), cancel, over()};
+    const auto now = local_clock::now();
+    return {std::max(deadline, now + least), cancel, over(), false, now};
 }
 
 bounds session::implementation::one_request() const {
-    return {local_clock::now() + database().settings().acquire_timeout, {}, over()};
+    const auto now = local_clock::now();
+    return {now + database().settings().acquire_timeout, {}, over(), false, now};
 }
 
 bounds session::implementation::parting() const {
@@ -205,36 +205,6 @@ bool session::implementation::change_limit(grant& what, const grant::limit& to) 
     }
     if (is_watched) wake_all();
     return is_watched;
-}
-
-void session::implementation::doubt_of(doubt what) {
-    {
-        const thread_guard guard{mutex_};
-        was_ever_in_doubt_ = true;
-        doubts_.push_back(std::move(what));
-        machine_->hurry(local_clock::now());
-    }
-    wake_all();
-}
-
-void session::implementation::give_back_later(
-    const key& name, const owner_id& owner, lock_kind kind
-) {
-    doubt_of({name, owner, local_clock::now(), kind});
-}
-
-void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
-    doubt_of({name, owner, local_clock::now() + doubt_duration, kind});
-    database().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
-}
-
-void session::implementation::settle_pending(
-    const key& name, const owner_id& granted, const owner_id& moved
-) {
-    doubt_of({name, granted, local_clock::now(), lock_kind::mutex, moved});
-    database().tell(
-        {event_kind::outcome_unknown, name.name(), 0, "a pending lease was not confirmed"}
-    );
 }
 
 bool session::implementation::is_ending_with(const grant& last) {
@@ -331,30 +301,6 @@ bool session::implementation::release_all(
         }
     }
     return all_free;
-}
-
-// Once the row has expired nothing can be granted to this session any more, so that one release is
-// enough. What lives with the session is free already; this is for grants with a fixed term, which
-// run out by themselves where the database cannot be asked now.
-void session::implementation::release_doubts_apart(
-    bool has_failed, local_clock::time_point until
-) noexcept {
-    std::vector<doubt> doubts;
-    {
-        const thread_guard guard{mutex_};
-        doubts.swap(doubts_);
-    }
-    for (const doubt& each : doubts) {
-        if (!may_say_goodbye(has_failed, until)) return;
-        try {
-            database().use_unchecked(parting(), [&](connection& on, store& stores) {
-                settle(on, stores, each);
-            });
-        } catch (const std::exception& failure) {
-            has_failed = true;
-            database().tell({event_kind::release_failed, each.name.name(), 0, failure.what()});
-        }
-    }
 }
 
 // The heartbeat thread may be in a call that hangs for as long as the client library lets it. It

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -186,6 +187,8 @@ private:
         lock_kind kind;
         std::optional<owner_id> then{};  // released when the first has been, not before
         local_clock::time_point not_before{};
+        std::optional<local_clock::time_point> told_at{};  // nothing: nobody was told of it
+        bool was_there = false;                            // something of it was released
     };
     using lost_grant = grant_list::lost_grant;
     struct news {
@@ -196,6 +199,8 @@ private:
     // How often its threads look, at least, whether there is still something to do; oftener where
     // the margin is short.
     static constexpr std::chrono::seconds nap_max{1};
+    // How often the releases of what is in doubt are repeated, at least.
+    static constexpr std::chrono::seconds doubt_interval{1};
 
     // Until when a thread has nothing to do, unless `changes_` moves on from what it was.
     struct nap {
@@ -233,11 +238,22 @@ private:
     session_news news_answered() const;
     void note_failure(const std::exception& what);
     news what_is_new(store& stores, connection& on);
+    void tell_late(event_reason why, std::string_view detail, local_clock::time_point sent)
+        LEASEHOLD_EXCLUDES(mutex_);
     void tell_gap(local_clock::duration gap) LEASEHOLD_EXCLUDES(mutex_);
     void tell_news(const news& told) LEASEHOLD_EXCLUDES(mutex_);
     void tell_requests(const std::vector<std::shared_ptr<grant>>& asked) LEASEHOLD_EXCLUDES(mutex_);
     void settle_doubts();
-    void settle(connection& on, store& stores, const doubt& what);
+    void settle(connection& on, store& stores, doubt& what);
+    std::vector<doubt> due_doubts(local_clock::time_point now);
+    std::vector<doubt> note_settled(
+        const std::vector<doubt>& due,
+        std::size_t asked,
+        local_clock::time_point now,
+        bool has_failed
+    );
+    void tell_settled(const doubt& what, event_reason how) const;
+    void tell_settled(const doubt& what) const;
     void look_for_cluster();
     void clean_up_after_the_dead();
     void remember(given_up what) LEASEHOLD_REQUIRES(mutex_);

@@ -56,14 +56,11 @@ void session::implementation::tell(
 ) {
     if (session_is_lost) over_.request_stop();
     if (session_is_lost && lost_.request_stop()) {
-        database().tell({event_kind::lost, "", 0, std::string("session lost: ") + name_of(why)});
+        const std::string said = std::string("session lost: ") + name_of(why);
+        database().tell({event_kind::lost, "", 0, said, reason_of(why)});
     }
     for (const auto& [each, reason] : lost) {
-        if (each->lose(reason)) {
-            const hold& what = each->what();
-            database().tell({event_kind::lost, what.key.name(), what.token.number, name_of(reason)}
-            );
-        }
+        if (each->lose(reason)) database().tell(loss_of(*each, reason));
     }
 }
 

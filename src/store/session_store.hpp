@@ -24,11 +24,11 @@ struct server_environment {
     // Anything about this server that would break a promise, in one line that says what to do;
     // empty where all is well.
     std::string problem{};
-    bool is_unsuitable = false;  // with this problem nothing can be acquired here at all
     // Whether it is a node of a cluster of which several may be written to at once. Those have row
     // locks and snapshots of their own, so that the stores' statements are others there: see
     // written_nodes.
     bool has_several_writers = false;
+    bool is_unsuitable = false;  // with this problem nothing can be acquired here at all
 };
 
 // What tells a session that it has to look at what it holds.

@@ -236,7 +236,12 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
         return found;
     });
     if (freed) {
-        db.inner()->tell({event_kind::released, name.name(), freed->token.number, "freed by force"}
+        db.inner()->tell(
+            {event_kind::released,
+             name.name(),
+             freed->token.number,
+             "freed by force",
+             event_reason::forced}
         );
     }
     return freed;

@@ -1,5 +1,10 @@
 // Jobs of dead sessions: who is rescued, when, and what an end or a heartbeat in flight changes.
+#include <memory>
+#include <stop_token>
+
 #include "conformance/job_suite.hpp"
+#include "leasehold/worker.hpp"
+#include "support/told_events.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -28,6 +33,28 @@ TEST_F(job_rescue_suite, a_job_of_a_dead_session_is_available_again) {
     EXPECT_EQ(second.rescues, 1);
     EXPECT_FALSE(one_.complete(first));
     EXPECT_TRUE(two_.complete(second));
+}
+
+TEST_F(job_rescue_suite, a_worker_tells_what_it_has_rescued) {
+    enqueue();
+    one_.claim_one();
+    expire(one_.mine);
+    const auto told = std::make_shared<told_events>();
+    database_settings settings;
+    settings.observer = told;
+    session mine{current().open(settings), calm("mine")};
+    worker_settings by;
+    by.queues = {queue_};
+    by.threads = 1;
+    by.poll_every = 20ms;
+    leasehold::worker does{mine, by};
+    std::stop_source stop;
+    does.handle_all([&](job&) { stop.request_stop(); });
+    EXPECT_EQ(does.run(stop.get_token()).completed, 1);
+    const auto reaped = told->only(event_kind::reaped, "");
+    ASSERT_TRUE(reaped);
+    EXPECT_EQ(reaped->reason, event_reason::dead_jobs);
+    EXPECT_EQ(reaped->number, 1);
 }
 
 TEST_F(job_rescue_suite, a_session_that_lives_keeps_its_jobs) {

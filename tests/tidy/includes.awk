@@ -8,6 +8,7 @@ BEGIN {
     may["driver"] = "public core public_driver"
     may["database"] = "public core store"
     may["session"] = "public core store database"
+    may["observe"] = "public core"
     may["lock"] = "public core store database session"
     may["once"] = "public core store database session lock"
     may["job"] = "public core store database session lock"

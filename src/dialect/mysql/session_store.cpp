@@ -115,7 +115,9 @@ server_environment mysql_session_store::environment(connection& on) {
     }
     const settings_map found = settings(on);
     refuse_what_cannot_work(found);
-    return {weak_durability(found, how_->which()), may_have_several_writers(found)};
+    return {
+        .problem = weak_durability(found, how_->which()),
+        .has_several_writers = may_have_several_writers(found)};
 }
 
 bool mysql_session_store::start(connection& on, const session_start& session) {

@@ -28,18 +28,18 @@ public:
     explicit postgres_session_store(shared_dialect how) : sql_session_store(std::move(how)) {}
 
     server_environment environment(connection& on) override {
-        if (std::string reason = why_unsuitable(on); !reason.empty()) return {reason, true};
-        return {problem_of(on)};
+        const row found = read(on, "environment").rows.at(0);
+        std::string reason = why_unsuitable(on.server(), found);
+        if (reason.empty()) return {.problem = problem_of(found)};
+        return {.problem = std::move(reason), .is_unsuitable = true};
     }
 
 private:
-    std::string why_unsuitable(connection& on) const {
+    static std::string why_unsuitable(const server_info& server, const row& found) {
         constexpr int version_min = 130000;
-        const server_info& server = on.server();
         if (server.version != 0 && server.version < version_min) {
             return "PostgreSQL " + server.version_text + " is too old: use 13 or newer";
         }
-        const row found = read(on, "environment").rows.at(0);
         if (found.integer(0) != 0) {
             return "this PostgreSQL server is a read-only replica: connect to the primary "
                    "(target_session_attrs=read-write finds it)";
@@ -56,8 +56,7 @@ private:
         return "";
     }
 
-    std::string problem_of(connection& on) const {
-        const row found = read(on, "environment").rows.at(0);
+    static std::string problem_of(const row& found) {
         std::string problems;
         const auto add = [&](const std::string& problem) {
             problems += (problems.empty() ? "" : "; ") + problem;

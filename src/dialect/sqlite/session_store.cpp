@@ -13,7 +13,7 @@ public:
     explicit sqlite_session_store(shared_dialect how)
         : sql_session_store(how), sqlite_(std::move(how)), holds_(sqlite_->of("hold")) {}
 
-    server_environment environment(connection& on) override { return {problem_of(on)}; }
+    server_environment environment(connection& on) override { return {.problem = problem_of(on)}; }
 
     bool start(connection& on, const session_start& session) override {
         return enter_with(on, "start", values_of_start(session));

@@ -1,12 +1,15 @@
 #pragma once
-// Private to the MySQL driver: SIGPIPE is the process's own affair.
+// SIGPIPE is the process's own affair: who writes to somebody who has gone learns it by the error.
 //
-// Both client libraries set it to ignored, for the whole process and for all it will start, when
-// they are first used (mysql_server_init). Undone, their writes would raise it: libmariadb sends
-// plain text with MSG_NOSIGNAL but TLS through OpenSSL's write(2), libmysqlclient does neither.
+// Both client libraries of MySQL set it to ignored, for the whole process and for all it will
+// start, when they are first used (mysql_server_init). Undone, their writes would raise it:
+// libmariadb sends plain text with MSG_NOSIGNAL but TLS through OpenSSL's write(2), libmysqlclient
+// does neither.
 #include <csignal>
 
-namespace leasehold::mysql {
+#include "leasehold/export.hpp"
+
+namespace leasehold {
 
 // What the process does about SIGPIPE stays as it was when this was made.
 class kept_disposition {
@@ -20,9 +23,9 @@ private:
     struct sigaction before_ {};
 };
 
-// Around calls that may write to a server that has gone. The SIGPIPE that a write raises is its
-// thread's own: it is held back here, and taken away when the calls are done.
-class broken_pipe_guard {
+// Around calls that may write to a server, or a reader, that has gone. The SIGPIPE that a write
+// raises is its thread's own: it is held back here, and taken away when the calls are done.
+class LEASEHOLD_EXPORT broken_pipe_guard {
 public:
     broken_pipe_guard() noexcept;
     ~broken_pipe_guard();
@@ -34,4 +37,4 @@ private:
     bool was_blocked_ = false;
 };
 
-}  // namespace leasehold::mysql
+}  // namespace leasehold

@@ -1,9 +1,9 @@
-#include "driver/mysql_broken_pipe.hpp"
+#include "core/broken_pipe.hpp"
 
 #include <cerrno>
 #include <ctime>
 
-namespace leasehold::mysql {
+namespace leasehold {
 namespace {
 
 sigset_t broken_pipe() noexcept {
@@ -39,4 +39,4 @@ broken_pipe_guard::~broken_pipe_guard() {
     if (!was_blocked_) pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-}  // namespace leasehold::mysql
+}  // namespace leasehold

@@ -1,0 +1,121 @@
+#pragma once
+// Counts what is told to an observer, and prints it in Prometheus' text format, 0.0.4.
+//
+//   auto counts = std::make_shared<leasehold::metrics>();
+//   auto db = leasehold::open(url, {.observer = counts});
+//   …
+//   answer("text/plain; version=0.0.4", counts->text(db));
+//
+// One for all databases of a program, or one each.
+//
+// | metric                                 | type      | labels                                |
+// |----------------------------------------|-----------|---------------------------------------|
+// | leasehold_grants_total                 | counter   | reason: tried, handed_over, adopted   |
+// | leasehold_refusals_total               | counter   | reason: busy, already_run, closed     |
+// | leasehold_releases_total               | counter   | reason: released, forced, rolled_back |
+// | leasehold_lost_leases_total            | counter   | reason: expired, ended_by_server,     |
+// |                                        |           | taken_over, session_ended             |
+// | leasehold_lost_sessions_total          | counter   | reason: expired, ended_by_server      |
+// | leasehold_hand_overs_total             | counter   | reason: released, found_free          |
+// | leasehold_late_heartbeats_total        | counter   | reason: failed, slow                  |
+// | leasehold_stale_tokens_refused_total   | counter   |                                       |
+// | leasehold_doubts_total                 | counter   |                                       |
+// | leasehold_doubts_settled_total         | counter   | reason: granted, not_granted,         |
+// |                                        |           | released, given_up                    |
+// | leasehold_failed_releases_total        | counter   |                                       |
+// | leasehold_reconnects_total             | counter   |                                       |
+// | leasehold_reaped_total                 | counter   | reason: dead_rows, dead_jobs          |
+// | leasehold_warnings_total               | counter   |                                       |
+// | leasehold_revocations_requested_total  | counter   |                                       |
+// | leasehold_wait_seconds                 | histogram | outcome: granted, timed_out,          |
+// |                                        |           | cancelled                             |
+// | leasehold_hold_seconds                 | histogram | outcome: released, lost               |
+// | leasehold_connection_wait_seconds      | histogram | outcome: granted, timed_out,          |
+// |                                        |           | cancelled                             |
+// | leasehold_connections                  | gauge     | state: lent, idle (of text(db))       |
+// | leasehold_connections_max              | gauge     | (of text(db))                         |
+//
+// What each counts says the table of events in observer.hpp. A try that is granted at once is a
+// wait as well, a short one. Doubts that are open: leasehold_doubts_total without the sum of
+// leasehold_doubts_settled_total. All series that have no label of a key are there from the start.
+//
+// Keys are without number, and so are no labels. Where a key says what kind of work it is for,
+// label_of_key may say so, of few kinds:
+//
+//   settings.label_of_key = [](std::string_view key) {
+//       return std::string{key.substr(0, key.find('/'))};
+//   };
+//
+// It is asked for each event that has a key, by the thread the event comes from. What would be one
+// label more than labels_max, and where it throws, counts under the label "other".
+//
+// Errors: the constructor throws invalid_argument for bounds that do not grow, or more than 50, and
+// for names that are no labels, or taken. on_event never throws.
+//
+// Threads: safe, all of it. Without label_of_key an event takes no lock: it adds to at most four
+// counters. With it a lock is held while a table of labels is looked into. On two busy cores
+// (2026-11-25, GCC 12 at -O2) an event took 6 to 25 ns in one thread and up to 90 ns in each of
+// four; with labels 50 to 57 ns, and up to 142 ns in each of two. What text() prints is not of one
+// moment, but each histogram counts as many as it has in its buckets.
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/export.hpp"
+#include "leasehold/observer.hpp"
+
+namespace leasehold {
+
+class database;
+
+struct metrics_settings {
+    // The upper ends of the buckets of all histograms, growing; one without an end comes last.
+    std::vector<std::chrono::nanoseconds> bounds{
+        std::chrono::microseconds{500},
+        std::chrono::milliseconds{1},
+        std::chrono::milliseconds{2},
+        std::chrono::milliseconds{5},
+        std::chrono::milliseconds{10},
+        std::chrono::milliseconds{25},
+        std::chrono::milliseconds{50},
+        std::chrono::milliseconds{100},
+        std::chrono::milliseconds{250},
+        std::chrono::milliseconds{500},
+        std::chrono::seconds{1},
+        std::chrono::milliseconds{2500},
+        std::chrono::seconds{5},
+        std::chrono::seconds{10},
+        std::chrono::seconds{30},
+        std::chrono::minutes{1},
+        std::chrono::minutes{5},
+        std::chrono::minutes{30},
+    };
+    // From a key to the label it is counted under; nothing: keys are not told apart.
+    std::function<std::string(std::string_view key)> label_of_key{};
+    std::string label_name = "key";
+    std::size_t labels_max = 100;  // "other" is one more
+};
+
+class LEASEHOLD_EXPORT metrics final : public observer {
+public:
+    explicit metrics(metrics_settings settings = {});
+    ~metrics() override;
+    metrics(const metrics&) = delete;
+    metrics& operator=(const metrics&) = delete;
+
+    void on_event(const event& what) noexcept override;
+
+    std::string text() const;
+    // And how the pool of this database is used just now.
+    std::string text(const database& db) const;
+
+private:
+    class implementation;
+    std::unique_ptr<implementation> inner_;
+};
+
+}  // namespace leasehold

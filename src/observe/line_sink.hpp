@@ -1,0 +1,22 @@
+#pragma once
+#include <cstddef>
+#include <iosfwd>
+#include <memory>
+#include <string_view>
+
+namespace leasehold {
+
+// Where lines go. Not safe: one thread at a time.
+class line_sink {
+public:
+    virtual ~line_sink() = default;
+    // How many bytes of these it has taken; fewer where it takes no more just now.
+    virtual std::size_t write(std::string_view lines) = 0;
+    // Whether what it does not take may be offered once more.
+    virtual bool keeps() const noexcept = 0;
+};
+
+std::unique_ptr<line_sink> to_stream(std::ostream& stream);
+std::unique_ptr<line_sink> to_descriptor(int number);
+
+}  // namespace leasehold

@@ -1,0 +1,171 @@
+#include "leasehold/metrics.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "core/seconds_text.hpp"
+#include "core/thread_mutex.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
+#include "observe/exposition.hpp"
+#include "observe/tally.hpp"
+
+namespace leasehold {
+namespace {
+
+metrics_settings checked(metrics_settings settings) {
+    constexpr std::size_t bounds_max = 50;
+    const auto& bounds = settings.bounds;
+    const bool do_grow = std::ranges::adjacent_find(bounds, std::greater_equal<>{}) == bounds.end();
+    const bool is_possible = !bounds.empty() && bounds.size() <= bounds_max && do_grow;
+    if (!is_possible || bounds.front() <= std::chrono::nanoseconds{0}) {
+        throw error(
+            errc::invalid_argument, "the bounds of the histograms must be 1 to 50, growing from 0"
+        );
+    }
+    constexpr std::string_view taken[] = {"reason", "outcome", "state", "le"};
+    const std::string& name = settings.label_name;
+    if (!is_label_name(name) || std::ranges::find(taken, name) != std::end(taken)) {
+        throw error(errc::invalid_argument, "'" + name + "' cannot be the label of keys");
+    }
+    return settings;
+}
+
+}  // namespace
+
+class metrics::implementation {
+public:
+    explicit implementation(metrics_settings settings) : settings_(checked(std::move(settings))) {
+        for (const auto& each : settings_.bounds) bound_texts_.push_back(seconds_text(each));
+        bound_texts_.emplace_back("+Inf");
+    }
+
+    void add(const event& what) noexcept {
+        if (!settings_.label_of_key || what.key.empty()) return all_.add(what);
+        tally_of(what.key).add(what);
+    }
+
+    void print(exposition& page) {
+        const std::vector<labelled> labels = labelled_tallies();
+        for (const counted_family& each : counted_families()) print(page, each, labels);
+        for (const timed_family& each : timed_families()) print(page, each, labels);
+    }
+
+private:
+    using labelled = std::pair<std::string_view, const tally*>;
+
+    tally& tally_of(std::string_view key) noexcept {
+        try {
+            const std::string label = settings_.label_of_key(key);
+            const thread_guard guard{mutex_};
+            if (const auto found = tallies_.find(label); found != tallies_.end()) {
+                return found->second;
+            }
+            if (tallies_.size() < settings_.labels_max && label != "other") {
+                return tallies_.try_emplace(label, settings_.bounds).first->second;
+            }
+        } catch (...) {
+            // It counts all the same.
+        }
+        has_other_ = true;
+        return other_;
+    }
+
+    // A tally stays where it is, and is never removed.
+    std::vector<labelled> labelled_tallies() {
+        std::vector<labelled> all;
+        const thread_guard guard{mutex_};
+        for (const auto& [label, each] : tallies_) all.emplace_back(label, &each);
+        if (has_other_) all.emplace_back("other", &other_);
+        return all;
+    }
+
+    // Each of those that have something to do with the family, and its label.
+    template <class Family, class Print>
+    void for_each(const Family& of, const std::vector<labelled>& labels, const Print& print_one)
+        const {
+        const bool is_labelled = settings_.label_of_key && of.is_of_keys;
+        if (!is_labelled || all_.has_any(of)) print_one(all_, sample_labels{});
+        if (!is_labelled) return;
+        for (const auto& [label, each] : labels) {
+            print_one(*each, sample_labels{{settings_.label_name, label}});
+        }
+    }
+
+    void print(exposition& page, const counted_family& of, const std::vector<labelled>& labels)
+        const {
+        page.begin(of.name, "counter", of.help);
+        for_each(of, labels, [&](const tally& counts, const sample_labels& by) {
+            for (const event_reason each : of.reasons) {
+                sample_labels with = by;
+                if (each != event_reason::none) with.emplace_back("reason", name_of(each));
+                page.add("", with, std::to_string(counts.count(of, each)));
+            }
+        });
+    }
+
+    void print(exposition& page, const timed_family& of, const std::vector<labelled>& labels)
+        const {
+        page.begin(of.name, "histogram", of.help);
+        for_each(of, labels, [&](const tally& counts, const sample_labels& by) {
+            for (const timed_series& each : of.series) {
+                sample_labels with = by;
+                with.emplace_back("outcome", each.outcome);
+                print(page, counts.time(each.which), std::move(with));
+            }
+        });
+    }
+
+    void print(exposition& page, const time_histogram& of, sample_labels with) const {
+        const auto sum = seconds_text(of.sum());
+        std::uint64_t until_here = 0;
+        for (std::size_t at = 0; at < bound_texts_.size(); ++at) {
+            until_here += of.count(at);
+            with.emplace_back("le", bound_texts_[at]);
+            page.add("_bucket", with, std::to_string(until_here));
+            with.pop_back();
+        }
+        page.add("_sum", with, sum);
+        page.add("_count", with, std::to_string(until_here));
+    }
+
+    const metrics_settings settings_;
+    std::vector<std::string> bound_texts_;
+    tally all_{settings_.bounds};
+    tally other_{settings_.bounds};
+    std::atomic<bool> has_other_ = false;
+    thread_mutex mutex_;
+    std::map<std::string, tally, std::less<>> tallies_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+metrics::metrics(metrics_settings settings)
+    : inner_(std::make_unique<implementation>(std::move(settings))) {}
+metrics::~metrics() = default;
+
+void metrics::on_event(const event& what) noexcept {
+    inner_->add(what);
+}
+
+std::string metrics::text() const {
+    exposition page;
+    inner_->print(page);
+    return page.take();
+}
+
+std::string metrics::text(const database& db) const {
+    exposition page;
+    inner_->print(page);
+    const pool_use use = db.use_of_pool();
+    page.begin("leasehold_connections", "gauge", "Connections of the pool.");
+    page.add("", {{"state", "lent"}}, std::to_string(use.lent));
+    page.add("", {{"state", "idle"}}, std::to_string(use.idle));
+    page.begin("leasehold_connections_max", "gauge", "How many connections the pool may have.");
+    page.add("", {}, std::to_string(use.max));
+    return page.take();
+}
+
+}  // namespace leasehold

@@ -1,0 +1,124 @@
+#include "leasehold/observer.hpp"
+
+#include <utility>
+
+#include "core/seconds_text.hpp"
+#include "core/utf8.hpp"
+
+namespace leasehold {
+
+const char* name_of(event_kind kind) noexcept {
+    switch (kind) {
+        case event_kind::granted:
+            return "granted";
+        case event_kind::refused:
+            return "refused";
+        case event_kind::released:
+            return "released";
+        case event_kind::lost:
+            return "lost";
+        case event_kind::late_heartbeat:
+            return "late_heartbeat";
+        case event_kind::stale_token_refused:
+            return "stale_token_refused";
+        case event_kind::outcome_unknown:
+            return "outcome_unknown";
+        case event_kind::release_failed:
+            return "release_failed";
+        case event_kind::reconnected:
+            return "reconnected";
+        case event_kind::reaped:
+            return "reaped";
+        case event_kind::warning:
+            return "warning";
+        case event_kind::revoke_requested:
+            return "revoke_requested";
+        case event_kind::handed_over:
+            return "handed_over";
+        case event_kind::doubt_settled:
+            return "doubt_settled";
+        case event_kind::waited_in_vain:
+            return "waited_in_vain";
+        case event_kind::connection_waited:
+            return "connection_waited";
+    }
+    return "unknown";
+}
+
+const char* name_of(event_reason reason) noexcept {
+    static constexpr const char* names[] = {
+        "none",          "expired",   "ended_by_server", "taken_over",  "released",
+        "session_ended", "tried",     "handed_over",     "adopted",     "busy",
+        "already_run",   "closed",    "forced",          "rolled_back", "failed",
+        "slow",          "dead_rows", "dead_jobs",       "found_free",  "granted",
+        "not_granted",   "given_up",  "timed_out",       "cancelled",
+    };
+    const auto at = static_cast<std::size_t>(reason);
+    return at < std::size(names) ? names[at] : "unknown";
+}
+
+const char* name_of(event_level level) noexcept {
+    switch (level) {
+        case event_level::debug:
+            return "debug";
+        case event_level::info:
+            return "info";
+        case event_level::warning:
+            return "warning";
+        case event_level::error:
+            return "error";
+    }
+    return "unknown";
+}
+
+event_level level_of(const event& what) noexcept {
+    switch (what.kind) {
+        case event_kind::granted:
+        case event_kind::refused:
+        case event_kind::released:
+        case event_kind::handed_over:
+        case event_kind::waited_in_vain:
+        case event_kind::connection_waited:
+            return event_level::debug;
+        case event_kind::reconnected:
+        case event_kind::reaped:
+        case event_kind::revoke_requested:
+        case event_kind::doubt_settled:
+            return event_level::info;
+        case event_kind::late_heartbeat:
+        case event_kind::stale_token_refused:
+        case event_kind::outcome_unknown:
+        case event_kind::release_failed:
+        case event_kind::warning:
+            return event_level::warning;
+        case event_kind::lost:
+            break;
+    }
+    const bool was_wished = what.reason == event_reason::session_ended;
+    return was_wished ? event_level::info : event_level::error;
+}
+
+std::string text_of(const event& what) {
+    std::string text = name_of(what.kind);
+    if (!what.key.empty()) text += " '" + printable_utf8(what.key) + "'";
+    if (what.number != 0) {
+        const bool is_count = what.key.empty();
+        text += (is_count ? ", number " : ", token ") + std::to_string(what.number);
+    }
+    const std::string_view reason = name_of(what.reason);
+    const bool is_said = what.reason == event_reason::none || what.detail == reason;
+    if (!is_said) text += ", " + std::string{reason};
+    if (what.took) text += ", " + seconds_text(*what.took) + " s";
+    if (!what.detail.empty()) text += ": " + printable_utf8(what.detail);
+    return text;
+}
+
+observers::observers(std::vector<pointer> all) : all_(std::move(all)) {
+    std::erase(all_, nullptr);
+}
+
+void observers::on_event(const event& what) noexcept {
+    for (const pointer& each : all_) each->on_event(what);
+}
+
+}  // namespace leasehold

@@ -1,0 +1,171 @@
+// What lost its answer, and what came of it: released by owner id, again and again, until nothing
+// of it can be on its way any more.
+//
+// | a doubt …                              | becomes                                            |
+// |----------------------------------------|----------------------------------------------------|
+// | was asked about in time                | nothing: goes on                                   |
+// | was asked about after its time         | released, or not_granted where nothing was found   |
+// | is there when the session ends         | the same, with one release; given_up where that    |
+// |                                        | has no answer, or nobody is asked any more         |
+// | comes after that                       | given_up with the session's last reference         |
+#include <algorithm>
+#include <functional>
+
+#include "session/release.hpp"
+#include "session/session.hpp"
+
+namespace leasehold {
+namespace {
+
+// How long a statement given up by its client can go on in a server: past every lock wait.
+constexpr std::chrono::seconds doubt_duration{120};
+
+}  // namespace
+
+void session::implementation::doubt_of(doubt what) {
+    {
+        const thread_guard guard{mutex_};
+        was_ever_in_doubt_ = true;
+        doubts_.push_back(std::move(what));
+        machine_->hurry(local_clock::now());
+    }
+    wake_all();
+}
+
+void session::implementation::give_back_later(
+    const key& name, const owner_id& owner, lock_kind kind
+) {
+    doubt_of({name, owner, local_clock::now(), kind});
+}
+
+void session::implementation::settle_later(const key& name, const owner_id& owner, lock_kind kind) {
+    const auto now = local_clock::now();
+    database().tell({event_kind::outcome_unknown, name.name(), 0, "a request lost its answer"});
+    doubt_of({name, owner, now + doubt_duration, kind, {}, {}, now});
+}
+
+void session::implementation::settle_pending(
+    const key& name, const owner_id& granted, const owner_id& moved
+) {
+    const auto now = local_clock::now();
+    database().tell(
+        {event_kind::outcome_unknown, name.name(), 0, "a pending lease was not confirmed"}
+    );
+    doubt_of({name, granted, now, lock_kind::mutex, moved, {}, now});
+}
+
+void session::implementation::settle(connection& on, store& stores, doubt& what) {
+    const auto release = [&](const owner_id& owner) {
+        const auto outcome = release_owner(database(), on, stores, what.name, owner, what.kind);
+        what.was_there = what.was_there || outcome != release_outcome::not_held;
+    };
+    release(what.owner);
+    if (what.then) release(*what.then);
+}
+
+void session::implementation::tell_settled(const doubt& what, event_reason how) const {
+    if (!what.told_at) return;
+    database().tell(
+        {event_kind::doubt_settled,
+         what.name.name(),
+         0,
+         "",
+         how,
+         local_clock::now() - *what.told_at}
+    );
+}
+
+void session::implementation::tell_settled(const doubt& what) const {
+    tell_settled(what, what.was_there ? event_reason::released : event_reason::not_granted);
+}
+
+std::vector<session::implementation::doubt> session::implementation::due_doubts(
+    local_clock::time_point now
+) {
+    const thread_guard guard{mutex_};
+    const auto is_due = [&](const doubt& each) { return now >= each.not_before; };
+    const auto due_end = std::stable_partition(doubts_.begin(), doubts_.end(), is_due);
+    return {doubts_.begin(), due_end};
+}
+
+void session::implementation::settle_doubts() {
+    const auto now = local_clock::now();
+    std::vector<doubt> doubts = due_doubts(now);
+    std::size_t asked = 0;
+    bool has_failed = false;
+    // For one statement, and for all together, or the next heartbeat would be late.
+    const auto patience = settings_.heartbeat_every / 2;
+    try {
+        for (doubt& each : doubts) {
+            // An end() that waits for this takes what is left of them itself.
+            if (local_clock::now() >= now + patience || ending_.stop_requested()) break;
+            connection& on = own_connection(patience);
+            settle(on, database().store_for(on), each);
+            ++asked;
+        }
+    } catch (const std::exception&) {
+        own_connection_.reset();
+        has_failed = true;
+    }
+    for (const doubt& each : note_settled(doubts, asked, now, has_failed)) tell_settled(each);
+}
+
+// The first so many were asked about. Those of them that are over.
+std::vector<session::implementation::doubt> session::implementation::note_settled(
+    const std::vector<doubt>& due, std::size_t asked, local_clock::time_point now, bool has_failed
+) {
+    const thread_guard guard{mutex_};
+    const std::size_t are_there = std::min(due.size(), doubts_.size());  // an end() takes them all
+    for (std::size_t at = 0; at < are_there; ++at) doubts_[at].was_there = due[at].was_there;
+    const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(std::min(asked, are_there));
+    // Gone only when released at a time when nothing could be on its way any more.
+    const auto is_over = [&](const doubt& each) { return now > each.until; };
+    const auto over = std::stable_partition(doubts_.begin(), middle, std::not_fn(is_over));
+    for (auto each = over; each != middle; ++each) {
+        remember({each->name, each->owner, each->kind, 0, now});
+        if (each->then) remember({each->name, *each->then, each->kind, 0, now});
+    }
+    std::vector<doubt> ended{over, middle};
+    auto next = doubts_.erase(over, middle);
+    // The next round begins behind the one that ended this one: on a bad network, or where one
+    // waits for a transaction that stays open, the last ones would never be reached.
+    if (has_failed && next != doubts_.end()) ++next;
+    std::rotate(doubts_.begin(), next, doubts_.end());
+    // What is in doubt does not wait for a heartbeat that may be hours away.
+    const auto soon = local_clock::now() + doubt_interval;
+    for (const doubt& each : doubts_) machine_->hurry(std::max(soon, each.not_before));
+    return ended;
+}
+
+// Once the row has expired nothing can be granted to this session any more, so that one release is
+// enough. What lives with the session is free already; this is for grants with a fixed term, which
+// run out by themselves where the database cannot be asked now.
+void session::implementation::release_doubts_apart(
+    bool has_failed, local_clock::time_point until
+) noexcept {
+    std::vector<doubt> doubts;
+    {
+        const thread_guard guard{mutex_};
+        doubts.swap(doubts_);
+    }
+    bool is_over = false;
+    for (doubt& each : doubts) {
+        is_over = is_over || !may_say_goodbye(has_failed, until);
+        if (is_over) {
+            tell_settled(each, event_reason::given_up);
+            continue;
+        }
+        try {
+            database().use_unchecked(parting(), [&](connection& on, store& stores) {
+                settle(on, stores, each);
+            });
+            tell_settled(each);
+        } catch (const std::exception& failure) {
+            has_failed = true;
+            database().tell({event_kind::release_failed, each.name.name(), 0, failure.what()});
+            tell_settled(each, event_reason::given_up);
+        }
+    }
+}
+
+}  // namespace leasehold

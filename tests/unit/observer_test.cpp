@@ -1,0 +1,102 @@
+// What events are called, how they read, and telling several observers.
+#include "leasehold/observer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "leasehold/session.hpp"
+#include "support/told_events.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(event, every_kind_and_reason_has_a_name_of_its_own) {
+    std::set<std::string> names;
+    for (int kind = 1; kind <= 16; ++kind) {
+        names.insert(name_of(static_cast<event_kind>(kind)));
+    }
+    EXPECT_EQ(names.size(), 16U);
+    EXPECT_FALSE(names.contains("unknown"));
+    names.clear();
+    for (int reason = 0; reason <= 23; ++reason) {
+        names.insert(name_of(static_cast<event_reason>(reason)));
+    }
+    EXPECT_EQ(names.size(), 24U);
+    EXPECT_FALSE(names.contains("unknown"));
+    EXPECT_STREQ(name_of(static_cast<event_reason>(24)), "unknown");
+    EXPECT_STREQ(name_of(static_cast<event_reason>(-1)), "unknown");
+    EXPECT_STREQ(name_of(static_cast<event_kind>(0)), "unknown");
+    EXPECT_STREQ(name_of(event_reason::cancelled), "cancelled");
+    EXPECT_STREQ(name_of(event_reason::forced), "forced");
+    EXPECT_STREQ(name_of(event_reason::found_free), "found_free");
+}
+
+// Metrics and logs of both are compared.
+TEST(event, a_loss_is_called_as_the_lease_calls_it) {
+    for (int number = 0; number <= 5; ++number) {
+        EXPECT_STREQ(
+            name_of(static_cast<event_reason>(number)), name_of(static_cast<loss_reason>(number))
+        );
+    }
+}
+
+TEST(event, levels_tell_what_to_look_at) {
+    EXPECT_EQ(level_of({event_kind::granted}), event_level::debug);
+    EXPECT_EQ(level_of({event_kind::reconnected}), event_level::info);
+    EXPECT_EQ(level_of({event_kind::warning}), event_level::warning);
+    event lost{event_kind::lost};
+    lost.reason = event_reason::expired;
+    EXPECT_EQ(level_of(lost), event_level::error);
+    lost.reason = event_reason::session_ended;
+    EXPECT_EQ(level_of(lost), event_level::info);
+    EXPECT_STREQ(name_of(event_level::warning), "warning");
+}
+
+TEST(event, reads_as_one_line) {
+    EXPECT_EQ(
+        text_of({event_kind::granted, "a\nb", 5, "", event_reason::tried, 1200us}),
+        "granted 'a?b', token 5, tried, 0.0012 s"
+    );
+    EXPECT_EQ(
+        text_of({event_kind::lost, "k", 5, "expired", event_reason::expired}),
+        "lost 'k', token 5: expired"
+    );
+    EXPECT_EQ(
+        text_of({event_kind::reaped, "", 3, "rows of the dead", event_reason::dead_rows}),
+        "reaped, number 3, dead_rows: rows of the dead"
+    );
+    EXPECT_EQ(text_of({event_kind::reconnected}), "reconnected");
+}
+
+TEST(observers, all_are_told_in_their_order) {
+    struct noting final : observer {
+        noting(std::string& to, char what) : to_(to), what_(what) {}
+        void on_event(const event&) noexcept override { to_ += what_; }
+        std::string& to_;
+        const char what_;
+    };
+    std::string told;
+    observers both{
+        std::make_shared<noting>(told, 'a'), nullptr, std::make_shared<noting>(told, 'b')};
+    both.on_event({event_kind::granted});
+    both.on_event({event_kind::released});
+    EXPECT_EQ(told, "abab");
+    observers{std::vector<observers::pointer>{}}.on_event({event_kind::granted});
+    const auto log = std::make_shared<told_events>();
+    observers one{std::vector<observers::pointer>{log}};
+    one.on_event({event_kind::granted, "k", 5, "d", event_reason::tried, 1ms});
+    const auto kept = log->only(event_kind::granted, "k");
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->number, 5);
+    EXPECT_EQ(kept->detail, "d");
+    EXPECT_EQ(kept->took, 1ms);
+}
+
+}  // namespace
+}  // namespace leasehold::testing
