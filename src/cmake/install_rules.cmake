@@ -56,7 +56,7 @@ foreach(component IN LISTS leasehold_installed)
         set(kinds RUNTIME COMPONENT tool)
     endif()
     if(component STREQUAL "core")
-        list(APPEND headers FILE_SET adapters)
+        list(APPEND kinds FILE_SET adapters COMPONENT dev)
     endif()
     # A set of its own for each, so that one can be packaged, and found, without the others.
     install(TARGETS leasehold_${component} EXPORT leasehold_${component}_targets ${kinds})
