@@ -151,22 +151,28 @@ bool is_colourful(int descriptor) {
     return isatty(descriptor) == 1 && !(refusal && *refusal) && !is_dumb;
 }
 
-table::table(std::vector<std::string> heading) {
+table::table(std::vector<std::string> heading) : widths_(heading.size(), 0) {
     std::vector<cell> first;
     first.reserve(heading.size());
     for (std::string& each : heading) first.push_back({std::move(each), style::bold});
     rows_.push_back(std::move(first));
 }
 
-void table::print() const {
-    if (rows_.size() == 1 && isatty(STDOUT_FILENO) != 1) return;
+void table::print() {
+    for (const std::string& line : take_lines()) print_line(line);
+}
+
+std::vector<std::string> table::take_lines() {
+    const bool is_empty = has_heading_ && rows_.size() == 1;
+    if (is_empty && isatty(STDOUT_FILENO) != 1) return {};
     const bool is_coloured = is_colourful(STDOUT_FILENO);
-    std::vector<std::size_t> widths(rows_.front().size(), 0);
     for (const auto& row : rows_) {
         for (std::size_t at = 0; at < row.size(); ++at) {
-            widths[at] = std::max(widths[at], columns_of(row[at].text));
+            widths_[at] = std::max(widths_[at], columns_of(row[at].text));
         }
     }
+    std::vector<std::string> lines;
+    lines.reserve(rows_.size());
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t at = 0; at < row.size(); ++at) {
@@ -175,11 +181,14 @@ void table::print() const {
             line += row[at].text;
             if (is_styled) line += "\033[0m";
             const bool is_last = at + 1 == row.size();
-            if (!is_last) line.append(widths[at] - columns_of(row[at].text) + 2, ' ');
+            if (!is_last) line.append(widths_[at] - columns_of(row[at].text) + 2, ' ');
         }
         line.erase(line.find_last_not_of(' ') + 1);
-        print_line(line);
+        lines.push_back(std::move(line));
     }
+    rows_.clear();
+    has_heading_ = false;
+    return lines;
 }
 
 void print_json(const nlohmann::json& object) {

@@ -37,15 +37,21 @@ struct cell {
     style look = style::plain;
 };
 
-// Rows under a heading. An empty table is nothing, or its heading at a terminal.
+// Rows under a heading. An empty table is nothing, or its heading at a terminal. One that is long
+// is printed page by page: its columns are those of the first page, or wider.
 class table {
 public:
     explicit table(std::vector<std::string> heading);
     void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
-    void print() const;
+    // What was added since the last time.
+    void print();
+    // The same, as lines: none of an empty table.
+    std::vector<std::string> take_lines();
 
 private:
-    std::vector<std::vector<cell>> rows_;  // the first is the heading
+    std::vector<std::vector<cell>> rows_;  // the first is the heading, until that was printed
+    std::vector<std::size_t> widths_;
+    bool has_heading_ = true;
 };
 
 void print_json(const nlohmann::json& object);

@@ -50,8 +50,9 @@ _leasehold() {
             more+=' --stop-within --'
             ;;
         runs) more='--prefix --forget' ;;
-        locks) more='--prefix' ;;
-        unlock) more='--key --force --ask' ;;
+        locks) more='--prefix --all --waiters --watch --every' ;;
+        sessions) more='--live' ;;
+        unlock) more='--key --force --token --ask --wait' ;;
         bench) more='--only --threads --waiters --batches --repetitions --time --svg --clean-up' ;;
         reap) more='--session-retention --lock-retention' ;;
     esac
