@@ -56,7 +56,7 @@ const char* name_of(lock_change::kind what) {
     return "waiting";
 }
 
-std::string words_for(const lock_change& change) {
+std::string shown_change(const lock_change& change) {
     const lock_info& lock = change.lock;
     const std::string whose = printable(lock.node_info) + " (token " +
                               std::to_string(lock.token.number) + ")" + printable(shown_note(lock));
@@ -76,7 +76,7 @@ std::string words_for(const lock_change& change) {
 
 void print_change(const lock_change& change, bool is_json) {
     if (!is_json) {
-        print_line(now_shown() + " " + words_for(change));
+        print_line(now_shown() + " " + shown_change(change));
         return;
     }
     nlohmann::json object = json_of(change.lock);

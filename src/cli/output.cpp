@@ -55,6 +55,20 @@ std::string escaped(unsigned char byte) {
     return {'\\', 'x', digits[byte / 16U], digits[byte % 16U]};
 }
 
+// In one piece, so that lines of several processes do not mix.
+void say_at_once(bool is_json, nlohmann::json object, const std::string& message) {
+    std::string line;
+    if (is_json) {
+        object["message"] = message;
+        line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    } else {
+        line = "leasehold: " + printable(message);
+    }
+    std::cout.flush();
+    line += '\n';
+    std::cerr << line << std::flush;
+}
+
 const char* code_of(style look) {
     switch (look) {
         case style::bold:
@@ -86,6 +100,15 @@ std::string printable(std::string_view text) {
         text.remove_prefix(bytes);
     }
     return line;
+}
+
+bool is_text(std::string_view text) {
+    while (!text.empty()) {
+        const character next = first_of(text);
+        if (next.bytes == 0) return false;
+        text.remove_prefix(next.bytes);
+    }
+    return true;
 }
 
 std::size_t columns_of(std::string_view text) {
@@ -199,25 +222,22 @@ void print_line(std::string_view line) {
     std::cout << line << '\n';
 }
 
+void tell(
+    bool is_json, const char* name, const std::string& message, const nlohmann::json& fields
+) {
+    nlohmann::json object = fields;
+    object["event"] = name;
+    say_at_once(is_json, std::move(object), message);
+}
+
 void report(bool is_json, const char* name, const std::string& message) {
     report(is_json, failure{exit_status::failed, name, message});
 }
 
 void report(bool is_json, const failure& failed) {
-    const std::string message = without_passwords(failed.what());
-    std::string line;
-    if (is_json) {
-        nlohmann::json object = failed.fields();
-        object["error"] = failed.name();
-        object["message"] = message;
-        line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    } else {
-        line = "leasehold: " + printable(message);
-    }
-    std::cout.flush();
-    // In one piece, so that lines of several processes do not mix.
-    line += '\n';
-    std::cerr << line << std::flush;
+    nlohmann::json object = is_json ? failed.fields() : nlohmann::json::object();
+    object["error"] = failed.name();
+    say_at_once(is_json, std::move(object), without_passwords(failed.what()));
 }
 
 void require_written() {

@@ -57,6 +57,13 @@ private:
 void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
 
+// Whether all of it is UTF-8.
+bool is_text(std::string_view text);
+
+// What goes on, for people and logs: one line on standard error; in JSON {"event": name, "message":
+// …} and the fields.
+void tell(bool is_json, const char* name, const std::string& message, const nlohmann::json& fields);
+
 // One line on standard error; in JSON {"error": name, "message": …}, and the fields of a failure.
 void report(bool is_json, const char* name, const std::string& message);
 void report(bool is_json, const failure& failed);

@@ -26,12 +26,12 @@ _leasehold() {
         'migrate down') more='--to' ;;
         'migrate sql') more='--engine --from --to --down --grants' ;;
         lock)
-            more='--key --wait --ttl --lock-delay --shared --exclusive --permits --of --quiet'
+            more='--key --wait --ttl --lock-delay --shared --exclusive --permits --of --note --quiet'
             more+=' --busy-status --lost-status --until-all-exit --'
             ;;
-        elect) more='--name --ttl --lost-status --until-all-exit --' ;;
+        elect) more='--name --ttl --note --quiet --lost-status --until-all-exit --' ;;
         once)
-            more='--name --per --cron --tz --at-least --at-most --ttl --early --no-repeat --quiet'
+            more='--name --per --cron --tz --at-least --at-most --ttl --early --no-repeat --note --quiet --dry-run'
             more+=' --busy-status --lost-status --until-all-exit --'
             ;;
         job) more='enqueue list show retry cancel' ;;
