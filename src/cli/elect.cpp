@@ -185,7 +185,9 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         what.timing.name = command.name();
-        return run_elect(what, command, open_database(options, statement_timeout_for(timing)));
+        return run_elect(
+            what, command, open_database(options, statement_timeout_for(timing), {}, command.name())
+        );
     };
     return {parser, run};
 }

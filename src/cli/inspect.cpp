@@ -121,7 +121,8 @@ std::optional<lock_info> free_this_grant(const database& db, const key& name, fe
         auto freed = force_release(db, name, only);
         if (freed) return freed;
         const auto now = describe(db, name);
-        if (now && now->is_held) throw another_grant(name, only, *now);
+        const bool is_used = now && (now->is_held || now->arrived > 0);
+        if (is_used) throw another_grant(name, only, *now);
         return freed;
     });
 }

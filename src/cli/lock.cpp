@@ -281,7 +281,8 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         what.timing.name = command.name();
-        const database db = open_database(options, statement_timeout_for(timing), what.patience);
+        const database db =
+            open_database(options, statement_timeout_for(timing), what.patience, command.name());
         return run_lock(what, command, db);
     };
     return {parser, run};

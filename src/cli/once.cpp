@@ -432,7 +432,9 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
         wanted.what.timing.name = command.name();
         wanted.what.waits_for_all = chosen->waits_for_all;
         if (chosen->is_dry) return say_forecast(open_database(options), call_of(wanted));
-        return run_once(wanted, command, open_database(options));
+        const database db =
+            open_database(options, std::chrono::seconds{5}, {}, wanted.what.timing.name);
+        return run_once(wanted, command, db);
     };
     return {parser, run};
 }

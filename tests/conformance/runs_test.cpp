@@ -75,11 +75,15 @@ TEST_F(runs_suite, a_list_has_the_next_fire_time_and_the_one_that_nobody_has_sta
     const run_info strange = claim(fresh("strange"), "at noon (Atlantis)");
     EXPECT_EQ(strange.schedule_text, "at noon (Atlantis)");
     EXPECT_FALSE(strange.next || strange.overdue) << "a zone that this host does not know";
-    std::string minutes = "0";
-    for (int each = 1; each < 60; ++each) minutes += "," + std::to_string(each);
+    const auto all_to = [](int last) {
+        std::string list = "1";
+        for (int each = 2; each <= last; ++each) list += "," + std::to_string(each);
+        return list;
+    };
+    const auto wordy = schedule::cron(all_to(59) + " * " + all_to(31) + " * *");
+    ASSERT_GT(wordy.text().size(), run_store::schedule_bytes_max);
     const key longest = fresh("long");
-    auto run = once{one, longest, schedule::cron(minutes + " " + minutes.substr(0, 60) + " * * *")}
-                   .try_start();
+    auto run = once{one, longest, wordy}.try_start();
     ASSERT_TRUE(run);
     EXPECT_TRUE(only(list_runs(second_, longest.name())).schedule_text.empty());
 }
