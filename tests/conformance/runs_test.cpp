@@ -75,9 +75,9 @@ TEST_F(runs_suite, a_list_has_the_next_fire_time_and_the_one_that_nobody_has_sta
     const run_info strange = claim(fresh("strange"), "at noon (Atlantis)");
     EXPECT_EQ(strange.schedule_text, "at noon (Atlantis)");
     EXPECT_FALSE(strange.next || strange.overdue) << "a zone that this host does not know";
-    const auto all_to = [](int last) {
+    const auto all_to = [](int greatest) {
         std::string list = "1";
-        for (int each = 2; each <= last; ++each) list += "," + std::to_string(each);
+        for (int each = 2; each <= greatest; ++each) list += "," + std::to_string(each);
         return list;
     };
     const auto wordy = schedule::cron(all_to(59) + " * " + all_to(31) + " * *");
