@@ -107,6 +107,8 @@ CREATE TABLE leasehold_run (
     state       SMALLINT        NOT NULL COMMENT '1 started, 2 succeeded, 3 failed',
     exit_status BIGINT              NULL COMMENT 'as its program gave it',
     message     VARBINARY(1000) NOT NULL COMMENT 'as its program gave it, UTF-8, for people',
+    -- When it fires: "30 2 * * * (UTC)"; null: not known.
+    schedule    VARBINARY(255)      NULL,
     PRIMARY KEY (name),
     CONSTRAINT leasehold_run_name_size CHECK (LENGTH(name) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_run_token_positive CHECK (token > 0),
@@ -331,5 +333,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     11, 'job_needs_from_7', '28e77c1020ea4ac793e503e1194af8c140cc0e391593d72ca79401ff2943f20f',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    12, 'run_schedules_from_7', 'e0b4b4c6eff9b521f86703c9df7849bd5ad8080ecc021f26139996288ec811de',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -107,6 +107,7 @@ CREATE TABLE leasehold_run (
     state       smallint    NOT NULL,  -- 1 started, 2 succeeded, 3 failed
     exit_status bigint,                -- as its program gave it
     message     text        NOT NULL,  -- as its program gave it, for people
+    schedule    text,                  -- when it fires: "30 2 * * * (UTC)"; null: not known
     CONSTRAINT leasehold_run_pkey PRIMARY KEY (name),
     CONSTRAINT leasehold_run_name_size CHECK (octet_length(name) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_run_token_positive CHECK (token > 0),
@@ -437,4 +438,6 @@ VALUES
     (10, 'enqueue_from_7',
      '6d81b3e2ab60e2b55b09ef8fedcf97b80c2c533b9e7dc4c2b40f4613326d5deb', true),
     (11, 'job_needs_from_7',
-     '4f155d16c883d591871431b811d7e07549b6080f3c12433c046fadd3e87d730a', true);
+     '4f155d16c883d591871431b811d7e07549b6080f3c12433c046fadd3e87d730a', true),
+    (12, 'run_schedules_from_7',
+     'e5d183b633ad31a4465198fe5c7cdf9d2a22c971896a9ee38e05807afc6211c5', true);

@@ -111,6 +111,7 @@ CREATE TABLE leasehold_run (
     state       INTEGER NOT NULL,              -- 1 started, 2 succeeded, 3 failed
     exit_status INTEGER,                       -- as its program gave it
     message     TEXT    NOT NULL,              -- as its program gave it, for people
+    schedule    TEXT,                          -- when it fires; null: not known
     CHECK (length(name) BETWEEN 1 AND 255),
     CHECK (token > 0),
     CHECK ((finished_at IS NULL) = (state = 1))
@@ -313,4 +314,6 @@ VALUES
     (10, 'enqueue_from_7',
      '4b4c46dd4406ac29b770682bd2c655f33cdce0fd11eeb7cb176cfd50aa5e0d76', 1),
     (11, 'job_needs_from_7',
-     '9350bdccf5675e01b0dff2e7ff1e12ce38999e445c2e76ac2408ee8f0aa7bbd3', 1);
+     '9350bdccf5675e01b0dff2e7ff1e12ce38999e445c2e76ac2408ee8f0aa7bbd3', 1),
+    (12, 'run_schedules_from_7',
+     'b1bda23e7197aadf53abf54bba5865ea034cb741a58d38409d54f8c39c6d7691', 1);

@@ -65,6 +65,10 @@ struct database_settings {
     // several primaries): true says that all programs write to one and the same node, as through a
     // proxy that sees to it. Then locks are those of one server. Wrongly said, two get one key.
     bool one_node_is_written_to = false;
+    // What its connections are called in the server's lists, as name@host:pid: application_name on
+    // PostgreSQL, program_name among the attributes on MySQL and MariaDB. Empty: as the program. A
+    // URL or PGAPPNAME that says another one is heeded.
+    std::string name{};
 };
 
 // How long one attempt to connect may take, and a request to give it up before: whoever wanted the

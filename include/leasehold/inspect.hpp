@@ -35,9 +35,28 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
     const database& db, std::string_view prefix = {}
 );
 
+// The keys that begin with `prefix` and that nobody holds, greater than `after` in byte order of
+// their names: a page of at most `limit`, 1 to 100,000. Each has the token and the name of its last
+// holder, and free_for; a key that was idle for so long that it was cleaned up is not there.
+//
+//   std::string last;
+//   for (auto page = list_free_keys(db); !page.empty(); page = list_free_keys(db, {}, last)) {
+//       for (const auto& each : page) print(each);
+//       last = page.back().key;
+//   }
+LEASEHOLD_EXPORT std::vector<lock_info> list_free_keys(
+    const database& db, std::string_view prefix = {}, std::string_view after = {}, int limit = 1000
+);
+
 // Who waits for the key as a mutex, first come first; of an election these are the candidates that
 // do not lead. Of other kinds nobody knows: list_locks() counts their waiting writers.
 LEASEHOLD_EXPORT std::vector<waiter_info> list_waiters(const database& db, const key& name);
+
+// The queues of all keys that begin with `prefix` (empty: all), in byte order of keys and each in
+// its own order. One statement for a thousand waiters, however many keys they wait for.
+LEASEHOLD_EXPORT std::vector<waiter_info> list_all_waiters(
+    const database& db, std::string_view prefix = {}
+);
 
 // The open transaction that keeps the key's row locked; nothing where none does. A key stays closed
 // for as long, also when its holder's lease has run out: what has proved the lease may still write
@@ -83,5 +102,12 @@ LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, con
 // a proof. Answers with what was freed, as it was: not held, and `arrived`, where all that was
 // forgotten are arrivals; or nothing where nobody held it.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
+
+// The same of one grant of a mutex and no other: nothing, and nothing changed, where the key is not
+// held under this token any more, which the statement that frees it decides. Of a key that several
+// can hold it frees nobody.
+LEASEHOLD_EXPORT std::optional<lock_info> force_release(
+    const database& db, const key& name, fencing_token only
+);
 
 }  // namespace leasehold

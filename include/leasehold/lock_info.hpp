@@ -36,6 +36,9 @@ struct lock_info {
     // Of a semaphore how many permits there are, of a latch or a barrier how many places.
     std::int64_t capacity = 0;
     std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
+    // In a list of free keys alone: since its last holder let go or was lost; of a key that several
+    // can hold, since its last grant. Nothing where that is not known.
+    std::optional<std::chrono::microseconds> free_for{};
 };
 
 // Who waits for a key.
@@ -44,6 +47,7 @@ struct waiter_info {
     session_id session{};
     std::string node_info{};  // name@host:pid, for people
     std::chrono::microseconds waits_for{0};
+    std::string key{};
 };
 
 // The open transaction that keeps a key's row locked, as far as the server tells: inspect.hpp says

@@ -73,6 +73,8 @@ struct once_settings {
     // Who calls so shortly before a fire time means that one, on a host whose clock is ahead:
     // start() waits for it. At most 1 h, and never more than half the time between two ticks.
     std::chrono::milliseconds early_max{5000};
+    // For people and programs who ask who holds the key while it runs, as in mutex_settings.
+    std::string metadata{};
 };
 
 enum class start_refusal {

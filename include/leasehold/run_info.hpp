@@ -34,6 +34,12 @@ struct run_info {
     std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
     std::optional<std::int64_t> exit_status{};        // as finish() was told
     std::string message{};
+    // What it was started by, as schedule::text() says it; empty where an older program started it.
+    std::string schedule_text{};
+    // Of a list, where that is known: its next fire time, and the latest one that has passed and
+    // that nobody has started, be it because nobody has called or because an earlier run goes on.
+    std::optional<schedule::instant> next{};
+    std::optional<schedule::instant> overdue{};
 };
 
 struct run_result {

@@ -65,6 +65,8 @@ public:
 
     // For people: "30 2 * * MON-FRI (Europe/Berlin)", "every 3600 s".
     const std::string& text() const noexcept;
+    // The schedule that has this text().
+    static schedule parse(std::string_view text);
 
     class implementation;  // private: src/once/schedule.cpp
 

@@ -40,7 +40,7 @@ std::string reason_of(const error& failure) {
 }  // namespace
 
 candidate::candidate(const database& db, const errand& what, signal_inbox& signals)
-    : database_(db), what_(what), signals_(signals), line_(db, what.name, what.is_json) {}
+    : database_(db), what_(what), signals_(signals), line_(db, what) {}
 
 acquired candidate::wait() {
     const auto began = local_clock::now();

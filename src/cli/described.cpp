@@ -25,8 +25,36 @@ nlohmann::json json_of(const lock_info& lock) {
         {"permits_in_use", lock.permits_in_use},
         {"capacity", lock.capacity},
         {"arrived", lock.arrived},
+        {"held", lock.is_held},
     };
+    if (lock.free_for) object["free_seconds"] = seconds_of(*lock.free_for);
     return object;
+}
+
+std::vector<std::string> lock_heading() {
+    return {"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT", "AS", "WAITERS", "NOTE"};
+}
+
+std::vector<cell> row_of(const lock_info& lock) {
+    const auto where_held = [&](std::string text) { return lock.is_held ? std::move(text) : "-"; };
+    // What has arrived at a latch keeps its key in use.
+    const bool is_free = !lock.is_held && lock.arrived == 0;
+    const std::string since = lock.free_for ? shown(*lock.free_for) + " ago" : "-";
+    return {
+        {printable(lock.key)},
+        {std::to_string(lock.token.number)},
+        {is_free ? printable(lock.node_info) : where_held(printable(lock.node_info))},
+        {is_free ? since : where_held(shown(lock.held_for) + " ago")},
+        {is_free ? "free" : where_held(shown(lock.remaining))},
+        {where_held(std::to_string(lock.reentrant_count))},
+        {is_free ? name_of(lock.kind) : shown_kind(lock)},
+        {std::to_string(lock.waiters)},
+        {printable(lock.metadata)},
+    };
+}
+
+std::string shown_note(const lock_info& lock) {
+    return lock.metadata.empty() ? "" : ": " + lock.metadata;
 }
 
 std::string shown_arrivals(const lock_info& latch) {

@@ -1,6 +1,9 @@
 // `leasehold elect NAME -- CMD…`: runs a command on one host at a time, for as long as it leads.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "cli/arguments.hpp"
@@ -20,11 +23,28 @@ struct elect_options {
     key_option name;
     std::string ttl = "30s";
     own_statuses statuses{};
+    std::string note;
+    bool is_quiet = false;
     bool waits_for_all = false;
 };
 
 // What a candidacy came to: the tool's status, or nothing: campaign again.
 using verdict = std::optional<int>;
+
+void say(const errand& what, const char* event, const std::string& message, const lease& held) {
+    if (what.is_quiet) return;
+    tell(
+        what.is_json,
+        event,
+        message,
+        {{"key", what.name.name()}, {"token", held.token().number}, {"owner", held.owner().text()}}
+    );
+}
+
+// What it lost it by is a failure, and said there.
+void say_resigned(const errand& what, const lease& held, const std::string& why) {
+    say(what, "resigned", "no longer leads '" + what.name.name() + "': " + why, held);
+}
 
 verdict lead(
     const errand& what,
@@ -34,13 +54,21 @@ verdict lead(
     signal_inbox& signals
 ) {
     lease& held = *answer.held->got;
+    const std::string term = " (token " + std::to_string(held.token().number) + ")";
+    say(what, "leads", "leads '" + what.name.name() + "'" + term, held);
     try {
         const ending ended = run_under(what, command, keep_open, *answer.held, held, signals);
         if (ended.status) {
             const int status = release(what, *answer.held, *ended.status, signals);
             // Asked for by `unlock --ask`, the office goes to whoever is next, and this candidate
             // waits for its turn.
-            if (ended.was_revoked && ended.asked_by == 0) return std::nullopt;
+            if (ended.was_revoked && ended.asked_by == 0) {
+                say_resigned(what, held, "it was asked to let go; campaigning again");
+                return std::nullopt;
+            }
+            say_resigned(
+                what, held, "the command has ended, with " + std::to_string(*ended.status)
+            );
             return status;
         }
         // Whoever asked the command to end did not ask for another one.
@@ -100,11 +128,13 @@ constexpr const char* elect_description =
     "*before*\n"
     "that, and waits to be elected again, however long the database is away or lets nobody in; "
     "only\n"
-    "at the very start it has to answer. Standard error says what happens, and while that lasts, "
-    "at\n"
-    "least every ten minutes. When CMD ends by itself the office is given up, and the exit status "
-    "is\n"
-    "CMD's own.\n"
+    "at the very start it has to answer. When CMD ends by itself the office is given up, and the\n"
+    "exit status is CMD's own.\n"
+    "\n"
+    "Standard error says who leads: this one, when it is elected and when it no longer is, and\n"
+    "behind whom it waits, after two seconds and then at growing intervals of ten minutes at\n"
+    "most, or at a terminal on one line that goes again; not so with --quiet. That the database\n"
+    "is away it says at least every ten minutes.\n"
     "\n"
     "CMD gets LEASEHOLD_KEY, LEASEHOLD_TOKEN (the term: it grows with every election, so that "
     "your\n"
@@ -116,6 +146,7 @@ constexpr const char* elect_examples =
     "\n"
     "Examples:\n"
     "  leasehold elect billing/leader -- ./scheduler\n"
+    "  leasehold elect billing/leader --note 'rack 7' -- ./scheduler 2>>scheduler.log\n"
     "  leasehold elect report --ttl 10s -- sh -c 'exec ./report --term \"$LEASEHOLD_TOKEN\"'\n"
     "\n";
 
@@ -130,7 +161,9 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
             "--ttl", chosen->ttl, "Elect another so long after a crash: 1s to 24h; default 30s"
         )
         ->option_text("D");
+    add_note(*parser, chosen->note);
     add_lost_status(*parser, chosen->statuses);
+    parser->add_flag("--quiet", chosen->is_quiet, "Do not say who leads, or that it waits");
     add_until_all_exit(*parser, chosen->waits_for_all);
     parser->footer(
         std::string(elect_description) + environment_help + elect_examples + exit_status_help
@@ -146,10 +179,15 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         errand what{chosen->name.get(), std::nullopt, timing, options.is_json};
         what.statuses = chosen->statuses;
         what.waits_for_all = chosen->waits_for_all;
+        what.note = chosen->note;
+        what.is_quiet = chosen->is_quiet;
+        what.silent_for = std::chrono::seconds{2};
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         what.timing.name = command.name();
-        return run_elect(what, command, open_database(options, statement_timeout_for(timing)));
+        return run_elect(
+            what, command, open_database(options, statement_timeout_for(timing), {}, command.name())
+        );
     };
     return {parser, run};
 }

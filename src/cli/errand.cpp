@@ -27,7 +27,7 @@ acquisition acquire_in(session& within, const errand& what, const std::stop_toke
         shared_mutex shared{within, what.name};
         return what.patience ? shared.acquire_for(*what.patience, cancel) : shared.acquire(cancel);
     }
-    mutex wanted{within, what.name, {.lock_delay = what.lock_delay}};
+    mutex wanted{within, what.name, {.lock_delay = what.lock_delay, .metadata = what.note}};
     return what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
 }
 
@@ -100,6 +100,18 @@ void add_until_all_exit(CLI::App& parser, bool& chosen) {
         chosen,
         "When CMD has ended, wait for all that it has started, in the background, too"
     );
+}
+
+CLI::Option* add_note(CLI::App& parser, std::string& chosen) {
+    constexpr std::size_t bytes_max = 4000;  // as mutex_settings
+    const auto check = [](const std::string& text) -> std::string {
+        if (text.size() > bytes_max) return "it is longer than 4000 bytes";
+        return is_text(text) ? "" : "it is not UTF-8";
+    };
+    return parser
+        .add_option("--note", chosen, "Words for those who ask who has it: `locks` shows them")
+        ->option_text("TEXT")
+        ->check(check);
 }
 
 void add_lost_status(CLI::App& parser, own_statuses& chosen) {

@@ -27,7 +27,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace leasehold::cli {
 
@@ -51,6 +52,10 @@ struct errand {
     std::int64_t permits_there_are = 0;
     own_statuses statuses{};
     bool waits_for_all = false;  // for the end of all that the command has started
+    std::string note{};          // for people who ask who has the key
+    bool is_quiet = false;       // about who has it, and about waiting for it
+    // How long it waits until that is said where there is no terminal.
+    std::chrono::milliseconds silent_for{60'000};
 };
 
 // What the command inherits, and what of it goes on after the lease: for --help.
@@ -58,6 +63,7 @@ extern const char* const environment_help;
 extern const char* const unstoppable_help;
 
 void add_until_all_exit(CLI::App& parser, bool& chosen);
+CLI::Option* add_note(CLI::App& parser, std::string& chosen);
 // --lost-status, and where a key can be busy --busy-status.
 void add_lost_status(CLI::App& parser, own_statuses& chosen);
 void add_busy_status(CLI::App& parser, own_statuses& chosen);

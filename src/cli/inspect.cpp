@@ -1,45 +1,40 @@
-// `leasehold locks`, `sessions` and `unlock`: who holds what, and freeing it by force.
+// `leasehold sessions` and `unlock`: who is there, and freeing a key from its holder.
 #include "leasehold/inspect.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "cli/described.hpp"
+#include "cli/events.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/key_option.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/row_locked.hpp"
+#include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::cli {
 namespace {
 
-std::vector<cell> row_of(const lock_info& lock) {
-    const auto where_held = [&](std::string text) { return lock.is_held ? std::move(text) : "-"; };
-    return {
-        {printable(lock.key)},
-        {std::to_string(lock.token.number)},
-        {where_held(printable(lock.node_info))},
-        {where_held(shown(lock.held_for) + " ago")},
-        {where_held(shown(lock.remaining))},
-        {where_held(std::to_string(lock.reentrant_count))},
-        {shown_kind(lock)},
-        {std::to_string(lock.waiters)},
-    };
-}
+using wait_limit = std::optional<std::chrono::milliseconds>;  // nothing: for ever
 
-// Keys that nobody holds and nobody can be granted.
-std::vector<row_lock> closed_by_transactions(const database& db, const std::string& prefix) {
-    std::vector<row_lock> closed;
-    for (row_lock_info& each : list_row_locks(db, prefix)) {
-        closed.push_back(with_lock_of(db, std::move(each)));
-    }
-    return closed;
-}
+struct unlock_options {
+    key_option name;
+    bool is_forced = false;
+    bool is_asked = false;
+    std::optional<std::int64_t> token;
+    std::string wait;
+};
 
 // Asks for what must lock the key's row; nothing where nobody holds the key.
 template <class Ask>
@@ -57,39 +52,10 @@ std::optional<lock_info> of_holder(const database& db, const key& name, Ask&& as
     return std::nullopt;
 }
 
-int show_locks(const database& db, const std::string& prefix, bool is_json) {
-    table shown_locks{{"KEY", "TOKEN", "HOLDER", "SINCE", "LEFT", "COUNT", "AS", "WAITERS"}};
-    for (const lock_info& each : list_locks(db, prefix)) {
-        if (is_json) print_json(json_of(each));
-        shown_locks.add(row_of(each));
-    }
-    const std::vector<row_lock> closed = closed_by_transactions(db, prefix);
-    for (const row_lock& each : closed) {
-        if (is_json) {
-            nlohmann::json object = json_of(each.lock);
-            object["row_lock"] = fields_of(each.by);
-            print_json(object);
-        }
-        shown_locks.add({
-            {printable(each.lock.key)},
-            {std::to_string(each.lock.token.number)},
-            {printable(each.lock.node_info)},
-            {"-"},
-            {"ended"},
-            {"-"},
-            {"row locked"},
-            {std::to_string(each.lock.waiters)},
-        });
-    }
-    if (is_json) return exit_status::done;
-    shown_locks.print();
-    for (const row_lock& each : closed) report(is_json, "row_locked", told(each));
-    return exit_status::done;
-}
-
-int show_sessions(const database& db, bool is_json) {
+int show_sessions(const database& db, bool is_live_wanted, bool is_json) {
     table sessions{{"ID", "NODE", "STARTED", "HEARTBEAT", "LEFT", "STATE"}};
     for (const session_info& each : list_sessions(db)) {
+        if (is_live_wanted && !each.is_live) continue;
         const std::string state = each.is_live ? "live" : "dead";
         if (is_json) {
             print_json({
@@ -127,8 +93,43 @@ std::string shown_freed(const key& name, const lock_info& freed) {
     return text + " was a latch, " + open + shown_arrivals(freed) + ": it is closed and empty now";
 }
 
-int unlock(const database& db, const key& name, bool is_json) {
-    const auto freed = of_holder(db, name, [&] { return force_release(db, name); });
+void say_free(const key& name) {
+    std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
+}
+
+// Who has the key now is another grant than the one that was meant.
+failure another_grant(const key& name, fencing_token meant, const lock_info& now) {
+    const std::string token = std::to_string(meant.number);
+    if (now.kind != lock_kind::mutex) {
+        return usage_failure(
+            "'" + name.name() + "' is held as a " + name_of(now.kind) +
+            ", whose holders --force frees all at once: --token is of a mutex"
+        );
+    }
+    return failure{
+        exit_status::not_acquired,
+        name_of(errc::busy),
+        "'" + name.name() + "' is not held under token " + token + ": " + now.node_info +
+            " has it now, under token " + std::to_string(now.token.number) + ", for " +
+            shown(now.held_for) + shown_note(now) + "; it was left alone"}
+        .with(json_of(now));
+}
+
+// Nothing where the key is free.
+std::optional<lock_info> free_this_grant(const database& db, const key& name, fencing_token only) {
+    return of_holder(db, name, [&] {
+        auto freed = force_release(db, name, only);
+        if (freed) return freed;
+        const auto now = describe(db, name);
+        const bool is_used = now && (now->is_held || now->arrived > 0);
+        if (is_used) throw another_grant(name, only, *now);
+        return freed;
+    });
+}
+
+int unlock(const database& db, const key& name, std::optional<std::int64_t> token, bool is_json) {
+    const auto freed = token ? free_this_grant(db, name, {*token})
+                             : of_holder(db, name, [&] { return force_release(db, name); });
     if (is_json) {
         nlohmann::json object{{"key", name.name()}, {"freed", freed.has_value()}};
         if (freed) {
@@ -141,7 +142,7 @@ int unlock(const database& db, const key& name, bool is_json) {
     } else if (freed) {
         print_line(shown_freed(name, *freed));
     } else {
-        std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
+        say_free(name);
     }
     return exit_status::done;
 }
@@ -157,9 +158,7 @@ void refuse_to_ask_for_another_kind(const database& db, const key& name) {
     );
 }
 
-int ask(const database& db, const key& name, bool is_json) {
-    const auto asked = of_holder(db, name, [&] { return request_revoke(db, name); });
-    if (!asked) refuse_to_ask_for_another_kind(db, name);
+void say_asked(const key& name, const std::optional<lock_info>& asked, bool is_json) {
     if (is_json) {
         nlohmann::json object{{"key", name.name()}, {"asked", asked.has_value()}};
         if (asked) {
@@ -174,97 +173,163 @@ int ask(const database& db, const key& name, bool is_json) {
             shown(asked->held_for) + ")"
         );
     } else {
-        std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
+        say_free(name);
     }
+}
+
+// Until that grant has gone, whoever has the key then.
+void wait_for_end_of(
+    const database& db,
+    const key& name,
+    const lock_info& asked,
+    const wait_limit& wait,
+    bool is_json
+) {
+    constexpr std::chrono::milliseconds first_pause{50};
+    constexpr std::chrono::milliseconds longest_pause{1000};
+    const auto began = local_clock::now();
+    auto pause = first_pause;
+    while (true) {
+        const auto now = describe(db, name);
+        const bool is_there = now && now->is_held && now->owner == asked.owner;
+        const auto waited =
+            std::chrono::duration_cast<std::chrono::milliseconds>(local_clock::now() - began);
+        if (!is_there) {
+            const bool is_next = now && now->is_held;
+            if (is_json) {
+                print_json({
+                    {"key", name.name()},
+                    {"gone", true},
+                    {"waited_seconds", seconds_of(waited)},
+                    {"holder", is_next ? nlohmann::json(now->node_info) : nlohmann::json()},
+                });
+            } else {
+                print_line(
+                    "'" + printable(name.name()) + "' was let go after " + shown(waited) +
+                    (is_next ? "; " + printable(now->node_info) + " has it now" : "")
+                );
+            }
+            return;
+        }
+        if (wait && waited >= *wait) {
+            throw failure{
+                exit_status::not_acquired,
+                name_of(errc::busy),
+                "'" + name.name() + "' is still held by " + now->node_info + " (token " +
+                    std::to_string(now->token.number) + "), who was asked " + shown(waited) +
+                    " ago" + shown_note(*now)}
+                .with(json_of(*now));
+        }
+        const auto left = wait ? std::min(pause, *wait - waited) : pause;
+        wait_for({}, std::max(left, std::chrono::milliseconds{1}));
+        pause = std::min(2 * pause, longest_pause);
+    }
+}
+
+int ask(const database& db, const key& name, const std::optional<wait_limit>& wait, bool is_json) {
+    const auto asked = of_holder(db, name, [&] { return request_revoke(db, name); });
+    if (!asked) refuse_to_ask_for_another_kind(db, name);
+    say_asked(name, asked, is_json);
+    if (!asked || !wait) return exit_status::done;
+    require_written();
+    wait_for_end_of(db, name, *asked, *wait, is_json);
     return exit_status::done;
 }
 
-}  // namespace
+constexpr const char* unlock_help =
+    "With --force the holder is not asked. Its token becomes stale at once, so that what it\n"
+    "writes under proof of its lease, or to storage that compares tokens, is refused; "
+    "anything\n"
+    "else it does goes on until its next heartbeat tells it, a third of its ttl later at "
+    "most.\n"
+    "Somebody else can get the key before that. A dead holder needs no force: its keys free\n"
+    "themselves.\n"
+    "\n"
+    "With --ask nothing changes but that the holder's next heartbeat tells it. A command "
+    "under\n"
+    "`lock` or `elect` gets SIGTERM then, and the key is free when it has ended; a program of\n"
+    "your own decides by itself. One that holds for a fixed term is not told. Only the holder "
+    "of "
+    "a\n"
+    "mutex can be asked: not those of a shared key, of permits, of a latch or barrier.\n"
+    "\n"
+    "With --token nothing is freed but the grant that had that token when you looked: where\n"
+    "somebody else has got the key since, that one keeps it, and is named (75).\n"
+    "\n"
+    "With --wait it waits until the holder that was asked has let go, whoever has the key\n"
+    "then (0), or the time is over (75). Nothing is taken from it.\n"
+    "\n"
+    "Examples:\n"
+    "  leasehold unlock nightly-backup --ask\n"
+    "  leasehold unlock nightly-backup --ask --wait 30s || leasehold unlock nightly-backup "
+    "--force\n"
+    "  leasehold unlock nightly-backup --force --token 42\n"
+    "\n"
+    "Exit status: 0 freed or asked, or it was free already (said on standard error; in JSON,\n"
+    "freed or asked is false); 64 without either, or to ask for a key that is held as no\n"
+    "mutex, or to free one by its token; 75 held under another token, or still held when the\n"
+    "time was over; otherwise see `leasehold --help`.\n";
 
-command add_locks(CLI::App& tool, const global_options& options) {
-    CLI::App* const parser = tool.add_subcommand("locks", "Show who holds what");
-    auto prefix = std::make_shared<std::string>();
-    parser->add_option("--prefix", *prefix, "Only keys that begin with P")->option_text("P");
-    parser->footer(
-        "SINCE is when the key was granted; LEFT is when its holder loses it, should it show no\n"
-        "further sign of life: a living holder's goes up again with every heartbeat. COUNT is how\n"
-        "often a recursive holder has it; WAITERS how many live calls queue for it: of a key that\n"
-        "several can hold only writers are counted, since the others ask again and again.\n"
-        "\n"
-        "Examples:\n"
-        "  leasehold locks\n"
-        "  leasehold locks --prefix deploy/\n"
-        "  leasehold --json locks | jq -r 'select(.held_seconds > 3600) | .key'\n"
-        "\n"
-        "Exit status: 0, also where nothing is held; otherwise see `leasehold --help`.\n"
-    );
-    return {parser, [prefix, &options] {
-                return show_locks(open_database(options), *prefix, options.is_json);
-            }};
-}
+}  // namespace
 
 command add_sessions(CLI::App& tool, const global_options& options) {
     CLI::App* const parser =
         tool.add_subcommand("sessions", "Show the processes that hold or want something");
+    auto is_live = std::make_shared<bool>(false);
+    parser->add_flag("--live", *is_live, "Only those that live");
     parser->footer(
         "A session whose STATE is dead has expired: what it held is free, and `leasehold reap`, "
         "or\n"
         "any other session in time, removes it.\n"
         "\n"
         "Examples:\n"
-        "  leasehold sessions\n"
+        "  leasehold sessions --live\n"
         "  leasehold --json sessions | jq -r 'select(.state == \"dead\") | .node'\n"
         "\n"
         "Exit status: 0, also where there is none; otherwise see `leasehold --help`.\n"
     );
-    return {parser, [&options] { return show_sessions(open_database(options), options.is_json); }};
+    return {parser, [is_live, &options] {
+                return show_sessions(open_database(options), *is_live, options.is_json);
+            }};
 }
 
 command add_unlock(CLI::App& tool, const global_options& options) {
     CLI::App* const parser = tool.add_subcommand("unlock", "Free a key from its holder");
-    auto name = std::make_shared<key_option>();
-    auto is_forced = std::make_shared<bool>(false);
-    auto is_asked = std::make_shared<bool>(false);
-    name->add(*parser, "KEY", "What to free");
-    CLI::Option* const force =
-        parser->add_flag("--force", *is_forced, "At once, although its holder may be at work");
-    parser->add_flag("--ask", *is_asked, "Ask the holder to let go")->excludes(force);
-    parser->footer(
-        "With --force the holder is not asked. Its token becomes stale at once, so that what it\n"
-        "writes under proof of its lease, or to storage that compares tokens, is refused; "
-        "anything\n"
-        "else it does goes on until its next heartbeat tells it, a third of its ttl later at "
-        "most.\n"
-        "Somebody else can get the key before that. A dead holder needs no force: its keys free\n"
-        "themselves.\n"
-        "\n"
-        "With --ask nothing changes but that the holder's next heartbeat tells it. A command "
-        "under\n"
-        "`lock` or `elect` gets SIGTERM then, and the key is free when it has ended; a program of\n"
-        "your own decides by itself. One that holds for a fixed term is not told. Only the holder "
-        "of "
-        "a\n"
-        "mutex can be asked: not those of a shared key, of permits, of a latch or barrier.\n"
-        "\n"
-        "Examples:\n"
-        "  leasehold unlock nightly-backup --ask\n"
-        "  leasehold unlock nightly-backup --force\n"
-        "\n"
-        "Exit status: 0 freed or asked, or it was free already (said on standard error; in JSON,\n"
-        "freed or asked is false); 64 without either, or to ask for a key that is held\n"
-        "as no mutex; otherwise see `leasehold --help`.\n"
+    auto chosen = std::make_shared<unlock_options>();
+    chosen->name.add(*parser, "KEY", "What to free");
+    CLI::Option* const force = parser->add_flag(
+        "--force", chosen->is_forced, "At once, although its holder may be at work"
     );
-    return {parser, [name, is_forced, is_asked, &options] {
-                const key wanted = name->get();
-                if (*is_asked) return ask(open_database(options), wanted, options.is_json);
-                if (!*is_forced) {
+    CLI::Option* const asks =
+        parser->add_flag("--ask", chosen->is_asked, "Ask the holder to let go")->excludes(force);
+    parser
+        ->add_option(
+            "--token",
+            chosen->token,
+            "Only if the key is held under this token, which `locks` shows"
+        )
+        ->option_text("N")
+        ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
+        ->needs(force);
+    parser->add_option("--wait", chosen->wait, "Wait so long for the holder to let go; or forever")
+        ->option_text("D")
+        ->needs(asks);
+    parser->footer(unlock_help);
+    return {parser, [chosen, &options] {
+                const key wanted = chosen->name.get();
+                if (chosen->is_asked) {
+                    std::optional<wait_limit> wait;
+                    if (!chosen->wait.empty()) wait = parse_patience(chosen->wait, "--wait");
+                    return ask(open_database(options), wanted, wait, options.is_json);
+                }
+                if (!chosen->is_forced) {
                     throw usage_failure(
                         "unlock takes the key from a holder that may be at work and will notice "
                         "only with its next heartbeat; if that is what you want, say --force, or "
                         "--ask to ask it first"
                     );
                 }
-                return unlock(open_database(options), wanted, options.is_json);
+                return unlock(open_database(options), wanted, chosen->token, options.is_json);
             }};
 }
 

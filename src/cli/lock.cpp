@@ -1,5 +1,6 @@
 // `leasehold lock KEY -- CMD…`: runs a command while holding a key.
 #include <CLI/CLI.hpp>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -33,6 +34,7 @@ struct lock_options {
     std::int64_t permits = 0;
     std::int64_t permits_there_are = 0;
     own_statuses statuses{};
+    std::string note;
     bool is_quiet = false;
     bool waits_for_all = false;
 };
@@ -45,8 +47,10 @@ void choose_kind(const lock_options& chosen, errand& what) {
     what.permits_there_are = chosen.permits_there_are;
 }
 
-// `delay` is a mutex's alone: with any of these it would be ignored.
-void add_kinds(CLI::App& parser, lock_options& chosen, CLI::Option& delay) {
+// What is a mutex's alone would be ignored with any of these.
+void add_kinds(
+    CLI::App& parser, lock_options& chosen, std::initializer_list<CLI::Option*> of_a_mutex
+) {
     CLI::Option* const shared = parser.add_flag(
         "--shared", chosen.is_shared, "Beside others that say --shared, for reading"
     );
@@ -66,7 +70,9 @@ void add_kinds(CLI::App& parser, lock_options& chosen, CLI::Option& delay) {
     of->needs(permits);
     shared->excludes(exclusive)->excludes(permits);
     exclusive->excludes(permits);
-    delay.excludes(shared)->excludes(exclusive)->excludes(permits);
+    for (CLI::Option* const each : of_a_mutex) {
+        each->excludes(shared)->excludes(exclusive)->excludes(permits);
+    }
 }
 
 // Of a semaphore: how many permits are in use, which one holder does not say.
@@ -92,8 +98,8 @@ failure busy(const errand& what, const std::optional<lock_info>& holder, const d
     nlohmann::json more{{"key", what.name.name()}, {"holder", nullptr}};
     if (holder) {
         more = json_of(*holder);
-        message += shown_holder(*holder) + "; if that holder has died it is free in at most " +
-                   shown(holder->remaining);
+        message += shown_holder(*holder) + shown_note(*holder) +
+                   "; if that holder has died it is free in at most " + shown(holder->remaining);
     } else {
         message += "was held by somebody else, who has just let go of it";
     }
@@ -139,7 +145,6 @@ int run_holding(
 int run_acquired(
     const database& db,
     const errand& what,
-    bool is_quiet,
     const program& command,
     const std::vector<int>& keep_open,
     acquired& answer,
@@ -148,7 +153,7 @@ int run_acquired(
     if (answer.cancelled_by != 0) return exit_status::by_signal + answer.cancelled_by;
     try {
         const acquisition& got = answer.held->got;
-        if (!got && is_quiet) return what.statuses.busy;
+        if (!got && what.is_quiet) return what.statuses.busy;
         if (!got) {
             throw explain(signals, [&] { return busy(what, with_totals(db, got.holder()), db); });
         }
@@ -159,21 +164,21 @@ int run_acquired(
     }
 }
 
-int run_lock(const errand& what, bool is_quiet, const program& command, const database& db) {
+int run_lock(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     signal_inbox signals;
     candidate wanting{db, what, signals};
     int status = exit_status::failed;
     try {
         acquired answer = wanting.wait();
-        status = run_acquired(db, what, is_quiet, command, keep_open, answer, signals);
+        status = run_acquired(db, what, command, keep_open, answer, signals);
         wanting.part_with(std::move(answer));
     } catch (const error& failed) {
         const failure why = with_own_status(what, explain(signals, [&] {
                                                 return explained(failed, db, what.name);
                                             }));
         const bool is_busy = why.name() == std::string_view{name_of(errc::busy)};
-        if (!is_quiet || !is_busy) report(what.is_json, why);
+        if (!what.is_quiet || !is_busy) report(what.is_json, why);
         status = why.status();
     }
     wanting.end(status);
@@ -196,11 +201,15 @@ constexpr const char* lock_description =
 
 constexpr const char* lock_examples =
     "\n"
+    "While it waits, standard error says for whom: at a terminal on one line that goes again,\n"
+    "elsewhere after a minute, and then at growing intervals of ten minutes at most.\n"
+    "\n"
     "A key is locked in one way at a time: plainly, by --shared and --exclusive, or by --permits.\n"
     "\n"
     "Examples:\n"
     "  leasehold lock nightly-backup -- /usr/local/bin/backup --all\n"
     "  leasehold lock deploy/shop --wait forever -- make deploy\n"
+    "  leasehold lock deploy/shop --note 'release 4.2, ada' -- make deploy\n"
     "  leasehold lock report --wait 5m --ttl 10s -- sh -c 'make report && mail-it'\n"
     "  leasehold lock site --shared --wait 1m -- rsync -a site/ mirror:\n"
     "  leasehold lock site --exclusive --wait 1m -- make install\n"
@@ -236,10 +245,12 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
                 "--shared, --exclusive or --permits, which are never closed to all"
             )
             ->option_text("D");
-    add_kinds(*parser, *chosen, *delay);
+    add_kinds(*parser, *chosen, {delay, add_note(*parser, chosen->note)});
     add_busy_status(*parser, chosen->statuses);
     add_lost_status(*parser, chosen->statuses);
-    parser->add_flag("--quiet", chosen->is_quiet, "Say nothing where somebody else holds it");
+    parser->add_flag(
+        "--quiet", chosen->is_quiet, "Say nothing where somebody else holds it, or while waiting"
+    );
     add_until_all_exit(*parser, chosen->waits_for_all);
     parser->footer(
         std::string(lock_description) + environment_help + "\n" + unstoppable_help + lock_examples +
@@ -258,6 +269,8 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         what.lock_delay = parse_duration(chosen->lock_delay, "--lock-delay");
         what.statuses = chosen->statuses;
         what.waits_for_all = chosen->waits_for_all;
+        what.note = chosen->note;
+        what.is_quiet = chosen->is_quiet;
         choose_kind(*chosen, what);
         if (what.permits > what.permits_there_are) {
             throw usage_failure(
@@ -268,8 +281,9 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         what.timing.name = command.name();
-        const database db = open_database(options, statement_timeout_for(timing), what.patience);
-        return run_lock(what, chosen->is_quiet, command, db);
+        const database db =
+            open_database(options, statement_timeout_for(timing), what.patience, command.name());
+        return run_lock(what, command, db);
     };
     return {parser, run};
 }

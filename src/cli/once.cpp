@@ -9,14 +9,17 @@
 
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
+#include "cli/described.hpp"
 #include "cli/errand.hpp"
 #include "cli/key_option.hpp"
+#include "cli/once_forecast.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/row_locked.hpp"
 #include "cli/supervisor.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/inspect.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -32,8 +35,10 @@ struct once_options {
     std::string at_most;
     std::string ttl = "30s";
     std::string early = "5s";
+    std::string note;
     bool is_never_repeated = false;
     bool is_quiet = false;
+    bool is_dry = false;
     own_statuses statuses{};
     bool waits_for_all = false;
 };
@@ -85,15 +90,14 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
     }
 }
 
-std::string story_of(const run_info& last) {
-    std::string story = "was started for " + shown(last.tick) + " by " + last.node_info + " " +
-                        shown(last.started_ago) + " ago";
-    if (last.state == run_state::running) return story + " and is running";
-    if (last.took) {
-        story += " and " + std::string(name_of(last.state)) + " after " + shown(*last.took);
-        return last.message.empty() ? story : story + " (" + last.message + ")";
+// What its runner says; its record has none of that, and what cannot be told is left out.
+std::string note_of(const database& db, const key& name) {
+    try {
+        const auto holder = describe(db, name);
+        return holder && holder->is_held ? shown_note(*holder) : "";
+    } catch (const error&) {
+        return "";
     }
-    return story + " and never finished";
 }
 
 failure refused(const task& wanted, const run_outlook& seen, const database& db) {
@@ -105,9 +109,11 @@ failure refused(const task& wanted, const run_outlook& seen, const database& db)
     }
     std::string message = "'" + wanted.what.name.name() + "' ";
     if (seen.holder) {
-        message += "is held by " + seen.holder->node_info + " for " + shown(seen.holder->held_for);
+        message += "is held by " + seen.holder->node_info + " for " + shown(seen.holder->held_for) +
+                   shown_note(*seen.holder);
     } else if (seen.last) {
         message += story_of(*seen.last);
+        if (seen.refusal == start_refusal::running) message += note_of(db, wanted.what.name);
     } else {
         message += "was held by somebody else, who has just let go of it";
     }
@@ -119,7 +125,10 @@ failure refused(const task& wanted, const run_outlook& seen, const database& db)
         {"key", wanted.what.name.name()},
         {"holder", seen.holder ? nlohmann::json(seen.holder->node_info) : nlohmann::json()},
         {"next_seconds", seconds_of(seen.next_in)}};
-    if (seen.holder) more["held_seconds"] = seconds_of(seen.holder->held_for);
+    if (seen.holder) {
+        more["held_seconds"] = seconds_of(seen.holder->held_for);
+        more["metadata"] = seen.holder->metadata;
+    }
     return failure{status, name_of(seen.refusal), message}.with(std::move(more));
 }
 
@@ -284,6 +293,16 @@ int run_once(const task& wanted, const program& command, const database& db) {
     return status;
 }
 
+planned_call call_of(const task& wanted) {
+    return {
+        wanted.what.name,
+        wanted.when,
+        wanted.settings,
+        wanted.what.statuses.busy,
+        wanted.what.is_json,
+        wanted.is_quiet};
+}
+
 schedule schedule_of(const once_options& chosen) {
     if (chosen.per.empty() == chosen.cron.empty()) {
         throw usage_failure("say how often: either --per D or --cron EXPR");
@@ -302,6 +321,7 @@ once_settings settings_of(const once_options& chosen) {
     settings.hold_at_least = parse_duration(chosen.at_least, "--at-least");
     settings.early_max = parse_duration(chosen.early, "--early");
     settings.repeat_abandoned = !chosen.is_never_repeated;
+    settings.metadata = chosen.note;
     if (!chosen.at_most.empty()) {
         settings.hold_at_most = parse_duration(chosen.at_most, "--at-most");
         if (*settings.hold_at_most < std::chrono::seconds{1}) {
@@ -329,7 +349,11 @@ constexpr const char* once_description =
     "LEASEHOLD_OWNER. While it runs NAME is locked, as by `leasehold lock NAME`, and if that "
     "lease\n"
     "is lost CMD is stopped as it is there; `lock --help` says what that cannot stop.\n"
-    "`leasehold runs` shows what ran last, and how.\n";
+    "`leasehold runs` shows what ran last, and how.\n"
+    "\n"
+    "--dry-run changes nothing, and runs nothing: it says whether this call would run CMD now (0)\n"
+    "or not (75), for which tick, who ran it last, and when the next tick is. CMD may be left "
+    "out.\n";
 
 constexpr const char* once_examples =
     "\n"
@@ -337,6 +361,7 @@ constexpr const char* once_examples =
     "  leasehold once nightly --cron '30 2 * * *' --tz Europe/Berlin -- /usr/local/bin/nightly\n"
     "  leasehold once digest --cron '0 9 * * MON-FRI' --quiet -- make digest\n"
     "  leasehold once purge --per 1h --at-least 10m -- purge --older-than 30d\n"
+    "  leasehold once nightly --cron '30 2 * * *' --tz Europe/Berlin --dry-run\n"
     "  leasehold once charge --per 24h --no-repeat --at-most 2h -- charge-cards\n"
     "\n";
 
@@ -364,7 +389,9 @@ void add_options(CLI::App& parser, once_options& chosen) {
     parser.add_flag(
         "--no-repeat", chosen.is_never_repeated, "Never run a tick again, even if its host died"
     );
+    add_note(parser, chosen.note);
     parser.add_flag("--quiet", chosen.is_quiet, "Say nothing where somebody else has run it");
+    parser.add_flag("--dry-run", chosen.is_dry, "Only say whether it would run now, and why not");
     add_busy_status(parser, chosen.statuses);
     add_lost_status(parser, chosen.statuses);
     add_until_all_exit(parser, chosen.waits_for_all);
@@ -391,7 +418,11 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
             schedule_of(*chosen),
             settings_of(*chosen),
             chosen->is_quiet};
-        if (!given.has_separator || given.command.empty()) {
+        wanted.what.statuses = chosen->statuses;
+        const bool has_command = given.has_separator && !given.command.empty();
+        if (chosen->is_dry && !has_command)
+            return say_forecast(open_database(options), call_of(wanted));
+        if (!has_command) {
             throw usage_failure(
                 "there is no command to run: write `leasehold once NAME --per D -- CMD [ARG...]`"
             );
@@ -399,9 +430,11 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         wanted.what.timing.name = command.name();
-        wanted.what.statuses = chosen->statuses;
         wanted.what.waits_for_all = chosen->waits_for_all;
-        return run_once(wanted, command, open_database(options));
+        if (chosen->is_dry) return say_forecast(open_database(options), call_of(wanted));
+        const database db =
+            open_database(options, std::chrono::seconds{5}, {}, wanted.what.timing.name);
+        return run_once(wanted, command, db);
     };
     return {parser, run};
 }

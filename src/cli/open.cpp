@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "cli/exit_status.hpp"
 #include "cli/warnings.hpp"
@@ -34,7 +35,8 @@ std::string place_of(std::string_view url) {
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout,
-    std::optional<std::chrono::milliseconds> patience
+    std::optional<std::chrono::milliseconds> patience,
+    std::string name
 ) {
     const std::string url = url_of(options);
     database_settings settings;
@@ -45,6 +47,7 @@ database open_database(
     // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
     settings.connections_max = 2;
     settings.statement_timeout = statement_timeout;
+    settings.name = std::move(name);
     if (patience && *patience > std::chrono::milliseconds{0}) {
         constexpr std::chrono::milliseconds least{1000};
         settings.connect_timeout = std::clamp(*patience, least, settings.connect_timeout);

@@ -16,7 +16,8 @@ namespace leasehold::cli {
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout = std::chrono::seconds{5},
-    std::optional<std::chrono::milliseconds> patience = {}
+    std::optional<std::chrono::milliseconds> patience = {},
+    std::string name = {}  // of its connections, in the server's lists; empty: leasehold
 );
 
 // The variables that tell the tool the password of its database, which a command does not get: the

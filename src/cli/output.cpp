@@ -55,6 +55,20 @@ std::string escaped(unsigned char byte) {
     return {'\\', 'x', digits[byte / 16U], digits[byte % 16U]};
 }
 
+// In one piece, so that lines of several processes do not mix.
+void say_at_once(bool is_json, nlohmann::json object, const std::string& message) {
+    std::string line;
+    if (is_json) {
+        object["message"] = message;
+        line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    } else {
+        line = "leasehold: " + printable(message);
+    }
+    std::cout.flush();
+    line += '\n';
+    std::cerr << line << std::flush;
+}
+
 const char* code_of(style look) {
     switch (look) {
         case style::bold:
@@ -86,6 +100,15 @@ std::string printable(std::string_view text) {
         text.remove_prefix(bytes);
     }
     return line;
+}
+
+bool is_text(std::string_view text) {
+    while (!text.empty()) {
+        const character next = first_of(text);
+        if (next.bytes == 0) return false;
+        text.remove_prefix(next.bytes);
+    }
+    return true;
 }
 
 std::size_t columns_of(std::string_view text) {
@@ -156,22 +179,28 @@ std::string styled(std::string text, style look) {
     return code_of(look) + std::move(text) + "\033[0m";
 }
 
-table::table(std::vector<std::string> heading) {
+table::table(std::vector<std::string> heading) : widths_(heading.size(), 0) {
     std::vector<cell> first;
     first.reserve(heading.size());
     for (std::string& each : heading) first.push_back({std::move(each), style::bold});
     rows_.push_back(std::move(first));
 }
 
-void table::print() const {
-    if (rows_.size() == 1 && isatty(STDOUT_FILENO) != 1) return;
+void table::print() {
+    for (const std::string& line : take_lines()) print_line(line);
+}
+
+std::vector<std::string> table::take_lines() {
+    const bool is_empty = has_heading_ && rows_.size() == 1;
+    if (is_empty && isatty(STDOUT_FILENO) != 1) return {};
     const bool is_coloured = is_colourful(STDOUT_FILENO);
-    std::vector<std::size_t> widths(rows_.front().size(), 0);
     for (const auto& row : rows_) {
         for (std::size_t at = 0; at < row.size(); ++at) {
-            widths[at] = std::max(widths[at], columns_of(row[at].text));
+            widths_[at] = std::max(widths_[at], columns_of(row[at].text));
         }
     }
+    std::vector<std::string> lines;
+    lines.reserve(rows_.size());
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t at = 0; at < row.size(); ++at) {
@@ -180,11 +209,14 @@ void table::print() const {
             line += row[at].text;
             if (is_styled) line += "\033[0m";
             const bool is_last = at + 1 == row.size();
-            if (!is_last) line.append(widths[at] - columns_of(row[at].text) + 2, ' ');
+            if (!is_last) line.append(widths_[at] - columns_of(row[at].text) + 2, ' ');
         }
         line.erase(line.find_last_not_of(' ') + 1);
-        print_line(line);
+        lines.push_back(std::move(line));
     }
+    rows_.clear();
+    has_heading_ = false;
+    return lines;
 }
 
 void print_json(const nlohmann::json& object) {
@@ -195,25 +227,22 @@ void print_line(std::string_view line) {
     std::cout << line << '\n';
 }
 
+void tell(
+    bool is_json, const char* name, const std::string& message, const nlohmann::json& fields
+) {
+    nlohmann::json object = fields;
+    object["event"] = name;
+    say_at_once(is_json, std::move(object), message);
+}
+
 void report(bool is_json, const char* name, const std::string& message) {
     report(is_json, failure{exit_status::failed, name, message});
 }
 
 void report(bool is_json, const failure& failed) {
-    const std::string message = without_passwords(failed.what());
-    std::string line;
-    if (is_json) {
-        nlohmann::json object = failed.fields();
-        object["error"] = failed.name();
-        object["message"] = message;
-        line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    } else {
-        line = "leasehold: " + printable(message);
-    }
-    std::cout.flush();
-    // In one piece, so that lines of several processes do not mix.
-    line += '\n';
-    std::cerr << line << std::flush;
+    nlohmann::json object = is_json ? failed.fields() : nlohmann::json::object();
+    object["error"] = failed.name();
+    say_at_once(is_json, std::move(object), without_passwords(failed.what()));
 }
 
 void require_written() {

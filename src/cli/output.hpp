@@ -40,19 +40,32 @@ struct cell {
     style look = style::plain;
 };
 
-// Rows under a heading. An empty table is nothing, or its heading at a terminal.
+// Rows under a heading. An empty table is nothing, or its heading at a terminal. One that is long
+// is printed page by page: its columns are those of the first page, or wider.
 class table {
 public:
     explicit table(std::vector<std::string> heading);
     void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
-    void print() const;
+    // What was added since the last time.
+    void print();
+    // The same, as lines: none of an empty table.
+    std::vector<std::string> take_lines();
 
 private:
-    std::vector<std::vector<cell>> rows_;  // the first is the heading
+    std::vector<std::vector<cell>> rows_;  // the first is the heading, until that was printed
+    std::vector<std::size_t> widths_;
+    bool has_heading_ = true;
 };
 
 void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
+
+// Whether all of it is UTF-8.
+bool is_text(std::string_view text);
+
+// What goes on, for people and logs: one line on standard error; in JSON {"event": name, "message":
+// …} and the fields.
+void tell(bool is_json, const char* name, const std::string& message, const nlohmann::json& fields);
 
 // One line on standard error; in JSON {"error": name, "message": …}, and the fields of a failure.
 void report(bool is_json, const char* name, const std::string& message);

@@ -1,22 +1,26 @@
 #pragma once
 // "waiting for 'k', held by nightly@db1:123 for 3m12s", on one line of a terminal that comes after
-// two seconds and goes when the waiting ends. Nothing where standard error is no terminal.
+// two seconds and goes when the waiting ends. Where standard error is no terminal, or in JSON,
+// lines for a log: when the errand's silence is over, and then at growing intervals. Nothing where
+// it is to be quiet.
 //
 // Threads: one; the database is asked in the background, as it may be away.
 #include <chrono>
 #include <memory>
-#include <string>
+#include <optional>
 
+#include "cli/errand.hpp"
 #include "cli/events.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
+#include "leasehold/lock_info.hpp"
 
 namespace leasehold::cli {
 
 class progress {
 public:
-    progress(const database& db, const key& name, bool is_json);
+    progress(const database& db, const errand& what);
     ~progress();
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
@@ -29,17 +33,30 @@ public:
     bool is_looking() const { return look_ && !look_->has_ended(); }
 
 private:
-    void show(std::string line);
+    using instant = local_clock::time_point;
+
+    // What is waited for: a lease, or the end of a transaction, or the database.
+    struct obstacle {
+        std::optional<lock_info> holder;
+        std::optional<row_lock_info> by;
+        bool is_known = false;
+    };
+    static obstacle look_at(const database& db, const key& name);
+
+    void tell_at_terminal(const obstacle& found);
+    void tell_in_log(const obstacle& found, instant now);
 
     const database& database_;
-    const key& name_;
-    const bool is_wanted_;
+    const errand& what_;
+    const bool has_terminal_;
     bool is_shown_ = false;
     bool is_waiting_ = false;
     bool is_stale_ = false;  // what is being looked up, for a wait that has ended
-    local_clock::time_point next_;
+    instant began_;
+    instant next_;
+    std::chrono::nanoseconds pause_{0};
     bell answered_;
-    std::unique_ptr<background<std::string>> look_;  // last: it uses the others
+    std::unique_ptr<background<obstacle>> look_;  // last: it uses the others
 };
 
 }  // namespace leasehold::cli

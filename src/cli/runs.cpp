@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/exit_status.hpp"
 #include "cli/open.hpp"
@@ -15,6 +16,9 @@ namespace {
 
 nlohmann::json json_of(const run_info& run) {
     using nlohmann::json;
+    const auto or_null = [](const std::optional<schedule::instant>& when) {
+        return when ? json(shown(*when)) : json();
+    };
     return {
         {"name", run.name},
         {"tick", shown(run.tick)},
@@ -27,11 +31,27 @@ nlohmann::json json_of(const run_info& run) {
         {"started_seconds_ago", seconds_of(run.started_ago)},
         {"took_seconds", run.took ? json(seconds_of(*run.took)) : json()},
         {"closed_seconds", seconds_of(run.closed_for)},
+        {"schedule", run.schedule_text.empty() ? json() : json(run.schedule_text)},
+        {"next", or_null(run.next)},
+        {"overdue", or_null(run.overdue)},
     };
 }
 
 int show_runs(const database& db, const std::string& prefix, bool is_json) {
-    table runs{{"NAME", "TICK", "STATE", "STATUS", "NODE", "STARTED", "TOOK", "MESSAGE"}};
+    table runs{
+        {"NAME",
+         "TICK",
+         "STATE",
+         "STATUS",
+         "NODE",
+         "STARTED",
+         "TOOK",
+         "NEXT",
+         "OVERDUE",
+         "MESSAGE"}};
+    const auto or_dash = [](const std::optional<schedule::instant>& when) {
+        return when ? shown(*when) : "-";
+    };
     for (const run_info& each : list_runs(db, prefix)) {
         if (is_json) print_json(json_of(each));
         const bool is_bad = each.state == run_state::failed || each.state == run_state::abandoned;
@@ -43,6 +63,8 @@ int show_runs(const database& db, const std::string& prefix, bool is_json) {
             {printable(each.node_info)},
             {shown(each.started_ago) + " ago"},
             {each.took ? shown(*each.took) : "-"},
+            {or_dash(each.next)},
+            {or_dash(each.overdue), each.overdue ? style::red : style::plain},
             {printable(each.message)},
         });
     }
@@ -79,13 +101,18 @@ command add_runs(CLI::App& tool, const global_options& options) {
         "The last run of each task. TICK is the fire time it was for, in UTC. STATE is running,\n"
         "succeeded, failed, or abandoned: it was started, never finished, and its host has lost "
         "the\n"
-        "lease; the next call of `once` runs the tick again, unless --no-repeat. A record stays\n"
+        "lease; the next call of `once` runs the tick again, unless --no-repeat. NEXT is when it\n"
+        "fires next, and OVERDUE the latest fire time that has passed and that nobody has "
+        "started:\n"
+        "nobody has called, or the run of an earlier one goes on. Both go by the schedule of the\n"
+        "last run, and are unknown (-) of one that an older leasehold has started. A record stays\n"
         "until it is forgotten, so that no tick runs twice.\n"
         "\n"
         "Examples:\n"
         "  leasehold runs\n"
         "  leasehold runs --prefix reports/\n"
         "  leasehold --json runs | jq -r 'select(.state == \"failed\") | .name'\n"
+        "  leasehold --json runs | jq -r 'select(.overdue) | .name'\n"
         "  leasehold runs --forget reports/2026\n"
         "\n"
         "Exit status: 0, also where there is none; otherwise see `leasehold --help`.\n"

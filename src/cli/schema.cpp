@@ -19,7 +19,7 @@ namespace leasehold::cli {
 namespace {
 
 // Tables may be large, and other migrators may be at it.
-constexpr std::chrono::minutes patience{10};
+constexpr std::chrono::minutes migrate_patience{10};
 
 struct migrate_options {
     std::string to;  // empty: not given
@@ -127,7 +127,7 @@ int run_up(const migrate_options& chosen, const global_options& options) {
     migrate_settings settings;
     settings.to_version = parse_version(chosen.to, "--to").value_or(-1);
     settings.resume = chosen.resume;
-    const database db = open_database(options, patience);
+    const database db = open_database(options, migrate_patience);
     const bool is_new = is_missing(db);
     if (is_new && !chosen.is_sure) refuse_beside_others(db, {options.table_prefix, options.schema});
     const auto done = migrate(db, settings);
@@ -148,7 +148,9 @@ int run_down(const migrate_options& chosen, const global_options& options) {
             "migrate down deletes what the tables hold: say how far with --to N (0: all of them)"
         );
     }
-    print_done(migrate_down(open_database(options, patience), *to), "took back", options.is_json);
+    print_done(
+        migrate_down(open_database(options, migrate_patience), *to), "took back", options.is_json
+    );
     return exit_status::done;
 }
 

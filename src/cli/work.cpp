@@ -223,7 +223,8 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         timing.name = command.name();
-        const database db = open_database(options, statement_timeout_for(timing));
+        const database db =
+            open_database(options, statement_timeout_for(timing), {}, command.name());
         return run_work(*chosen, settings, timing, command, db, options.is_json);
     };
     return {parser, run};

@@ -39,6 +39,17 @@ lock_info described_in(const row& from) {
     return info;
 }
 
+lock_info free_in(const row& from) {
+    lock_info info;
+    info.key = from.bytes(0);
+    info.token = {from.integer(1)};
+    info.node_info = from.bytes(2);
+    info.waiters = from.integer(3);
+    info.kind = static_cast<lock_kind>(from.integer(4));
+    if (!from.is_null(5)) info.free_for = not_negative(from, 5);
+    return info;
+}
+
 lock_info holder_in(const row& from, std::size_t first) {
     lock_info info = hold_in(from, first);
     info.kind = static_cast<lock_kind>(from.integer(first + hold_columns));

@@ -16,6 +16,10 @@ lock_info hold_in(const row& from, std::size_t first);
 // The ten, and how many live ones wait.
 lock_info described_in(const row& from);
 
+// Of a key that nobody holds: its name, the fence, the name of its last holder, how many wait, what
+// it is used as, and microseconds for which it is free, or null.
+lock_info free_in(const row& from);
+
 // Of a key that several can hold: the ten, and the kind of the key, the bits of the holder, and how
 // many permits it has.
 lock_info holder_in(const row& from, std::size_t first);

@@ -66,6 +66,17 @@ std::vector<lock_info> sql_hold_store::list(
     return held;
 }
 
+std::vector<lock_info> sql_hold_store::list_free(
+    connection& on, std::string_view prefix, std::string_view after, int limit
+) {
+    const parameters range{
+        blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, std::max(limit, 0)};
+    std::vector<lock_info> all;
+    const result found = how_->read(on, how_->of("free_keys")["list"], range);
+    for (const row& each : found.rows) all.push_back(free_in(each));
+    return all;
+}
+
 std::vector<std::string> sql_hold_store::list_passed(
     connection& on, std::string_view prefix, int limit
 ) {
@@ -76,8 +87,10 @@ std::vector<std::string> sql_hold_store::list_passed(
     return keys;
 }
 
-std::optional<lock_info> sql_hold_store::force_release(connection& on, const key& name) {
-    const parameters which{value_of(name)};
+std::optional<lock_info> sql_hold_store::force_release(
+    connection& on, const key& name, std::optional<fencing_token> only
+) {
+    const parameters which{value_of(name), only ? value{only->number} : value{}};
     const statement* const look = texts_.find("is_closed");
     if (look && how_->read(on, *look, which).rows.empty()) return std::nullopt;
     const result freed = write(on, "force_release", which);

@@ -17,9 +17,9 @@ schedule::instant instant_of(std::int64_t microseconds_since_1970) {
     return schedule::instant{std::chrono::microseconds{microseconds_since_1970}};
 }
 
-// The twelve columns that describe a run: name, tick, token, owner, node_info, microseconds since
-// the start, from start to end, until it opens again, state, exit_status, message, and whether its
-// owner still holds the lock.
+// The thirteen columns that describe a run: name, tick, token, owner, node_info, microseconds since
+// the start, from start to end, until it opens again, state, exit_status, message, schedule or
+// null, and whether its owner still holds the lock.
 run_info run_info_of(const row& from, std::size_t first) {
     run_info info;
     info.name = from.bytes(first);
@@ -33,8 +33,9 @@ run_info run_info_of(const row& from, std::size_t first) {
     const auto state = from.integer(first + 8);
     if (!from.is_null(first + 9)) info.exit_status = from.integer(first + 9);
     info.message = from.bytes(first + 10);
+    if (!from.is_null(first + 11)) info.schedule_text = from.bytes(first + 11);
     if (state == started) {
-        const bool is_held = from.integer(first + 11) != 0;
+        const bool is_held = from.integer(first + 12) != 0;
         info.state = is_held ? run_state::running : run_state::abandoned;
     } else {
         info.state = state == succeeded ? run_state::succeeded : run_state::failed;
@@ -42,13 +43,17 @@ run_info run_info_of(const row& from, std::size_t first) {
     return info;
 }
 
+// The time, and a run where there is one.
+run_look run_look_of(const row& from) {
+    run_look seen{instant_of(from.integer(0)), std::nullopt};
+    if (!from.is_null(1)) seen.last = run_info_of(from, 1);
+    return seen;
+}
+
 }  // namespace
 
 run_look sql_run_store::look(connection& on, const key& name) {
-    const row found = read(on, "look", {value_of(name)}).rows.at(0);
-    run_look seen{instant_of(found.integer(0)), std::nullopt};
-    if (!found.is_null(1)) seen.last = run_info_of(found, 1);
-    return seen;
+    return run_look_of(read(on, "look", {value_of(name)}).rows.at(0));
 }
 
 bool sql_run_store::claim(connection& on, const run_claim& wanted) {
@@ -67,12 +72,12 @@ bool sql_run_store::finish(connection& on, const run_finish& what) {
     return inside(on, "finish", values).affected_rows == 1;
 }
 
-std::vector<run_info> sql_run_store::list(
+std::vector<run_look> sql_run_store::list(
     connection& on, std::string_view prefix, std::string_view after, int limit
 ) {
     const parameters range{blob{first_of_page(prefix, after)}, blob{end_of_prefix(prefix)}, limit};
-    std::vector<run_info> runs;
-    for (const row& each : read(on, "list", range).rows) runs.push_back(run_info_of(each, 0));
+    std::vector<run_look> runs;
+    for (const row& each : read(on, "list", range).rows) runs.push_back(run_look_of(each));
     return runs;
 }
 
@@ -100,7 +105,8 @@ parameters sql_run_store::values_of_claim(const run_claim& wanted) {
         wanted.node_info,
         microseconds_since_1970(wanted.tick),
         value_of(wanted.hold_at_least),
-        wanted.may_repeat ? 1 : 0};
+        wanted.may_repeat ? 1 : 0,
+        text_or_null(wanted.schedule_text)};
 }
 
 }  // namespace leasehold

@@ -14,7 +14,7 @@ public:
     run_look look(connection& on, const key& name) override;
     bool claim(connection& on, const run_claim& wanted) override;
     bool finish(connection& on, const run_finish& what) override;
-    std::vector<run_info> list(
+    std::vector<run_look> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override;
     bool forget(connection& on, const key& name) override;

@@ -17,6 +17,7 @@ sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes w
           "holder",
           "multi_lock",
           "row_lock",
+          "free_keys",
           "job",
           "job_queue",
           "job_schedule",

@@ -1,6 +1,9 @@
 #include "dialect/waiter_store.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "dialect/sql_text.hpp"
 
 namespace leasehold {
 namespace {
@@ -18,6 +21,18 @@ look_result look_in(const row& seen) {
         answer.looks_takeable = seen.integer(5) != 0;
     }
     return answer;
+}
+
+// Ticket, owner, session, node_info, and microseconds for which it waits.
+queued_waiter queued_in(const row& from, std::string name) {
+    const std::chrono::microseconds waited{std::max(std::int64_t{0}, from.integer(4))};
+    return {
+        from.integer(0),
+        {identity::from_bytes(from.bytes(1)),
+         identity::from_bytes(from.bytes(2)),
+         from.bytes(3),
+         waited,
+         std::move(name)}};
 }
 
 }  // namespace
@@ -97,16 +112,30 @@ std::vector<queued_waiter> sql_waiter_store::list(
 ) {
     std::vector<queued_waiter> queue;
     for (const row& each : read(on, "list", {value_of(name), after, limit}).rows) {
-        const std::chrono::microseconds waited{std::max(std::int64_t{0}, each.integer(4))};
-        queue.push_back(
-            {each.integer(0),
-             {identity::from_bytes(each.bytes(1)),
-              identity::from_bytes(each.bytes(2)),
-              each.bytes(3),
-              waited}}
-        );
+        queue.push_back(queued_in(each, name.name()));
     }
     return queue;
+}
+
+std::vector<queued_waiter> sql_waiter_store::list_all(
+    connection& on,
+    std::string_view prefix,
+    std::string_view after,
+    std::int64_t after_ticket,
+    int limit
+) {
+    constexpr std::size_t key_column = 5;
+    const bool is_first = after.empty();
+    const parameters range{
+        blob{std::string{is_first ? prefix : after}},
+        is_first ? 0 : after_ticket,
+        blob{end_of_prefix(prefix)},
+        std::max(limit, 0)};
+    std::vector<queued_waiter> found;
+    for (const row& each : read(on, "list_all", range).rows) {
+        found.push_back(queued_in(each, each.bytes(key_column)));
+    }
+    return found;
 }
 
 bool sql_waiter_store::closes_a_circle(

@@ -20,6 +20,13 @@ public:
     std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) override;
     std::vector<queued_waiter> list(connection& on, const key& name, std::int64_t after, int limit)
         override;
+    std::vector<queued_waiter> list_all(
+        connection& on,
+        std::string_view prefix,
+        std::string_view after,
+        std::int64_t after_ticket,
+        int limit
+    ) override;
     bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) override;
     void ring(connection& on, const owner_id& whom) override;
     std::string channel() const override { return channel_; }

@@ -90,9 +90,9 @@ private:
 
 database open(std::string_view url, database_settings settings) {
     const auto limit = settings.statement_timeout;
-    const auto open_one = [limit](const address& to, std::chrono::milliseconds patience) {
-        return connect(to, limit, patience);
-    };
+    const auto open_one = [limit, name = settings.name](
+                              const address& to, std::chrono::milliseconds patience
+                          ) { return connect(to, limit, patience, name); };
     const auto hosts =
         std::make_shared<host_list>(parse_url(url, std::getenv("MYSQL_PWD")), open_one);
     return database{

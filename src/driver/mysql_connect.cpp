@@ -1,4 +1,7 @@
+#include <map>
+
 #include "core/broken_pipe.hpp"
+#include "core/program_name.hpp"
 #include "driver/mysql_connection.hpp"
 #include "driver/mysql_password_guard.hpp"
 #include "leasehold/error.hpp"
@@ -63,7 +66,10 @@ int whole_seconds(milliseconds duration) {
 }
 
 sql::ConnectOptionsMap options_for(
-    const address& to, milliseconds statement_timeout, milliseconds patience
+    const address& to,
+    milliseconds statement_timeout,
+    milliseconds patience,
+    const std::string& name
 ) {
     const int read_timeout = whole_seconds(read_timeout_for(statement_timeout));
     sql::ConnectOptionsMap options;
@@ -80,6 +86,9 @@ sql::ConnectOptionsMap options_for(
     // Affected rows are rows changed. OPT_RECONNECT is off unless set, and newer client libraries
     // complain on standard error when it is mentioned at all.
     options["CLIENT_FOUND_ROWS"] = false;
+    // Shown by performance_schema alone: session_connect_attrs.
+    options["OPT_CONNECT_ATTR_ADD"] = std::map<sql::SQLString, sql::SQLString>{
+        {"program_name", sql::SQLString{connection_name(name)}}};
     set_tls(options, to);
     return options;
 }
@@ -91,11 +100,14 @@ void announce_thread() {
 }
 
 std::unique_ptr<connection> connect(
-    const address& to, milliseconds statement_timeout, milliseconds patience
+    const address& to,
+    milliseconds statement_timeout,
+    milliseconds patience,
+    const std::string& name
 ) {
     announce_thread();
     const broken_pipe_guard guard;
-    sql::ConnectOptionsMap options = options_for(to, statement_timeout, patience);
+    sql::ConnectOptionsMap options = options_for(to, statement_timeout, patience, name);
     const password_guard kept_in{options, to};
     std::unique_ptr<sql::Connection> handle;
     try {

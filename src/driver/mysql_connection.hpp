@@ -26,7 +26,8 @@ namespace leasehold::mysql {
 std::unique_ptr<connection> connect(
     const address& to,
     std::chrono::milliseconds statement_timeout,
-    std::chrono::milliseconds patience
+    std::chrono::milliseconds patience,
+    const std::string& name = {}  // see connection_name()
 );
 
 // libmysqlclient wants to be told of each thread that uses it, and of its end.

@@ -184,8 +184,8 @@ database open(std::string_view url, database_settings settings) {
     };
     const auto known = std::make_shared<handle_memory>(warn);
     return database{
-        [url = std::string{url}, limit, known](const connect_limits& within) {
-            return connect(url, limit, within.patience, within.stop, known);
+        [url = std::string{url}, limit, known, name = settings.name](const connect_limits& within) {
+            return connect(url, limit, within.patience, within.stop, known, name);
         },
         std::move(settings)};
 }

@@ -1,4 +1,5 @@
 #include "driver/postgres_connect.hpp"
+#include "core/program_name.hpp"
 
 #include <poll.h>
 
@@ -34,9 +35,11 @@ void ignore_notice(void*, const PGresult*) {}
 
 // What follows "dbname" wins over the URL, what precedes it gives way to it; the rest (several
 // hosts, hostaddr, service files, the environment) is libpq's business.
-std::vector<option> options_of(const std::string& url) {
+std::vector<option> options_of(const std::string& url, const std::string& name) {
     return {
-        {"fallback_application_name", "leasehold"}, {"dbname", url}, {"client_encoding", "UTF8"}};
+        {"fallback_application_name", connection_name(name)},
+        {"dbname", url},
+        {"client_encoding", "UTF8"}};
 }
 
 }  // namespace
@@ -154,10 +157,11 @@ std::unique_ptr<connection> connect(
     milliseconds statement_timeout,
     milliseconds patience,
     const std::stop_token& stop,
-    const std::shared_ptr<handle_memory>& known
+    const std::shared_ptr<handle_memory>& known,
+    const std::string& name
 ) {
     const auto until = local_clock::now() + patience;
-    std::vector<option> options = options_of(url);
+    std::vector<option> options = options_of(url, name);
     std::optional<error> of_former;
     for (;;) {
         dialled made = dial(options, until, stop);

@@ -44,7 +44,8 @@ std::unique_ptr<connection> connect(
     std::chrono::milliseconds statement_timeout,
     std::chrono::milliseconds patience,
     const std::stop_token& stop = {},
-    const std::shared_ptr<handle_memory>& known = std::make_shared<handle_memory>()
+    const std::shared_ptr<handle_memory>& known = std::make_shared<handle_memory>(),
+    const std::string& name = {}  // see connection_name()
 );
 
 class owned_connection final : public connection {

@@ -63,6 +63,23 @@ event_reason reason_of(start_refusal why) noexcept {
     return event_reason::none;
 }
 
+// A schedule that this host does not understand, as it lacks the zone, is left aside.
+run_info with_fire_times(const run_look& seen) {
+    run_info run = seen.last.value();
+    if (run.schedule_text.empty()) return run;
+    try {
+        const auto when = schedule::parse(run.schedule_text);
+        run.next = when.next(seen.now);
+        const auto current = when.previous(seen.now);
+        if (current > run.tick) run.overdue = current;
+    } catch (const error& failure) {
+        const bool is_strange =
+            failure.code() == errc::invalid_argument || failure.code() == errc::unsupported;
+        if (!is_strange) throw;
+    }
+    return run;
+}
+
 run_outlook judged(const run_look& seen, const schedule& when, const once_settings& settings) {
     run_outlook found;
     found.tick = when.previous(seen.now);
@@ -267,8 +284,12 @@ public:
         : session_(within.inner()),
           name_(std::move(name)),
           when_(std::move(when)),
-          settings_(settings),
-          lock_(within, name_, {.hold_at_most = settings.hold_at_most}) {
+          settings_(std::move(settings)),
+          lock_(
+              within,
+              name_,
+              {.hold_at_most = settings_.hold_at_most, .metadata = settings_.metadata}
+          ) {
         require_valid(settings_);
     }
 
@@ -352,7 +373,8 @@ private:
             session_->node_info(),
             tick,
             settings_.hold_at_least,
-            settings_.repeat_abandoned};
+            settings_.repeat_abandoned,
+            when_.text().size() <= run_store::schedule_bytes_max ? when_.text() : std::string{}};
         const database& db = session_->handle();
         return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
             return stores.runs->claim(on, wanted);
@@ -405,12 +427,11 @@ std::vector<run_info> list_runs(const database& db, std::string_view prefix) {
     std::vector<run_info> all;
     while (true) {
         const std::string after = all.empty() ? "" : all.back().name;
-        auto page = repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+        const auto page = repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
             return stores.runs->list(on, prefix, after, page_size);
         });
-        const bool is_last = page.size() < page_size;
-        std::move(page.begin(), page.end(), std::back_inserter(all));
-        if (is_last) return all;
+        for (const run_look& each : page) all.push_back(with_fire_times(each));
+        if (page.size() < page_size) return all;
     }
 }
 

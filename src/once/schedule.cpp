@@ -4,6 +4,10 @@
 #include "leasehold/schedule.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <system_error>
 
 #include "leasehold/error.hpp"
 #include "once/cron.hpp"
@@ -42,11 +46,34 @@ sys_seconds instant_of(local_seconds wall, seconds offset) {
     return sys_seconds{wall.time_since_epoch() - offset};
 }
 
+std::string text_of(microseconds period) {
+    std::string text = "every " + std::to_string(period.count() / 1'000'000);
+    const std::string rest = std::to_string(1'000'000 + period.count() % 1'000'000);
+    if (rest != "1000000") text += "." + rest.substr(1);
+    return text + " s";
+}
+
+// Of what text_of() has written; nothing where it has not.
+std::optional<microseconds> period_in(std::string_view text) {
+    constexpr std::string_view before = "every ", after = " s";
+    if (!text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
+    std::string digits{text.substr(before.size(), text.size() - before.size() - after.size())};
+    const auto point = digits.find('.');
+    const std::size_t places = point == std::string::npos ? 0 : digits.size() - point - 1;
+    if (point != std::string::npos) digits.erase(point, 1);
+    if (places != 0 && places != 6) return std::nullopt;
+    std::int64_t number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [rest, problem] = std::from_chars(digits.data(), end, number);
+    constexpr std::int64_t seconds_max = 366 * 86'400;
+    if (problem != std::errc{} || rest != end) return std::nullopt;
+    if (places == 0 && number > seconds_max) return std::nullopt;
+    return microseconds{places == 0 ? number * 1'000'000 : number};
+}
+
 class periodic final : public schedule::implementation {
 public:
-    explicit periodic(microseconds period)
-        : implementation("every " + std::to_string(period.count() / 1'000'000) + " s"),
-          period_(period) {}
+    explicit periodic(microseconds period) : implementation(text_of(period)), period_(period) {}
 
     schedule::instant previous(schedule::instant at) const override {
         return schedule::instant{at.time_since_epoch() / period_ * period_};
@@ -165,6 +192,17 @@ schedule schedule::every(microseconds period) {
         throw error(errc::invalid_argument, "a period must be 1 s to 366 days");
     }
     return schedule{std::make_shared<const periodic>(period)};
+}
+
+schedule schedule::parse(std::string_view text) {
+    if (const auto period = period_in(text)) return every(*period);
+    constexpr std::string_view between = " (";
+    const auto at = text.rfind(between);
+    if (at == std::string_view::npos || !text.ends_with(')')) {
+        throw error(errc::invalid_argument, "it is not the text of a schedule");
+    }
+    const auto zone = text.substr(at + between.size());
+    return cron(text.substr(0, at), zone.substr(0, zone.size() - 1));
 }
 
 schedule::instant schedule::previous(instant at) const {

@@ -177,6 +177,12 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
+    // Of what list() leaves out, the keys that nobody holds, of whatever kind, and nothing has
+    // arrived at: the token and the name of the last grant, and free_for. In pages as list().
+    virtual std::vector<lock_info> list_free(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) = 0;
+
     // Who keeps the row of this key locked by a transaction that has not ended; nothing where
     // nobody does. MUST wait for no row. What the server does not let this user see is left out,
     // and the right that would show it is named: no error.
@@ -188,8 +194,12 @@ public:
 
     // Frees a live hold, or one whose lock_delay keeps the key closed, adds one to the fence, and
     // adds one to the notices of its session's row, so that its next heartbeat finds out. Waits for
-    // proofs. Nothing where there was neither. Leaves the ticket, as release_owner() does.
-    virtual std::optional<lock_info> force_release(connection& on, const key& name) = 0;
+    // proofs. Nothing where there was neither. Leaves the ticket, as release_owner() does. With
+    // `only` it MUST free no hold but the one under that token, and tests that on the row as it is
+    // when it is changed.
+    virtual std::optional<lock_info> force_release(
+        connection& on, const key& name, std::optional<fencing_token> only
+    ) = 0;
 
     // Makes a row that nobody uses (no owner, ticket or holders) one of another kind. False where
     // it is used; true, too, where it is of that kind already, or not there. A short transaction.

@@ -39,7 +39,8 @@ struct run_claim {
     std::string node_info;
     schedule::instant tick;
     std::chrono::microseconds hold_at_least{0};
-    bool may_repeat = true;  // the same tick, where it was not finished
+    bool may_repeat = true;       // the same tick, where it was not finished
+    std::string schedule_text{};  // as run_info's; empty: not kept
 };
 
 struct run_finish {
@@ -52,6 +53,7 @@ struct run_finish {
 class run_store {
 public:
     static constexpr std::size_t message_bytes_max = 1000;
+    static constexpr std::size_t schedule_bytes_max = 255;
 
     virtual ~run_store() = default;
 
@@ -69,8 +71,9 @@ public:
     // in a transaction or not. False: the record is not this run's.
     virtual bool finish(connection& on, const run_finish& what) = 0;
 
-    // Plain reads: names greater than `after` that begin with `prefix`, at most `limit`.
-    virtual std::vector<run_info> list(
+    // Plain reads: names greater than `after` that begin with `prefix`, at most `limit`. Each with
+    // the time at which it was read.
+    virtual std::vector<run_look> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 

@@ -125,6 +125,16 @@ public:
         connection& on, const key& name, std::int64_t after, int limit
     ) = 0;
 
+    // The same of all keys that begin with `prefix`, in the order of keys and of each queue: the
+    // first `limit` behind that ticket of that key; of an empty key, from the beginning.
+    virtual std::vector<queued_waiter> list_all(
+        connection& on,
+        std::string_view prefix,
+        std::string_view after,
+        std::int64_t after_ticket,
+        int limit
+    ) = 0;
+
     // Whether this waiter waits for a key whose holder waits, … for a key of its own session. MUST
     // say no where it waits no more: a key that was handed over to it is its own session's. Plain
     // reads of one snapshot, sessions that are dead left out. Asked after enqueue() has committed,

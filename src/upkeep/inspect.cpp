@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <string>
 #include <tuple>
 
 #include "core/utf8.hpp"
@@ -137,6 +138,30 @@ std::optional<lock_info> mutex_of(connection& on, store& stores, const key& name
     return std::move(found->info);
 }
 
+std::optional<lock_info> freed_mutex(
+    database::implementation& with,
+    connection& on,
+    store& stores,
+    const key& name,
+    std::optional<fencing_token> only
+) {
+    auto found = stores.holds->force_release(on, name, only);
+    if (!found) return std::nullopt;
+    serve_quietly(with, on, stores, name);
+    found->holders = 1;
+    return found;
+}
+
+void tell_freed(const database& db, const lock_info& freed) {
+    db.inner()->tell(
+        {event_kind::released,
+         freed.key,
+         freed.token.number,
+         "freed by force",
+         event_reason::forced}
+    );
+}
+
 }  // namespace
 
 std::optional<lock_info> describe(const database& db, const key& name) {
@@ -190,6 +215,35 @@ std::vector<waiter_info> list_waiters(const database& db, const key& name) {
     });
 }
 
+std::vector<lock_info> list_free_keys(
+    const database& db, std::string_view prefix, std::string_view after, int limit
+) {
+    require_prefix(prefix);
+    constexpr int limit_max = 100'000;
+    if (limit < 1 || limit > limit_max) {
+        throw error(errc::invalid_argument, "a page of keys is of 1 to 100000");
+    }
+    return read(db, [&](connection& on, store& stores) {
+        return stores.holds->list_free(on, prefix, after, limit);
+    });
+}
+
+std::vector<waiter_info> list_all_waiters(const database& db, std::string_view prefix) {
+    require_prefix(prefix);
+    return read(db, [&](connection& on, store& stores) {
+        std::vector<waiter_info> all;
+        std::int64_t ticket = 0;
+        while (true) {
+            const auto page = stores.waiters->list_all(
+                on, prefix, all.empty() ? std::string{} : all.back().key, ticket, page_size
+            );
+            for (const queued_waiter& each : page) all.push_back(each.info);
+            if (page.size() < page_size) return all;
+            ticket = page.back().ticket;
+        }
+    });
+}
+
 std::optional<row_lock_info> find_row_lock(const database& db, const key& name) {
     return read(db, [&](connection& on, store& stores) {
         return stores.holds->find_row_lock(on, name);
@@ -221,12 +275,8 @@ std::optional<lock_info> request_revoke(const database& db, const key& name) {
 
 std::optional<lock_info> force_release(const database& db, const key& name) {
     auto freed = db.inner()->use([&](connection& on, store& stores) {
-        auto found = stores.holds->force_release(on, name);
-        if (found) {
-            serve_quietly(*db.inner(), on, stores, name);
-            found->holders = 1;
-            return found;
-        }
+        auto found = freed_mutex(*db.inner(), on, stores, name, std::nullopt);
+        if (found) return found;
         // What has arrived, and how many permits there were, nobody says who is freed.
         const auto gate = stores.holders->gate(on, name);
         auto holders = stores.holders->force_release(on, name);
@@ -235,15 +285,15 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
         if (gate && gate->arrived > 0) found = without_holder(*gate);
         return found;
     });
-    if (freed) {
-        db.inner()->tell(
-            {event_kind::released,
-             name.name(),
-             freed->token.number,
-             "freed by force",
-             event_reason::forced}
-        );
-    }
+    if (freed) tell_freed(db, *freed);
+    return freed;
+}
+
+std::optional<lock_info> force_release(const database& db, const key& name, fencing_token only) {
+    auto freed = db.inner()->use([&](connection& on, store& stores) {
+        return freed_mutex(*db.inner(), on, stores, name, only);
+    });
+    if (freed) tell_freed(db, *freed);
     return freed;
 }
 

@@ -124,7 +124,7 @@ struct history_operations {
         return side.text_of(stores.holds->list(on, side.names_.prefix(), "", what.hours + 1));
     }
     CARRY_OUT(force_release) {
-        const auto freed = stores.holds->force_release(on, side.names_.key(what.key));
+        const auto freed = stores.holds->force_release(on, side.names_.key(what.key), std::nullopt);
         if (freed) side.tell(event::emptied, what);
         return side.text_of(freed);
     }

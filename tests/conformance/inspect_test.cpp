@@ -8,6 +8,7 @@
 #include "conformance/shared_suite.hpp"
 #include "leasehold/latch.hpp"
 #include "leasehold/semaphore.hpp"
+#include "store/waiter_store.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -97,6 +98,164 @@ TEST_F(inspect_suite, those_who_wait_are_listed_in_their_order) {
     enough.request_stop();
     for (thread& each : waiting) each.join();
     EXPECT_TRUE(list_waiters(first_, name_).empty());
+}
+
+TEST_F(inspect_suite, queues_of_many_keys_are_one_list_in_the_order_of_keys_and_of_each_queue) {
+    const std::string stem = fresh("queues");
+    std::vector<acquisition> held;
+    std::stop_source enough;
+    std::vector<thread> waiting;
+    const auto count = [&] { return list_all_waiters(first_, stem + "/").size(); };
+    for (const char* tail : {"/b", "/a", "x"}) {
+        const key name{stem + tail};
+        held.push_back(mutex{one_, name}.try_acquire());
+        ASSERT_TRUE(held.back());
+        for (session* const each : {&two_, &one_}) {
+            const std::size_t before = list_waiters(first_, name).size();
+            waiting.emplace_back([&, each, name] {
+                EXPECT_FALSE((mutex{*each, name}.acquire(enough.get_token())));
+            });
+            ASSERT_TRUE(eventually([&] { return list_waiters(first_, name).size() > before; }));
+        }
+    }
+    const auto found = list_all_waiters(first_, stem + "/");
+    ASSERT_EQ(found.size(), 4U);
+    for (std::size_t at = 0; at < found.size(); ++at) {
+        EXPECT_EQ(found[at].key, stem + (at < 2 ? "/a" : "/b"));
+        EXPECT_EQ(found[at].session, at % 2 == 0 ? two_.id() : one_.id()) << "by turn, not by id";
+        EXPECT_GE(found[at].waits_for, 0us);
+        EXPECT_LT(found[at].waits_for, 1h);
+    }
+    EXPECT_TRUE(found[0].node_info.starts_with("two@")) << found[0].node_info;
+    const auto alone = list_waiters(first_, key{stem + "/a"});
+    EXPECT_EQ(alone.at(1).owner, found[1].owner);
+    EXPECT_EQ(alone.at(1).key, stem + "/a");
+    EXPECT_EQ(list_all_waiters(first_, stem).size(), 6U);
+    enough.request_stop();
+    for (thread& each : waiting) each.join();
+    EXPECT_EQ(count(), 0U);
+}
+
+TEST_F(inspect_suite, pages_of_queues_go_on_within_a_key) {
+    const std::string stem = fresh("page");
+    std::vector<std::pair<std::string, std::int64_t>> places;
+    first_.inner()->use([&](connection& on, store& stores) {
+        for (const char* tail : {"/a", "/b"}) {
+            const key name{stem + tail};
+            const auto wanted = [&] {
+                return acquire_request{name, identity::random(), one_.id(), "page", std::nullopt};
+            };
+            EXPECT_EQ(stores.holds->try_acquire(on, wanted()).status, acquire_status::granted);
+            for (int each = 0; each < 3; ++each) stores.waiters->enqueue(on, wanted());
+        }
+        std::string last;
+        std::int64_t ticket = 0;
+        while (true) {
+            const auto page = stores.waiters->list_all(on, stem, last, ticket, 2);
+            for (const queued_waiter& each : page) places.emplace_back(each.info.key, each.ticket);
+            if (page.empty()) break;
+            EXPECT_EQ(page.size(), 2U);
+            last = page.back().info.key;
+            ticket = page.back().ticket;
+        }
+    });
+    EXPECT_EQ(places.size(), 6U);
+    EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));
+    EXPECT_EQ(std::adjacent_find(places.begin(), places.end()), places.end()) << "one came twice";
+}
+
+TEST_F(inspect_suite, free_keys_have_their_last_holder_and_those_that_are_held_are_left_out) {
+    const std::string stem = fresh("free");
+    const auto let_go = [&](const char* tail) {
+        auto got = mutex{one_, stem + tail}.try_acquire();
+        return token_of(got);
+    };
+    const auto at_b = let_go("/b");
+    const auto at_a = let_go("/a");
+    let_go("x");
+    auto held = mutex{one_, stem + "/held"}.try_acquire();
+    auto permit = semaphore{two_, stem + "/permits", 2}.try_acquire(1);
+    { auto gone = semaphore{two_, stem + "/semaphore", 2}.try_acquire(1); }
+    latch counted{one_, stem + "/latch", 2};
+    auto place = counted.try_join();
+    ASSERT_TRUE(held && permit && place);
+    counted.arrive(*place);
+    session dying{second_, calm("dying")};
+    auto lost = mutex{dying, stem + "/lost"}.try_acquire();
+    ASSERT_TRUE(lost);
+    expire(dying);
+
+    const auto found = list_free_keys(first_, stem + "/");
+    std::vector<std::string> names;
+    for (const lock_info& each : found) {
+        names.push_back(each.key.substr(stem.size()));
+        EXPECT_FALSE(each.is_held);
+        EXPECT_FALSE(each.owner);
+        ASSERT_TRUE(each.free_for);
+        EXPECT_GE(*each.free_for, 0us);
+    }
+    ASSERT_EQ(names, (std::vector<std::string>{"/a", "/b", "/lost", "/semaphore"}));
+    EXPECT_EQ(found[0].token.number, at_a);
+    EXPECT_EQ(found[1].token.number, at_b);
+    EXPECT_TRUE(found[0].node_info.starts_with("one@")) << found[0].node_info;
+    EXPECT_LT(*found[0].free_for, 1h);
+    EXPECT_TRUE(found[2].node_info.starts_with("dying@")) << found[2].node_info;
+    EXPECT_GT(*found[2].free_for, 1h) << "since it died, not since it was granted";
+    EXPECT_EQ(found[3].kind, lock_kind::semaphore);
+    for (const lock_info& each : list_locks(first_, stem + "/")) {
+        EXPECT_EQ(std::count(names.begin(), names.end(), each.key.substr(stem.size())), 0);
+    }
+}
+
+TEST_F(inspect_suite, free_keys_come_in_pages) {
+    const std::string stem = fresh("pages");
+    for (const char* tail : {"/1", "/2", "/3", "/4", "/5"}) {
+        auto got = mutex{one_, stem + tail}.try_acquire();
+        ASSERT_TRUE(got);
+    }
+    auto held = mutex{one_, stem + "/3"}.try_acquire();
+    std::string all;
+    std::string last;
+    std::size_t pages = 0;
+    for (auto page = list_free_keys(first_, stem, {}, 2); !page.empty();
+         page = list_free_keys(first_, stem, last, 2)) {
+        EXPECT_LE(page.size(), 2U);
+        for (const lock_info& each : page) all += each.key.substr(stem.size());
+        last = page.back().key;
+        ++pages;
+    }
+    EXPECT_EQ(all, "/1/2/4/5");
+    EXPECT_EQ(pages, 2U);
+    for (const int limit : {0, -1, 100'001}) {
+        const auto refused = thrown_by([&] { list_free_keys(first_, stem, {}, limit); });
+        ASSERT_TRUE(refused) << limit;
+        EXPECT_EQ(refused->code(), errc::invalid_argument);
+    }
+}
+
+TEST_F(inspect_suite, forced_with_a_token_only_that_grant_is_freed) {
+    auto before = mutex{one_, name_}.try_acquire();
+    const fencing_token first{token_of(before)};
+    before->release();
+    auto held = mutex{two_, name_}.try_acquire();
+    const fencing_token now{token_of(held)};
+    ASSERT_LT(first, now);
+    EXPECT_FALSE(force_release(first_, name_, first)) << "its grant has gone";
+    EXPECT_FALSE(force_release(first_, name_, fencing_token{now.number + 1}));
+    EXPECT_EQ(describe(first_, name_)->token, now);
+    EXPECT_TRUE(describe(first_, name_)->is_held);
+    EXPECT_TRUE(held->verify()) << "not disturbed";
+    const auto freed = force_release(first_, name_, now);
+    ASSERT_TRUE(freed);
+    EXPECT_EQ(freed->token, now);
+    EXPECT_EQ(freed->owner, held->owner());
+    EXPECT_FALSE(describe(first_, name_)->is_held);
+    EXPECT_FALSE(force_release(first_, name_, now)) << "it is free";
+
+    auto permit = semaphore{one_, fresh("permits"), 2}.try_acquire(1);
+    ASSERT_TRUE(permit);
+    EXPECT_FALSE(force_release(first_, permit->key(), permit->token()));
+    EXPECT_EQ(list_holders(first_, permit->key()).size(), 1U);
 }
 
 TEST_F(inspect_suite, the_holders_of_one_key_are_not_those_of_a_longer_one) {

@@ -136,7 +136,7 @@ TEST_F(packet_suite, force_and_requests_to_let_go_lock_within_one_call) {
     ASSERT_TRUE(asked);
     EXPECT_EQ(asked->owner, held->owner());
     const auto forced = in_calls(2, [&](connection& on, store& stores) {
-        return stores.holds->force_release(on, name_);
+        return stores.holds->force_release(on, name_, std::nullopt);
     });
     ASSERT_TRUE(forced);
     EXPECT_EQ(forced->owner, held->owner());

@@ -80,10 +80,29 @@ TEST_P(lock_cost, describing_and_listing) {
     });
 }
 
+TEST_P(lock_cost, listing_free_keys) {
+    // Every second key is held, and passed over.
+    expect_reads(
+        "list of free keys, a page of 1000",
+        {2 * 1'000 + 2 * 1'000, 2 * 1'000 + 2 * 1'000, 90 * 2'000},
+        [&](connection& on, store& stores) {
+            const auto page = stores.holds->list_free(on, "lock/", "lock/00000500", 1'000);
+            EXPECT_EQ(page.size(), 1'000U);
+        }
+    );
+    expect_reads(
+        "list of free keys, by prefix",
+        {3 * 10, 3 * 10, 1'500},
+        [&](connection& on, store& stores) {
+            EXPECT_LE(stores.holds->list_free(on, "lock/0001234", "", 1'000).size(), 10U);
+        }
+    );
+}
+
 TEST_P(lock_cost, taking_a_key_away) {
     const hold held = next_hold();
     expect_reads("force_release", {8, 16, 600}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.holds->force_release(on, held.key));
+        EXPECT_TRUE(stores.holds->force_release(on, held.key, std::nullopt));
     });
     expect_reads("change_kind", {8, 12, 400}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.holds->change_kind(on, held.key, lock_kind::semaphore));

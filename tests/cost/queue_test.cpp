@@ -75,6 +75,30 @@ TEST_P(queue_cost, whoever_does_not_know_its_ticket_is_found_by_its_owner) {
     });
 }
 
+TEST_P(queue_cost, the_queues_of_all_keys_are_read_by_the_page) {
+    std::string last = "queued";
+    std::int64_t ticket = 0;
+    expect_reads(
+        "list_all, a page of 500",
+        {2 * 500 + 4, 2 * 500 + 4, 40 * 500},
+        [&](connection& on, store& stores) {
+            const auto page = stores.waiters->list_all(on, "q", "", 0, 500);
+            ASSERT_EQ(page.size(), 500U);
+            last = page.back().info.key;
+            ticket = page.back().ticket;
+        }
+    );
+    expect_reads(
+        "list_all, the next one",
+        {2 * 500 + 4, 2 * 500 + 4, 40 * 500},
+        [&](connection& on, store& stores) {
+            const auto page = stores.waiters->list_all(on, "", last, ticket, 500);
+            ASSERT_EQ(page.size(), 500U);
+            EXPECT_GT(page.front().ticket, ticket);
+        }
+    );
+}
+
 TEST_P(queue_cost, looking_costs_some_rows_for_each_who_asks) {
     std::vector<waiter_id> all;
     for (std::int64_t each = 0; each < 256; ++each) {

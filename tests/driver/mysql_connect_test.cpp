@@ -5,6 +5,7 @@
 #include <fstream>
 #include <future>
 
+#include "core/program_name.hpp"
 #include "leasehold/driver/mysql.hpp"
 #include "mysql_support.hpp"
 
@@ -44,6 +45,22 @@ protected:
 void expect_words(const error& refused, std::string_view wanted) {
     EXPECT_NE(std::string_view{refused.what()}.find(wanted), std::string_view::npos)
         << refused.what();
+}
+
+TEST_F(mysql_connect, a_connection_is_named_among_its_attributes) {
+    const auto name_of = [](connection& on) {
+        const result found = on.execute(
+            "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs"
+            " WHERE PROCESSLIST_ID = CONNECTION_ID() AND ATTR_NAME = 'program_name'"
+        );
+        return found.rows.empty() ? std::string{"none"} : found.rows[0].text(0);
+    };
+    const auto named = mysql::connect(address_, 10s, 10s, "nightly");
+    if (named->execute("SELECT @@performance_schema").rows.at(0).integer(0) == 0) {
+        GTEST_SKIP() << "this server keeps no attributes: performance_schema is off";
+    }
+    EXPECT_EQ(name_of(*named), connection_name("nightly"));
+    EXPECT_EQ(name_of(*mysql::connect(address_, 10s, 10s)), connection_name({}));
 }
 
 TEST_F(mysql_connect, a_wrong_password_is_refused_and_not_repeated) {

@@ -1,4 +1,5 @@
 // The PostgreSQL driver where no connection comes about, and that no message tells a password.
+#include "core/program_name.hpp"
 #include "leasehold/driver/postgres.hpp"
 
 #include "postgres_support.hpp"
@@ -104,7 +105,7 @@ TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
     EXPECT_EQ(got.text(0), "1800ms");
     EXPECT_EQ(got.text(1), "1800ms");
     EXPECT_EQ(got.text(2), "UTF8");
-    EXPECT_EQ(got.text(3), "leasehold");
+    EXPECT_EQ(got.text(3), connection_name({}));
     if (on->server().version >= 140000) {
         EXPECT_EQ(
             on->execute("SELECT current_setting('client_connection_check_interval')")
@@ -126,6 +127,14 @@ TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
                          .rows.at(0);
     EXPECT_EQ(kept.text(0), "billing");
     EXPECT_EQ(kept.text(1), "pg_temp");
+    // What is cut of a long one is not the end, which says which process.
+    const auto memory = std::make_shared<postgres::handle_memory>();
+    const auto called = postgres::connect(url_, 2s, 10s, {}, memory, std::string(200, 'n'));
+    const std::string shown =
+        called->execute("SELECT current_setting('application_name')").rows.at(0).text(0);
+    EXPECT_EQ(shown.size(), 63U);
+    EXPECT_TRUE(shown.starts_with("nnn")) << shown;
+    EXPECT_TRUE(shown.ends_with(":" + std::to_string(getpid()))) << shown;
 }
 
 TEST_F(postgres_connect_test, an_opened_database_works_and_connects_only_when_used) {

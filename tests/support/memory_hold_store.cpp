@@ -1,4 +1,5 @@
 // The model's holds of mutexes.
+#include <algorithm>
 #include <utility>
 
 #include "store/hold_store.hpp"
@@ -9,6 +10,20 @@ namespace leasehold::testing {
 namespace {
 
 using std::chrono::microseconds;
+
+bool has_live_holders(const memory_tables& tables, const std::string& name) {
+    return std::any_of(tables.holders.begin(), tables.holders.end(), [&](const auto& each) {
+        const auto& [place, row] = each;
+        return place.first == name && row.fence > 0 && !is_dead_session(tables, row.session);
+    });
+}
+
+instant free_since(const memory_tables& tables, const lock_row& row) {
+    if (row.expires_at) return *row.expires_at;
+    if (!row.session) return row.changed_at;
+    const auto session = tables.sessions.find(*row.session);
+    return session == tables.sessions.end() ? row.changed_at : session->second.expires_at;
+}
 
 class memory_hold_store final : public hold_store {
 public:
@@ -201,6 +216,28 @@ public:
         return server_->ask<std::vector<lock_info>>(on, "list", attempt);
     }
 
+    std::vector<lock_info> list_free(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) override {
+        const auto attempt = [prefix = std::string(prefix),
+                              after = std::string(after),
+                              limit](memory_tables& tables, const connection&) {
+            std::vector<lock_info> found;
+            for (const auto& [name, row] : tables.locks) {
+                if (static_cast<int>(found.size()) == limit) break;
+                if (name <= after || !name.starts_with(prefix)) continue;
+                if (is_live_hold(tables, row) || row.arrived > 0) continue;
+                if (has_live_holders(tables, name)) continue;
+                lock_info info = info_of(tables, name, row);
+                info.kind = static_cast<lock_kind>(row.kind);
+                info.free_for = tables.now - free_since(tables, row);
+                found.push_back(std::move(info));
+            }
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<lock_info>>(on, "list_free", attempt);
+    }
+
     // Connections have no numbers here: the first is one like any other.
     std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {
         using found = std::optional<row_lock_info>;
@@ -238,12 +275,15 @@ public:
         return server_->ask<std::vector<std::string>>(on, "list_passed", attempt);
     }
 
-    std::optional<lock_info> force_release(connection& on, const key& name) override {
+    std::optional<lock_info> force_release(
+        connection& on, const key& name, std::optional<fencing_token> only
+    ) override {
         using victim = std::optional<lock_info>;
         using answer = std::optional<victim>;
-        const auto attempt = [name](memory_tables& tables, const connection& from) -> answer {
+        const auto attempt = [name, only](memory_tables& tables, const connection& from) -> answer {
             lock_row* const row = find_row(tables, name);
             if (!row || is_takeable(tables, *row)) return victim{};
+            if (only && row->fence != only->number) return victim{};
             if (is_proved_by_another(*row, from)) return std::nullopt;
             victim freed = info_of(tables, name.name(), *row);
             if (row->session) {

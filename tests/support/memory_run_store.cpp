@@ -18,6 +18,7 @@ run_info info_of(const memory_tables& tables, const std::string& name, const run
     run_info info;
     info.name = name;
     info.tick = row.tick;
+    info.schedule_text = row.schedule_text;
     info.token = {row.token};
     info.owner = row.owner;
     info.node_info = row.node_info;
@@ -72,6 +73,7 @@ public:
             run_row& row = tables.runs[wanted.name.name()];
             row = run_row{};
             row.tick = wanted.tick;
+            row.schedule_text = wanted.schedule_text;
             row.token = wanted.token.number;
             row.owner = wanted.owner;
             row.node_info = wanted.node_info;
@@ -105,21 +107,21 @@ public:
         return server_->ask<bool>(on, "finish", attempt);
     }
 
-    std::vector<run_info> list(
+    std::vector<run_look> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override {
         const auto attempt = [prefix = std::string(prefix),
                               after = std::string(after),
                               limit](memory_tables& tables, const connection&) {
-            std::vector<run_info> found;
+            std::vector<run_look> found;
             for (const auto& [name, row] : tables.runs) {
                 if (static_cast<int>(found.size()) == limit) break;
                 if (name <= after || !name.starts_with(prefix)) continue;
-                found.push_back(info_of(tables, name, row));
+                found.push_back({wall(tables.now), info_of(tables, name, row)});
             }
             return std::optional{found};
         };
-        return server_->ask<std::vector<run_info>>(on, "list_runs", attempt);
+        return server_->ask<std::vector<run_look>>(on, "list_runs", attempt);
     }
 
     bool forget(connection& on, const key& name) override {

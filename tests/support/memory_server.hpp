@@ -74,6 +74,7 @@ struct holder_row {
 };
 
 struct run_row {
+    std::string schedule_text;
     schedule::instant tick{};
     std::int64_t token = 0;
     owner_id owner;

@@ -38,6 +38,18 @@ hand_over_result pass_on(memory_tables& tables, const key& name, lock_row& row) 
             name, granted.owner, granted.session, {row.fence}, granted.hold_at_most, granted.bell}};
 }
 
+queued_waiter queued(
+    const memory_tables& tables, const ticket_key& place, const waiter_row& waiting
+) {
+    return {
+        place.second,
+        {waiting.owner,
+         waiting.session,
+         waiting.node_info,
+         tables.now - waiting.queued_at,
+         place.first}};
+}
+
 class memory_waiter_store final : public waiter_store {
 public:
     explicit memory_waiter_store(std::shared_ptr<memory_server> of) : server_(std::move(of)) {}
@@ -146,14 +158,33 @@ public:
                 if (static_cast<int>(queue.size()) == limit) break;
                 const waiter_row& each = next->second;
                 if (!is_live_session(tables, each.session)) continue;
-                queue.push_back(
-                    {next->first.second,
-                     {each.owner, each.session, each.node_info, tables.now - each.queued_at}}
-                );
+                queue.push_back(queued(tables, next->first, each));
             }
             return std::optional{queue};
         };
         return server_->ask<std::vector<queued_waiter>>(on, "list_waiters", attempt);
+    }
+
+    std::vector<queued_waiter> list_all(
+        connection& on,
+        std::string_view prefix,
+        std::string_view after,
+        std::int64_t after_ticket,
+        int limit
+    ) override {
+        const auto attempt = [prefix = std::string(prefix),
+                              behind = ticket_key{after, after_ticket},
+                              limit](memory_tables& tables, const connection&) {
+            std::vector<queued_waiter> found;
+            for (const auto& [place, each] : tables.waiters) {
+                if (static_cast<int>(found.size()) == limit) break;
+                const bool is_wanted = place > behind && place.first.starts_with(prefix);
+                if (!is_wanted || !is_live_session(tables, each.session)) continue;
+                found.push_back(queued(tables, place, each));
+            }
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<queued_waiter>>(on, "list_all_waiters", attempt);
     }
 
     bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) override {

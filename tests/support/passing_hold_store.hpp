@@ -61,8 +61,15 @@ public:
         override {
         return below_->list_passed(on, prefix, limit);
     }
-    std::optional<lock_info> force_release(connection& on, const key& name) override {
-        return below_->force_release(on, name);
+    std::vector<lock_info> list_free(
+        connection& on, std::string_view prefix, std::string_view after, int limit
+    ) override {
+        return below_->list_free(on, prefix, after, limit);
+    }
+    std::optional<lock_info> force_release(
+        connection& on, const key& name, std::optional<fencing_token> only
+    ) override {
+        return below_->force_release(on, name, only);
     }
     bool change_kind(connection& on, const key& name, lock_kind to) override {
         return below_->change_kind(on, name, to);

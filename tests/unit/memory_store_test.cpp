@@ -56,7 +56,7 @@ TEST_F(memory_store_test, a_proof_keeps_the_row_from_everybody_until_its_transac
         [&] { stores_.holds->release(*on_, held_); },
         [&] { stores_.holds->release_owner(*on_, name_, held_.owner); },
         [&] { stores_.holds->reenter(*on_, held_); },
-        [&] { stores_.holds->force_release(*on_, name_); },
+        [&] { stores_.holds->force_release(*on_, name_, std::nullopt); },
     };
     proving->begin();
     ASSERT_TRUE(stores_.holds->prove(*proving, held_));
@@ -136,7 +136,7 @@ TEST_F(memory_store_test, a_missing_session_counts_as_alive_until_the_reaper_com
 TEST_F(memory_store_test, a_heartbeat_tells_renewed_from_noticed_from_ended) {
     auto& sessions = *stores_.sessions;
     EXPECT_EQ(sessions.heartbeat(*on_, mine_, 10min, {0}).status, heartbeat_status::renewed);
-    ASSERT_TRUE(stores_.holds->force_release(*on_, name_));
+    ASSERT_TRUE(stores_.holds->force_release(*on_, name_, std::nullopt));
     const auto noticed = sessions.heartbeat(*on_, mine_, 10min, {0});
     EXPECT_EQ(noticed.status, heartbeat_status::noticed);
     EXPECT_EQ(noticed.news.notices, 1);

@@ -55,6 +55,35 @@ texts fire_times(const schedule& when, instant from, instant until) {
     return forwards;
 }
 
+TEST(schedule, is_made_again_from_its_text) {
+    for (const char* expression : {"30 2 * * *", "@daily", "*/5 8-18 * * MON-FRI"}) {
+        const auto made = schedule::cron(expression);
+        const auto again = schedule::parse(made.text());
+        EXPECT_EQ(again.text(), made.text());
+        EXPECT_EQ(again.next(utc(2026, 3, 1)), made.next(utc(2026, 3, 1))) << made.text();
+    }
+    for (const std::chrono::microseconds period : {1'000'000us, 3'600'000'000us, 1'500'001us}) {
+        const auto made = schedule::every(period);
+        const auto again = schedule::parse(made.text());
+        EXPECT_EQ(again.text(), made.text());
+        EXPECT_EQ(again.next(utc(2026, 3, 1)), made.next(utc(2026, 3, 1))) << made.text();
+    }
+    EXPECT_EQ(schedule::every(1'500'001us).text(), "every 1.500001 s");
+    for (const char* text :
+         {"",
+          "every s",
+          "every x s",
+          "every 0 s",
+          "every 1.5 s",
+          "every 99999999999999 s",
+          "every -1 s",
+          "30 2 * * *",
+          "30 2 * * * UTC)",
+          "30 2 * * * (Nowhere/Land)"}) {
+        EXPECT_THROW(schedule::parse(text), error) << text;
+    }
+}
+
 TEST(schedule_test, a_period_fires_at_its_multiples_since_1970_in_utc) {
     const auto hourly = schedule::every(1h);
     EXPECT_EQ(hourly.previous(utc(2026, 10, 5, 12, 59, 59)), utc(2026, 10, 5, 12));

@@ -230,14 +230,6 @@ STRAIGHT_JOIN {prefix}lock l
     ON l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.amount
 LEFT JOIN {prefix}session s ON s.id = l.session_id WHERE {unexpired};
 
--- Counted only where somebody may wait, and only the live. Reads: 2 rows for each waiter of the
--- key.
--- word: waiters
-IF(l.last_ticket = 0, 0, (
-    SELECT COUNT(*) FROM {prefix}waiter w
-    STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
-    WHERE w.lock_key = l.lock_key AND ws.expires_at > {now}))
-
 -- $1 key, $2 whether to count those who wait. Plain reads, by primary key or in its order.
 -- name: describe
 SELECT {hold}, IF($2 = 0, 0, {waiters})
@@ -256,12 +248,13 @@ l.owner IS NOT NULL
   AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})
   AND (s.expires_at IS NULL OR s.expires_at + l.lock_delay > {now})
 
--- $1 key. Before `force_release`, so that a free key costs no lock and no wait.
+-- $1 key, $2 the token that it must be held under, or null: of these two. Before `force_release`,
+-- so that a free key costs no lock and no wait.
 -- name: is_closed
 SELECT 1 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
-WHERE l.lock_key = $1 AND {closed};
+WHERE l.lock_key = $1 AND l.fence = COALESCE($2, l.fence) AND {closed};
 
--- $1 key. A transaction inside one packet; see waiter.sql. X on the lock row comes first, and waits
+-- A transaction inside one packet; see waiter.sql. X on the lock row comes first, and waits
 -- for proofs; then nothing can change who holds it, and a new statement is a new snapshot: it has
 -- what was committed meanwhile. What was there is the answer, being the only rows that the packet
 -- gives. The session's row comes last: nothing waits for a lock row while it holds a session row,
@@ -271,7 +264,7 @@ START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
 SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
-WHERE l.lock_key = $1 AND {closed};
+WHERE l.lock_key = $1 AND l.fence = COALESCE($2, l.fence) AND {closed};
 SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND @leasehold_go = 1;
 UPDATE {prefix}lock l SET l.fence = l.fence + 1, {free}

@@ -5,7 +5,7 @@
 -- word: run
 r.name, r.tick, r.token, r.owner, r.node_info, {now} - r.started_at,
        r.finished_at - r.started_at, r.opens_at - {now}, r.state, r.exit_status, r.message,
-       l.lock_key IS NOT NULL AND {unexpired}
+       r.schedule, l.lock_key IS NOT NULL AND {unexpired}
 
 -- $1 name. By primary keys. Reads: 4 rows, one of which is derived.
 -- name: look
@@ -14,8 +14,8 @@ FROM (SELECT 1 AS one) o LEFT JOIN {prefix}run r ON r.name = $1
 LEFT JOIN {prefix}lock l ON l.lock_key = r.name AND l.owner = r.owner AND l.fence = r.token
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat: of this and
--- of `insert`.
+-- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat,
+-- $8 schedule or null: of this and of `insert`.
 --
 -- The UPDATE takes X on the record, by primary key, and tests it then. ROW_COUNT says whether it
 -- changed anything, which a start always does; what is ours already is an earlier attempt's.
@@ -23,7 +23,8 @@ LEFT JOIN {prefix}session s ON s.id = l.session_id;
 -- name: claim
 UPDATE {prefix}run r
 SET r.tick = $5, r.token = $2, r.owner = $3, r.node_info = $4, r.started_at = {now},
-    r.opens_at = {now} + $6, r.finished_at = NULL, r.state = 1, r.exit_status = NULL, r.message = ''
+    r.opens_at = {now} + $6, r.finished_at = NULL, r.state = 1, r.exit_status = NULL,
+    r.message = '', r.schedule = $8
 WHERE r.name = $1 AND r.token < $2 AND r.opens_at <= {now}
   AND (r.tick < $5 OR (r.tick = $5 AND r.finished_at IS NULL AND $7 = 1));
 SELECT (ROW_COUNT() = 1) + EXISTS (
@@ -34,8 +35,8 @@ SELECT (ROW_COUNT() = 1) + EXISTS (
 -- name: insert
 INSERT INTO {prefix}run
     (name, tick, token, owner, node_info, started_at, opens_at, finished_at, state, exit_status,
-     message)
-VALUES ($1, $5, $2, $3, $4, {now}, {now} + $6, NULL, 1, NULL, '');
+     message, schedule)
+VALUES ($1, $5, $2, $3, $4, {now}, {now} + $6, NULL, 1, NULL, '', $8);
 
 -- $1 name, $2 token, $3 owner, $4 state, $5 exit status or null, $6 message.
 -- UTC_TIMESTAMP, not {now}: on a connection that was lent the time zone is its owner's. Reads: 1
@@ -50,7 +51,7 @@ WHERE name = $1 AND token = $2 AND owner = $3;
 -- range of the primary key, which also gives the order; the rest by primary keys. Reads: 3 rows for
 -- each run.
 -- name: list
-SELECT {run} FROM {prefix}run r FORCE INDEX (PRIMARY)
+SELECT {now}, {run} FROM {prefix}run r FORCE INDEX (PRIMARY)
 LEFT JOIN {prefix}lock l ON l.lock_key = r.name AND l.owner = r.owner AND l.fence = r.token
 LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE r.name >= $1 AND r.name < $2 ORDER BY r.name LIMIT $3;

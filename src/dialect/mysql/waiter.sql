@@ -168,6 +168,17 @@ STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
 WHERE w.lock_key = $1 AND w.ticket > $2 AND ws.expires_at > {now}
 ORDER BY w.ticket LIMIT $3;
 
+-- $1 key and $2 ticket that all are behind, $3 the first key after all, $4 limit. Last: the key. A
+-- range of the primary key for the rest of that queue, and one for the other keys; as a comparison
+-- of a row value it would pass over the queue that a page ended in. Reads: 2 rows for each waiter.
+-- name: list_all
+SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at, w.lock_key
+FROM {prefix}waiter w
+STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
+WHERE ((w.lock_key = $1 AND w.ticket > $2) OR (w.lock_key > $1 AND w.lock_key < $3))
+  AND ws.expires_at > {now}
+ORDER BY w.lock_key, w.ticket LIMIT $4;
+
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot; one derived row for each
 -- waiter asked about, then primary keys. Reads: 4 rows for each.
 -- name: look

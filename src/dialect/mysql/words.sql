@@ -72,6 +72,14 @@ l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, {rest_of_hold}
 -- word: takeable
 COALESCE(l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 0)
 
+-- The live ones in the queue of lock row l; looked for only where somebody may wait. Reads: 2 rows
+-- for each waiter of that key.
+-- word: waiters
+IF(l.last_ticket = 0, 0, (
+    SELECT COUNT(*) FROM {prefix}waiter w
+    STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
+    WHERE w.lock_key = l.lock_key AND ws.expires_at > {now}))
+
 -- $1 key: a free row for a key never seen, ahead of the statements of a grant in one packet. The
 -- locking read of the mark comes before the insert: a reaper folding a row of this key holds the
 -- mark FOR UPDATE, so this waits for it and reads the fence it left. It commits by itself: rows

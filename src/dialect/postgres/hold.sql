@@ -263,16 +263,6 @@ SELECT asked.number, l.revocations > 0
  WHERE coalesce(l.expires_at > clock_timestamp(), true)
    AND coalesce(l.session_until > clock_timestamp(), true);
 
--- The live ones in the queue of lock row l; looked for only where somebody may wait. Reads: 2 rows
--- for each waiter of that key.
--- word: waiters
-CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
-    SELECT count(*)
-      FROM (SELECT (SELECT ws.expires_at FROM {prefix}session ws
-                     WHERE ws.id = w.session_id) AS until
-              FROM {prefix}waiter w WHERE w.lock_key = l.lock_key ORDER BY w.ticket {all}) AS queue
-     WHERE queue.until > clock_timestamp()) END
-
 -- $1 key, $2 whether to count those who wait. One snapshot, by the clock. A missing session row
 -- counts as alive. Reads: 2 rows, and the queue where it is counted.
 -- name: describe
@@ -296,9 +286,11 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
  ORDER BY l.lock_key
  LIMIT $3;
 
--- $1 key. The same columns, of the hold as it was.
+-- $1 key, $2 the token that it must be held under, or null. The columns of `describe`, of the hold
+-- as it was.
 --
--- locked: waits for proofs, holding nothing. From then on the row cannot change.
+-- locked: waits for proofs, holding nothing. From then on the row cannot change. The token is that
+--         of the version that it has waited for.
 -- dead:   evaluated after that wait; only proof makes it dead, so a renewal during the wait cannot
 --         be overlooked. A heartbeat in flight is skipped: alive.
 -- freed:  joined by key alone: the old snapshot's owner would hide a hold that is newer than it.
@@ -309,7 +301,7 @@ WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
            l.changed_at, l.expires_at, l.lock_delay, l.metadata, l.last_ticket
       FROM {prefix}lock l
-     WHERE l.lock_key = $1 AND l.owner IS NOT NULL
+     WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND l.fence = coalesce($2::bigint, l.fence)
        FOR NO KEY UPDATE OF l
 ), dead AS MATERIALIZED (
     SELECT s.id

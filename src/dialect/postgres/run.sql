@@ -6,7 +6,7 @@ r.name, r.tick, r.token, r.owner, r.node_info,
 (extract(epoch FROM clock_timestamp() - r.started_at) * 1000000)::bigint,
 (extract(epoch FROM r.finished_at - r.started_at) * 1000000)::bigint,
 (extract(epoch FROM r.opens_at - clock_timestamp()) * 1000000)::bigint,
-r.state, r.exit_status, r.message,
+r.state, r.exit_status, r.message, r.schedule,
 (l.lock_key IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
     AND (s.id IS NULL OR s.expires_at > clock_timestamp()))::int
 
@@ -19,7 +19,8 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
   LEFT JOIN {prefix}lock l ON l.lock_key = r.name AND l.owner = r.owner AND l.fence = r.token
   LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat.
+-- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat,
+-- $8 schedule or null.
 --
 -- Every condition is on the record itself, so that it is tested again on the newest version where
 -- this waited for another claim or for an end that is being committed.
@@ -33,15 +34,15 @@ WITH changed AS (
     UPDATE {prefix}run AS r
        SET tick = $5, token = $2, owner = $3, node_info = $4, started_at = clock_timestamp(),
            opens_at = clock_timestamp() + $6::bigint * interval '1 microsecond',
-           finished_at = NULL, state = 1, exit_status = NULL, message = ''
+           finished_at = NULL, state = 1, exit_status = NULL, message = '', schedule = $8::text
      WHERE r.name = $1 AND r.token < $2 AND r.opens_at <= clock_timestamp()
        AND (r.tick < $5 OR (r.tick = $5 AND r.finished_at IS NULL AND $7::bigint = 1))
     RETURNING r.token, {durable}
 ), made AS (
     INSERT INTO {prefix}run (name, tick, token, owner, node_info, started_at, opens_at, state,
-                             message)
+                             message, schedule)
     SELECT $1, $5, $2, $3, $4, clock_timestamp(),
-           clock_timestamp() + $6::bigint * interval '1 microsecond', 1, ''
+           clock_timestamp() + $6::bigint * interval '1 microsecond', 1, '', $8::text
      WHERE NOT EXISTS (SELECT FROM {prefix}run r WHERE r.name = $1)
     ON CONFLICT (name) DO NOTHING
     RETURNING token, {durable}
@@ -63,7 +64,7 @@ UPDATE {prefix}run
 -- and session are asked for by LATERAL queries, which cannot become joins that read a table. Reads:
 -- 3 rows for each run.
 -- name: list
-SELECT {run}
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
   FROM (SELECT * FROM {prefix}run WHERE name >= $1 AND name < $2 ORDER BY name LIMIT $3) AS r
   LEFT JOIN LATERAL (
     SELECT * FROM {prefix}lock k

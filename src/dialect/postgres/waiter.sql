@@ -222,6 +222,17 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info,
  ORDER BY w.ticket
  LIMIT $3;
 
+-- $1 key and $2 ticket that all are behind, $3 the first key after all, $4 limit. Last: the key. A
+-- range of the primary key, in its order. Reads: 2 rows for each waiter.
+-- name: list_all
+SELECT w.ticket, w.owner, w.session_id, w.node_info,
+       (extract(epoch FROM clock_timestamp() - w.queued_at) * 1000000)::bigint, w.lock_key
+  FROM {prefix}waiter w
+ WHERE w.lock_key >= $1 AND w.lock_key < $3 AND (w.lock_key, w.ticket) > ($1, $2)
+   AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > clock_timestamp()
+ ORDER BY w.lock_key, w.ticket
+ LIMIT $4;
+
 -- A list of waiters: key, owner, ticket. Plain reads of one snapshot, by the clock. Indexes:
 -- primary keys. Reads: 3 rows for each waiter. A grant that is found is carried.
 -- name: look

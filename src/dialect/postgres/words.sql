@@ -43,6 +43,16 @@ l.owner IS NOT NULL
     AND (l.expires_at IS NULL OR l.expires_at > clock_timestamp())
     AND (s.id IS NULL OR s.expires_at > clock_timestamp())
 
+-- The live ones in the queue of lock row l; looked for only where somebody may wait. Reads: 2 rows
+-- for each waiter of that key.
+-- word: waiters
+CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
+    SELECT count(*)
+      FROM (SELECT (SELECT ws.expires_at FROM {prefix}session ws
+                     WHERE ws.id = w.session_id) AS until
+              FROM {prefix}waiter w WHERE w.lock_key = l.lock_key ORDER BY w.ticket {all}) AS queue
+     WHERE queue.until > clock_timestamp()) END
+
 -- The columns that a job's row and its row of the history have in common, and that go from one to
 -- the other.
 -- word: job_columns

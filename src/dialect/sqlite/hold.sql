@@ -64,13 +64,6 @@ SELECT * FROM (
                   AND l.fence = asked.fence AND {live_hold}) AS is_asked
       FROM asked LIMIT -1) WHERE is_asked IS NOT NULL;
 
--- The live ones in the queue of lock row l; looked for only where somebody may wait.
--- word: waiters
-CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
-    SELECT count(*) FROM {prefix}waiter w
-     WHERE w.lock_key = l.lock_key
-       AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}) END
-
 -- $1 key, $2 whether to count those who wait. Last: what the row is used as, and whether it keeps
 -- others out.
 -- name: describe

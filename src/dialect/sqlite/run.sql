@@ -5,7 +5,7 @@
 -- Of record r. See run_store.cpp.
 -- word: run
 r.name, r.tick, r.token, r.owner, r.node_info, {wall} - r.started_at, r.finished_at - r.started_at,
-r.opens_at - {wall}, r.state, r.exit_status, r.message,
+r.opens_at - {wall}, r.state, r.exit_status, r.message, r.schedule,
 EXISTS (SELECT 1 FROM {prefix}lock l
          WHERE l.lock_key = r.name AND l.owner = r.owner AND l.fence = r.token AND {live_hold})
     AND {of_this_boot}
@@ -15,17 +15,19 @@ EXISTS (SELECT 1 FROM {prefix}lock l
 SELECT {wall}, {run}
   FROM (SELECT 1) AS always LEFT JOIN {prefix}run r ON r.name = $1;
 
--- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat. Each of the
--- three, and of those that follow but for `list`, reads 1 row. The record is this claim's own where
--- one of the first two made it so, or an earlier attempt.
+-- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat, $8 schedule
+-- or null. Each of the three, and of those that follow but for `list`, reads 1 row. The record is
+-- this claim's own where one of the first two made it so, or an earlier attempt.
 -- name: claim
 UPDATE {prefix}run
    SET tick = $5, token = $2, owner = $3, node_info = $4, started_at = {wall},
-       opens_at = {wall} + $6, finished_at = NULL, state = 1, exit_status = NULL, message = ''
+       opens_at = {wall} + $6, finished_at = NULL, state = 1, exit_status = NULL, message = '',
+       schedule = $8
  WHERE name = $1 AND token < $2 AND opens_at <= {wall}
    AND (tick < $5 OR (tick = $5 AND finished_at IS NULL AND $7 = 1));
-INSERT INTO {prefix}run (name, tick, token, owner, node_info, started_at, opens_at, state, message)
-SELECT $1, $5, $2, $3, $4, {wall}, {wall} + $6, 1, '' WHERE changes() = 0
+INSERT INTO {prefix}run (name, tick, token, owner, node_info, started_at, opens_at, state, message,
+                         schedule)
+SELECT $1, $5, $2, $3, $4, {wall}, {wall} + $6, 1, '', $8 WHERE changes() = 0
 ON CONFLICT (name) DO NOTHING;
 SELECT count(*) FROM {prefix}run WHERE name = $1 AND token = $2 AND owner = $3;
 
@@ -38,7 +40,7 @@ UPDATE {prefix}run SET finished_at = {wall}, state = $4, exit_status = $5, messa
 -- $1 the first name that may be listed, $2 the first after all that have the prefix, $3 limit: see
 -- `list` of hold.sql. Reads: 3 rows for each run.
 -- name: list
-SELECT {run} FROM {prefix}run r
+SELECT {wall}, {run} FROM {prefix}run r
  WHERE r.name >= $1 AND r.name < $2 ORDER BY r.name LIMIT $3;
 
 -- $1 name.

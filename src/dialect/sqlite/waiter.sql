@@ -80,6 +80,14 @@ SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at
    AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}
  ORDER BY w.ticket LIMIT $3;
 
+-- $1 key and $2 ticket that all are behind, $3 the first key after all, $4 limit. Last: the key.
+-- name: list_all
+SELECT w.ticket, w.owner, w.session_id, w.node_info, {now} - w.queued_at, w.lock_key
+  FROM {prefix}waiter w
+ WHERE (w.lock_key, w.ticket) > ($1, $2) AND w.lock_key < $3
+   AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}
+ ORDER BY w.lock_key, w.ticket LIMIT $4;
+
 -- A list of waiters: key, owner, ticket.
 -- name: look
 WITH asked (number, lock_key, owner, ticket) AS ({asked})

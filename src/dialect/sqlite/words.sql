@@ -39,6 +39,13 @@ l.reentrant_count, {now} - l.changed_at AS held_for,
 coalesce(l.expires_at, (SELECT s.expires_at FROM {prefix}session s WHERE s.id = l.session_id),
          {now}) - {now} AS remaining, l.metadata
 
+-- The live ones in the queue of lock row l; looked for only where somebody may wait.
+-- word: waiters
+CASE WHEN l.last_ticket = 0 THEN 0 ELSE (
+    SELECT count(*) FROM {prefix}waiter w
+     WHERE w.lock_key = l.lock_key
+       AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}) END
+
 -- The columns that a job's row and its row of the history have in common, and that go from one to
 -- the other.
 -- word: job_columns

@@ -1,0 +1,22 @@
+-- PostgreSQL: the keys that nobody holds, of whatever kind. A plain read of one snapshot.
+
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. Of
+-- each: name, fence, last holder, who waits, kind, and for how long. The dead had it until they
+-- died. Reads: 2 rows for each key that is passed over or listed, the queues, and of keys that
+-- several can hold the holders.
+-- name: list
+SELECT l.lock_key, l.fence, l.node_info, {waiters}, l.kind,
+       (extract(epoch FROM clock_timestamp() - coalesce(l.expires_at, s.expires_at, l.changed_at))
+           * 1000000)::bigint
+  FROM {prefix}lock l
+  LEFT JOIN LATERAL (
+    SELECT u.id, u.expires_at FROM {prefix}session u WHERE u.id = l.session_id LIMIT 1) AS s ON true
+ WHERE l.lock_key >= $1 AND l.lock_key < $2 AND NOT ({is_live})
+   AND (l.kind = 1 OR (l.arrived = 0 AND (
+       SELECT true
+         FROM (SELECT u.fence, (SELECT us.expires_at FROM {prefix}session us
+                                 WHERE us.id = u.session_id) AS until
+                 FROM {prefix}holder u WHERE u.lock_key = l.lock_key ORDER BY u.owner {all}) AS h
+        WHERE h.fence > 0 AND coalesce(h.until > clock_timestamp(), true) LIMIT 1) IS NULL))
+ ORDER BY l.lock_key
+ LIMIT $3;
