@@ -3,15 +3,15 @@
 // wait for something, and again when that has come: a thread that waits itself (mutex::acquire), or
 // threads that go on with many (unattended_acquire.hpp).
 //
-// | stage     | what is done                                 | becomes                             |
-// |-----------|----------------------------------------------|-------------------------------------|
-// | beginning | where the session has not begun: a try       | asking                              |
-// | asking    | of a sought key: queues; otherwise a try,    | queued, or resting where there was  |
-// |           | and where that is refused, queues            | no queueing                         |
-// | queued    | sits in the waiting room                     | resting, where the row was lost     |
-// | resting   | nothing, for longer with each time           | asking                              |
-// | any       | granted; time is over, or it is cancelled;   | over                                |
-// |           | its session is lost; an error that stays     |                                     |
+// | stage     | what is done                                 | becomes                            |
+// |-----------|----------------------------------------------|------------------------------------|
+// | beginning | where the session has not begun: a try       | asking                             |
+// | asking    | of a sought key: queues; otherwise a try,    | queued, or resting where there was |
+// |           | and where that is refused, queues            | no queueing                        |
+// | queued    | sits in the waiting room                     | resting, where the row was lost    |
+// | resting   | nothing, for longer with each time           | asking                             |
+// | any       | granted; time is over, or it is cancelled;   | over                               |
+// |           | its session is lost; an error that stays     |                                    |
 //
 // Threads: one at a time.
 #include <functional>
