@@ -153,7 +153,8 @@ local_clock::time_point mutex_wait::give_up_at() const noexcept {
 acquisition mutex_wait::give_up() {
     if (queued_) {
         const std::unique_ptr<queued_call> left = std::move(queued_);
-        return of_.keep(left->give_up().granted);
+        // What a recursive one is granted waits for its tries, which may wait for the database.
+        return of_.keep(left->give_up(!of_.settings().recursive).granted);
     }
     if (limit_.cancel.stop_requested()) return std::move(answer_);
     if (!session().is_live()) session().refuse_lost();

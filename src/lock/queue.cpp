@@ -213,11 +213,10 @@ std::optional<queue_outcome> queued_call::go_on() {
     return heard ? outcome_of(*heard) : leave();
 }
 
-queue_outcome queued_call::give_up() {
+queue_outcome queued_call::give_up(bool takes_grant) {
     const auto heard = within_.database().room().heard(entry_.waiter());
-    if (within_.is_live() && heard && heard->status == look_status::granted) {
-        return outcome_of(*heard);
-    }
+    const bool is_granted = heard && heard->status == look_status::granted;
+    if (is_granted && takes_grant && within_.is_live()) return outcome_of(*heard);
     if (within_.is_live()) leave_to_session();
     settle_later();
     within_.refuse_lost();

@@ -62,9 +62,9 @@ public:
     local_clock::time_point wake() const;
     // Until there is something to do.
     void wait();
-    // The outcome of what was heard by now, without asking the database: where that was nothing,
-    // the session is to leave the queue, and this throws.
-    queue_outcome give_up();
+    // What was granted by now, without asking the database: where that was nothing, or nobody
+    // wants it, the session is to leave the queue, and this throws.
+    queue_outcome give_up(bool takes_grant);
 
 private:
     // A waiter in the room, which leaves it whatever happens.
