@@ -30,10 +30,10 @@
 // Does not promise: an order of completions.
 //
 // Threads: from any. All calls of one database handle, however many, share six threads at most,
-// which the first one starts: four that send their statements (or connections_max, where that is
-// less), one for their deadlines, and one that runs completions where there is no `post`. There
-// completions run one after another: one that blocks delays the others, nothing else. A lease that
-// is released in a completion is a round trip of that thread.
+// which are started when they are first needed: four that send their statements (or
+// connections_max, where that is less), one for their deadlines, and one that runs completions
+// where there is no `post`. There completions run one after another: one that blocks delays the
+// others, nothing else. A lease that is released in a completion is a round trip of that thread.
 // `post` is called on a thread that other calls need: it must not throw, and not wait; to run the
 // completion within it is to make them wait for it.
 // A completion must not throw where the library runs it: that ends the program, by std::terminate.

@@ -11,7 +11,7 @@
 // | under way | its go_on() says that it is over          | gone                                |
 // | waiting   | wake(), or that time comes                | ready, before those that begin      |
 //
-// Threads of its own, all started by the first call and there until the handle goes: up to
+// Threads of its own, started when they are first needed and there until the handle goes: up to
 // `workers_max` that send statements; a clerk, who compares the clock with deadlines and waits for
 // no server, so that no call is late because all the others hang; and one that runs completions,
 // for users who have no executor, so that what blocks there keeps nobody but other completions.
