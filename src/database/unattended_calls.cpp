@@ -17,7 +17,7 @@ namespace leasehold {
 
 class unattended_calls::state : public std::enable_shared_from_this<state> {
 public:
-    explicit state(int workers) : workers_max_(workers) {}
+    explicit state(std::size_t workers) : workers_max_(workers) {}
 
     void add(std::shared_ptr<unattended_call> call) {
         const thread_guard guard{mutex_};
@@ -98,7 +98,9 @@ private:
         if (crew_.size() == 1) crew_.emplace_back([self] { self->work(); });
     }
     void start_another_worker() noexcept LEASEHOLD_REQUIRES(mutex_) {
-        if (idle_ > 0 || is_ending_ || static_cast<int>(crew_.size()) > workers_max_) return;
+        // One that was woken for a call counts as idle until it has taken it.
+        const std::size_t ready = going_on_.size() + beginning_.size();
+        if (ready <= idle_ || is_ending_ || crew_.size() > workers_max_) return;
         try {
             crew_.emplace_back([self = shared_from_this()] { self->work(); });
         } catch (const std::exception&) {
@@ -220,7 +222,7 @@ private:
     // An exception has nobody to go to, and ends the program.
     static void run(std::function<void()> completion) noexcept { completion(); }
 
-    const int workers_max_;
+    const std::size_t workers_max_;
     thread_mutex mutex_;
     std::condition_variable_any ready_changed_, plan_changed_, completions_changed_, one_went_;
     std::map<const unattended_call*, std::shared_ptr<unattended_call>> all_
@@ -234,12 +236,13 @@ private:
     std::deque<std::function<void()>> completions_ LEASEHOLD_GUARDED_BY(mutex_);
     std::vector<std::thread> crew_ LEASEHOLD_GUARDED_BY(mutex_);  // the clerk, and workers
     std::thread completer_ LEASEHOLD_GUARDED_BY(mutex_);
-    int idle_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    std::size_t idle_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     bool is_ending_ LEASEHOLD_GUARDED_BY(mutex_) = false;
 };
 
 unattended_calls::unattended_calls(int connections_max)
-    : state_(std::make_shared<state>(std::min(workers_max, connections_max))) {}
+    : state_(std::make_shared<state>(static_cast<std::size_t>(std::min(workers_max, connections_max)
+      ))) {}
 
 unattended_calls::~unattended_calls() {
     state_->stop();
