@@ -163,17 +163,20 @@ private:
             std::shared_ptr<unattended_call> call = take(*line.front());
             line.pop_front();
             guard.unlock();
-            const auto until = call->go_on();
-            if (!until) let_go(std::move(call));
-            guard.lock();
-            if (!until) continue;
-            if (call->was_woken_) {
-                make_ready(*call);
+            if (const auto until = call->go_on()) {
+                guard.lock();
+                wait_or_go_on(*call, *until);
             } else {
-                call->stage_ = stage::waiting;
-                plan(*call, *until);
+                let_go(std::move(call));
+                guard.lock();
             }
         }
+    }
+    void wait_or_go_on(unattended_call& call, local_clock::time_point until)
+        LEASEHOLD_REQUIRES(mutex_) {
+        if (call.was_woken_) return make_ready(call);
+        call.stage_ = stage::waiting;
+        plan(call, until);
     }
 
     void keep_time() {
