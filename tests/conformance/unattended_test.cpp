@@ -1,10 +1,12 @@
 // Calls that wait for a mutex without a thread: each is answered once, with a lease, with nothing
 // or with what went wrong, whatever comes between.
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <mutex>
 #include <random>
 #include <string>
@@ -311,35 +313,38 @@ TEST_F(waiting_unattended, a_coroutine_gets_leases_nothing_and_exceptions) {
 
 // ----------------------------------------------------------------------------------- what it costs
 
-// From the call to its lease, statement by statement.
+// From the call to its lease, statement by statement. What the thread of the waiting room asks in
+// its own time comes on top, or does not: so the least of some.
 TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs) {
     if (!has_hints()) GTEST_SKIP() << "looks are counted by the clock";
-    const auto cost = [&](bool is_unattended) {
+    const auto least_cost = [&](bool is_unattended) {
         const auto way = std::make_shared<gate>();
         const database db = current().open_through(way);
         session one{db, calm("one")};
-        const key name = fresh("k");
-        auto held = mutex{one, name}.try_acquire();
-        mutex wanted{one, name, deaf()};
-        const int before = way->passed();
-        const answer told;
-        thread waiting;
-        if (is_unattended) {
-            wanted.acquire_async({}, told.taker());
-        } else {
-            waiting = thread{[&] { told.taker()(nullptr, wanted.acquire()); }};
+        int least = std::numeric_limits<int>::max();
+        for (int round = 0; round < 10; ++round) {
+            const key name = fresh("k");
+            auto held = mutex{one, name}.try_acquire();
+            mutex wanted{one, name, deaf()};
+            const int before = way->passed();
+            const answer told;
+            thread waiting;
+            if (is_unattended) {
+                wanted.acquire_async({}, told.taker());
+            } else {
+                waiting = thread{[&] { told.taker()(nullptr, wanted.acquire()); }};
+            }
+            EXPECT_TRUE(eventually([&] { return db.inner()->room().seated() == 1; }));
+            held->release();
+            auto got = told.get();
+            EXPECT_TRUE(got);
+            least = std::min(least, way->passed() - before);
         }
-        // The waiting room's first look at its bell, where it has one, is one for all of them.
-        EXPECT_TRUE(eventually([&] { return db.inner()->room().seated() == 1; }));
-        EXPECT_TRUE(eventually([&] {
-            return db.inner()->room().looks() >= 1 || !current().has_bells;
-        }));
-        held->release();
-        EXPECT_TRUE(told.get());
-        return way->passed() - before;
+        return least;
     };
-    const int attended = cost(false);
-    EXPECT_LE(cost(true), attended);
+    const int attended = least_cost(false);
+    EXPECT_GT(attended, 0);
+    EXPECT_LE(least_cost(true), attended);
 }
 
 // No thread each, and no statement each while nothing happens.
@@ -356,6 +361,8 @@ TEST_F(waiting_unattended, a_thousand_wait_on_a_handful_of_threads_and_each_has_
         locks.emplace_back(two, name, keen());
     }
     std::atomic<int> granted = 0, answered = 0;
+    EXPECT_TRUE(mutex(two, fresh("first")).try_acquire())
+        << "the session has begun, with its threads";
     const int before = threads_of_this_process();
     ASSERT_GT(before, 0);
     for (int each = 0; each < calls; ++each) {
