@@ -1,5 +1,7 @@
 #pragma once
 // Everything but the drivers; include those you use: leasehold/driver/<engine>.hpp.
+#include "leasehold/async.hpp"
+#include "leasehold/await.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/claim_mapping.hpp"
 #include "leasehold/clock.hpp"

@@ -36,6 +36,8 @@
 // call beyond its time: that ends by its deadline (after a second at least, in which a connection
 // may be opened), when it is cancelled or when its session is lost, and one statement time-out
 // later where a statement was under way, which the session then settles.
+// acquire_async() waits so, too, without a thread that waits: async.hpp. The other kinds of locks,
+// whose waiting calls have no queue and ask again and again, have no such call.
 // Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
 // before those who wait for it; so may a waiting call with its first try. Waiting calls that come
 // while a transaction with a proof is open queue when that has ended, in any order.
@@ -51,11 +53,14 @@
 // Source: hand-over into the place the successor looks at, after Mellor-Crummey and Scott (1991);
 // lock_delay after Burrows, "The Chubby lock service" (2006).
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
+#include "leasehold/async.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lease.hpp"
@@ -113,6 +118,16 @@ public:
         });
     }
 
+    // Waits without a thread: `done(failure, got)` is called when the wait is over. Any callable
+    // that can be moved. Promise, errors and threads: async.hpp. In coroutines: await.hpp.
+    template <class Completion>
+    void acquire_async(async_wait how, Completion done) {
+        const auto held = std::make_shared<Completion>(std::move(done));
+        start_acquire(std::move(how), [held](std::exception_ptr failure, acquisition got) {
+            (*held)(std::move(failure), std::move(got));
+        });
+    }
+
     // Asks once, in a transaction of the caller's: what is got stands or falls with it, see
     // pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also where it
     // recurses; the transaction goes on. Read what the key protects after this call, not before.
@@ -130,6 +145,8 @@ public:
     class implementation;  // private: src/lock/mutex.cpp
 
 private:
+    void start_acquire(async_wait how, acquire_completion done);
+
     std::shared_ptr<implementation> inner_;
 };
 

@@ -14,6 +14,7 @@
 #include "database/combiner.hpp"
 #include "database/job_bells.hpp"
 #include "database/pool.hpp"
+#include "database/unattended_calls.hpp"
 #include "database/waiting_room.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
@@ -118,6 +119,7 @@ public:
     combiner& acquires() noexcept { return acquires_; }
     combiner& releases() noexcept { return releases_; }
     waiting_room& room() noexcept { return room_; }
+    unattended_calls& unattended() noexcept { return unattended_; }
     leasehold::job_bells& job_bells() noexcept { return job_bells_; }
     const database_settings& settings() const noexcept { return settings_; }
     void tell(const event& what) const noexcept {
@@ -161,7 +163,8 @@ private:
     std::atomic<bool> has_several_writers_ = false;
     std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;
-    waiting_room room_{*this};  // last: its thread uses all of the above
+    waiting_room room_{*this};                                // its thread uses all of the above
+    unattended_calls unattended_{settings_.connections_max};  // last: so do these threads
 };
 
 }  // namespace leasehold

@@ -46,9 +46,9 @@ std::string waiting_room::address() {
 }
 
 std::shared_ptr<waiting_room::waiter> waiting_room::expect(
-    const key& name, const owner_id& owner, polling looks
+    const key& name, const owner_id& owner, polling looks, std::function<void()> on_news
 ) {
-    auto made = std::make_shared<waiter>(waiter_id{name, owner, 0}, looks);
+    auto made = std::make_shared<waiter>(waiter_id{name, owner, 0}, looks, std::move(on_news));
     const thread_guard guard{mutex_};
     waiters_.emplace(owner, made);
     if (!thread_.joinable()) {
@@ -82,7 +82,14 @@ void waiting_room::leave(waiter& which) noexcept {
     if (--queued_ == 0) linger_end_ = local_clock::now() + linger;
 }
 
-std::optional<waiting_room::news> waiting_room::wait(
+std::optional<waiting_room::news> waiting_room::heard(waiter& which) {
+    const thread_guard guard{mutex_};
+    const seat& its = seat_of(which);
+    if (its.failure) std::rethrow_exception(its.failure);
+    return its.heard;
+}
+
+void waiting_room::wait_for_news(
     waiter& which,
     local_clock::time_point until,
     const std::stop_token& cancel,
@@ -97,8 +104,6 @@ std::optional<waiting_room::news> waiting_room::wait(
     wait_until(guard, its.changed, cancel, until, [&] {
         return its.heard || its.failure || lost.stop_requested();
     });
-    if (its.failure) std::rethrow_exception(its.failure);
-    return its.heard;
 }
 
 bool waiting_room::tell(const owner_id& whom, const news& what) {
@@ -107,7 +112,7 @@ bool waiting_room::tell(const owner_id& whom, const news& what) {
     if (found == waiters_.end()) return false;
     seat& its = seat_of(*found->second);
     if (!its.heard) its.heard = what;
-    its.changed.notify_all();
+    its.tell();
     return true;
 }
 
@@ -372,7 +377,7 @@ void waiting_room::tell_failure(const std::exception_ptr& failure) {
         seat& its = seat_of(*each);
         if (!its.is_queued || its.heard) continue;
         its.failure = failure;
-        its.changed.notify_all();
+        its.tell();
     }
 }
 

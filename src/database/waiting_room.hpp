@@ -23,6 +23,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,19 +66,32 @@ public:
     // For the rows of this room's waiters: where others ring for them. Before expect().
     std::string address();
 
-    // Before the request to queue is sent.
-    std::shared_ptr<waiter> expect(const key& name, const owner_id& owner, polling looks);
+    // Before the request to queue is sent. `on_news`, if there is one, is called whenever there is
+    // something to be heard, with the room locked: it must not wait, nor call the room.
+    std::shared_ptr<waiter> expect(
+        const key& name, const owner_id& owner, polling looks, std::function<void()> on_news = {}
+    );
     void enter(waiter& which, std::int64_t ticket);
     void leave(waiter& which) noexcept;
 
-    // Nothing where `until` came, or one of the two was requested, first. Throws what makes looking
-    // hopeless; outages are waited out.
-    std::optional<news> wait(
+    // By now. Throws what makes looking hopeless; outages are waited out.
+    std::optional<news> heard(waiter& which);
+    // Until there is something to be heard, `until` comes, or one of the two is requested.
+    void wait_for_news(
         waiter& which,
         local_clock::time_point until,
         const std::stop_token& cancel,
         const std::stop_token& lost
     );
+    std::optional<news> wait(
+        waiter& which,
+        local_clock::time_point until,
+        const std::stop_token& cancel,
+        const std::stop_token& lost
+    ) {
+        wait_for_news(which, until, cancel, lost);
+        return heard(which);
+    }
 
     // Tells the new owner, if it sits here; otherwise rings for it over `on`. A hint: never throws.
     // `sent`: before the request that handed over.
@@ -109,12 +123,18 @@ private:
     struct seat {
         waiter_id who;
         const polling looks;
+        const std::function<void()> on_news{};
         bool is_queued = false;
         bool was_rung = false;           // before it was queued
         bool was_rung_directly = false;  // since the last look
         std::optional<news> heard{};
         std::exception_ptr failure{};
         std::condition_variable_any changed{};
+
+        void tell() {
+            changed.notify_all();
+            if (on_news) on_news();
+        }
     };
 
     seat& seat_of(waiter& which) LEASEHOLD_REQUIRES(mutex_);
@@ -173,7 +193,8 @@ private:
 
 class waiting_room::waiter {
 public:
-    waiter(waiter_id who, polling looks) : seat_{std::move(who), looks} {}
+    waiter(waiter_id who, polling looks, std::function<void()> on_news)
+        : seat_{std::move(who), looks, std::move(on_news)} {}
 
 private:
     friend seat& waiting_room::seat_of(waiter&);

@@ -296,7 +296,10 @@ release_outcome session::end_with(lease& last) {
         std::shared_ptr<session::implementation> of;
         bool is_all = false;
         bool is_released = false;
-        ~ending() { is_all ? of->end_with(is_released) : of->end(); }
+        ~ending() {
+            is_all ? of->end_with(is_released) : of->end();
+            of->see_off_calls();
+        }
     } within{inner_};
     within.is_all = inner_->is_ending_with(*last.inner()->granted());
     const release_outcome outcome = last.release();

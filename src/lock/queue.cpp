@@ -14,85 +14,49 @@ using std::chrono::milliseconds;
 // How often a waiting call sees whether another thread of its mutex has the key meanwhile.
 constexpr milliseconds look_interval{250};
 
-// A waiter in the room, which leaves it whatever happens.
-class entry {
-public:
-    entry(waiting_room& room, const acquire_request& wanted, polling looks)
-        : room_(room), waiter_(room.expect(wanted.key, wanted.owner, looks)) {}
-    ~entry() { room_.leave(*waiter_); }
-    entry(const entry&) = delete;
-    entry& operator=(const entry&) = delete;
-    waiting_room::waiter& waiter() const noexcept { return *waiter_; }
-
-private:
-    waiting_room& room_;
-    std::shared_ptr<waiting_room::waiter> waiter_;
-};
-
 acquire_request rung_at(std::string bell, acquire_request wanted) {
     wanted.bell = std::move(bell);
     return wanted;
 }
 
-// One waiter, from its request to queue to its end.
-class queued_call {
-public:
-    queued_call(session::implementation& within, const wish& what, const waiting_plan& how)
-        : within_(within),
-          how_(how),
-          request_(rung_at(within.database().room().address(), request_for(within, what))),
-          of_call_(within.call_until(how.limit.deadline, how.limit.cancel)),
-          notices_(within.notices()),
-          entry_(within.database().room(), request_, how.looks) {}
-    // Whichever way it went, the row in the queue is not there any more.
-    ~queued_call() {
-        if (ticket_ == 0) return;
-        within_.gave_up(request_.key, request_.owner, lock_kind::mutex, ticket_);
-        // A row that came back may have been handed the key before anybody looked.
-        if (has_left_) within_.gave_up(request_.key, request_.owner);
-    }
-    queued_call(const queued_call&) = delete;
-    queued_call& operator=(const queued_call&) = delete;
+session::implementation& live(session::implementation& within) {
+    within.require_live();
+    return within;
+}
 
-    queue_outcome wait();
+}  // namespace
 
-private:
-    // Whether the key looks takeable, or nothing where it did not queue; how that ends is in `end`.
-    std::optional<bool> enqueue(queue_end& end);
-    std::shared_ptr<grant> serve_at_once();
-    void refuse_circle();
-    queue_outcome leave();
-    void leave_quietly() noexcept;
-    void settle_later() { within_.settle_later(request_.key, request_.owner); }
-    waiter_id who() const { return {request_.key, request_.owner, ticket_}; }
-    std::shared_ptr<grant> accept_as(
-        fencing_token token, std::optional<local_clock::time_point> term_end
-    ) {
-        const auto asked = how_.limit.began;
-        return accept(
-            within_, request_, token, term_end, notices_, {event_reason::handed_over, asked}
-        );
-    }
-    // A request by this owner that failed may have been carried out.
-    template <class Use>
-    auto ask(const bounds& until, Use&& with) {
-        try {
-            return within_.database().use(until, with);
-        } catch (const error&) {
-            settle_later();
-            throw;
-        }
-    }
+queued_call::entry::entry(
+    waiting_room& room, const acquire_request& wanted, const waiting_plan& how
+)
+    : room_(room), waiter_(room.expect(wanted.key, wanted.owner, how.looks, how.on_news)) {}
 
-    session::implementation& within_;
-    const waiting_plan& how_;
-    const acquire_request request_;
-    const bounds of_call_;
-    const std::int64_t notices_;  // before anything was sent
-    entry entry_;
-    std::int64_t ticket_ = 0;
-    bool has_left_ = false;  // and will not be granted the key, unless the database forgets it
-};
+queued_call::queued_call(session::implementation& within, const wish& what, waiting_plan how)
+    : within_(within),
+      sending_(within),
+      how_(std::move(how)),
+      request_(rung_at(within.database().room().address(), request_for(live(within), what))),
+      of_call_(within.call_until(how_.limit.deadline, how_.limit.cancel)),
+      notices_(within.notices()),
+      entry_(within.database().room(), request_, how_) {}
+
+queued_call::~queued_call() {
+    if (ticket_ == 0) return;
+    within_.gave_up(request_.key, request_.owner, lock_kind::mutex, ticket_);
+    // A row that came back may have been handed the key before anybody looked.
+    if (has_left_) within_.gave_up(request_.key, request_.owner);
+}
+
+// A request by this owner that failed may have been carried out.
+template <class Use>
+auto queued_call::ask(const bounds& until, Use&& with) {
+    try {
+        return within_.database().use(until, with);
+    } catch (const error&) {
+        settle_later();
+        throw;
+    }
+}
 
 std::optional<bool> queued_call::enqueue(queue_end& end) {
     const auto answer = ask(of_call_, [&](connection& on, store& stores) {
@@ -167,20 +131,22 @@ void queued_call::leave_quietly() noexcept {
     }
 }
 
+void queued_call::leave_to_session() {
+    settle_later();
+    error_facts facts;
+    facts.outcome_unknown = true;
+    throw error(
+        errc::timed_out,
+        "waiting for '" + request_.key.name() +
+            "' is over, and the database does not answer: the session leaves the queue, and "
+            "releases the key if it was handed over",
+        facts
+    );
+}
+
 // Where the row is not there any more the key was handed over, and it may as well be had.
 queue_outcome queued_call::leave() {
-    if (!within_.may_part()) {
-        settle_later();
-        error_facts facts;
-        facts.outcome_unknown = true;
-        throw error(
-            errc::timed_out,
-            "waiting for '" + request_.key.name() +
-                "' is over, and the database does not answer: the session leaves the queue, and "
-                "releases the key if it was handed over",
-            facts
-        );
-    }
+    if (!within_.may_part()) leave_to_session();
     const bounds until = within_.parting();
     const bool has_left = ask(until, [&](connection& on, store& stores) {
         return stores.waiters->leave(on, request_.key, request_.owner, ticket_);
@@ -197,48 +163,65 @@ queue_outcome queued_call::leave() {
     return {queue_end::granted, accept_as(found.token, term_end)};
 }
 
-queue_outcome queued_call::wait() {
+std::optional<queue_outcome> queued_call::queue() {
     queue_end refused{};
     const auto looks_takeable = enqueue(refused);
-    if (!looks_takeable) return {refused, nullptr};
+    if (!looks_takeable) return queue_outcome{refused, nullptr};
     if (*looks_takeable) {
-        if (auto served = serve_at_once()) return {queue_end::granted, std::move(served)};
+        if (auto served = serve_at_once()) {
+            return queue_outcome{queue_end::granted, std::move(served)};
+        }
     }
     if (how_.detects_deadlock) refuse_circle();
+    within_.database().room().enter(entry_.waiter(), ticket_);
+    return std::nullopt;
+}
+
+bool queued_call::is_over() const {
+    return how_.limit.is_over() || !within_.is_live() || (how_.look_up && how_.look_up());
+}
+
+local_clock::time_point queued_call::wake() const {
+    if (!how_.look_up) return how_.limit.deadline;
+    return std::min(how_.limit.deadline, local_clock::now() + look_interval);
+}
+
+void queued_call::wait() {
     auto& room = within_.database().room();
-    room.enter(entry_.waiter(), ticket_);
-    const auto over = within_.over();
-    std::optional<waiting_room::news> heard;
-    const auto is_over = [&] {
-        return how_.limit.is_over() || !within_.is_live() || (how_.look_up && how_.look_up());
-    };
+    room.wait_for_news(entry_.waiter(), wake(), how_.limit.cancel, within_.over());
+}
+
+std::optional<waiting_room::news> queued_call::news_by_now() {
     try {
-        do {
-            auto until = how_.limit.deadline;
-            if (how_.look_up) until = std::min(until, local_clock::now() + look_interval);
-            heard = room.wait(entry_.waiter(), until, how_.limit.cancel, over);
-        } while (!heard && !is_over());
+        return within_.database().room().heard(entry_.waiter());
     } catch (...) {
         leave_quietly();
         throw;
     }
+}
+
+queue_outcome queued_call::outcome_of(const waiting_room::news& heard) {
+    if (heard.status != look_status::granted) return {queue_end::ask_again, nullptr};
+    return {queue_end::granted, accept_as(heard.token, heard.term_end)};
+}
+
+std::optional<queue_outcome> queued_call::go_on() {
+    const auto heard = news_by_now();
+    if (!heard && !is_over()) return std::nullopt;
     if (!within_.is_live()) {
         leave_quietly();
         within_.refuse_lost();
     }
-    if (!heard) return leave();
-    if (heard->status != look_status::granted) return {queue_end::ask_again, nullptr};
-    return {queue_end::granted, accept_as(heard->token, heard->term_end)};
+    return heard ? outcome_of(*heard) : leave();
 }
 
-}  // namespace
-
-queue_outcome wait_in_queue(
-    session::implementation& within, const wish& what, const waiting_plan& how
-) {
-    const session::implementation::under_way sending{within};
-    within.require_live();
-    return queued_call{within, what, how}.wait();
+queue_outcome queued_call::give_up(bool takes_grant) {
+    const auto heard = within_.database().room().heard(entry_.waiter());
+    const bool is_granted = heard && heard->status == look_status::granted;
+    if (is_granted && takes_grant && within_.is_live()) return outcome_of(*heard);
+    if (within_.is_live()) leave_to_session();
+    settle_later();
+    within_.refuse_lost();
 }
 
 }  // namespace leasehold

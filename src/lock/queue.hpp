@@ -11,8 +11,16 @@
 // | time, cancel, or `look_up`  | left        | left_queue; granted, where it was handed over   |
 // | the session was lost        | left        | throws session_lost; a grant is released        |
 // | an answer was lost          | in doubt    | throws; the session settles it by the owner id  |
+//
+// Whoever has the call goes on with it when there is something to do: at first, when its waiter was
+// told, and when its time has come. In between it needs no thread.
+//
+// Threads: one at a time.
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "database/waiting_room.hpp"
 #include "lock/acquire.hpp"
@@ -26,6 +34,8 @@ struct waiting_plan {
     bool detects_deadlock = false;
     // Asked now and then: true where the caller knows of a better way than to go on waiting.
     std::function<bool()> look_up;
+    // Called when there is something to be heard, with the room locked; nothing: somebody waits.
+    std::function<void()> on_news;
 };
 
 enum class queue_end { granted = 1, ask_again = 2, left_queue = 3, queue_again = 4 };
@@ -35,8 +45,74 @@ struct queue_outcome {
     std::shared_ptr<grant> granted;
 };
 
-queue_outcome wait_in_queue(
-    session::implementation& within, const wish& what, const waiting_plan& how
-);
+class queued_call {
+public:
+    // Throws session_lost where the session is not live.
+    queued_call(session::implementation& within, const wish& what, waiting_plan how);
+    // Whichever way it went, the row in the queue is not there any more, or left to the session.
+    ~queued_call();
+    queued_call(const queued_call&) = delete;
+    queued_call& operator=(const queued_call&) = delete;
+
+    // The outcome, or nothing where it sits in the room from here on.
+    std::optional<queue_outcome> queue();
+    // The outcome, or nothing where it goes on to sit there.
+    std::optional<queue_outcome> go_on();
+    // When to go on at the latest.
+    local_clock::time_point wake() const;
+    // Until there is something to do.
+    void wait();
+    // What was granted by now, without asking the database: where that was nothing, or nobody
+    // wants it, the session is to leave the queue, and this throws.
+    queue_outcome give_up(bool takes_grant);
+
+private:
+    // A waiter in the room, which leaves it whatever happens.
+    class entry {
+    public:
+        entry(waiting_room& room, const acquire_request& wanted, const waiting_plan& how);
+        ~entry() { room_.leave(*waiter_); }
+        entry(const entry&) = delete;
+        entry& operator=(const entry&) = delete;
+        waiting_room::waiter& waiter() const noexcept { return *waiter_; }
+
+    private:
+        waiting_room& room_;
+        std::shared_ptr<waiting_room::waiter> waiter_;
+    };
+
+    // Whether the key looks takeable, or nothing where it did not queue; how that ends is in `end`.
+    std::optional<bool> enqueue(queue_end& end);
+    std::shared_ptr<grant> serve_at_once();
+    void refuse_circle();
+    bool is_over() const;
+    std::optional<waiting_room::news> news_by_now();
+    queue_outcome outcome_of(const waiting_room::news& heard);
+    queue_outcome leave();
+    void leave_quietly() noexcept;
+    void settle_later() { within_.settle_later(request_.key, request_.owner); }
+    [[noreturn]] void leave_to_session();
+    waiter_id who() const { return {request_.key, request_.owner, ticket_}; }
+    std::shared_ptr<grant> accept_as(
+        fencing_token token, std::optional<local_clock::time_point> term_end
+    ) {
+        const auto asked = how_.limit.began;
+        return accept(
+            within_, request_, token, term_end, notices_, {event_reason::handed_over, asked}
+        );
+    }
+    template <class Use>
+    auto ask(const bounds& until, Use&& with);
+
+    session::implementation& within_;
+    const session::implementation::under_way sending_;
+    const waiting_plan how_;
+    const acquire_request request_;
+    const bounds of_call_;
+    const std::int64_t notices_;  // before anything was sent
+    entry entry_;
+    std::int64_t ticket_ = 0;
+    bool has_left_ = false;  // and will not be granted the key, unless the database forgets it
+};
 
 }  // namespace leasehold

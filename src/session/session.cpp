@@ -379,6 +379,11 @@ void session::implementation::end() noexcept {
     if (is_over) stop_and_join(watch_thread_);
 }
 
+// In an outage they do not insist either; what is not done by then goes on without its session.
+void session::implementation::see_off_calls() noexcept {
+    database().unattended().await_none(this, parting().deadline);
+}
+
 // ----------------------------------------------------------------------------------- the handle
 
 session::session(leasehold::database db, session_settings settings)
@@ -389,17 +394,23 @@ session::session(std::shared_ptr<implementation> adopted) noexcept : inner_(std:
 session::session(session&&) noexcept = default;
 session& session::operator=(session&& other) noexcept {
     if (this != &other) {
-        if (inner_) inner_->end();
+        if (inner_) {
+            inner_->end();
+            inner_->see_off_calls();
+        }
         inner_ = std::move(other.inner_);
     }
     return *this;
 }
 session::~session() {
-    if (inner_) inner_->end();
+    if (!inner_) return;
+    inner_->end();
+    inner_->see_off_calls();
 }
 void session::end() noexcept {
     const auto alive = inner_;  // whoever is told may destroy the session
     alive->end();
+    alive->see_off_calls();
 }
 const session_id& session::id() const noexcept {
     return inner_->id();

@@ -52,6 +52,9 @@ public:
     implementation& operator=(const implementation&) = delete;
 
     void end() noexcept;
+    // Behind end(): waits for the calls that no thread waits in until they have left their queues,
+    // so that nothing of them goes on when the program does not.
+    void see_off_calls() noexcept;
     // The other end of taken_over(): what lives with it stays where it is, and nobody here believes
     // in it any more. Throws, and it goes on, where it cannot be passed on whole; see
     // leasehold/detach.hpp.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "leasehold/leasehold.hpp"
+#include "support/answers.hpp"
 
 namespace leasehold::testing {
 
@@ -75,6 +76,20 @@ inline std::shared_ptr<void> by_mutex(session& by, const key& name) {
 }
 inline std::shared_ptr<void> by_writer(session& by, const key& name) {
     return kept(shared_mutex{by, name}.try_acquire());
+}
+
+// As a program would that has a thread to wait with all the same.
+inline waiting_call::call callback_of(session& in, const key& name) {
+    return [on = std::make_shared<mutex>(in, name)](const auto& most, const auto& stop) {
+        const auto start = [&](std::chrono::nanoseconds length) {
+            const answer told;
+            on->acquire_async({.patience = length, .cancel = stop}, told.taker());
+            return told.get();
+        };
+        return by_length(
+            most, [&] { return start(std::chrono::nanoseconds::max()); }, start
+        );
+    };
 }
 
 inline waiting_call::call shared_of(session& in, const key& name) {
@@ -156,6 +171,7 @@ inline const std::vector<waiting_call>& waiting_calls() {
              return acquire_of(mutex{in, name});
          },
          by_mutex},
+        {"mutex_by_callback", callback_of, by_mutex},
         {"shared_mutex",
          [](session& in, const key& name) {
              return acquire_of(shared_mutex{in, name});

@@ -171,6 +171,7 @@ run column name varbinary(255) not null
 run column node_info varbinary(255) not null
 run column opens_at bigint not null
 run column owner binary(16) not null
+run column schedule varbinary(255)
 run column started_at bigint not null
 run column state smallint not null
 run column tick bigint not null

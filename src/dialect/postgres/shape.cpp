@@ -175,6 +175,7 @@ run column name bytea not null
 run column node_info text not null
 run column opens_at timestamp with time zone not null
 run column owner bytea not null
+run column schedule text
 run column started_at timestamp with time zone not null
 run column state smallint not null
 run column tick bigint not null

@@ -164,6 +164,7 @@ run column name blob not null key 1
 run column node_info text not null
 run column opens_at integer not null
 run column owner blob not null
+run column schedule text
 run column started_at integer not null
 run column state integer not null
 run column tick integer not null

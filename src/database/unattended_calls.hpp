@@ -1,0 +1,87 @@
+#pragma once
+// The calls of one database handle that no thread waits in. A few threads go on with whichever of
+// them has something to do; however many wait, there are no more.
+//
+// | a call is | event                                     | becomes                             |
+// |-----------|-------------------------------------------|-------------------------------------|
+// | –         | add()                                     | ready                               |
+// | ready     | a thread is free: its go_on()             | under way                           |
+// | ready     | its give_up_at() passes: its give_up()    | gone                                |
+// | under way | its go_on() says until when it waits      | waiting; ready, if woken meanwhile  |
+// | under way | its go_on() says that it is over          | gone                                |
+// | waiting   | wake(), or that time comes                | ready, before those that begin      |
+//
+// Threads of its own, started when they are first needed and there until the handle goes: up to
+// `workers_max` that send statements; a clerk, who compares the clock with deadlines and waits for
+// no server, so that no call is late because all the others hang; and one that runs completions,
+// for users who have no executor, so that what blocks there keeps nobody but other completions.
+//
+// The last reference to the handle may be given up by one of these threads: it ends by itself then.
+//
+// Threads: safe.
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "leasehold/clock.hpp"
+
+namespace leasehold {
+
+class unattended_call {
+public:
+    unattended_call() = default;
+    virtual ~unattended_call() = default;
+    unattended_call(const unattended_call&) = delete;
+    unattended_call& operator=(const unattended_call&) = delete;
+
+    // What it belongs to, for await_none().
+    virtual const void* owner() const noexcept = 0;
+    // On a thread that may wait for the database: until when there is nothing to do then. Nothing:
+    // it is over, and its completion was handed on.
+    virtual std::optional<local_clock::time_point> go_on() noexcept = 0;
+    // While it is ready: when to end it though no thread was free for it. Asked with the calls
+    // locked.
+    virtual local_clock::time_point give_up_at() const noexcept = 0;
+    // On a thread that must not wait: it is over, and its completion handed on.
+    virtual void give_up() noexcept = 0;
+
+private:
+    friend class unattended_calls;
+    enum class stage { absent, ready, under_way, waiting };
+    // Guarded by the mutex of the calls it is among.
+    stage stage_ = stage::absent;
+    bool was_woken_ = false;
+    bool begins_ = true;
+    local_clock::time_point due_{};
+};
+
+class unattended_calls {
+public:
+    static constexpr int workers_max = 4;
+
+    explicit unattended_calls(int connections_max);
+    ~unattended_calls();
+    unattended_calls(const unattended_calls&) = delete;
+    unattended_calls& operator=(const unattended_calls&) = delete;
+
+    // Throws std::system_error where there is no thread for it; then it was not added.
+    void add(std::shared_ptr<unattended_call> call);
+    // There is something to do for it; harmless where it is not here. Never waits.
+    void wake(unattended_call& call) noexcept;
+    // Runs it on the thread for completions; it must not throw.
+    void complete(std::function<void()> completion);
+    // Until none is here that belongs to it, or that time has come. Returns at once on a thread
+    // that goes on with calls.
+    void await_none(const void* owner, local_clock::time_point until) noexcept;
+
+    // For tests.
+    std::size_t size() const;
+    int threads() const;
+
+private:
+    class state;
+    std::shared_ptr<state> state_;  // of its threads, too
+};
+
+}  // namespace leasehold

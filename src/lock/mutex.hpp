@@ -1,0 +1,63 @@
+#pragma once
+// What stands behind a leasehold::mutex. How a call waits for it: mutex_wait.hpp.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/thread_mutex.hpp"
+#include "leasehold/mutex.hpp"
+#include "lock/acquire.hpp"
+#include "lock/keep_asking.hpp"
+#include "lock/pending_lease.hpp"
+
+namespace leasehold {
+
+class mutex::implementation {
+public:
+    implementation(leasehold::session& within, leasehold::key name, mutex_settings settings);
+
+    const leasehold::key& key() const noexcept { return key_; }
+    const mutex_settings& settings() const noexcept { return settings_; }
+    leasehold::session::implementation& session() const noexcept { return *session_; }
+
+    acquisition try_acquire() { return try_within(session_->one_request()); }
+    acquisition try_within(const bounds& of_call);
+    static std::optional<pending_lease> try_acquire_in(
+        const std::shared_ptr<implementation>& self, connection& inside
+    );
+    acquisition acquire(const wait_limit& limit);
+
+    wish wanted() const {
+        return {key_, settings_.hold_at_most, settings_.lock_delay, settings_.metadata};
+    }
+    // Whether a thread of a recursive one has the key: then others can enter.
+    bool is_entered();
+    // The lease of what was granted to a call that waited.
+    acquisition keep(std::shared_ptr<grant> granted);
+    // Who has the key when the wait was in vain; it may have changed hands often meanwhile. Where
+    // that cannot be asked, who had it.
+    acquisition busy_now(const std::optional<lock_info>& before) const;
+
+private:
+    void remember(const std::shared_ptr<grant>& granted) LEASEHOLD_REQUIRES(recursion_mutex_) {
+        granted->is_recursive() = true;
+        current_ = granted;
+    }
+    // The current grant, one level deeper in its row; nothing where there is none to enter. In
+    // `gone` the one that turned out to be lost.
+    std::shared_ptr<grant> reenter(const bounds& of_call, std::shared_ptr<grant>& gone)
+        LEASEHOLD_REQUIRES(recursion_mutex_);
+    void tell_lost(grant& gone) const;
+    lease make_lease(std::shared_ptr<grant> granted) const;
+    acquisition wrap(try_outcome outcome) const;
+
+    const std::shared_ptr<leasehold::session::implementation> session_;
+    const leasehold::key key_;
+    const mutex_settings settings_;
+    // One of this object's recursive tries at a time. A lease that is lost meanwhile is told within
+    // the try, and whoever is told may try again: the key is busy for him.
+    recursive_thread_mutex recursion_mutex_;
+    std::weak_ptr<grant> current_ LEASEHOLD_GUARDED_BY(recursion_mutex_);
+};
+
+}  // namespace leasehold

@@ -1,0 +1,74 @@
+#pragma once
+// One call that waits for a mutex, step by step. Whoever has it goes on with it until it has to
+// wait for something, and again when that has come: a thread that waits itself (mutex::acquire), or
+// threads that go on with many (unattended_acquire.hpp).
+//
+// | stage     | what is done                                 | becomes                            |
+// |-----------|----------------------------------------------|------------------------------------|
+// | beginning | where the session has not begun: a try       | asking                             |
+// | asking    | of a sought key: queues; otherwise a try,    | queued, or resting where there was |
+// |           | and where that is refused, queues            | no queueing                        |
+// | queued    | sits in the waiting room                     | resting, where the row was lost    |
+// | resting   | nothing, for longer with each time           | asking                             |
+// | any       | granted; time is over, or it is cancelled;   | over                               |
+// |           | its session is lost; an error that stays     |                                    |
+//
+// Threads: one at a time.
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "database/bounds.hpp"
+#include "lock/keep_asking.hpp"
+#include "lock/mutex.hpp"
+#include "lock/queue.hpp"
+
+namespace leasehold {
+
+class mutex_wait {
+public:
+    // `on_news`: see waiting_plan; nothing for who waits by wait().
+    mutex_wait(mutex::implementation& of, wait_limit limit, std::function<void()> on_news = {});
+
+    // What came of it, or throws, and it is over; or nothing, and it has to wait.
+    std::optional<acquisition> go_on();
+    // When to go on at the latest, where nothing comes before.
+    local_clock::time_point wake() const;
+    // Until there is something to do.
+    void wait();
+
+    // Where nobody goes on with it for as long as that, it may as well be over.
+    local_clock::time_point give_up_at() const noexcept;
+    // And it is, with what is known without asking the database.
+    acquisition give_up();
+
+private:
+    enum class stage { beginning, asking, queued, resting };
+    enum class verdict { goes_on, waits, is_over };  // over: with `answer_`
+
+    verdict begin();
+    verdict ask();
+    verdict try_it();
+    verdict queue_up();
+    verdict heed(queue_outcome outcome);
+    verdict rest_a_while();
+    verdict step();
+    bool is_rested() const;
+    acquisition given_up();
+    leasehold::session::implementation& session() const noexcept { return of_.session(); }
+
+    mutex::implementation& of_;
+    const wait_limit limit_;
+    const std::function<void()> on_news_;
+    const bounds of_call_;
+    stage stage_ = stage::beginning;
+    bool is_sought_ = false;    // others wait for the key: it is queued for without a try before
+    bool has_tried_ = false;    // since it last rested
+    bool was_refused_ = false;  // at least once
+    int refusals_ = 0;
+    local_clock::time_point rested_{};
+    std::unique_ptr<queued_call> queued_;
+    acquisition answer_;
+};
+
+}  // namespace leasehold

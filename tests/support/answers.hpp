@@ -1,0 +1,69 @@
+#pragma once
+// What the completion of one acquire_async() was called with, and how often.
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/timed_wait.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/mutex.hpp"
+#include "support/eventually.hpp"
+
+namespace leasehold::testing {
+
+class answer {
+public:
+    auto taker() const {
+        return [to = inner_](std::exception_ptr failure, acquisition got) noexcept {
+            to->take(std::move(failure), std::move(got));
+        };
+    }
+
+    int times() const {
+        const std::lock_guard guard{inner_->mutex};
+        return inner_->times;
+    }
+    bool has_come() const {
+        return eventually([&] { return times() > 0; });
+    }
+    // Waits for it as the library waits, so that a test's time goes on. Throws a failure.
+    acquisition get() const {
+        std::unique_lock guard{inner_->mutex};
+        wait_until(guard, inner_->changed, {}, local_clock::time_point::max(), [&] {
+            return inner_->times > 0;
+        });
+        if (inner_->failure) std::rethrow_exception(inner_->failure);
+        return *std::exchange(inner_->got, std::nullopt);
+    }
+    std::thread::id by() const {
+        const std::lock_guard guard{inner_->mutex};
+        return inner_->by;
+    }
+
+private:
+    struct taken {
+        void take(std::exception_ptr with, acquisition what) {
+            {
+                const std::lock_guard guard{mutex};
+                ++times;
+                failure = std::move(with);
+                got.emplace(std::move(what));
+                by = std::this_thread::get_id();
+            }
+            changed.notify_all();
+        }
+        std::mutex mutex;
+        std::condition_variable_any changed;
+        int times = 0;
+        std::exception_ptr failure;
+        std::optional<acquisition> got;
+        std::thread::id by;
+    };
+    std::shared_ptr<taken> inner_ = std::make_shared<taken>();
+};
+
+}  // namespace leasehold::testing
