@@ -38,6 +38,13 @@ struct lock_info {
     std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
 };
 
+// Of all keys, or of some: see count_locks().
+struct lock_counts {
+    std::int64_t keys = 0;     // held by somebody
+    std::int64_t holders = 0;  // of all of them
+    std::int64_t waiters = 0;  // live ones, as lock_info::waiters
+};
+
 // Who waits for a key.
 struct waiter_info {
     owner_id owner{};  // of the lease that it will be

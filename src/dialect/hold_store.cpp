@@ -76,11 +76,14 @@ std::vector<std::string> sql_hold_store::list_passed(
     return keys;
 }
 
-std::optional<lock_info> sql_hold_store::force_release(connection& on, const key& name) {
+std::optional<lock_info> sql_hold_store::force_release(
+    connection& on, const key& name, const std::optional<fencing_token>& only
+) {
     const parameters which{value_of(name)};
     const statement* const look = texts_.find("is_closed");
     if (look && how_->read(on, *look, which).rows.empty()) return std::nullopt;
-    const result freed = write(on, "force_release", which);
+    const parameters exactly{value_of(name), only ? only->number : 0};
+    const result freed = write(on, "force_release", exactly);
     if (freed.rows.empty()) return std::nullopt;
     return described_in(freed.rows[0]);
 }

@@ -21,7 +21,9 @@ public:
     ) override;
     std::vector<std::string> list_passed(connection& on, std::string_view prefix, int limit)
         override;
-    std::optional<lock_info> force_release(connection& on, const key& name) override;
+    std::optional<lock_info> force_release(
+        connection& on, const key& name, const std::optional<fencing_token>& only
+    ) override;
     bool change_kind(connection& on, const key& name, lock_kind to) override;
     bool set_metadata(connection& on, const hold& held, const std::optional<std::string>& metadata)
         override;

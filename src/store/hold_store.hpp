@@ -188,8 +188,14 @@ public:
 
     // Frees a live hold, or one whose lock_delay keeps the key closed, adds one to the fence, and
     // adds one to the notices of its session's row, so that its next heartbeat finds out. Waits for
-    // proofs. Nothing where there was neither. Leaves the ticket, as release_owner() does.
-    virtual std::optional<lock_info> force_release(connection& on, const key& name) = 0;
+    // proofs. Nothing where there was neither, or where the fence is not `only`: MUST compare that
+    // in the change. Leaves the ticket, as release_owner() does.
+    virtual std::optional<lock_info> force_release(
+        connection& on, const key& name, const std::optional<fencing_token>& only
+    ) = 0;
+    std::optional<lock_info> force_release(connection& on, const key& name) {
+        return force_release(on, name, std::nullopt);
+    }
 
     // Makes a row that nobody uses (no owner, ticket or holders) one of another kind. False where
     // it is used; true, too, where it is of that kind already, or not there. A short transaction.

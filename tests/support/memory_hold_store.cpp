@@ -238,12 +238,15 @@ public:
         return server_->ask<std::vector<std::string>>(on, "list_passed", attempt);
     }
 
-    std::optional<lock_info> force_release(connection& on, const key& name) override {
+    std::optional<lock_info> force_release(
+        connection& on, const key& name, const std::optional<fencing_token>& only
+    ) override {
         using victim = std::optional<lock_info>;
         using answer = std::optional<victim>;
-        const auto attempt = [name](memory_tables& tables, const connection& from) -> answer {
+        const auto attempt = [name, only](memory_tables& tables, const connection& from) -> answer {
             lock_row* const row = find_row(tables, name);
             if (!row || is_takeable(tables, *row)) return victim{};
+            if (only && row->fence != only->number) return victim{};
             if (is_proved_by_another(*row, from)) return std::nullopt;
             victim freed = info_of(tables, name.name(), *row);
             if (row->session) {

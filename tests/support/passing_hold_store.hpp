@@ -61,8 +61,10 @@ public:
         override {
         return below_->list_passed(on, prefix, limit);
     }
-    std::optional<lock_info> force_release(connection& on, const key& name) override {
-        return below_->force_release(on, name);
+    std::optional<lock_info> force_release(
+        connection& on, const key& name, const std::optional<fencing_token>& only
+    ) override {
+        return below_->force_release(on, name, only);
     }
     bool change_kind(connection& on, const key& name, lock_kind to) override {
         return below_->change_kind(on, name, to);

@@ -39,13 +39,16 @@ public:
         return tokens;
     }
 
-    std::optional<lock_info> force_release(connection& on, const key& name) override {
+    std::optional<lock_info> force_release(
+        connection& on, const key& name, const std::optional<fencing_token>& only
+    ) override {
         writing write{*sqlite_, texts_, on};
         write.begin();
         const parameters which{value_of(name)};
         const auto found = write("describe", {value_of(name), 1});
         if (found.rows.empty() || !is_closed(found.rows[0])) return std::nullopt;
         lock_info victim = described_in(found.rows[0]);
+        if (only && victim.token != *only) return std::nullopt;
         write("force", which);
         if (victim.session) write("notify_session", {value_of(*victim.session)});
         write.commit();
