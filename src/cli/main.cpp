@@ -150,6 +150,8 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_schedule(tool, options),
         add_work(tool, options, given),
         add_reap(tool, options),
+        add_serve(tool, options),
+        add_top(tool, options),
         add_bench(tool, options),
     };
     tool.allow_extras();

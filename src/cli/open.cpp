@@ -34,7 +34,8 @@ std::string place_of(std::string_view url) {
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout,
-    std::optional<std::chrono::milliseconds> patience
+    std::optional<std::chrono::milliseconds> patience,
+    int connections_max
 ) {
     const std::string url = url_of(options);
     database_settings settings;
@@ -42,8 +43,7 @@ database open_database(
     settings.names.schema = options.schema;
     settings.bell_address = options.bell_address;
     settings.observer = std::make_shared<warnings>(options.is_json);
-    // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
-    settings.connections_max = 2;
+    settings.connections_max = connections_max;
     settings.statement_timeout = statement_timeout;
     if (patience && *patience > std::chrono::milliseconds{0}) {
         constexpr std::chrono::milliseconds least{1000};
