@@ -8,7 +8,8 @@
 // database that cannot be reached, has no tables, or refuses a question is a finding, not an
 // exception. Each finding has a name that stays the same: scripts and alarms may go by it.
 // Does not promise: that what it does not find is not there. What a user may not see is not judged;
-// where a right is missing, the finding `not_looked_at` names the question.
+// where a right is missing, the finding `not_looked_at` names the question; it is good then, so
+// that a program's own user, who may see little, is not warned of it.
 //
 // Costs: some thirty statements, each of which has the handle's statement_timeout; two of them read
 // all rows of sessions and of held keys, and none reads the jobs of a queue.
@@ -68,6 +69,7 @@
 //
 // Threads: safe.
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -103,7 +105,11 @@ struct examination_settings {
     std::chrono::seconds waiting_longer_than{std::chrono::minutes{10}};  // of an available job
     std::chrono::seconds snapshot_older_than{std::chrono::minutes{10}};
     std::chrono::seconds dead_longer_than{std::chrono::minutes{10}};  // rows not cleaned up
-    std::chrono::milliseconds clock_difference{2000};  // to the server's, beyond the round trip
+    std::chrono::milliseconds clock_difference{2000};   // to the server's, beyond the round trip
+    int connections_percent = 90;                       // of those that the server lets in
+    std::int64_t dead_rows_max = 50'000;                // of a table, and twice its live ones
+    std::int64_t history_length_max = 1'000'000;        // of InnoDB
+    std::uint64_t log_bytes_max = 256UL * 1024 * 1024;  // of SQLite's write-ahead log
 };
 
 // In the order of the table above; of several of one name in the order of what they are about.
@@ -113,10 +119,10 @@ LEASEHOLD_EXPORT std::vector<finding> examine(
 
 // What is known of one key, with what follows from it.
 struct key_examination {
-    std::optional<lock_info> lock{};       // of the oldest holder, or the last one; see describe()
-    std::vector<lock_info> holders{};      // oldest grant first
+    std::optional<lock_info> lock{};        // of the oldest holder, or the last one; see describe()
+    std::vector<lock_info> holders{};       // oldest grant first
     std::optional<session_info> session{};  // of the oldest holder; nothing for a fixed term
-    std::vector<waiter_info> waiters{};    // first come first; see list_waiters()
+    std::vector<waiter_info> waiters{};     // first come first; see list_waiters()
     std::optional<row_lock_info> row_lock{};
     std::vector<finding> findings{};
 };

@@ -23,6 +23,8 @@ struct server_info {
     leasehold::engine engine = engine::sqlite;
     int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
     std::string version_text{};  // as the server says it
+    // PostgreSQL: another process does the work than the one that let us in, as behind pgbouncer.
+    bool is_pooled = false;
 };
 
 }  // namespace leasehold

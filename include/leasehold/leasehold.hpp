@@ -6,6 +6,7 @@
 #include "leasehold/connection.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/detach.hpp"
+#include "leasehold/doctor.hpp"
 #include "leasehold/engine.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/fence_file.hpp"

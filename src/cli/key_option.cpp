@@ -15,10 +15,14 @@ void key_option::add(CLI::App& parser, const char* word, const char* help) {
             ->option_text("K");
 }
 
+bool key_option::is_given() const {
+    return plain_->count() + named_->count() > 0;
+}
+
 leasehold::key key_option::get() const {
     const bool is_twice = plain_->count() > 0 && named_->count() > 0;
     if (is_twice) throw usage_failure("say " + word_ + " or " + option_ + ", and not both");
-    if (plain_->count() + named_->count() > 0) return leasehold::key{value_};
+    if (is_given()) return leasehold::key{value_};
     throw usage_failure(
         word_ + " is missing; one that begins with a dash is written " + option_ + "=-k"
     );

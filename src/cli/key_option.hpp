@@ -16,6 +16,7 @@ public:
     // `word`: KEY or NAME, in help. To stay where it is as long as the parser is in use.
     void add(CLI::App& parser, const char* word, const char* help);
 
+    bool is_given() const;
     // Throws where there is none.
     leasehold::key get() const;
 

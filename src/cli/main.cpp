@@ -58,6 +58,7 @@ constexpr const char* tool_examples =
     "  leasehold job enqueue --queue mail --kind welcome '{\"to\":\"ada\"}'\n"
     "  leasehold work --queue mail -- ./send-mail\n"
     "  leasehold --json sessions\n"
+    "  leasehold doctor\n"
     "  leasehold bench\n"
     "\n";
 
@@ -150,6 +151,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_schedule(tool, options),
         add_work(tool, options, given),
         add_reap(tool, options),
+        add_doctor(tool, options),
         add_serve(tool, options),
         add_top(tool, options),
         add_bench(tool, options),

@@ -151,6 +151,11 @@ bool is_colourful(int descriptor) {
     return isatty(descriptor) == 1 && !(refusal && *refusal) && !is_dumb;
 }
 
+std::string styled(std::string text, style look) {
+    if (look == style::plain || !is_colourful(STDOUT_FILENO)) return text;
+    return code_of(look) + std::move(text) + "\033[0m";
+}
+
 table::table(std::vector<std::string> heading) {
     std::vector<cell> first;
     first.reserve(heading.size());

@@ -32,6 +32,9 @@ double seconds_of(std::chrono::microseconds length);
 enum class style { plain, bold, red };
 bool is_colourful(int descriptor);
 
+// With the codes of its colour where standard output wants them.
+std::string styled(std::string text, style look);
+
 struct cell {
     std::string text;
     style look = style::plain;

@@ -18,11 +18,6 @@ using namespace std::chrono_literals;
 // A walk through the doctor's questions reads all sessions and all that is held.
 constexpr std::chrono::seconds examined_every{30};
 
-// The one place that asks the doctor.
-std::vector<finding> examined(const database& /*db*/) {
-    return {};
-}
-
 template <class Entry, class Before>
 void keep_first(std::vector<Entry>& all, Before before) {
     const std::size_t kept = std::min<std::size_t>(all.size(), shown_max);
@@ -122,7 +117,7 @@ void overview::read_all(snapshot& into) {
     read_failing(database_, into);
     if (local_clock::now() < next_examination_) return;
     const auto began = local_clock::now();
-    into.findings = examined(database_);
+    into.findings = examine(database_);
     into.examined = wall_now();
     constexpr int rests = 20;  // as long as it took
     const auto ended = local_clock::now();

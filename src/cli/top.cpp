@@ -46,7 +46,6 @@ public:
     watcher(overview& all, std::string place) : all_(all) {
         view_.place = std::move(place);
         view_.is_coloured = is_colourful(STDOUT_FILENO);
-        // What is not coloured is marked otherwise.
     }
 
     void look() {
@@ -122,8 +121,12 @@ bool asks_for_end(signal_inbox& signals) {
     return false;
 }
 
-void watch(overview& all, const std::string& place, std::chrono::milliseconds interval) {
-    signal_inbox signals;
+void watch(
+    overview& all,
+    const std::string& place,
+    std::chrono::milliseconds interval,
+    signal_inbox& signals
+) {
     screen shown_on;
     watcher watching{all, place};
     while (true) {
@@ -146,6 +149,16 @@ void watch(overview& all, const std::string& place, std::chrono::milliseconds in
             if (heard) watching.draw(shown_on);
         }
     }
+}
+
+int watch(const database& db, const std::string& place, std::chrono::milliseconds interval) {
+    signal_inbox signals;  // before the thread that reads
+    // Keys are not kept waiting by a database that does not answer.
+    overview all{db, {.interval = interval, .patience = 100ms}};
+    watch(all, place, interval, signals);
+    // What does not answer is not waited for; nothing depends on its end.
+    if (all.is_reading()) _exit(exit_status::done);
+    return exit_status::done;
 }
 
 constexpr const char* top_help =
@@ -184,16 +197,10 @@ command add_top(CLI::App& tool, const global_options& options) {
                     );
                 }
                 const std::string place = place_of(url_of(options));
-                const bool is_once = chosen->is_once || !screen::is_possible();
-                // Keys are not kept waiting by a database that does not answer.
-                overview all{
-                    open_database(options),
-                    {.interval = interval, .patience = is_once ? 20s : 100ms}};
-                if (is_once) return show_once(all, place);
-                watch(all, place, interval);
-                // What does not answer is not waited for; nothing depends on its end.
-                if (all.is_reading()) _exit(exit_status::done);
-                return exit_status::done;
+                const database db = open_database(options);
+                if (!chosen->is_once && screen::is_possible()) return watch(db, place, interval);
+                overview all{db, {.interval = interval, .patience = 20s}};
+                return show_once(all, place);
             }};
 }
 

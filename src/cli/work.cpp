@@ -123,11 +123,11 @@ int run_work(
     if (chosen.kinds.empty()) does.handle_all(with);
     ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
-    const auto patience = [&] {
+    const auto drain_patience = [&] {
         return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
     };
     const int stopped_by =
-        wait_for_end(running, signals, patience, -1, -1, [&] { return progress.tick(); });
+        wait_for_end(running, signals, drain_patience, -1, -1, [&] { return progress.tick(); });
     progress.clear();
     const worker_report report = running.take();
     within->end();

@@ -33,19 +33,23 @@ bool sql_session_store::end_with_release(connection& on, const session_id& id, c
     return freed.rows.at(0).integer(0) != 0;
 }
 
+session_info session_in(const row& from) {
+    return {
+        .id = identity::from_bytes(from.bytes(0)),
+        .node_info = from.bytes(1),
+        .is_live = from.integer(2) != 0,
+        .started_ago = std::chrono::microseconds{from.integer(3)},
+        .heartbeat_ago = std::chrono::microseconds{from.integer(4)},
+        .remaining = std::chrono::microseconds{from.integer(5)},
+    };
+}
+
 std::vector<session_info> sql_session_store::list(connection& on) {
     const result found = read(on, "list");
     std::vector<session_info> sessions;
     sessions.reserve(found.rows.size());
     for (const row& each : found.rows) {
-        sessions.push_back({
-            .id = identity::from_bytes(each.bytes(0)),
-            .node_info = each.bytes(1),
-            .is_live = each.integer(2) != 0,
-            .started_ago = std::chrono::microseconds{each.integer(3)},
-            .heartbeat_ago = std::chrono::microseconds{each.integer(4)},
-            .remaining = std::chrono::microseconds{each.integer(5)},
-        });
+        sessions.push_back(session_in(each));
     }
     return sessions;
 }

@@ -5,6 +5,10 @@
 
 namespace leasehold {
 
+// The columns of `list`: id, node_info, whether it lives, and microseconds since it began, since
+// its heartbeat, and until it expires.
+session_info session_in(const row& from);
+
 class sql_session_store : public session_store, protected sql_store {
 public:
     bool start(connection& on, const session_start& session) override {

@@ -12,6 +12,7 @@ sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes w
           "session",
           "schema",
           "run",
+          "health",
           "waiter",
           "holder",
           "multi_lock",

@@ -39,6 +39,7 @@ void owned_connection::set_up(local_clock::time_point until) {
         }
         const row set = rows_of(answer.results.at(0).at(0).get()).at(0);
         is_pooled_ = set.integer(0) == 1;
+        server_.is_pooled = is_pooled_;
         checks_client_ = set.integer(4) == 1;
         if (tells_place_) note_place(set);
         if (!is_pooled_) known_->waits.end_on(handle_.get(), address_, until);

@@ -9,6 +9,7 @@
 
 namespace leasehold {
 
+class health_store;
 class hold_store;
 class holder_store;
 class job_bell_store;
@@ -42,7 +43,9 @@ struct store {
     std::unique_ptr<job_schedule_store> job_schedules;
     std::unique_ptr<job_bell_store> job_bells;
     std::unique_ptr<job_need_store> job_needs;
-    std::unique_ptr<table_store> tables{};  // nothing on the model: it has no tables of users
+    // Neither is there on the model: it is no server, and has no tables of users.
+    std::unique_ptr<health_store> health{};
+    std::unique_ptr<table_store> tables{};
 };
 
 // use(…) with the store that knows holds of this kind: they answer to the same names.

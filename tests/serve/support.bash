@@ -63,3 +63,11 @@ sql_key() {
     digits=$(printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n')
     if [[ $backend == postgres ]]; then echo "'\\x$digits'"; else echo "X'$digits'"; fi
 }
+# Where no database is.
+nowhere() {
+    if [[ $backend == sqlite ]]; then
+        echo "sqlite:$folder/none/test.db"
+    else
+        echo "${LEASEHOLD_URL/@*\//@127.0.0.1:1/}"
+    fi
+}

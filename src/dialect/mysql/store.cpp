@@ -9,6 +9,7 @@
 #include "dialect/job_schedule_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
+#include "store/health_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
@@ -226,6 +227,7 @@ store make_mysql_store(const table_names& names, engine which, written_nodes wri
     made.job_schedules = std::make_unique<sql_job_schedule_store>(how);
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
     made.job_needs = std::make_unique<sql_job_need_store>(how);
+    made.health = make_health_store(how);
     made.tables = make_table_store(which);
     return made;
 }

@@ -6,6 +6,7 @@
 #include "dialect/run_store.hpp"
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
+#include "store/health_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
@@ -76,6 +77,7 @@ store make_postgres_store(const table_names& names) {
     made.job_schedules = std::make_unique<sql_job_schedule_store>(how);
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
     made.job_needs = std::make_unique<sql_job_need_store>(how);
+    made.health = make_health_store(how);
     return made;
 }
 

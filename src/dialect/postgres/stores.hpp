@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "dialect/sql_store.hpp"
 #include "store/store.hpp"
@@ -19,6 +20,10 @@ std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
+std::unique_ptr<health_store> make_health_store(shared_dialect how);
+
+// Our tables as the migrations make them: see health_store::known_shape().
+std::string_view tables_shape() noexcept;
 
 // "(0, $5::bytea), (1, $6::bytea)": numbers, and the places of keys from `first` on.
 std::string numbered_keys(std::size_t count, std::size_t first);

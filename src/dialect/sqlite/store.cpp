@@ -5,6 +5,7 @@
 #include "dialect/job_schedule_store.hpp"
 #include "dialect/run_store.hpp"
 #include "dialect/sqlite/stores.hpp"
+#include "store/health_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
@@ -108,6 +109,7 @@ store make_sqlite_store(const table_names& names) {
     made.job_schedules = std::make_unique<sql_job_schedule_store>(how);
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
     made.job_needs = std::make_unique<sql_job_need_store>(how);
+    made.health = make_health_store(how);
     made.tables = make_table_store();
     return made;
 }

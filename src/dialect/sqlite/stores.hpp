@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "dialect/sql_store.hpp"
 #include "dialect/sqlite/boot_clock.hpp"
@@ -122,6 +123,10 @@ std::unique_ptr<holder_store> make_holder_store(shared_dialect how);
 std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
+std::unique_ptr<health_store> make_health_store(shared_dialect how);
+
+// Our tables as the migrations make them: see health_store::known_shape().
+std::string_view tables_shape() noexcept;
 
 // For hold_store::find_row_lock(): row_lock.cpp.
 std::optional<row_lock_info> find_file_lock(

@@ -1,0 +1,23 @@
+#include "core/in_words.hpp"
+
+#include <array>
+
+namespace leasehold {
+
+using std::chrono::microseconds;
+
+std::string in_words(microseconds time) {
+    struct unit {
+        microseconds length;
+        const char* name;
+    };
+    using namespace std::chrono_literals;
+    static constexpr std::array units{
+        unit{24h, " days"}, unit{1h, " h"}, unit{1min, " min"}, unit{1s, " s"}, unit{1ms, " ms"}};
+    for (const unit& each : units) {
+        if (time >= 2 * each.length) return std::to_string(time / each.length) + each.name;
+    }
+    return std::to_string(time / units.back().length) + " ms";
+}
+
+}  // namespace leasehold

@@ -1,0 +1,157 @@
+#include "dialect/health_store.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "dialect/session_store.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::microseconds;
+
+std::string trimmed(std::string_view text) {
+    constexpr std::string_view spaces = " \n\t\r";
+    const auto first = text.find_first_not_of(spaces);
+    if (first == std::string_view::npos) return "";
+    return std::string{text.substr(first, text.find_last_not_of(spaces) - first + 1)};
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+    std::vector<std::string> parts;
+    while (true) {
+        const auto end = text.find(at);
+        parts.push_back(trimmed(text.substr(0, end)));
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string joined_by_comma(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& each : words) all += (all.empty() ? "" : ", ") + each;
+    return all;
+}
+
+}  // namespace
+
+finding sql_health_store::not_looked_at(const char* at, const error& failure) {
+    const bool may_not = failure.code() == errc::permission_denied;
+    return {
+        may_not ? severity::good : severity::warning,
+        "not_looked_at",
+        std::string{at} + " could not be looked at: " + failure.what(),
+        "what is wrong there is not found",
+        may_not
+            ? "run the doctor as a user who may ask, or see what each question needs in the guide "
+              "to rights"
+            : "try again; if it is refused again, ask the database's own log"};
+}
+
+microseconds sql_health_store::clock(connection& on) {
+    return microseconds{read(on, "clock").rows.at(0).integer(0)};
+}
+
+std::vector<std::string> sql_health_store::shape(connection& on) {
+    std::vector<std::string> lines;
+    for (const row& each : read(on, "shape", {how_->names().prefix}).rows) {
+        lines.push_back(each.bytes(0));
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+std::vector<std::string> sql_health_store::known_shape() const {
+    std::vector<std::string> lines;
+    std::istringstream text{std::string{known_shape_}};
+    for (std::string line; std::getline(text, line);) {
+        if (!line.empty()) lines.push_back(line);
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+// "GRANT a, b ON x, y TO {user};", one after another.
+std::vector<needed_rights> sql_health_store::needed() const {
+    std::vector<needed_rights> all;
+    const statements& texts = how_->of("schema");
+    if (texts.find("grants") == nullptr) return all;
+    for (const std::string& each : split(texts.source("grants"), ';')) {
+        constexpr std::string_view begin = "GRANT ", on = " ON ", to = " TO ";
+        if (!each.starts_with(begin)) continue;
+        std::string one = each;
+        std::replace(one.begin(), one.end(), '\n', ' ');
+        const auto tables = one.find(on), user = one.find(to);
+        const std::string_view text = one;
+        const auto verbs = split(text.substr(begin.size(), tables - begin.size()), ',');
+        const auto first = tables + on.size();
+        for (const auto& table : split(text.substr(first, user - first), ',')) {
+            all.push_back({table, verbs});
+        }
+    }
+    return all;
+}
+
+std::vector<std::string> sql_health_store::missing_rights(connection& on) {
+    std::vector<std::string> all;
+    for (const needed_rights& each : needed()) {
+        std::vector<std::string> missing;
+        for (const std::string& verb : each.verbs) {
+            if (!has_right(on, each.table, verb)) missing.push_back(verb);
+        }
+        if (!missing.empty()) all.push_back(joined_by_comma(missing) + " ON " + each.table);
+    }
+    return all;
+}
+
+session_counts sql_health_store::count_sessions(connection& on) {
+    constexpr double beats_per_ttl = 3, microseconds_per_second = 1e6;
+    const row found = read(on, "sessions").rows.at(0);
+    session_counts counts;
+    counts.live = found.integer(0);
+    counts.overdue = found.integer(1);
+    // A sum of parts of a million, so that it stays a whole number.
+    counts.heartbeats_per_second =
+        static_cast<double>(found.integer(2)) * beats_per_ttl / microseconds_per_second;
+    if (counts.overdue > 0) counts.example = read(on, "overdue").rows.at(0).bytes(0);
+    return counts;
+}
+
+std::vector<long_hold> sql_health_store::long_holds(
+    connection& on, microseconds longer_than, int limit
+) {
+    std::vector<long_hold> all;
+    const parameters values{value_of(longer_than), std::int64_t{limit}};
+    for (const row& each : read(on, "long_holds", values).rows) {
+        all.push_back({each.bytes(0), each.bytes(1), microseconds{each.integer(2)}, each.integer(3)}
+        );
+    }
+    return all;
+}
+
+std::int64_t sql_health_store::dead_holds(connection& on, microseconds longer_than) {
+    return read(on, "dead_holds", {value_of(longer_than)}).rows.at(0).integer(0);
+}
+
+std::optional<session_info> sql_health_store::session_of(connection& on, const session_id& id) {
+    const result found = read(on, "session", {value_of(id)});
+    if (found.rows.empty()) return std::nullopt;
+    return session_in(found.rows[0]);
+}
+
+std::optional<microseconds> sql_health_store::closed_for(connection& on, const key& name) {
+    const result found = read(on, "closed", {value_of(name)});
+    if (found.rows.empty()) return std::nullopt;
+    return microseconds{found.rows[0].integer(0)};
+}
+
+std::optional<microseconds> sql_health_store::next_job_waits(
+    connection& on, std::string_view queue
+) {
+    const result found = read(on, "next_job", {std::string{queue}});
+    if (found.rows.empty()) return std::nullopt;
+    return microseconds{found.rows[0].integer(0)};
+}
+
+}  // namespace leasehold

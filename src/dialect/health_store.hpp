@@ -1,0 +1,61 @@
+#pragma once
+// The doctor's questions, as far as the engines are alike. What is an engine's own:
+// src/dialect/<engine>/health_store.cpp, and the shape of its tables in shape.cpp.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dialect/sql_store.hpp"
+#include "leasehold/error.hpp"
+#include "store/health_store.hpp"
+
+namespace leasehold {
+
+// What a program needs on one table.
+struct needed_rights {
+    std::string table;  // as statements name it
+    std::vector<std::string> verbs;
+};
+
+class sql_health_store : public health_store, protected sql_store {
+public:
+    std::chrono::microseconds clock(connection& on) override;
+    std::vector<std::string> shape(connection& on) override;
+    std::vector<std::string> known_shape() const override;
+    std::vector<std::string> missing_rights(connection& on) override;
+    session_counts count_sessions(connection& on) override;
+    std::vector<long_hold> long_holds(
+        connection& on, std::chrono::microseconds longer_than, int limit
+    ) override;
+    std::int64_t dead_holds(connection& on, std::chrono::microseconds longer_than) override;
+    std::optional<session_info> session_of(connection& on, const session_id& id) override;
+    std::optional<std::chrono::microseconds> closed_for(connection& on, const key& name) override;
+    std::optional<std::chrono::microseconds> next_job_waits(connection& on, std::string_view queue)
+        override;
+
+protected:
+    sql_health_store(std::shared_ptr<const sql_dialect> how, std::string_view known_shape)
+        : sql_store(std::move(how), "health"), known_shape_(known_shape) {}
+
+    // As schema_store::grants() gives them; none where the engine knows no rights.
+    std::vector<needed_rights> needed() const;
+    virtual bool has_right(connection&, const std::string& table, const std::string& verb) = 0;
+
+    // What is asked; a refusal is a finding.
+    template <class Use>
+    void look(std::vector<finding>& into, const char* at, Use&& use) const {
+        try {
+            use();
+        } catch (const error& failure) {
+            if (failure.connection_is_lost()) throw;
+            into.push_back(not_looked_at(at, failure));
+        }
+    }
+
+private:
+    static finding not_looked_at(const char* at, const error& failure);
+
+    std::string_view known_shape_;
+};
+
+}  // namespace leasehold

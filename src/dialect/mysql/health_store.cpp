@@ -1,0 +1,242 @@
+// What is MySQL's and MariaDB's own of the doctor's questions. The statements: health.sql.
+#include "dialect/health_store.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "core/in_words.hpp"
+#include "dialect/mysql/stores.hpp"
+#include "dialect/sql_text.hpp"
+
+namespace leasehold::mysql_dialect {
+namespace {
+
+using std::chrono::microseconds;
+
+// The settings or counters that the server has, by name.
+class named_values {
+public:
+    explicit named_values(const result& said) {
+        for (const row& each : said.rows) values_[each.bytes(0)] = each.bytes(1);
+    }
+    std::string operator[](const std::string& name) const {
+        const auto found = values_.find(name);
+        return found == values_.end() ? std::string{} : found->second;
+    }
+    std::int64_t number(const std::string& name) const {
+        const std::string text = (*this)[name];
+        return text.empty() ? 0 : std::stoll(text);
+    }
+    bool is_on(const std::string& name) const {
+        const std::string text = (*this)[name];
+        return text == "ON" || text == "1";
+    }
+
+private:
+    std::map<std::string, std::string> values_;
+};
+
+class mysql_health_store final : public sql_health_store {
+public:
+    explicit mysql_health_store(shared_dialect how)
+        : sql_health_store(std::move(how), tables_shape()) {}
+
+    std::vector<finding> examine_server(connection& on, const examination_settings& settings)
+        override {
+        std::vector<finding> found;
+        look(found, "the server's settings", [&] {
+            const named_values variables{read(on, "variables")}, status{read(on, "status")};
+            add_connections(found, variables, status, settings);
+            add_galera(found, variables, status);
+            if (!variables["group_replication_group_name"].empty()) {
+                look(found, "the group's members", [&] { add_group(found, on, variables); });
+            }
+            look(found, "replicas", [&] { add_replicas(found, on, status); });
+        });
+        look(found, "open transactions", [&] { add_snapshot(found, on, settings); });
+        look(found, "InnoDB's history", [&] { add_history(found, on, settings); });
+        return found;
+    }
+
+    std::vector<finding> examine_tables(connection&, const examination_settings&) override {
+        return {};
+    }
+
+private:
+    bool has_right(connection& on, const std::string& table, const std::string& verb) override {
+        std::string name = "try_" + verb;
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char each) {
+            return static_cast<char>(std::tolower(each));
+        });
+        const std::string text = replaced(
+            replaced(texts_.source(name), "{table}", table), "{column}", first_column_of(table)
+        );
+        try {
+            on.execute(text);
+        } catch (const error& failure) {
+            if (failure.code() != errc::permission_denied) throw;
+            return false;
+        }
+        return true;
+    }
+
+    std::string first_column_of(const std::string& table) const {
+        const std::string begin = table.substr(how_->names().prefix.size()) + " column ";
+        for (const std::string& each : known_shape()) {
+            if (each.starts_with(begin)) {
+                return each.substr(begin.size(), each.find(' ', begin.size()) - begin.size());
+            }
+        }
+        throw std::logic_error("no column is known of " + table);
+    }
+
+    static void add_connections(
+        std::vector<finding>& found,
+        const named_values& variables,
+        const named_values& status,
+        const examination_settings& settings
+    ) {
+        constexpr std::int64_t percent = 100;
+        const std::int64_t used = status.number("Threads_connected");
+        const std::int64_t all = variables.number("max_connections");
+        if (used * percent < all * settings.connections_percent) return;
+        found.push_back(
+            {severity::warning,
+             "connections",
+             std::to_string(used) + " of " + std::to_string(all) + " connections are in use",
+             "when there are none left, heartbeats that have to connect anew fail",
+             "raise max_connections, put a pooler in front, or lower connections_max of programs"}
+        );
+    }
+
+    void add_galera(
+        std::vector<finding>& found, const named_values& variables, const named_values& status
+    ) const {
+        if (!variables.is_on("wsrep_on")) return;
+        const std::string state = status["wsrep_local_state_comment"];
+        if (state != "Synced" || status["wsrep_cluster_status"] != "Primary") {
+            found.push_back(
+                {severity::warning,
+                 "node_not_ready",
+                 "this node of the Galera cluster is '" + state + "', its part of the cluster '" +
+                     status["wsrep_cluster_status"] + "'",
+                 "it is behind the others, and each statement that waits for them takes longer or "
+                 "fails",
+                 "wait until it is Synced, or connect to another node"}
+            );
+        }
+        add_several_writers(
+            found, "Galera, " + status["wsrep_cluster_size"] + " nodes", how_->written()
+        );
+    }
+
+    void add_group(std::vector<finding>& found, connection& on, const named_values& variables)
+        const {
+        const result members = read(on, "members");
+        for (const row& each : members.rows) {
+            if (each.is_null(0) || each.integer(0) == 0 || each.bytes(1) == "ONLINE") continue;
+            found.push_back(
+                {severity::warning,
+                 "node_not_ready",
+                 "this member of the group is " + each.bytes(1),
+                 "it takes no writes, or has not all that the others have",
+                 "wait until it is ONLINE, or connect to another member"}
+            );
+        }
+        if (variables.is_on("group_replication_single_primary_mode")) return;
+        add_several_writers(
+            found,
+            "Group Replication, " + std::to_string(members.rows.size()) + " members",
+            how_->written()
+        );
+    }
+
+    static void add_several_writers(
+        std::vector<finding>& found, const std::string& cluster, written_nodes written
+    ) {
+        const bool is_safe = written == written_nodes::several;
+        found.push_back(
+            {severity::good,
+             "several_writers",
+             cluster + " that may be written to at once; " +
+                 (is_safe ? "proofs and takeovers are certified by the cluster, and row_claim is "
+                            "refused: docs/clusters.md"
+                          : "this program says that all write to one and the same node")}
+        );
+    }
+
+    void add_replicas(std::vector<finding>& found, connection& on, const named_values& status)
+        const {
+        const std::int64_t replicas = read(on, "replicas").rows.at(0).integer(1);
+        if (replicas == 0) return;
+        const bool waits = status.is_on("Rpl_semi_sync_master_status") ||
+                           status.is_on("Rpl_semi_sync_source_status");
+        if (waits) {
+            found.push_back(
+                {severity::good,
+                 "replication",
+                 std::to_string(replicas) + " replicas read the binary log, and commits wait until "
+                                            "one has it"}
+            );
+            return;
+        }
+        found.push_back(
+            {severity::warning,
+             "replication",
+             std::to_string(replicas) + " replicas read the binary log, and no commit waits for "
+                                        "any of them",
+             "where one takes over, grants may be forgotten and tokens given twice",
+             "use semi-synchronous replication, Galera or Group Replication; docs/clusters.md"}
+        );
+    }
+
+    void add_snapshot(
+        std::vector<finding>& found, connection& on, const examination_settings& settings
+    ) const {
+        const microseconds since = settings.snapshot_older_than;
+        const result seen = read(on, "snapshot", {value_of(since)});
+        if (seen.rows.empty()) return;
+        const row& oldest = seen.rows[0];
+        const std::string number = std::to_string(oldest.integer(0));
+        const bool is_prepared = oldest.integer(0) == 0;
+        std::string who = is_prepared ? "a prepared transaction (XA)" : "connection " + number;
+        if (!oldest.bytes(1).empty()) who += " of user " + oldest.bytes(1);
+        if (!oldest.bytes(2).empty()) who += " at " + oldest.bytes(2);
+        if (!oldest.bytes(3).empty()) who += ", state: " + oldest.bytes(3);
+        found.push_back(
+            {severity::warning,
+             "old_snapshot",
+             "a transaction is open for " + in_words(microseconds{oldest.integer(4)}) + ": " + who,
+             "no version of a row that it may see is removed, so that claims of jobs and "
+             "heartbeats become slower",
+             is_prepared ? "XA RECOVER, then XA COMMIT or XA ROLLBACK, as its manager says"
+                         : "end it in its program, or: KILL " + number}
+        );
+    }
+
+    void add_history(
+        std::vector<finding>& found, connection& on, const examination_settings& settings
+    ) const {
+        const result seen = read(on, "history");
+        if (seen.rows.empty()) return;
+        const std::int64_t length = seen.rows[0].integer(0);
+        if (length < settings.history_length_max) return;
+        found.push_back(
+            {severity::warning,
+             "history_length",
+             "InnoDB keeps " + std::to_string(length) + " changes whose old rows are not removed",
+             "each statement that meets them goes through them: claims of jobs become slower",
+             "look for old_snapshot above; otherwise give the purge more threads "
+             "(innodb_purge_threads)"}
+        );
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<health_store> make_health_store(shared_dialect how) {
+    return std::make_unique<mysql_health_store>(std::move(how));
+}
+
+}  // namespace leasehold::mysql_dialect

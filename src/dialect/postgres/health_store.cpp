@@ -1,0 +1,226 @@
+// What is PostgreSQL's own of the doctor's questions. The statements: health.sql.
+#include "dialect/health_store.hpp"
+
+#include "core/in_words.hpp"
+#include "dialect/postgres/stores.hpp"
+
+namespace leasehold::postgres_dialect {
+namespace {
+
+using std::chrono::microseconds;
+
+class postgres_health_store final : public sql_health_store {
+public:
+    explicit postgres_health_store(shared_dialect how)
+        : sql_health_store(std::move(how), tables_shape()) {}
+
+    std::vector<finding> examine_server(connection& on, const examination_settings& settings)
+        override {
+        std::vector<finding> found;
+        look(found, "the server's settings", [&] {
+            const row server = read(on, "server").rows.at(0);
+            add_defaults(found, server);
+            add_replication(found, server);
+            add_connections(found, server, settings);
+        });
+        const parameters since{value_of(microseconds{settings.snapshot_older_than})};
+        look(found, "open transactions", [&] { add_snapshot(found, on, since); });
+        look(found, "prepared transactions", [&] { add_prepared(found, on, since); });
+        look(found, "replication slots", [&] { add_slots(found, on); });
+        return found;
+    }
+
+    std::vector<finding> examine_tables(connection& on, const examination_settings& settings)
+        override {
+        std::vector<finding> found;
+        look(found, "the tables' statistics", [&] { add_tables(found, on, settings); });
+        return found;
+    }
+
+    std::int64_t server_process(connection& on) override {
+        return read(on, "process").rows.at(0).integer(0);
+    }
+
+private:
+    bool has_right(connection& on, const std::string& table, const std::string& verb) override {
+        return read(on, "has_right", {table, verb}).rows.at(0).integer(0) != 0;
+    }
+
+    static void add_defaults(std::vector<finding>& found, const row& server) {
+        const std::string user = server.text(9);
+        if (server.text(0) != "read committed") {
+            found.push_back(
+                {severity::warning,
+                 "isolation",
+                 "transactions of user " + user + " begin as " + server.text(0),
+                 "try_acquire_in() and others refuse such a transaction, because it would not see "
+                 "what was committed while it waited",
+                 "begin those transactions as READ COMMITTED, or: ALTER ROLE \"" + user +
+                     "\" SET default_transaction_isolation = 'read committed'"}
+            );
+        }
+        if (server.text(1) != "off") {
+            found.push_back(
+                {severity::warning,
+                 "read_only_default",
+                 "transactions of user " + user + " begin read-only",
+                 "a program's own transactions can prove no lease and enqueue no job",
+                 "ALTER ROLE \"" + user + "\" SET default_transaction_read_only = off"}
+            );
+        }
+        if (server.text(2) == "off") {
+            found.push_back(
+                {severity::warning,
+                 "asynchronous_commit",
+                 "commits of user " + user + " do not wait for the disk (synchronous_commit = off)",
+                 "leasehold's own commits do; but what your transaction writes beside a proof, and "
+                 "a job that ends in it, can be lost in a crash",
+                 "ALTER ROLE \"" + user + "\" SET synchronous_commit = on"}
+            );
+        }
+        if (server.text(3) != "on") {
+            found.push_back(
+                {severity::warning,
+                 "no_vacuum",
+                 "autovacuum is off on this server",
+                 "each heartbeat and job leaves a dead row, and statements become slower with them",
+                 "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf()"}
+            );
+        }
+    }
+
+    static void add_replication(std::vector<finding>& found, const row& server) {
+        const std::string names = server.text(6);
+        const std::int64_t standbys = server.integer(7), waited_for = server.integer(8);
+        if (names.empty() && standbys == 0) return;
+        if (names.empty()) {
+            found.push_back(
+                {severity::warning,
+                 "replication",
+                 std::to_string(standbys) + " standbys receive what is written here, and no commit "
+                                            "waits for any of them",
+                 "where one is promoted, grants may be forgotten and tokens given twice",
+                 "name them in synchronous_standby_names; docs/clusters.md"}
+            );
+        } else if (waited_for == 0) {
+            found.push_back(
+                {severity::error,
+                 "replication",
+                 "commits wait for the standbys '" + names + "', and none of them is there",
+                 "no key can be granted: each commit waits until one is back",
+                 "start the standby, or take it out of synchronous_standby_names"}
+            );
+        } else {
+            found.push_back(
+                {severity::good,
+                 "replication",
+                 "commits wait for the standbys '" + names + "'; " + std::to_string(standbys) +
+                     " are connected"}
+            );
+        }
+    }
+
+    static void add_connections(
+        std::vector<finding>& found, const row& server, const examination_settings& settings
+    ) {
+        constexpr std::int64_t percent = 100;
+        const std::int64_t used = server.integer(4), all = server.integer(5);
+        if (used * percent < all * settings.connections_percent) return;
+        found.push_back(
+            {severity::warning,
+             "connections",
+             std::to_string(used) + " of " + std::to_string(all) + " connections are in use",
+             "when there are none left, heartbeats that have to connect anew fail",
+             "raise max_connections, put a pooler in front, or lower connections_max of programs"}
+        );
+    }
+
+    void add_snapshot(std::vector<finding>& found, connection& on, const parameters& since) const {
+        const result seen = read(on, "snapshot", since);
+        if (seen.rows.empty()) return;
+        const row& oldest = seen.rows[0];
+        const std::string pid = std::to_string(oldest.integer(0));
+        std::string who = "connection " + pid + " of user " + oldest.text(1);
+        if (!oldest.text(3).empty()) who += " at " + oldest.text(3);
+        if (!oldest.text(2).empty()) who += " (" + oldest.text(2) + ")";
+        found.push_back(
+            {severity::warning,
+             "old_snapshot",
+             "a transaction is open for " + in_words(microseconds{oldest.integer(5)}) + ": " + who +
+                 ", state: " + oldest.text(4),
+             "no row that died since then can be removed, so that claims of jobs and heartbeats "
+             "become slower",
+             "end it in its program, or: SELECT pg_terminate_backend(" + pid + ")"}
+        );
+    }
+
+    void add_prepared(std::vector<finding>& found, connection& on, const parameters& since) const {
+        const result seen = read(on, "prepared", since);
+        if (seen.rows.empty()) return;
+        const row& oldest = seen.rows[0];
+        found.push_back(
+            {severity::warning,
+             "prepared_transaction",
+             "transaction '" + oldest.text(0) + "' of user " + oldest.text(1) +
+                 " is prepared for " + in_words(microseconds{oldest.integer(3)}) +
+                 ", in database " + oldest.text(2),
+             "its locks and its snapshot stay, also over a restart of the server",
+             "COMMIT PREPARED or ROLLBACK PREPARED '" + oldest.text(0) +
+                 "', as its transaction manager says"}
+        );
+    }
+
+    void add_slots(std::vector<finding>& found, connection& on) const {
+        for (const row& each : read(on, "slots").rows) {
+            constexpr std::int64_t bytes_per_mebibyte = 1024L * 1024;
+            found.push_back(
+                {severity::warning,
+                 "idle_slot",
+                 "nobody reads replication slot '" + each.text(0) + "', which keeps " +
+                     std::to_string(each.integer(1) / bytes_per_mebibyte) + " MiB of log",
+                 "it keeps dead rows or log for ever, until the disk is full",
+                 "start its reader, or: SELECT pg_drop_replication_slot('" + each.text(0) + "')"}
+            );
+        }
+    }
+
+    void add_tables(
+        std::vector<finding>& found, connection& on, const examination_settings& settings
+    ) const {
+        constexpr std::int64_t dead_per_live_max = 2;
+        for (const row& each : read(on, "tables", {how_->names().prefix}).rows) {
+            const std::string table = how_->names().prefix + each.text(0);
+            const std::int64_t live = each.integer(1), dead = each.integer(2);
+            if (each.integer(4) != 0) {
+                found.push_back(
+                    {severity::warning,
+                     "no_vacuum",
+                     "autovacuum is off for " + table,
+                     "each heartbeat and job leaves a dead row, and statements become slower with "
+                     "them",
+                     "ALTER TABLE " + table + " RESET (autovacuum_enabled)"}
+                );
+            }
+            if (dead < settings.dead_rows_max || dead < live * dead_per_live_max) continue;
+            const std::int64_t ago = each.integer(3);
+            found.push_back(
+                {severity::warning,
+                 "dead_rows",
+                 table + " has " + std::to_string(dead) + " dead rows beside " +
+                     std::to_string(live) + " live ones; " +
+                     (ago < 0 ? "it was never vacuumed"
+                              : "the last vacuum was " + in_words(microseconds{ago}) + " ago"),
+                 "statements read what is dead as well",
+                 "look for old_snapshot above; then: VACUUM " + table}
+            );
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<health_store> make_health_store(shared_dialect how) {
+    return std::make_unique<postgres_health_store>(std::move(how));
+}
+
+}  // namespace leasehold::postgres_dialect

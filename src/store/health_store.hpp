@@ -1,0 +1,87 @@
+#pragma once
+// What a database says of how it is run, and of how our tables do there: for the doctor. Plain
+// reads, outside of any transaction; asked by people, so that they may take their time.
+//
+// Findings that the engines name themselves are made by the dialect, since both what is asked and
+// what it means are the engine's own; see the table in leasehold/doctor.hpp. What a user may not
+// ask MUST be the finding not_looked_at, and no exception; a lost connection is one.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/doctor.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/session_info.hpp"
+#include "store/hold_store.hpp"
+
+namespace leasehold {
+
+struct session_counts {
+    std::int64_t live = 0;
+    std::int64_t overdue = 0;  // of these: their heartbeat is older than half of their ttl
+    double heartbeats_per_second = 0;
+    std::string example{};  // the node_info of the one that is overdue longest
+};
+
+struct long_hold {
+    std::string key{};
+    std::string node_info{};
+    std::chrono::microseconds held_for{0};
+    std::int64_t holds = 0;  // how many there are in all
+};
+
+class health_store {
+public:
+    virtual ~health_store() = default;
+
+    // Of the server alone: there need not be any tables.
+    virtual std::vector<finding> examine_server(
+        connection& on, const examination_settings& settings
+    ) = 0;
+    // Of our tables there.
+    virtual std::vector<finding> examine_tables(
+        connection& on, const examination_settings& settings
+    ) = 0;
+
+    // Microseconds since 1970 in UTC, read when the question arrives.
+    virtual std::chrono::microseconds clock(connection& on) = 0;
+
+    // The server's number of the process that answers on this connection; 0 where that is always
+    // the same one.
+    virtual std::int64_t server_process(connection&) { return 0; }
+
+    // Our tables as they are: a line for each column, index and rule, without the prefix of their
+    // names. Others of the same prefix may be among them.
+    virtual std::vector<std::string> shape(connection& on) = 0;
+    // As the migrations make them.
+    virtual std::vector<std::string> known_shape() const = 0;
+
+    // "INSERT, UPDATE ON leasehold_lock" for each table on which this user lacks a right that
+    // schema_store::grants() has.
+    virtual std::vector<std::string> missing_rights(connection& on) = 0;
+
+    virtual session_counts count_sessions(connection& on) = 0;
+    // Live holds of mutexes, the oldest first, at most `limit`.
+    virtual std::vector<long_hold> long_holds(
+        connection& on, std::chrono::microseconds longer_than, int limit
+    ) = 0;
+    // Holds whose session ended longer ago; counts up to 1,000.
+    virtual std::int64_t dead_holds(connection& on, std::chrono::microseconds longer_than) = 0;
+    // Nothing where there is no row of it.
+    virtual std::optional<session_info> session_of(connection& on, const session_id& id) = 0;
+    // How long a mutex stays closed whose holder has died or whose term is over; nothing where it
+    // is held, or free.
+    virtual std::optional<std::chrono::microseconds> closed_for(
+        connection& on, const key& name
+    ) = 0;
+    // Since when the job that would be claimed next is there; nothing where there is none.
+    virtual std::optional<std::chrono::microseconds> next_job_waits(
+        connection& on, std::string_view queue
+    ) = 0;
+};
+
+}  // namespace leasehold

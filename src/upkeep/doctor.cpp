@@ -1,0 +1,396 @@
+#include "leasehold/doctor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "core/in_words.hpp"
+#include "database/database.hpp"
+#include "database/schema_check.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/migrate.hpp"
+#include "store/health_store.hpp"
+#include "store/job_queue_store.hpp"
+#include "store/schema_store.hpp"
+#include "store/session_store.hpp"
+
+namespace leasehold {
+namespace {
+
+using std::chrono::microseconds;
+
+void require_valid(const examination_settings& settings) {
+    using namespace std::chrono_literals;
+    const bool is_valid = settings.held_longer_than >= 1s && settings.waiting_longer_than >= 1s &&
+                          settings.snapshot_older_than >= 1s && settings.dead_longer_than >= 1s &&
+                          settings.clock_difference >= 1ms && settings.connections_percent >= 0 &&
+                          settings.connections_percent <= 100 && settings.dead_rows_max >= 0 &&
+                          settings.history_length_max >= 0;
+    if (is_valid) return;
+    throw error(
+        errc::invalid_argument,
+        "a limit of the doctor is out of range: times are 1 s at least, connections_percent is 0 "
+        "to 100, and nothing is negative"
+    );
+}
+
+void append(std::vector<finding>& all, std::vector<finding> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+// One examination, on one connection: each part adds what it finds.
+class examination {
+public:
+    examination(const database& db, const examination_settings& settings)
+        : db_(db), settings_(settings) {}
+
+    std::vector<finding> all() {
+        look("the server", [&](connection& on, store& stores) {
+            add_server(on.server());
+            if (on.server().engine == engine::memory) return;
+            add_environment(on, *stores.sessions);
+            add_clock(on, *stores.health);
+            append(found_, stores.health->examine_server(on, settings_));
+        });
+        if (!is_reached_) return std::move(found_);
+        look("the pooler", [&](connection& on, store& stores) { add_pooler(on, *stores.health); });
+        look("the schema", [&](connection& on, store& stores) { add_schema(on, stores); });
+        if (!has_tables_) return std::move(found_);
+        look("the tables", [&](connection& on, store& stores) {
+            append(found_, stores.health->examine_tables(on, settings_));
+        });
+        look("sessions", [&](connection& on, store& stores) { add_sessions(on, stores); });
+        look("the clean-up", [&](connection& on, store& stores) { add_clean_up(on, stores); });
+        look("held keys", [&](connection& on, store& stores) { add_long_holds(on, stores); });
+        look("queues", [&](connection& on, store& stores) { add_queues(on, stores); });
+        return std::move(found_);
+    }
+
+private:
+    void add(severity weight, const char* name, std::string what) {
+        found_.push_back({weight, name, std::move(what), "", ""});
+    }
+    void add(
+        severity weight, const char* name, std::string what, std::string why, std::string how
+    ) {
+        found_.push_back({weight, name, std::move(what), std::move(why), std::move(how)});
+    }
+
+    // What fails is a finding, and the rest is looked at all the same.
+    template <class Use>
+    void look(const char* at, Use&& use) {
+        try {
+            db_.inner()->use_unchecked(use);
+        } catch (const error& failure) {
+            if (is_reached_) {
+                add(severity::warning,
+                    "not_looked_at",
+                    std::string{at} + " could not be looked at: " + failure.what(),
+                    "what is wrong there is not found",
+                    "see to what the message says, and try again");
+            } else if (failure.code() == errc::schema_missing) {
+                // SQLite: there is no file yet.
+                add(severity::error,
+                    "schema_missing",
+                    failure.what(),
+                    "nothing works without",
+                    run_migrate);
+            } else {
+                add(severity::error,
+                    "unreachable",
+                    failure.what(),
+                    "nobody who asks this way gets a key, and who holds one loses it with its ttl",
+                    "see to what the message says: the address, the server, the password");
+            }
+        }
+    }
+
+    void add_server(const server_info& server) {
+        is_reached_ = true;
+        add(severity::good,
+            "server",
+            std::string{name_of(server.engine)} + " " + server.version_text);
+    }
+
+    // What programs look at before their first statement.
+    void add_environment(connection& on, session_store& sessions) {
+        constexpr const char* forgets =
+            "what a crash or a fail-over forgets can be granted a second time, under the same "
+            "token";
+        try {
+            const server_environment found = sessions.environment(on);
+            if (found.problem.empty()) return;
+            const bool is_of_standbys = found.problem.starts_with("PostgreSQL has standbys");
+            if (is_of_standbys) return;  // said as `replication`
+            add(severity::warning,
+                "weak_durability",
+                found.problem,
+                forgets,
+                "set what is named so that each commit is on the disk");
+        } catch (const error& failure) {
+            if (failure.connection_is_lost()) throw;
+            add(severity::error,
+                "unsuitable",
+                failure.what(),
+                "programs are refused with this message",
+                "see to what it says");
+        }
+    }
+
+    void add_clock(connection& on, health_store& health) {
+        const auto ours = [] {
+            const auto now = std::chrono::system_clock::now().time_since_epoch();
+            return std::chrono::duration_cast<microseconds>(now);
+        };
+        const microseconds before = ours();
+        const microseconds theirs = health.clock(on);
+        const microseconds after = ours();
+        const microseconds ahead = theirs < before  ? theirs - before
+                                   : theirs > after ? theirs - after
+                                                    : microseconds{0};
+        if (std::chrono::abs(ahead) <= settings_.clock_difference) return;
+        add(severity::warning,
+            "clock",
+            "the server's clock is " + in_words(std::chrono::abs(ahead)) +
+                (ahead.count() > 0 ? " ahead of" : " behind") + " this machine's",
+            "no lock depends on it, but ticks of `once` and schedules go by the server's, and logs "
+            "do not fit together",
+            "let both run NTP");
+    }
+
+    // Two transactions, one after the other, on one connection of ours, while another one has the
+    // process that did the first: a pooler by transaction gives the second to a third one.
+    void add_pooler(connection& on, health_store& health) {
+        if (!on.server().is_pooled) return;
+        bool is_by_transaction = false;
+        const std::int64_t first = health.server_process(on);
+        db_.inner()->use_beside(bounds{}, [&](connection& other, store&) {
+            other.begin();
+            health.server_process(other);
+            is_by_transaction = health.server_process(on) != first;
+            other.rollback();
+        });
+        if (is_by_transaction) {
+            add(severity::good,
+                "pooler",
+                "a pooler stands between that lends servers by transaction; leasehold's own "
+                "statements need no more");
+        } else {
+            add(severity::good, "pooler", "a pooler stands between");
+        }
+    }
+
+    void add_schema(connection& on, store& stores) {
+        const auto records = stores.schema->recorded(on);
+        const auto steps = compare(stores.schema->known(), records);
+        const auto all = db_.inner()->installations(on);
+        for (const installation& each : all) {
+            if (each.is_ours) continue;
+            const std::string where =
+                each.names.schema.empty() ? "" : " in schema " + each.names.schema;
+            add(severity::warning,
+                "other_installation",
+                "there are tables of prefix '" + each.names.prefix + "'" + where + " as well",
+                "a lock there excludes nobody who locks here",
+                "let all programs use the same names, or see to it that theirs are other keys");
+        }
+        if (!records || records->empty()) {
+            add(severity::error,
+                "schema_missing",
+                "there are no tables of leasehold here",
+                "programs are refused",
+                run_migrate);
+            return;
+        }
+        bool is_whole = true;
+        for (const migration_step& each : steps) {
+            if (each.problem.empty() && each.is_applied) continue;
+            if (each.is_newer && each.problem.empty()) continue;
+            const std::string name = std::to_string(each.version) + " (" + each.name + ")";
+            is_whole = false;
+            add(severity::error,
+                "schema_version",
+                each.problem.empty() ? "migration " + name + " is not applied"
+                                     : "migration " + name + ": " + each.problem,
+                "programs of this version are refused",
+                run_migrate);
+        }
+        has_tables_ = is_whole;
+        const bool has_newer =
+            std::any_of(steps.begin(), steps.end(), [](const auto& each) { return each.is_newer; });
+        if (is_whole && !has_newer) add_drift(on, *stores.health);
+        if (is_whole) add_rights(on, *stores.health);
+    }
+
+    // Tables of the same prefix that are not ours are nobody's business.
+    void add_drift(connection& on, health_store& health) {
+        const auto known = health.known_shape(), found = health.shape(on);
+        const auto table_of = [](const std::string& line) {
+            return line.substr(0, line.find(' '));
+        };
+        std::vector<std::string> missing, more;
+        std::set_difference(
+            known.begin(), known.end(), found.begin(), found.end(), std::back_inserter(missing)
+        );
+        std::set_difference(
+            found.begin(), found.end(), known.begin(), known.end(), std::back_inserter(more)
+        );
+        std::erase_if(more, [&](const std::string& line) {
+            return std::none_of(known.begin(), known.end(), [&](const std::string& each) {
+                return table_of(each) == table_of(line);
+            });
+        });
+        const std::string& prefix = db_.settings().names.prefix;
+        constexpr std::size_t told_max = 20;
+        const auto tell = [&](const auto& lines, severity weight, const char* how, const char* why
+                          ) {
+            for (std::size_t at = 0; at < std::min(lines.size(), told_max); ++at) {
+                const bool is_last = at + 1 == told_max && lines.size() > told_max;
+                add(weight,
+                    "schema_drift",
+                    how + prefix + lines[at] +
+                        (is_last ? "; and " + std::to_string(lines.size() - told_max) + " more" : ""
+                        ),
+                    why,
+                    "compare with schema/ of this version, and change it back by hand");
+            }
+        };
+        tell(
+            missing,
+            severity::error,
+            "this is missing, or is another: ",
+            "statements fail, or read whole tables where an index is gone; a column that compares "
+            "in another way lets two spellings be one key"
+        );
+        tell(
+            more,
+            severity::warning,
+            "this is no work of a migration: ",
+            "a rule may refuse what programs write; an index makes each heartbeat or job cost more"
+        );
+    }
+
+    void add_rights(connection& on, health_store& health) {
+        const auto missing = health.missing_rights(on);
+        if (missing.empty()) return;
+        std::string all;
+        for (const std::string& each : missing) all += (all.empty() ? "" : "; ") + each;
+        add(severity::warning,
+            "missing_rights",
+            "this user lacks " + all,
+            "a program of this user fails where it needs them; to look on they are not needed",
+            "leasehold migrate sql --grants USER prints the GRANTs; run them as the tables' owner");
+    }
+
+    void add_sessions(connection& on, store& stores) {
+        const session_counts counts = stores.health->count_sessions(on);
+        const auto per_second = std::lround(counts.heartbeats_per_second);
+        add(severity::good,
+            "heartbeats",
+            std::to_string(counts.live) + " live sessions send some " + std::to_string(per_second) +
+                " heartbeats a second");
+        if (counts.overdue == 0) return;
+        constexpr std::int64_t percent = 100, many = 5, some = 3;
+        const bool is_server =
+            counts.overdue > some && counts.overdue * percent > counts.live * many;
+        add(severity::warning,
+            "stuck_session",
+            std::to_string(counts.overdue) + " of " + std::to_string(counts.live) +
+                " live sessions have an overdue heartbeat, longest that of " + counts.example,
+            "what they hold is free when their ttl is over, and their programs are told before",
+            is_server ? "so many at once means that the server cannot keep up, or a network: raise "
+                        "the ttl, or spread keys over several databases"
+                      : "look whether that process is stopped, swaps, or has lost its network");
+    }
+
+    void add_clean_up(connection& on, store& stores) {
+        const std::int64_t dead = stores.health->dead_holds(on, settings_.dead_longer_than);
+        std::int64_t unfinished = 0;
+        for (const upkeep_progress& each : stores.schema->progress(on)) {
+            unfinished = std::max(unfinished, each.unfinished);
+        }
+        constexpr std::int64_t unfinished_max = 10;
+        if (dead == 0 && unfinished < unfinished_max) return;
+        add(severity::warning,
+            "clean_up_behind",
+            std::to_string(dead) + " holds of sessions are there that ended more than " +
+                in_words(settings_.dead_longer_than) + " ago, and " + std::to_string(unfinished) +
+                " turns of the clean-up were not finished",
+            "nothing depends on it, but tables grow",
+            "run `leasehold reap`, or let a program have a session open: each cleans up");
+    }
+
+    void add_long_holds(connection& on, store& stores) {
+        constexpr int shown_max = 5;
+        for (const long_hold& each :
+             stores.health->long_holds(on, settings_.held_longer_than, shown_max)) {
+            add(severity::good,
+                "held_long",
+                "'" + each.key + "' is held for " + in_words(each.held_for) + " by " +
+                    each.node_info +
+                    (each.holds > shown_max
+                         ? "; " + std::to_string(each.holds) + " keys are held for that long"
+                         : ""));
+        }
+    }
+
+    void add_queues(connection& on, store& stores) {
+        for (const std::string& name : stores.job_queues->queue_names(on)) {
+            const auto waits = stores.health->next_job_waits(on, name);
+            if (!waits) continue;
+            const auto row = stores.job_queues->find_queue(on, name);
+            const std::string since =
+                "the next job of queue '" + name + "' was enqueued " + in_words(*waits) + " ago";
+            if (row && row->is_paused) {
+                add(severity::warning,
+                    "paused_queue",
+                    "queue '" + name + "' is paused, and jobs wait in it; " + since,
+                    "none of them starts",
+                    "leasehold queue resume '" + name + "'");
+            } else if (*waits > settings_.waiting_longer_than) {
+                add(severity::warning,
+                    "slow_queue",
+                    since + ", and no worker has it yet",
+                    "there is no worker for it, none for its kind, a limit holds it back, or they "
+                    "do not keep up",
+                    "leasehold queue stats '" + name + "' shows how many wait; start more workers");
+            }
+        }
+    }
+
+    static constexpr const char* run_migrate = "run `leasehold migrate` as the owner of the tables";
+
+    const database& db_;
+    const examination_settings& settings_;
+    std::vector<finding> found_;
+    bool is_reached_ = false;
+    bool has_tables_ = false;
+};
+
+}  // namespace
+
+const char* name_of(severity weight) noexcept {
+    switch (weight) {
+        case severity::good:
+            return "good";
+        case severity::warning:
+            return "warning";
+        case severity::error:
+            return "error";
+    }
+    return "unknown";
+}
+
+severity worst_of(const std::vector<finding>& findings) noexcept {
+    severity worst = severity::good;
+    for (const finding& each : findings) worst = std::max(worst, each.weight);
+    return worst;
+}
+
+std::vector<finding> examine(const database& db, const examination_settings& settings) {
+    require_valid(settings);
+    return examination{db, settings}.all();
+}
+
+}  // namespace leasehold
