@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2120
 # What tests of `serve` and `top` share, behind tests/cli/support.bash.
 
 # Sets `url`, and `serving` to the process. At `address`.
@@ -18,7 +18,6 @@ stop_serving() {
 }
 # What the page shows: held keys, one who waits, a permit, the dead, runs, jobs of all states. The
 # names and words of some look like HTML.
-# shellcheck disable=SC2034 # for who sources this
 evil='<script>document.title="bad"</script>'
 hold() { # KEY OPTION...
     rm -f held
@@ -31,13 +30,15 @@ holders=()
 let_go() {
     local each
     ((${#holders[@]} == 0)) || kill -TERM "${holders[@]}" 2>/dev/null
-    for each in "${holders[@]}"; do until_true 20 gone "$each" || fail 'a holder does not end'; done
+    for each in "${holders[@]}"; do
+        until_true 20 gone "$each" || fail 'a holder does not end'
+    done
 }
 trap 'let_go; finish' EXIT
 fill() {
     expect 0 '' leasehold migrate --yes
     hold deploy/shop
-    hold deploy/shop/database-of-a-customer-with-a-very-long-name/and-a-path-that-goes-on-and-on-and-on
+    hold deploy/shop/database-of-a-customer-with-a-very-long-name/and-a-path-that-goes-on-and-on
     hold "evil/$evil"
     hold images/resize --permits 1 --of 3
     "${tool[@]}" lock deploy/shop --wait forever -- true 2>/dev/null &
@@ -50,12 +51,13 @@ fill() {
     leasehold job enqueue --queue "$evil" --kind "$evil" x >/dev/null
     leasehold job enqueue --queue calls --kind call --attempts 1 x >/dev/null
     leasehold job enqueue --queue calls --kind call --retry-delay 1d x >/dev/null
-    leasehold work --queue calls --drain -- sh -c "echo '$evil: no such number' >&2; exit 1" 2>/dev/null
+    leasehold work --queue calls --drain -- \
+        sh -c "echo '$evil: no such number' >&2; exit 1" 2>/dev/null
     leasehold queue pause "$evil" >/dev/null
     leasehold schedule add nightly --queue reports --cron '30 2 * * *' >/dev/null ||
         fail 'there is no schedule'
-    printf "UPDATE %slock SET metadata = '%s and words, wise and otherwise' WHERE lock_key = %s;\n" \
-        "$prefix" "${evil//\"/}" "$(sql_key deploy/shop)" | by_hand
+    by_hand <<<"UPDATE ${prefix}lock SET metadata = '${evil//\"/} and words, wise and otherwise'
+WHERE lock_key = $(sql_key deploy/shop);"
 }
 # A key as the engine writes its bytes.
 sql_key() {

@@ -20,7 +20,7 @@ _leasehold() {
     done
     local global='--url --url-file --pass-url --json --table-prefix --schema --bell-address --help --version' more=''
     case $command in
-        '') more='migrate lock elect once locks runs sessions unlock job queue work reap bench' ;;
+        '') more='migrate lock elect once locks runs sessions unlock job queue work reap serve top bench' ;;
         migrate) more='up down status sql --to --resume --yes' ;;
         'migrate up') more='--to --resume --yes' ;;
         'migrate down') more='--to' ;;
@@ -51,6 +51,8 @@ _leasehold() {
             ;;
         runs) more='--prefix --forget' ;;
         locks) more='--prefix' ;;
+        serve) more='--listen --allow-host --actions --token-file' ;;
+        top) more='--interval --once' ;;
         unlock) more='--key --force --ask' ;;
         bench) more='--only --threads --waiters --batches --repetitions --time --svg --clean-up' ;;
         reap) more='--session-retention --lock-retention' ;;
