@@ -65,7 +65,7 @@ std::string tiles(const page_view& view) {
                "Doctor",
                worst.errors + worst.warnings,
                worst.errors > 0     ? "errors among them"
-               : worst.warnings > 0 ? "warnings"
+               : worst.warnings > 0 ? (worst.warnings == 1 ? "warning" : "warnings")
                                     : "findings",
                worst.errors > 0     ? "error"
                : worst.warnings > 0 ? "warning"

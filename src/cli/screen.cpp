@@ -1,6 +1,8 @@
 #include "cli/screen.hpp"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -106,6 +108,7 @@ screen::screen() {
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0) fail("tcsetattr");
+    put_errors_aside();
     // The other screen, no cursor, no wrapping of lines that are too long.
     write_all("\033[?1049h\033[?25l\033[?7l\033[2J");
 }
@@ -113,6 +116,28 @@ screen::screen() {
 screen::~screen() {
     write_all("\033[?7h\033[?25h\033[?1049l");
     tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+    say_errors();
+}
+
+void screen::put_errors_aside() {
+    if (isatty(STDERR_FILENO) != 1) return;
+    errors_ = descriptor{memfd_create("errors", MFD_CLOEXEC)};
+    errors_were_ = descriptor{fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
+    if (errors_.number() < 0 || errors_were_.number() < 0) fail("memfd_create");
+    dup2(errors_.number(), STDERR_FILENO);
+}
+
+void screen::say_errors() noexcept {
+    if (errors_were_.number() < 0) return;
+    dup2(errors_were_.number(), STDERR_FILENO);
+    std::array<char, 4096> bytes{};
+    off_t said = 0;
+    while (true) {
+        const ssize_t count = pread(errors_.number(), bytes.data(), bytes.size(), said);
+        if (count <= 0) return;
+        if (::write(STDERR_FILENO, bytes.data(), static_cast<std::size_t>(count)) <= 0) return;
+        said += count;
+    }
 }
 
 int screen::keys() const noexcept {

@@ -48,6 +48,7 @@ public:
     static bool is_possible();
 
     screen();
+    // Says what was said on standard error meanwhile.
     ~screen();
     screen(const screen&) = delete;
     screen& operator=(const screen&) = delete;
@@ -63,7 +64,13 @@ public:
     void draw(const std::vector<std::string>& lines) const;
 
 private:
+    // What is said on standard error meanwhile would be written over what is shown.
+    void put_errors_aside();
+    void say_errors() noexcept;
+
     termios before_{};
+    descriptor errors_;       // where they go
+    descriptor errors_were_;  // where they went before
     descriptor resizes_;
 };
 

@@ -82,7 +82,7 @@ std::optional<lock_info> sql_hold_store::force_release(
     const parameters which{value_of(name)};
     const statement* const look = texts_.find("is_closed");
     if (look && how_->read(on, *look, which).rows.empty()) return std::nullopt;
-    const parameters exactly{value_of(name), only ? only->number : 0};
+    const parameters exactly{value_of(name), only ? value{only->number} : value{}};
     const result freed = write(on, "force_release", exactly);
     if (freed.rows.empty()) return std::nullopt;
     return described_in(freed.rows[0]);

@@ -127,6 +127,8 @@ TEST_F(inspect_suite, force_by_token_leaves_another_grant_alone) {
     auto second = mutex{two_, name_}.try_acquire();
     ASSERT_TRUE(second);
     EXPECT_FALSE(force_release(second_, name_, shown));
+    EXPECT_FALSE(force_release(second_, name_, fencing_token{0}));
+    EXPECT_FALSE(force_release(second_, name_, fencing_token{-1}));
     EXPECT_EQ(describe(second_, name_)->token, second->token());
     const auto freed = force_release(second_, name_, second->token());
     ASSERT_TRUE(freed);

@@ -8,6 +8,7 @@ serve() {
     "${tool[@]}" serve --listen "$address" "$@" >served 2>served_err &
     serving=$!
     until_true 20 grep -q listening served || fail "serve does not begin: $(cat served_err)"
+    drop_warnings served_err
     url=$(sed -n 's/^listening on //p' served)
 }
 stop_serving() {

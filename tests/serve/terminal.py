@@ -48,9 +48,10 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def put(self, letter):
-        if self.row >= self.rows or self.column >= self.columns:
+        is_beyond = self.row >= self.rows or self.column >= self.columns
+        if is_beyond and self.is_other:
             self.beyond.append((self.row, self.column, letter))
-        else:
+        elif not is_beyond:
             self.screen[self.is_other][self.row][self.column] = letter
         self.column += 1
 

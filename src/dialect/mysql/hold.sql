@@ -261,7 +261,7 @@ l.owner IS NOT NULL
 SELECT 1 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND {closed};
 
--- $1 key, $2 its token or 0. A transaction inside one packet; see waiter.sql. X on the
+-- $1 key, $2 its token or null. A transaction inside one packet; see waiter.sql. X on the
 -- lock row comes first, and waits for proofs; then nothing can change who holds it, and a new
 -- statement is a new snapshot: it has what was committed meanwhile. What was there is the answer,
 -- being the only rows that the packet gives. The session's row comes last: nothing waits for a lock
@@ -271,7 +271,7 @@ START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
 SELECT COUNT(*), MAX(l.session_id) INTO @leasehold_go, @leasehold_session
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
-WHERE l.lock_key = $1 AND {closed} AND ($2 = 0 OR l.fence = $2);
+WHERE l.lock_key = $1 AND {closed} AND ($2 IS NULL OR l.fence = $2);
 SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND @leasehold_go = 1;
 UPDATE {prefix}lock l SET l.fence = l.fence + 1, {free}

@@ -296,7 +296,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
  ORDER BY l.lock_key
  LIMIT $3;
 
--- $1 key, $2 the token it must have, or 0. The same columns as `list`, of the hold as it was.
+-- $1 key, $2 the token it must have, or null. The same columns as `list`, of the hold as it was.
 --
 -- locked: waits for proofs, holding nothing. From then on the row cannot change.
 -- dead:   evaluated after that wait; only proof makes it dead, so a renewal during the wait cannot
@@ -309,7 +309,7 @@ WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
            l.changed_at, l.expires_at, l.lock_delay, l.metadata, l.last_ticket
       FROM {prefix}lock l
-     WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND ($2::bigint = 0 OR l.fence = $2)
+     WHERE l.lock_key = $1 AND l.owner IS NOT NULL AND ($2::bigint IS NULL OR l.fence = $2)
        FOR NO KEY UPDATE OF l
 ), dead AS MATERIALIZED (
     SELECT s.id
