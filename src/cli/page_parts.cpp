@@ -83,7 +83,7 @@ std::string holder_html(const lock_info& lock) {
 std::string waiters_html(const lock_view& locks, const lock_info& lock) {
     if (lock.waiters == 0) return "<span class=\"quiet\">0</span>";
     const auto found = locks.waiters.find(lock.key);
-    const std::string number = html_number(lock.waiters);
+    std::string number = html_number(lock.waiters);
     if (found == locks.waiters.end() || found->second.empty()) return number;
     constexpr std::size_t listed_max = 20;
     std::string html = "<details data-key=\"waiters-" + key_field(lock.key) + "\"><summary>" +

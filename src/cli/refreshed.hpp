@@ -3,7 +3,7 @@
 // a hundred who ask at once cost one read, and none waits for it longer than `patience`.
 //
 // After a read that took long the next one is put off, so that reading takes a fifth of the time at
-// most, whatever there is to read.
+// most, whatever there is to read. What has failed is tried again soon, however long it took.
 //
 // Threads: safe. The function is called by one thread alone.
 #include <algorithm>
@@ -37,9 +37,14 @@ public:
     };
 
     // `read` throws nothing: what fails is part of the value.
-    explicit refreshed(std::function<Value()> read, refresh_settings settings = {})
+    refreshed(
+        std::function<Value()> read,
+        std::function<bool(const Value&)> has_failed,
+        refresh_settings settings = {}
+    )
         : settings_(settings),
           read_(std::move(read)),
+          has_failed_(std::move(has_failed)),
           is_wanted_(settings.at_least_every.has_value()),
           thread_([this](std::stop_token stop) { work(stop); }) {}
 
@@ -80,8 +85,9 @@ private:
             is_reading_ = is_wanted_ = false;
             value_ = std::move(read);
             constexpr int rests = 4;  // as long as the read itself
-            next_ = ended +
-                    std::max<std::chrono::nanoseconds>(settings_.interval, rests * (ended - began));
+            const local_clock::duration rest =
+                has_failed_(*value_) ? local_clock::duration{0} : rests * (ended - began);
+            next_ = ended + std::max<std::chrono::nanoseconds>(settings_.interval, rest);
             ++reads_;
             changed_.notify_all();
         }
@@ -89,6 +95,7 @@ private:
 
     const refresh_settings settings_;
     const std::function<Value()> read_;
+    const std::function<bool(const Value&)> has_failed_;
     mutable std::mutex mutex_;  // of all that follows
     std::condition_variable_any changed_;
     std::shared_ptr<const Value> value_;

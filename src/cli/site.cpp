@@ -230,7 +230,10 @@ site::site(database db, site_settings settings)
       settings_(std::move(settings)),
       // Once a minute also where nobody looks, for the history.
       overview_(database_, {.at_least_every = 60s}),
-      pulse_([this] { return read_pulse(); }) {
+      pulse_(
+          [this] { return read_pulse(); },
+          [](const std::optional<std::string>& failure) { return failure.has_value(); }
+      ) {
     if (settings_.token) sign_ins_.emplace(*settings_.token);
 }
 

@@ -105,7 +105,12 @@ wall_time wall_now() {
 }
 
 overview::overview(database db, refresh_settings settings)
-    : database_(std::move(db)), snapshots_([this] { return read(); }, settings) {}
+    : database_(std::move(db)),
+      snapshots_(
+          [this] { return read(); },
+          [](const snapshot& now) { return now.failure.has_value(); },
+          settings
+      ) {}
 
 void overview::read_all(snapshot& into) {
     const server_info server = database_.server();
