@@ -8,6 +8,7 @@
 // Does not promise: that it is still true when you read it.
 //
 // Threads: safe. Errors: what the database says.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
 #include "leasehold/session_info.hpp"
@@ -47,6 +49,23 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_locks(
 LEASEHOLD_EXPORT std::vector<lock_info> list_free_keys(
     const database& db, std::string_view prefix = {}, std::string_view after = {}, int limit = 1000
 );
+
+// A part of that list, for those who show it: what it costs does not grow with how much is held.
+struct lock_filter {
+    std::string prefix{};  // only keys that begin so
+    std::string after{};   // only keys greater than this
+    int limit = 100;       // 1 to 1,000 entries
+};
+struct lock_page {
+    std::vector<lock_info> locks{};     // as of list_locks()
+    std::optional<std::string> next{};  // `after` of the next page; nothing: this is the last
+};
+// The entries of one key are all on one page, but for a key that has more of them than `limit`: its
+// youngest are left out, and `holders` counts them all.
+LEASEHOLD_EXPORT lock_page list_some_locks(const database& db, const lock_filter& filter);
+
+// Counts what list_locks() would list. Reads a row or two of each of them, and sends three numbers.
+LEASEHOLD_EXPORT lock_counts count_locks(const database& db, std::string_view prefix = {});
 
 // Who waits for the key as a mutex, first come first; of an election these are the candidates that
 // do not lead. Of other kinds nobody knows: list_locks() counts their waiting writers.

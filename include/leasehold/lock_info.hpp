@@ -41,6 +41,13 @@ struct lock_info {
     std::optional<std::chrono::microseconds> free_for{};
 };
 
+// Of all keys, or of some: see count_locks().
+struct lock_counts {
+    std::int64_t keys = 0;     // held by somebody
+    std::int64_t holders = 0;  // of all of them
+    std::int64_t waiters = 0;  // live ones, as lock_info::waiters
+};
+
 // Who waits for a key.
 struct waiter_info {
     owner_id owner{};  // of the lease that it will be

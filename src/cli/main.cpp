@@ -152,6 +152,8 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_work(tool, options, given),
         add_reap(tool, options),
         add_doctor(tool, options),
+        add_serve(tool, options),
+        add_top(tool, options),
         add_bench(tool, options),
         add_completion(tool, options),
         add_manual(tool),

@@ -36,7 +36,8 @@ database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout,
     std::optional<std::chrono::milliseconds> patience,
-    std::string name
+    std::string name,
+    int connections_max
 ) {
     const std::string url = url_of(options);
     database_settings settings;
@@ -44,8 +45,7 @@ database open_database(
     settings.names.schema = options.schema;
     settings.bell_address = options.bell_address;
     settings.observer = std::make_shared<warnings>(options.is_json);
-    // One at a time is all a command needs; a lock's session keeps one more for its heartbeat.
-    settings.connections_max = 2;
+    settings.connections_max = connections_max;
     settings.statement_timeout = statement_timeout;
     settings.name = std::move(name);
     if (patience && *patience > std::chrono::milliseconds{0}) {

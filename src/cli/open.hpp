@@ -12,12 +12,15 @@
 namespace leasehold::cli {
 
 // A statement that takes longer than the limit counts as a database that does not answer. Whoever
-// waits for so long altogether waits no longer for a connection, but for a second at least.
+// waits for so long altogether waits no longer for a connection, but for a second at least. One
+// connection at a time is all a command needs; a lock's session keeps one more for its heartbeat.
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout = std::chrono::seconds{5},
     std::optional<std::chrono::milliseconds> patience = {},
-    std::string name = {}  // of its connections, in the server's lists; empty: leasehold
+    // Of its connections, in the server's lists; empty: leasehold.
+    std::string name = {},
+    int connections_max = 2
 );
 
 // The variables that tell the tool the password of its database, which a command does not get: the

@@ -150,6 +150,15 @@ std::vector<gate_info> sql_holder_store::gates_between(
     return found;
 }
 
+lock_counts sql_holder_store::count(connection& on, std::string_view prefix) {
+    const parameters range{blob{first_of_page(prefix, {})}, blob{end_of_prefix(prefix)}};
+    const row counted = read(on, "count", range).rows.at(0);
+    return {
+        counted.integer(0) + counted.integer(2),
+        counted.integer(0) + counted.integer(3),
+        counted.integer(1) + counted.integer(4)};
+}
+
 std::vector<lock_info> sql_holder_store::force_release(connection& on, const key& name) {
     return holders_in(write(on, "force_release", {value_of(name)}));
 }

@@ -32,6 +32,7 @@ public:
         const std::optional<owner_id>& after_owner,
         int limit
     ) override;
+    lock_counts count(connection& on, std::string_view prefix) override;
     std::optional<gate_info> gate(connection& on, const key& name) override;
     std::vector<gate_info> gates(
         connection& on, std::string_view prefix, std::string_view after, int limit

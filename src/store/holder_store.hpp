@@ -190,6 +190,10 @@ public:
         int limit
     ) = 0;
 
+    // Of keys that begin with `prefix`, mutexes too: how many are held, live holds, and who waits.
+    // One plain read.
+    virtual lock_counts count(connection& on, std::string_view prefix) = 0;
+
     // A gate that has a holder row, live or not, or arrivals; or all of those of keys that begin
     // with `prefix`, in the order of keys, greater than `after`, at most `limit`. Plain reads.
     virtual std::optional<gate_info> gate(connection& on, const key& name) = 0;

@@ -55,6 +55,12 @@ std::vector<lock_info> mutexes(connection& on, store& stores, std::string_view p
     return all;
 }
 
+void sort_by_grant(std::vector<lock_info>& all) {
+    std::sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
+        return std::tie(left.key, left.token) < std::tie(right.key, right.token);
+    });
+}
+
 // Of keys that several hold, one entry for each of them, oldest grant first.
 std::vector<lock_info> holders(connection& on, store& stores, std::string_view prefix) {
     auto all = all_pages<lock_info>([&](const lock_info* after) {
@@ -63,9 +69,7 @@ std::vector<lock_info> holders(connection& on, store& stores, std::string_view p
             on, prefix, last, after ? after->owner : std::nullopt, page_size
         );
     });
-    std::sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
-        return std::tie(left.key, left.token) < std::tie(right.key, right.token);
-    });
+    sort_by_grant(all);
     return all;
 }
 
@@ -123,6 +127,23 @@ void add_those_without_holder(std::vector<lock_info>& all, const std::vector<gat
     std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
+// All three in the order of keys: one list, in that order.
+std::vector<lock_info> merged(
+    std::vector<lock_info> holders,
+    const std::vector<gate_info>& gates,
+    std::vector<lock_info> mutexes
+) {
+    add_totals(holders, gates);
+    add_those_without_holder(holders, gates);
+    std::move(mutexes.begin(), mutexes.end(), std::back_inserter(holders));
+    std::stable_sort(
+        holders.begin(),
+        holders.end(),
+        [](const lock_info& left, const lock_info& right) { return left.key < right.key; }
+    );
+    return holders;
+}
+
 std::vector<lock_info> holders_of(connection& on, store& stores, const key& name) {
     auto all = stores.holders->holders_of(on, name);
     if (all.empty()) return all;
@@ -162,6 +183,67 @@ void tell_freed(const database& db, const lock_info& freed) {
     );
 }
 
+// What one page of three lists says for certain: of the others, nothing beyond where one ends.
+class common_end {
+public:
+    explicit common_end(std::size_t limit) : limit_(limit) {}
+
+    // The list has more than a page, whose last entry is of this key.
+    template <class Entry>
+    void note(const std::vector<Entry>& list) {
+        if (list.size() > limit_ && (!last_ || list.back().key < *last_)) last_ = list.back().key;
+    }
+    template <class Entry>
+    void cut(std::vector<Entry>& list) const {
+        if (last_) std::erase_if(list, [&](const Entry& each) { return each.key > *last_; });
+    }
+    const std::optional<std::string>& last() const noexcept { return last_; }
+
+private:
+    std::size_t limit_;
+    std::optional<std::string> last_{};
+};
+
+// Where a page of at most so many ends: between two keys, unless the first has more than that.
+std::size_t end_of_page(const std::vector<lock_info>& all, std::size_t limit) {
+    if (all.size() <= limit) return all.size();
+    std::size_t end = limit;
+    while (end > 0 && all[end - 1].key == all[limit].key) --end;
+    return end > 0 ? end : limit;
+}
+
+lock_page page_of_locks(connection& on, store& stores, const lock_filter& filter) {
+    const auto& [prefix, after, limit] = filter;
+    // Beyond every owner of that key.
+    const auto last_owner = identity::from_bytes(std::string(identity::size_bytes, '\xff'));
+    const auto from = after.empty() ? std::nullopt : std::optional{last_owner};
+    auto held = stores.holds->list(on, prefix, after, limit + 1);
+    for (lock_info& each : held) each.holders = 1;
+    auto holders = stores.holders->list(on, prefix, after, from, limit + 1);
+    auto gates = stores.holders->gates(on, prefix, after, limit + 1);
+    common_end end{static_cast<std::size_t>(limit)};
+    end.note(held);
+    end.note(holders);
+    end.note(gates);
+    if (holders.size() > static_cast<std::size_t>(limit)) {
+        // The last one may have more.
+        const std::string name = holders.back().key;
+        std::erase_if(holders, [&](const lock_info& each) { return each.key == name; });
+        auto rest = stores.holders->holders_of(on, key{name});
+        std::move(rest.begin(), rest.end(), std::back_inserter(holders));
+    }
+    end.cut(held);
+    end.cut(holders);
+    end.cut(gates);
+    sort_by_grant(holders);
+    lock_page page{merged(std::move(holders), gates, std::move(held)), end.last()};
+    const std::size_t size = end_of_page(page.locks, static_cast<std::size_t>(limit));
+    if (size == page.locks.size()) return page;
+    page.locks.resize(size);
+    page.next = page.locks.back().key;
+    return page;
+}
+
 }  // namespace
 
 std::optional<lock_info> describe(const database& db, const key& name) {
@@ -192,14 +274,25 @@ std::vector<lock_info> list_locks(const database& db, std::string_view prefix) {
         const auto gates = all_pages<gate_info>([&](const gate_info* after) {
             return stores.holders->gates(on, prefix, after ? after->key : "", page_size);
         });
-        add_totals(all, gates);
-        add_those_without_holder(all, gates);
-        auto held = mutexes(on, stores, prefix);
-        std::move(held.begin(), held.end(), std::back_inserter(all));
-        std::stable_sort(all.begin(), all.end(), [](const lock_info& left, const lock_info& right) {
-            return left.key < right.key;
-        });
-        return all;
+        return merged(std::move(all), gates, mutexes(on, stores, prefix));
+    });
+}
+
+lock_page list_some_locks(const database& db, const lock_filter& filter) {
+    require_prefix(filter.prefix);
+    require_prefix(filter.after);
+    if (filter.limit < 1 || filter.limit > page_size) {
+        throw error(errc::invalid_argument, "a page has 1 to 1,000 entries");
+    }
+    return read(db, [&](connection& on, store& stores) {
+        return page_of_locks(on, stores, filter);
+    });
+}
+
+lock_counts count_locks(const database& db, std::string_view prefix) {
+    require_prefix(prefix);
+    return read(db, [&](connection& on, store& stores) {
+        return stores.holders->count(on, prefix);
     });
 }
 

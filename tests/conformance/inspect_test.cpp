@@ -57,6 +57,93 @@ TEST_F(inspect_suite, a_long_list_comes_whole) {
     EXPECT_EQ(list_locks(second_, stem).size(), count);
 }
 
+// Mutexes, a semaphore of three holders, a latch at which somebody has arrived, and one who waits.
+TEST_F(inspect_suite, pages_put_together_are_the_list_and_are_counted) {
+    const std::string stem = fresh("pages");
+    std::vector<acquisition> held;
+    for (const char* tail : {"/a", "/c", "/e", "/g"}) {
+        held.push_back(mutex{one_, stem + tail}.try_acquire());
+    }
+    semaphore permits{one_, stem + "/d", 3};
+    for (int each = 0; each < 3; ++each) held.push_back(permits.try_acquire());
+    latch door{two_, stem + "/f", 2};
+    auto place = door.try_join();
+    ASSERT_TRUE(place);
+    door.arrive(*place);
+    for (const acquisition& each : held) ASSERT_TRUE(each);
+
+    const auto all = list_locks(second_, stem + "/");
+    ASSERT_EQ(all.size(), 8U);
+    for (const int limit : {1, 2, 3, 4, 5, 8, 9, 1000}) {
+        std::vector<std::pair<std::string, fencing_token>> found;
+        lock_filter filter{stem + "/", "", limit};
+        for (std::optional<std::string> next{""}; next;) {
+            filter.after = *next;
+            const lock_page page = list_some_locks(second_, filter);
+            next = page.next;
+            ASSERT_LE(page.locks.size(), static_cast<std::size_t>(limit));
+            ASSERT_FALSE(page.locks.empty());
+            for (const lock_info& each : page.locks) {
+                found.emplace_back(each.key, each.token);
+                EXPECT_EQ(each.holders, each.key == stem + "/d" ? 3 : each.is_held ? 1 : 0);
+            }
+        }
+        std::vector<std::pair<std::string, fencing_token>> wanted;
+        std::size_t of_one_key = 0;
+        for (const lock_info& each : all) {
+            of_one_key = !wanted.empty() && wanted.back().first == each.key ? of_one_key + 1 : 1;
+            if (of_one_key <= static_cast<std::size_t>(limit)) {
+                wanted.emplace_back(each.key, each.token);
+            }
+        }
+        EXPECT_EQ(found, wanted) << "in pages of " << limit;
+    }
+    EXPECT_TRUE(list_some_locks(second_, {stem + "/x", "", 1}).locks.empty());
+    EXPECT_THROW(list_some_locks(second_, {"", "", 0}), error);
+    EXPECT_THROW(list_some_locks(second_, {"", "", 1001}), error);
+
+    const lock_counts counted = count_locks(second_, stem + "/");
+    EXPECT_EQ(counted.keys, 5);
+    EXPECT_EQ(counted.holders, 7);
+    EXPECT_EQ(counted.waiters, 0);
+    EXPECT_EQ(count_locks(second_, stem + "/x").keys, 0);
+}
+
+TEST_F(inspect_suite, those_who_wait_are_counted_while_they_live) {
+    auto held = mutex{one_, name_}.try_acquire();
+    ASSERT_TRUE(held);
+    std::stop_source enough;
+    thread waiting{[&] { EXPECT_FALSE((mutex{two_, name_}.acquire(enough.get_token()))); }};
+    EXPECT_TRUE(eventually([&] { return count_locks(second_, name_.name()).waiters == 1; }));
+    enough.request_stop();
+    waiting.join();
+    EXPECT_EQ(count_locks(second_, name_.name()).waiters, 0);
+}
+
+TEST_F(inspect_suite, force_by_token_leaves_another_grant_alone) {
+    auto first = mutex{one_, name_}.try_acquire();
+    ASSERT_TRUE(first);
+    const fencing_token shown = first->token();
+    first->release();
+    auto second = mutex{two_, name_}.try_acquire();
+    ASSERT_TRUE(second);
+    EXPECT_FALSE(force_release(second_, name_, shown));
+    EXPECT_FALSE(force_release(second_, name_, fencing_token{0}));
+    EXPECT_FALSE(force_release(second_, name_, fencing_token{-1}));
+    EXPECT_EQ(describe(second_, name_)->token, second->token());
+    const auto freed = force_release(second_, name_, second->token());
+    ASSERT_TRUE(freed);
+    EXPECT_EQ(freed->token, second->token());
+    EXPECT_FALSE(describe(second_, name_)->is_held);
+    EXPECT_FALSE(force_release(second_, name_, second->token())) << "it is free";
+
+    semaphore permits{one_, name_, 3};
+    auto permit = permits.try_acquire();
+    ASSERT_TRUE(permit);
+    EXPECT_FALSE(force_release(second_, name_, permit->token())) << "no mutex";
+    EXPECT_EQ(list_holders(second_, name_).size(), 1U);
+}
+
 TEST_F(inspect_suite, describing_an_unknown_key_and_forcing_a_free_one_change_nothing) {
     EXPECT_FALSE(describe(first_, fresh("never")));
     EXPECT_FALSE(force_release(first_, fresh("never")));

@@ -426,6 +426,13 @@ public:
         return server_->ask<std::vector<gate_info>>(on, "gates", attempt);
     }
 
+    lock_counts count(connection& on, std::string_view prefix) override {
+        const auto attempt = [prefix = std::string(prefix)](memory_tables& all, const connection&) {
+            return std::optional{count_of(all, prefix)};
+        };
+        return server_->ask<lock_counts>(on, "count", attempt);
+    }
+
     std::vector<lock_info> force_release(connection& on, const key& name) override {
         using victims = std::vector<lock_info>;
         using answer = std::optional<victims>;

@@ -49,6 +49,8 @@ void give(const memory_tables& tables, lock_row& row, const Wanted& to) {
     row.revocations = 0;
     row.reentrant_count = 1;
 }
+// What is held and waited for of keys that begin so.
+lock_counts count_of(const memory_tables& tables, const std::string& prefix);
 lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row);
 
 }  // namespace leasehold::testing

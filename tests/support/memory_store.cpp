@@ -1,6 +1,8 @@
 #include "support/memory_store.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "database/database.hpp"
@@ -83,6 +85,28 @@ void make_held(memory_tables& tables, lock_row& row, const acquire_request& want
     give(tables, row, wanted);
     row.changed_at = tables.now;
     ++tables.writes;
+}
+
+lock_counts count_of(const memory_tables& tables, const std::string& prefix) {
+    lock_counts counted;
+    for (const auto& [name, row] : tables.locks) {
+        if (name.starts_with(prefix) && is_live_hold(tables, row)) ++counted.keys;
+    }
+    counted.holders = counted.keys;
+    for (const auto& [place, row] : tables.waiters) {
+        const bool is_meant = place.first.starts_with(prefix);
+        if (is_meant && is_live_session(tables, row.session)) ++counted.waiters;
+    }
+    std::set<std::string> shared;
+    for (const auto& [place, row] : tables.holders) {
+        if (!place.first.starts_with(prefix) || is_dead_session(tables, row.session)) continue;
+        if ((row.bits & holder_bits::waiting) != 0) ++counted.waiters;
+        if (row.fence == 0) continue;
+        ++counted.holders;
+        shared.insert(place.first);
+    }
+    counted.keys += static_cast<std::int64_t>(shared.size());
+    return counted;
 }
 
 lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row) {

@@ -63,6 +63,8 @@ function engine_of(path,    name) {
     if (what == "statements_bench.inc" && file == "src/bench/texts.cpp") next
     # Made of src/dialect/<engine>/*.sql.
     if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/dialect/statements.cpp") next
+    # Made of src/cli/page.
+    if (what ~ /^(page_css|page_js|icon_svg)\.inc$/ && file == "src/cli/page_files.cpp") next
     from = layer_of(file)
     to = layer_of(what)
     if (to == "") {

@@ -246,6 +246,20 @@ WHERE h.lock_key >= $1 AND h.lock_key < $3 AND (h.lock_key > $1 OR h.owner > $2)
   AND h.fence > 0 AND {live}
 ORDER BY h.lock_key, h.owner LIMIT $4;
 
+-- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
+-- keys that several hold, their holds, and rows that wait.
+-- name: count
+SELECT (SELECT COUNT(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+        WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL
+          AND (l.expires_at IS NULL OR l.expires_at > {now}) AND {live}),
+       (SELECT COUNT(*) FROM {prefix}waiter w
+        STRAIGHT_JOIN {prefix}session ws ON ws.id = w.session_id
+        WHERE w.lock_key >= $1 AND w.lock_key < $2 AND ws.expires_at > {now}),
+       COUNT(DISTINCT IF(h.fence > 0, h.lock_key, NULL)), COUNT(IF(h.fence > 0, 1, NULL)),
+       COUNT(IF(h.mode & {waiting} <> 0, 1, NULL))
+FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+WHERE h.lock_key >= $1 AND h.lock_key < $2 AND {live};
+
 -- $1 the first key that may be listed, $2 the first after all, $3 limit. A range of the primary
 -- key. Reads: 2 rows for each lock in it, and 2 for each holder's row of those listed.
 -- name: gates

@@ -308,6 +308,23 @@ SELECT {holder},
          ORDER BY u.lock_key, u.owner {all}) AS h
  WHERE {live} ORDER BY h.lock_key, h.owner LIMIT $4;
 
+-- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
+-- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
+-- and the sessions once for each of the three.
+-- name: count
+SELECT (SELECT count(*)
+          FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+         WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {is_live}),
+       (SELECT count(*)
+          FROM {prefix}waiter w JOIN {prefix}session s ON s.id = w.session_id
+         WHERE w.lock_key >= $1 AND w.lock_key < $2 AND s.expires_at > clock_timestamp()),
+       count(DISTINCT h.lock_key) FILTER (WHERE h.fence > 0), count(*) FILTER (WHERE h.fence > 0),
+       count(*) FILTER (WHERE h.mode & {waiting} <> 0)
+  FROM (SELECT u.lock_key, u.fence, u.mode, s.expires_at AS until
+          FROM {prefix}holder u LEFT JOIN {prefix}session s ON s.id = u.session_id
+         WHERE u.lock_key >= $1 AND u.lock_key < $2) AS h
+ WHERE {live};
+
 -- $1 the first key that may be listed, $2 the first after all, $3 limit. Reads: 2 rows for each
 -- lock in that range, and 2 for each holder's row of those listed.
 -- name: gates

@@ -163,6 +163,19 @@ SELECT {holder} FROM {prefix}holder h
    AND {live} AND {of_this_boot}
  ORDER BY h.lock_key, h.owner LIMIT $4;
 
+-- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
+-- keys that several hold, their holds, and rows that wait.
+-- name: count
+SELECT (SELECT count(*) FROM {prefix}lock l
+         WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {live_hold} AND {of_this_boot}),
+       (SELECT count(*) FROM {prefix}waiter w
+         WHERE w.lock_key >= $1 AND w.lock_key < $2
+           AND (SELECT s.expires_at FROM {prefix}session s WHERE s.id = w.session_id) > {now}),
+       count(DISTINCT CASE WHEN h.fence > 0 THEN h.lock_key END),
+       count(CASE WHEN h.fence > 0 THEN 1 END), count(CASE WHEN h.mode & {waiting} <> 0 THEN 1 END)
+  FROM {prefix}holder h
+ WHERE h.lock_key >= $1 AND h.lock_key < $2 AND {live} AND {of_this_boot};
+
 -- $1 the first key that may be listed, $2 the first after all, $3 limit.
 -- name: gates
 SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (

@@ -1,0 +1,60 @@
+#pragma once
+// The seam to the library that speaks HTTP, which is loaded when it is needed: it brings libraries
+// for encryption and compression with it, and no other command wants to wait for those.
+//
+// Threads: a handler is called from several at once; stop() may be called from any.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::cli {
+
+struct http_request {
+    std::string method{};
+    std::string path{};
+    std::map<std::string, std::string> query{};
+    std::map<std::string, std::string> form{};     // of a POST, url-encoded
+    std::map<std::string, std::string> headers{};  // names in lower case; of several the first
+
+    // Empty where there is none.
+    std::string header(const std::string& name) const { return found_in(headers, name); }
+    std::string parameter(const std::string& name) const { return found_in(query, name); }
+    std::string field(const std::string& name) const { return found_in(form, name); }
+
+private:
+    static std::string found_in(
+        const std::map<std::string, std::string>& all, const std::string& name
+    ) {
+        const auto found = all.find(name);
+        return found == all.end() ? std::string{} : found->second;
+    }
+};
+
+struct http_response {
+    int status = 200;
+    std::string type = "text/plain; charset=utf-8";
+    std::string body{};
+    std::vector<std::pair<std::string, std::string>> headers{};
+};
+
+using http_handler = std::function<http_response(const http_request&)>;
+
+class http_server {
+public:
+    virtual ~http_server() = default;
+    // Of 0 whichever is free. Answers with the port; 0 where there is none to be had.
+    virtual int bind(const std::string& address, int port) = 0;
+    // Until it is stopped. False where it could not go on.
+    virtual bool serve() = 0;
+    virtual void stop() = 0;
+};
+
+using http_maker = std::unique_ptr<http_server> (*)(http_handler handler);
+
+// Throws where this build has none, or the library behind it is not there.
+std::unique_ptr<http_server> make_http_server(http_handler handler);
+
+}  // namespace leasehold::cli

@@ -1,0 +1,170 @@
+#include "cli/snapshot.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "cli/arguments.hpp"
+#include "cli/exit_status.hpp"
+#include "leasehold/engine.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A walk through the doctor's questions reads all sessions and all that is held.
+constexpr std::chrono::seconds examined_every{30};
+
+template <class Entry, class Before>
+void keep_first(std::vector<Entry>& all, Before before) {
+    const std::size_t kept = std::min<std::size_t>(all.size(), shown_max);
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(kept);
+    std::partial_sort(all.begin(), end, all.end(), before);
+    all.erase(end, all.end());
+    all.shrink_to_fit();
+}
+
+lock_view read_locks(const database& db, const lock_filter& filter) {
+    lock_view view;
+    view.filter = filter;
+    view.page = list_some_locks(db, filter);
+    view.counts = count_locks(db, filter.prefix);
+    constexpr std::size_t asked_max = 20;
+    constexpr std::int64_t queue_max = 1000;  // who waits is read whole
+    for (const lock_info& each : view.page.locks) {
+        if (view.waiters.size() == asked_max) break;
+        const bool is_asked = each.kind == lock_kind::mutex && each.waiters > 0;
+        if (!is_asked || each.waiters > queue_max) continue;
+        view.waiters[each.key] = list_waiters(db, key{each.key});
+    }
+    view.taken = wall_now();
+    return view;
+}
+
+void read_sessions(const database& db, snapshot& into) {
+    into.sessions = list_sessions(db);
+    into.session_count = {};
+    for (const session_info& each : into.sessions) {
+        ++(each.is_live ? into.session_count.live : into.session_count.dead);
+    }
+    keep_first(into.sessions, [](const session_info& left, const session_info& right) {
+        if (left.is_live != right.is_live) return right.is_live;
+        return left.started_ago > right.started_ago;
+    });
+}
+
+void read_runs(const database& db, snapshot& into) {
+    into.runs = list_runs(db);
+    into.run_count.clear();
+    for (const run_info& each : into.runs) ++into.run_count[each.state];
+    const auto is_bad = [](const run_info& each) {
+        return each.state == run_state::failed || each.state == run_state::abandoned;
+    };
+    keep_first(into.runs, [&](const run_info& left, const run_info& right) {
+        if (is_bad(left) != is_bad(right)) return is_bad(left);
+        return left.started_ago < right.started_ago;
+    });
+    into.schedules = list_job_schedules(db);
+    into.schedule_count = std::ssize(into.schedules);
+    // A worker fires within its poll; what is later has nobody to fire it.
+    const auto is_overdue = [](const job_schedule_info& each) { return each.overdue_for >= 60s; };
+    into.overdue_count = std::count_if(into.schedules.begin(), into.schedules.end(), is_overdue);
+    keep_first(into.schedules, [&](const job_schedule_info& left, const job_schedule_info& right) {
+        if (is_overdue(left) != is_overdue(right)) return is_overdue(left);
+        if (left.is_paused != right.is_paused) return right.is_paused;
+        return left.next < right.next;
+    });
+}
+
+void read_failing(const database& db, snapshot& into) {
+    constexpr int kept = 50;
+    into.failing.clear();
+    into.has_more_failing = false;
+    for (const job_state state : {job_state::retryable, job_state::discarded}) {
+        auto some = list_jobs(db, {.state = state, .limit = kept});
+        into.has_more_failing = into.has_more_failing || some.size() == kept;
+        // Nobody is shown payloads, which may be large.
+        for (job_info& each : some) each.payload = {};
+        std::move(some.begin(), some.end(), std::back_inserter(into.failing));
+    }
+}
+
+// In the words of the tool, which has no password in them.
+std::string words_of(const std::exception& failed) {
+    const auto* const known = dynamic_cast<const error*>(&failed);
+    return without_passwords(known ? failure_of(*known).what() : failed.what());
+}
+
+}  // namespace
+
+wall_time wall_now() {
+    return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+overview::overview(database db, refresh_settings settings)
+    : database_(std::move(db)),
+      snapshots_(
+          [this] { return read(); },
+          [](const snapshot& now) { return now.failure.has_value(); },
+          settings
+      ) {}
+
+void overview::read_all(snapshot& into) {
+    const server_info server = database_.server();
+    into.engine = std::string(name_of(server.engine)) + " " + server.version_text;
+    into.locks = read_locks(database_, {.prefix = {}, .after = {}, .limit = shown_max});
+    read_sessions(database_, into);
+    read_runs(database_, into);
+    into.queues = list_queues(database_);
+    read_failing(database_, into);
+    if (local_clock::now() < next_examination_) return;
+    const auto began = local_clock::now();
+    into.findings = examine(database_);
+    // Those of a program: who only looks needs none of them, and is told where one is missing.
+    std::erase_if(into.findings, [](const finding& each) { return each.name == "missing_rights"; });
+    into.examined = wall_now();
+    constexpr int rests = 20;  // as long as it took
+    const auto ended = local_clock::now();
+    next_examination_ =
+        ended + std::max<std::chrono::nanoseconds>(examined_every, rests * (ended - began));
+}
+
+snapshot overview::read() {
+    snapshot now = last_;
+    now.tried = wall_now();
+    try {
+        read_all(now);
+        now.failure.reset();
+        now.taken = wall_now();
+        now.history.note(std::chrono::system_clock::now(), now.queues);
+        last_ = now;
+    } catch (const std::exception& failed) {
+        now = last_;  // none of what has changed halfway
+        now.tried = wall_now();
+        now.failure = words_of(failed);
+    }
+    return now;
+}
+
+std::shared_ptr<const lock_view> overview::locks(const lock_filter& filter) {
+    constexpr std::size_t kept_max = 16;
+    const std::unique_lock guard{asks_, 2s};
+    if (!guard) {
+        throw error(errc::timed_out, "the database has been busy with others who look");
+    }
+    const auto now = local_clock::now();
+    std::erase_if(kept_, [&](const kept_view& each) { return each.until <= now; });
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const kept_view& each) {
+        return each.filter.prefix == filter.prefix && each.filter.after == filter.after;
+    });
+    if (found != kept_.end()) return found->view;
+    auto view = std::make_shared<const lock_view>(read_locks(database_, filter));
+    if (kept_.size() == kept_max) kept_.erase(kept_.begin());
+    kept_.push_back({filter, local_clock::now() + 1s, view});
+    return view;
+}
+
+}  // namespace leasehold::cli

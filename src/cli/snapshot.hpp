@@ -1,0 +1,103 @@
+#pragma once
+// How a database stands, as `serve` and `top` show it: read at most once a second, with limits that
+// keep it small whatever there is.
+//
+// Threads: a snapshot is a value that does not change; an overview is safe.
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/history.hpp"
+#include "cli/refreshed.hpp"
+#include "leasehold/clock.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/doctor.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/job_queue.hpp"
+#include "leasehold/job_schedule.hpp"
+#include "leasehold/once.hpp"
+
+namespace leasehold::cli {
+
+using wall_time = std::chrono::sys_time<std::chrono::microseconds>;
+
+wall_time wall_now();
+
+// Some of the locks, and how many there are.
+struct lock_view {
+    wall_time taken{};
+    lock_filter filter{};
+    lock_page page{};
+    lock_counts counts{};  // of all keys with that prefix
+    // Who waits for mutexes of that page, first come first: of the first few that have waiters.
+    std::map<std::string, std::vector<waiter_info>> waiters{};
+};
+
+struct session_counts {
+    std::int64_t live = 0;
+    std::int64_t dead = 0;
+};
+
+struct snapshot {
+    // Why the database could not be read; the rest is what was read before, if anything.
+    std::optional<std::string> failure{};
+    wall_time tried{};
+    std::optional<wall_time> taken{};
+    std::string engine{};  // with its version
+    lock_view locks{};
+    session_counts session_count{};
+    std::vector<session_info> sessions{};  // the dead first, then the oldest
+    std::map<run_state, std::int64_t> run_count{};
+    std::vector<run_info> runs{};  // those that failed first, then the latest
+    std::int64_t schedule_count = 0;
+    std::int64_t overdue_count = 0;              // of schedules
+    std::vector<job_schedule_info> schedules{};  // the overdue first, then what fires next
+    std::vector<queue_info> queues{};            // all
+    std::vector<job_info> failing{};             // discarded and to be tried again
+    bool has_more_failing = false;
+    std::vector<finding> findings{};
+    std::optional<wall_time> examined{};
+    job_history history{};
+};
+
+// How many rows of each kind are kept for people. Counts are of all.
+inline constexpr int shown_max = 200;
+
+// Reads it for whoever asks.
+class overview {
+public:
+    explicit overview(database db, refresh_settings settings = {});
+
+    using answer = refreshed<snapshot>::answer;
+    answer latest() { return snapshots_.latest(); }
+    // The same of some of the locks, for who looks for a prefix. Throws what the database says, and
+    // errc::timed_out where others ask for longer than it waits.
+    std::shared_ptr<const lock_view> locks(const lock_filter& filter);
+
+    bool is_reading() const { return snapshots_.is_reading(); }
+
+private:
+    struct kept_view {
+        lock_filter filter;
+        local_clock::time_point until;
+        std::shared_ptr<const lock_view> view;
+    };
+
+    snapshot read();
+    void read_all(snapshot& into);
+
+    const database database_;
+    // What is read less often, or goes on from one snapshot to the next; of the reading thread.
+    snapshot last_;
+    local_clock::time_point next_examination_{};
+    std::timed_mutex asks_;  // of the database for some locks, and of `kept_`
+    std::vector<kept_view> kept_;
+    refreshed<snapshot> snapshots_;  // last: its thread uses the others
+};
+
+}  // namespace leasehold::cli

@@ -1,0 +1,35 @@
+#pragma once
+// What `top` shows, as lines: of one pane, cut to the size of a terminal, or of all of them.
+//
+// Threads: safe.
+#include <string>
+#include <vector>
+
+#include "cli/screen.hpp"
+#include "cli/snapshot.hpp"
+
+namespace leasehold::cli {
+
+enum class pane { locks, sessions, queues, runs, failing, doctor };
+inline constexpr int pane_count = 6;
+
+struct top_view {
+    pane shown = pane::locks;
+    int scrolled = 0;  // rows that are above the screen
+    std::string place{};
+    bool is_late = false;
+    bool is_coloured = true;
+};
+
+// As many as the screen has rows, or fewer.
+std::vector<std::string> top_lines(const snapshot& now, const top_view& view, screen_size size);
+// How far it can be scrolled.
+int scroll_max(const snapshot& now, const top_view& view, screen_size size);
+
+// All panes, one below the other, as wide as they are.
+std::vector<std::string> all_lines(const snapshot& now, const top_view& view);
+
+// `text` in so many columns of a terminal, with an ellipsis where it has more.
+std::string cut_to(std::string_view text, std::size_t columns);
+
+}  // namespace leasehold::cli

@@ -1,0 +1,12 @@
+# leasehold_embed_files(FOLDER OUTPUT NAME ...): each file of these names as one literal, in
+# OUTPUT/<name with _ for .>.inc: made when the build is configured, by no generator program.
+function(leasehold_embed_files folder output)
+    foreach(name IN LISTS ARGN)
+        set(path "${folder}/${name}")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
+        file(READ "${path}" text)
+        string(REPLACE "." "_" made "${name}")
+        # What is in the text is not looked at: it is put in after all else was replaced.
+        file(CONFIGURE OUTPUT "${output}/${made}.inc" CONTENT "R\"page(\${text})page\"")
+    endforeach()
+endfunction()
