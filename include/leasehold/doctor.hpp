@@ -1,8 +1,9 @@
 #pragma once
 // Whether all is well with a database that leasehold uses, and why a key is not free.
 //
-//   for (const auto& each : leasehold::examine(db))
-//       if (each.weight != leasehold::severity::good) std::clog << each.what << "; " << each.remedy;
+//   for (const auto& each : leasehold::examine(db)) {
+//       if (each.weight == leasehold::severity::error) std::clog << each.what << '\n';
+//   }
 //
 // Promises: reads only, but for an instant's lock of a row that find_row_lock() explains. A
 // database that cannot be reached, has no tables, or refuses a question is a finding, not an
@@ -14,42 +15,42 @@
 // Costs: some thirty statements, each of which has the handle's statement_timeout; two of them read
 // all rows of sessions and of held keys, and none reads the jobs of a queue.
 //
-// | finding              | engines  | what it says                                                 |
-// |----------------------|----------|--------------------------------------------------------------|
-// | unreachable          | all      | nothing answers, or it lets nobody in                        |
-// | server               | all      | good: what is at the other end                               |
-// | unsuitable           | all      | programs refuse it: a replica, a version, a setting          |
-// | weak_durability      | all      | a crash or fail-over could undo a grant                      |
-// | clock                | all      | the clocks of this machine and of the server differ          |
-// | isolation            | PostgreSQL | transactions of your own begin at another level            |
-// | read_only_default    | PostgreSQL | transactions of your own begin read-only                   |
-// | asynchronous_commit  | PostgreSQL | your own commits do not wait for the disk                  |
-// | replication          | PG, My   | good: who is waited for; a warning: standbys that nobody is  |
-// | several_writers      | MySQL, MariaDB | a cluster that may be written to at several nodes      |
-// | node_not_ready       | MySQL, MariaDB | this node of a cluster has not all of its data         |
-// | pooler               | PostgreSQL | good: by session; a warning: by transaction                |
-// | connections          | PG, My   | hardly any are left                                          |
-// | old_snapshot         | PG, My   | a transaction is open for long: nothing dead is removed      |
-// | prepared_transaction | PostgreSQL | the same of a prepared one, which no restart ends          |
-// | idle_slot            | PostgreSQL | a replication slot that nobody reads keeps what is dead    |
-// | dead_rows            | PostgreSQL | more dead rows than live ones in a table of ours           |
-// | no_vacuum            | PostgreSQL | autovacuum is off, for the server or for a table of ours   |
-// | history_length       | MySQL, MariaDB | InnoDB keeps many old versions of rows                 |
-// | journal              | SQLite   | not in WAL mode, where readers and writers block each other  |
-// | write_ahead_log      | SQLite   | it has grown: a reader stays open                            |
-// | network_file         | SQLite   | the file is on a network file system: locks may not hold     |
-// | schema_missing       | all      | there are no tables                                          |
-// | schema_version       | all      | a migration is missing, edited, half applied, or newer       |
-// | schema_drift         | all      | a table is not as the migrations make it                     |
-// | missing_rights       | PG, My   | this user lacks rights that programs need                    |
-// | other_installation   | all      | tables of other names, which exclude nobody here             |
-// | stuck_session        | all      | live, and its heartbeat is overdue                           |
-// | heartbeats           | all      | good: how many a second                                      |
-// | clean_up_behind      | all      | rows of the dead stay                                        |
-// | held_long            | all      | keys are held for longer than `held_longer_than`             |
-// | slow_queue           | all      | a job has waited for longer than `waiting_longer_than`       |
-// | paused_queue         | all      | jobs wait in a queue that is paused                          |
-// | not_looked_at        | all      | a question was refused, or not answered in time              |
+// | finding              | engines  | what it says                                                |
+// |----------------------|----------|-------------------------------------------------------------|
+// | unreachable          | all      | nothing answers, or it lets nobody in                       |
+// | server               | all      | good: what is at the other end                              |
+// | unsuitable           | all      | programs refuse it: a replica, a version, a setting         |
+// | weak_durability      | all      | a crash or fail-over could undo a grant                     |
+// | clock                | all      | the clocks of this machine and of the server differ         |
+// | isolation            | PostgreSQL | transactions of your own begin at another level           |
+// | read_only_default    | PostgreSQL | transactions of your own begin read-only                  |
+// | asynchronous_commit  | PostgreSQL | your own commits do not wait for the disk                 |
+// | replication          | PG, My   | good: who is waited for; a warning: standbys that nobody is |
+// | several_writers      | MySQL, MariaDB | a cluster that may be written to at several nodes     |
+// | node_not_ready       | MySQL, MariaDB | this node of a cluster has not all of its data        |
+// | pooler               | PostgreSQL | good: one stands between; whether by transaction          |
+// | connections          | PG, My   | hardly any are left                                         |
+// | old_snapshot         | PG, My   | a transaction is open for long: nothing dead is removed     |
+// | prepared_transaction | PostgreSQL | the same of a prepared one, which no restart ends         |
+// | idle_slot            | PostgreSQL | a replication slot that nobody reads keeps what is dead   |
+// | dead_rows            | PostgreSQL | more dead rows than live ones in a table of ours          |
+// | no_vacuum            | PostgreSQL | autovacuum is off, for the server or for a table of ours  |
+// | history_length       | MySQL, MariaDB | InnoDB keeps many old versions of rows                |
+// | journal              | SQLite   | not in WAL mode, where readers and writers block each other |
+// | write_ahead_log      | SQLite   | it has grown: a reader stays open                           |
+// | network_file         | SQLite   | the file is on a network file system: locks may not hold    |
+// | schema_missing       | all      | there are no tables                                         |
+// | schema_version       | all      | a migration is missing, edited, half applied, or newer      |
+// | schema_drift         | all      | a table is not as the migrations make it                    |
+// | missing_rights       | PG, My   | this user lacks rights that programs need                   |
+// | other_installation   | all      | tables of other names, which exclude nobody here            |
+// | stuck_session        | all      | live, and its heartbeat is overdue                          |
+// | heartbeats           | all      | good: how many a second                                     |
+// | clean_up_behind      | all      | rows of the dead stay                                       |
+// | held_long            | all      | keys are held for longer than `held_longer_than`            |
+// | slow_queue           | all      | a job has waited for longer than `waiting_longer_than`      |
+// | paused_queue         | all      | jobs wait in a queue that is paused                         |
+// | not_looked_at        | all      | a question was refused, or not answered in time             |
 //
 // Of a key (examine_key):
 //

@@ -193,10 +193,17 @@ const char* look_of(run_state state) {
     return "plain";
 }
 
+std::string next_tick(const run_info& run) {
+    if (run.overdue)
+        return badge("warning", "overdue") + " " + html_time(*run.overdue, shown(*run.overdue));
+    if (!run.next) return "<span class=\"quiet\">-</span>";
+    return html_time(*run.next, shown(*run.next));
+}
+
 std::string runs_table(const snapshot& now) {
     html_table table{
         "What ran last under each name; those that failed first",
-        {"Task", "State", "For the tick", "Started", "Took", "Where", "Words"}};
+        {"Task", "State", "For the tick", "Next tick", "Started", "Took", "Where", "Words"}};
     for (const run_info& each : now.runs) {
         std::string state = badge(look_of(each.state), name_of(each.state));
         if (each.exit_status && *each.exit_status != 0) {
@@ -206,6 +213,7 @@ std::string runs_table(const snapshot& now) {
             {code(each.name), "key"},
             {state},
             {html_time(each.tick, shown(each.tick))},
+            {next_tick(each)},
             {html_ago(*now.taken, each.started_ago)},
             {each.took ? shown(*each.took) : "<span class=\"quiet\">-</span>"},
             {html_text(each.node_info)},

@@ -93,7 +93,7 @@ pane_table queues_pane(const snapshot& now) {
 }
 
 pane_table runs_pane(const snapshot& now) {
-    pane_table made{{"TASK", "STATE", "TICK", "STARTED", "TOOK", "WORDS"}};
+    pane_table made{{"TASK", "STATE", "TICK", "STARTED", "TOOK", "NEXT", "WORDS"}};
     for (const run_info& each : now.runs) {
         const bool is_bad = each.state == run_state::failed || each.state == run_state::abandoned;
         made.rows.push_back({
@@ -102,6 +102,7 @@ pane_table runs_pane(const snapshot& now) {
             {shown(each.tick)},
             {shown(each.started_ago) + " ago"},
             {each.took ? shown(*each.took) : "-"},
+            each.overdue ? cell{"overdue", style::red} : cell{each.next ? shown(*each.next) : "-"},
             {printable(each.message)},
         });
     }
@@ -117,6 +118,7 @@ pane_table runs_pane(const snapshot& now) {
             {each.is_paused ? "-"
              : is_overdue   ? "for " + shown(each.overdue_for)
                             : "in " + shown(each.next_in)},
+            {"-"},
             {"-"},
             {"for queue " + printable(each.what.queue)},
         });

@@ -62,22 +62,21 @@ std::vector<std::string> sql_health_store::shape(connection& on) {
     return lines;
 }
 
+// The statement is a list of such lines in quotes, one to a line.
 std::vector<std::string> sql_health_store::known_shape() const {
     std::vector<std::string> lines;
-    std::istringstream text{std::string{known_shape_}};
+    std::istringstream text{texts_.source("known_shape")};
     for (std::string line; std::getline(text, line);) {
-        if (!line.empty()) lines.push_back(line);
+        const auto first = line.find('\'') + 1;
+        lines.push_back(line.substr(first, line.rfind('\'') - first));
     }
     std::sort(lines.begin(), lines.end());
     return lines;
 }
 
-// "GRANT a, b ON x, y TO {user};", one after another.
-std::vector<needed_rights> sql_health_store::needed() const {
+std::vector<needed_rights> sql_health_store::rights_in(const std::string& grants) {
     std::vector<needed_rights> all;
-    const statements& texts = how_->of("schema");
-    if (texts.find("grants") == nullptr) return all;
-    for (const std::string& each : split(texts.source("grants"), ';')) {
+    for (const std::string& each : split(grants, ';')) {
         constexpr std::string_view begin = "GRANT ", on = " ON ", to = " TO ";
         if (!each.starts_with(begin)) continue;
         std::string one = each;

@@ -1,8 +1,6 @@
 // What is MySQL's and MariaDB's own of the doctor's questions. The statements: health.sql.
 #include "dialect/health_store.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "core/in_words.hpp"
@@ -39,8 +37,7 @@ private:
 
 class mysql_health_store final : public sql_health_store {
 public:
-    explicit mysql_health_store(shared_dialect how)
-        : sql_health_store(std::move(how), tables_shape()) {}
+    explicit mysql_health_store(shared_dialect how) : sql_health_store(std::move(how)) {}
 
     std::vector<finding> examine_server(connection& on, const examination_settings& settings)
         override {
@@ -64,14 +61,14 @@ public:
     }
 
 private:
+    std::vector<needed_rights> needed() const override { return rights_in(grants_text(*how_)); }
     bool has_right(connection& on, const std::string& table, const std::string& verb) override {
-        std::string name = "try_" + verb;
-        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char each) {
-            return static_cast<char>(std::tolower(each));
-        });
-        const std::string text = replaced(
-            replaced(texts_.source(name), "{table}", table), "{column}", first_column_of(table)
-        );
+        const std::string& question = verb == "SELECT"   ? texts_.source("try_select")
+                                      : verb == "INSERT" ? texts_.source("try_insert")
+                                      : verb == "UPDATE" ? texts_.source("try_update")
+                                                         : texts_.source("try_delete");
+        const std::string text =
+            replaced(replaced(question, "{table}", table), "{column}", first_column_of(table));
         try {
             on.execute(text);
         } catch (const error& failure) {

@@ -22,9 +22,8 @@ std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
-
-// Our tables as the migrations make them: see health_store::known_shape().
-std::string_view tables_shape() noexcept;
+// The statements that give {user} what a program needs.
+const std::string& grants_text(const sql_dialect& how);
 
 // Of an insert that somebody else's was faster than: ER_DUP_ENTRY.
 inline constexpr int duplicate_key_code = 1062;

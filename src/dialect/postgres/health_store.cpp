@@ -3,6 +3,7 @@
 
 #include "core/in_words.hpp"
 #include "dialect/postgres/stores.hpp"
+#include "dialect/sql_text.hpp"
 
 namespace leasehold::postgres_dialect {
 namespace {
@@ -11,8 +12,7 @@ using std::chrono::microseconds;
 
 class postgres_health_store final : public sql_health_store {
 public:
-    explicit postgres_health_store(shared_dialect how)
-        : sql_health_store(std::move(how), tables_shape()) {}
+    explicit postgres_health_store(shared_dialect how) : sql_health_store(std::move(how)) {}
 
     std::vector<finding> examine_server(connection& on, const examination_settings& settings)
         override {
@@ -42,12 +42,16 @@ public:
     }
 
 private:
+    std::vector<needed_rights> needed() const override { return rights_in(grants_text(*how_)); }
     bool has_right(connection& on, const std::string& table, const std::string& verb) override {
         return read(on, "has_right", {table, verb}).rows.at(0).integer(0) != 0;
     }
 
-    static void add_defaults(std::vector<finding>& found, const row& server) {
+    void add_defaults(std::vector<finding>& found, const row& server) const {
         const std::string user = server.text(9);
+        const auto of_user = [&](const std::string& text) {
+            return replaced(text, "{user}", user);
+        };
         if (server.text(0) != "read committed") {
             found.push_back(
                 {severity::warning,
@@ -55,8 +59,8 @@ private:
                  "transactions of user " + user + " begin as " + server.text(0),
                  "try_acquire_in() and others refuse such a transaction, because it would not see "
                  "what was committed while it waited",
-                 "begin those transactions as READ COMMITTED, or: ALTER ROLE \"" + user +
-                     "\" SET default_transaction_isolation = 'read committed'"}
+                 "begin those transactions as READ COMMITTED, or: " +
+                     of_user(texts_.source("set_isolation"))}
             );
         }
         if (server.text(1) != "off") {
@@ -65,7 +69,7 @@ private:
                  "read_only_default",
                  "transactions of user " + user + " begin read-only",
                  "a program's own transactions can prove no lease and enqueue no job",
-                 "ALTER ROLE \"" + user + "\" SET default_transaction_read_only = off"}
+                 of_user(texts_.source("set_writable"))}
             );
         }
         if (server.text(2) == "off") {
@@ -75,7 +79,7 @@ private:
                  "commits of user " + user + " do not wait for the disk (synchronous_commit = off)",
                  "leasehold's own commits do; but what your transaction writes beside a proof, and "
                  "a job that ends in it, can be lost in a crash",
-                 "ALTER ROLE \"" + user + "\" SET synchronous_commit = on"}
+                 of_user(texts_.source("set_commit"))}
             );
         }
         if (server.text(3) != "on") {
@@ -84,7 +88,7 @@ private:
                  "no_vacuum",
                  "autovacuum is off on this server",
                  "each heartbeat and job leaves a dead row, and statements become slower with them",
-                 "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf()"}
+                 texts_.source("set_vacuum") + ", and reload the server's settings"}
             );
         }
     }
@@ -200,7 +204,7 @@ private:
                      "autovacuum is off for " + table,
                      "each heartbeat and job leaves a dead row, and statements become slower with "
                      "them",
-                     "ALTER TABLE " + table + " RESET (autovacuum_enabled)"}
+                     replaced(texts_.source("reset_vacuum"), "{table}", table)}
                 );
             }
             if (dead <= settings.dead_rows_max || dead < live * dead_per_live_max) continue;

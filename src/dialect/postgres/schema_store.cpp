@@ -117,6 +117,10 @@ private:
 
 }  // namespace
 
+const std::string& grants_text(const sql_dialect& how) {
+    return how.of("schema").source("grants");
+}
+
 std::unique_ptr<schema_store> make_schema_store(shared_dialect how) {
     return std::make_unique<postgres_schema_store>(std::move(how));
 }

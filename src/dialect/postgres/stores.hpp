@@ -21,9 +21,8 @@ std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
-
-// Our tables as the migrations make them: see health_store::known_shape().
-std::string_view tables_shape() noexcept;
+// The statements that give {user} what a program needs.
+const std::string& grants_text(const sql_dialect& how);
 
 // "(0, $5::bytea), (1, $6::bytea)": numbers, and the places of keys from `first` on.
 std::string numbered_keys(std::size_t count, std::size_t first);

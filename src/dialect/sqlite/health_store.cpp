@@ -11,8 +11,7 @@ namespace {
 
 class sqlite_health_store final : public sql_health_store {
 public:
-    explicit sqlite_health_store(shared_dialect how)
-        : sql_health_store(std::move(how), tables_shape()) {}
+    explicit sqlite_health_store(shared_dialect how) : sql_health_store(std::move(how)) {}
 
     std::vector<finding> examine_server(connection& on, const examination_settings& settings)
         override {
@@ -32,9 +31,6 @@ public:
     }
 
 private:
-    // Who may write the file may do all of it.
-    bool has_right(connection&, const std::string&, const std::string&) override { return true; }
-
     static void add_journal(std::vector<finding>& found, const std::string& mode) {
         if (mode == "wal") return;
         found.push_back(

@@ -125,9 +125,6 @@ std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
 
-// Our tables as the migrations make them: see health_store::known_shape().
-std::string_view tables_shape() noexcept;
-
 // For hold_store::find_row_lock(): row_lock.cpp.
 std::optional<row_lock_info> find_file_lock(
     const sql_dialect& how, connection& on, const key& name
