@@ -75,6 +75,7 @@ nlohmann::json fields_of(const row_lock_info& by) {
         {"host", or_null(by.host)},
         {"application", or_null(by.application)},
         {"state", or_null(by.state)},
+        {"statement", or_null(by.statement)},
         {"open_seconds", by.open_for ? nlohmann::json(seconds_of(*by.open_for)) : nlohmann::json()},
         {"may_be_others", by.may_be_others},
         {"locks_all_keys", by.locks_all_keys},

@@ -14,7 +14,7 @@ std::string program_name() {
 
 std::string connection_name(std::string_view name) {
     constexpr std::size_t bytes_max = 63;
-    const std::string whole =
+    std::string whole =
         node_info_of_this_process(name.empty() ? program_name() : std::string{name});
     if (whole.size() <= bytes_max) return whole;
     const auto at = whole.rfind('@');

@@ -183,11 +183,11 @@ database open(std::string_view url, database_settings settings) {
         if (told) told->on_event({event_kind::warning, "", 0, message});
     };
     const auto known = std::make_shared<handle_memory>(warn);
-    return database{
+    connector connects =
         [url = std::string{url}, limit, known, name = settings.name](const connect_limits& within) {
             return connect(url, limit, within.patience, within.stop, known, name);
-        },
-        std::move(settings)};
+        };
+    return database{std::move(connects), std::move(settings)};
 }
 
 }  // namespace postgres

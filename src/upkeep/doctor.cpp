@@ -345,12 +345,13 @@ private:
             const auto waits = stores.health->next_job_waits(on, name);
             if (!waits) continue;
             const auto row = stores.job_queues->find_queue(on, name);
-            const std::string since =
-                "the next job of queue '" + name + "' was enqueued " + in_words(*waits) + " ago";
+            const std::string of = "queue '" + name + "'";
+            std::string since = "the next job of " + of;
+            since.append(" was enqueued ").append(in_words(*waits)).append(" ago");
             if (row && row->is_paused) {
                 add(severity::warning,
                     "paused_queue",
-                    "queue '" + name + "' is paused, and jobs wait in it; " + since,
+                    of + " is paused, and jobs wait in it; " + since,
                     "none of them starts",
                     "leasehold queue resume '" + name + "'");
             } else if (*waits > settings_.waiting_longer_than) {

@@ -121,6 +121,7 @@ private:
         if (!by.application.empty()) who += " (" + by.application + ")";
         if (by.open_for) who += ", open for " + in_words(*by.open_for);
         if (!by.state.empty()) who += ", state: " + by.state;
+        if (!by.statement.empty()) who += ", its statement: " + by.statement;
         if (by.may_be_others) who += "; or others, which began later";
         const bool is_held = found_.lock && found_.lock->is_held;
         add(is_held ? severity::good : severity::warning,

@@ -323,6 +323,34 @@ TEST_F(synchronous_standby, is_not_warned_of) {
     EXPECT_FALSE(warnings_->has("waits for none of them"));
 }
 
+// What the doctor says of it.
+std::optional<finding> found(const database& db, const std::string& name) {
+    for (const finding& each : examine(db)) {
+        if (each.name == name) return each;
+    }
+    return std::nullopt;
+}
+
+TEST_F(asynchronous_standby, is_a_warning_of_the_doctors) {
+    const auto told = found(open(), "replication");
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->weight, severity::warning) << told->what;
+    EXPECT_FALSE(found(open(), "weak_durability")) << "it is said once";
+}
+
+TEST_F(synchronous_standby, is_good_to_the_doctor_and_takes_no_writes_itself) {
+    std::optional<finding> told;
+    ASSERT_TRUE(eventually([&] {
+        told = found(open(), "replication");
+        return told && told->weight == severity::good;
+    }));
+    EXPECT_NE(told->what.find("commits wait for"), std::string::npos) << told->what;
+    // It can be reached by its own URL alone, as it takes no writes.
+    const auto refused = found(cluster_.open(standby()), "unreachable");
+    const auto unsuitable = found(cluster_.open(standby()), "unsuitable");
+    EXPECT_TRUE(refused || unsuitable);
+}
+
 TEST_F(asynchronous_standby, who_is_forgotten_is_told) {
     session one{open(), {.name = "one", .ttl = long_ttl, .heartbeat_every = 500ms}};
     session other{open(), {.name = "other", .ttl = long_ttl, .heartbeat_every = 500ms}};

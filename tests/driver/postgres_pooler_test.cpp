@@ -3,11 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "leasehold/doctor.hpp"
 #include "postgres_support.hpp"
 #include "support/folder.hpp"
 
@@ -124,6 +126,15 @@ TEST_F(postgres_pooler_test, a_pooler_is_noticed_and_every_statement_is_read_com
     EXPECT_EQ(on->execute_script(isolation).rows.at(0).text(0), "read committed");
     on->commit();
     EXPECT_EQ(on->state(), connection_state::idle);
+}
+
+TEST_F(postgres_pooler_test, the_doctor_sees_that_it_lends_by_transaction) {
+    const auto all = examine(postgres::open(pooler_->here().url()));
+    const auto told = std::find_if(all.begin(), all.end(), [](const finding& each) {
+        return each.name == "pooler";
+    });
+    ASSERT_NE(told, all.end());
+    EXPECT_NE(told->what.find("by transaction"), std::string::npos) << told->what;
 }
 
 TEST_F(postgres_pooler_test, the_shared_session_is_left_as_it_was) {

@@ -141,12 +141,28 @@ private:
                  "wait until it is ONLINE, or connect to another member"}
             );
         }
-        if (variables.is_on("group_replication_single_primary_mode")) return;
+        if (variables.is_on("group_replication_single_primary_mode")) {
+            return add_primary(found, members);
+        }
         add_several_writers(
             found,
             "Group Replication, " + std::to_string(members.rows.size()) + " members",
             how_->written()
         );
+    }
+
+    static void add_primary(std::vector<finding>& found, const result& members) {
+        for (const row& each : members.rows) {
+            if (each.is_null(0) || each.integer(0) == 0) continue;
+            const bool is_primary = each.bytes(2) == "PRIMARY";
+            found.push_back(
+                {severity::good,
+                 "replication",
+                 "Group Replication, " + std::to_string(members.rows.size()) +
+                     " members, of which one takes writes: " +
+                     (is_primary ? "this one" : "another one than this")}
+            );
+        }
     }
 
     static void add_several_writers(

@@ -43,7 +43,9 @@ std::optional<row_lock_info> find_row_lock(
     }
     if (!seen || seen->rows.empty()) return found;
     const std::string missing = std::move(found.missing_right);
+    constexpr std::size_t statement = 7;
     found = row_lock_in(seen->rows[0], name.name());
+    if (!seen->rows[0].is_null(statement)) found.statement = seen->rows[0].bytes(statement);
     found.missing_right = missing;
     if (found.connection != 0) {
         found.way_to_end = replaced(

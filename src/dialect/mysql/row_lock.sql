@@ -24,7 +24,8 @@ SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
 SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST,
        (SELECT a.ATTR_VALUE FROM performance_schema.session_connect_attrs a
         WHERE a.PROCESSLIST_ID = t.PROCESSLIST_ID AND a.ATTR_NAME = 'program_name' LIMIT 1),
-       t.PROCESSLIST_COMMAND, TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6)), COUNT(*) OVER ()
+       t.PROCESSLIST_COMMAND, TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6)), COUNT(*) OVER (),
+       LEFT(t.PROCESSLIST_INFO, 200)
 FROM (SELECT DISTINCT d.THREAD_ID, d.ENGINE_TRANSACTION_ID
       FROM performance_schema.data_locks d
       WHERE d.OBJECT_SCHEMA = DATABASE() AND d.INDEX_NAME = 'PRIMARY'
@@ -41,7 +42,7 @@ ORDER BY x.trx_started, t.PROCESSLIST_ID LIMIT 1;
 -- name: suspects
 DO SLEEP(0.11);
 SELECT x.trx_mysql_thread_id, p.USER, p.HOST, NULL, p.COMMAND,
-       TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6)), COUNT(*) OVER ()
+       TIMESTAMPDIFF(MICROSECOND, x.trx_started, NOW(6)), COUNT(*) OVER (), LEFT(p.INFO, 200)
 FROM information_schema.INNODB_TRX x
 LEFT JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id
 WHERE x.trx_rows_locked > 0 AND x.trx_mysql_thread_id <> CONNECTION_ID()

@@ -48,7 +48,7 @@ private:
     }
 
     void add_defaults(std::vector<finding>& found, const row& server) const {
-        const std::string user = server.text(9);
+        const std::string& user = server.text(9);
         const auto of_user = [&](const std::string& text) {
             return replaced(text, "{user}", user);
         };
@@ -94,7 +94,7 @@ private:
     }
 
     static void add_replication(std::vector<finding>& found, const row& server) {
-        const std::string names = server.text(6);
+        const std::string& names = server.text(6);
         const std::int64_t standbys = server.integer(7), waited_for = server.integer(8);
         if (names.empty() && standbys == 0) return;
         if (names.empty()) {

@@ -25,7 +25,7 @@ std::optional<bool> is_locked(const sql_dialect& how, connection& on, const para
 std::optional<row_lock_info> find_row_lock(
     const sql_dialect& how, connection& on, const key& name
 ) {
-    constexpr std::size_t prepared = 7, is_hidden = 8, waits_for_standby = 9;
+    constexpr std::size_t prepared = 7, is_hidden = 8, waits_for_standby = 9, statement = 10;
     const statements& texts = how.of("row_lock");
     const parameters key{value_of(name)};
     const auto locked = is_locked(how, on, key);
@@ -39,7 +39,11 @@ std::optional<row_lock_info> find_row_lock(
     }
     const row& first = seen.rows[0];
     row_lock_info found = row_lock_in(first, name.name());
-    if (first.integer(is_hidden) != 0) found.missing_right = "pg_read_all_stats";
+    if (first.integer(is_hidden) != 0) {
+        found.missing_right = "pg_read_all_stats";
+    } else if (!first.is_null(statement)) {
+        found.statement = first.text(statement);
+    }
     // Ending it would commit it, and a fail-over could undo that.
     if (first.integer(waits_for_standby) != 0) return found;
     if (!first.is_null(prepared)) {

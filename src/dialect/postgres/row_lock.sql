@@ -37,7 +37,8 @@ SELECT (SELECT count(*) FROM {prefix}lock WHERE lock_key = $1)
 -- all_of_them: the rest are for a lock by a savepoint that was released since: its number has no
 --          lock of its own then. It is of a transaction that had a number before, and is not told.
 -- The columns after the seventh: the name of a prepared transaction; whether the user may not see
--- what that of another does; whether it is committed here and only waits for its standby.
+-- what that of another does; whether it is committed here and only waits for its standby; its last
+-- statement.
 -- name: lockers
 WITH marked AS MATERIALIZED (
     SELECT xmax AS number, tableoid FROM {prefix}lock WHERE lock_key = $1 AND xmax <> '0'
@@ -76,7 +77,7 @@ SELECT t.pid, coalesce(a.usename, p.owner)::text, coalesce(a.client_hostname, ho
         * 1000000)::bigint,
        count(*) OVER (), quote_literal(p.gid),
        coalesce(a.query = '<insufficient privilege>', false),
-       coalesce(a.wait_event = 'SyncRep', false)
+       coalesce(a.wait_event = 'SyncRep', false), left(a.query, 200)
   FROM all_of_them t
   LEFT JOIN pg_stat_activity a ON a.pid = t.pid
   LEFT JOIN pg_prepared_xacts p ON p.transaction = t.number
