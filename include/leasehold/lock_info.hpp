@@ -67,7 +67,7 @@ struct row_lock_info {
     std::string host{};
     std::string application{};  // the name its connection has given itself
     std::string state{};        // what it does now, in the server's word: "idle in transaction"
-    std::string statement{};    // the one it runs or, on PostgreSQL, ran last; cut to 200 characters
+    std::string statement{};    // that it runs or, on PostgreSQL, ran last; at most 200 characters
     std::optional<std::chrono::microseconds> open_for{};  // since its transaction began
     bool may_be_others = false;   // others may be: the above is the one that began first
     bool locks_all_keys = false;  // SQLite: the file, and with it every key

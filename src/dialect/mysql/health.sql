@@ -15,7 +15,8 @@ SHOW GLOBAL STATUS WHERE Variable_name IN (
 
 -- Of MySQL alone, and of a group.
 -- name: members
-SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE FROM performance_schema.replication_group_members;
+SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE
+FROM performance_schema.replication_group_members;
 
 -- Who reads the binary log. Without PROCESS a user sees nobody but himself: so it is asked for
 -- first, by a table that only those may read who have it.
