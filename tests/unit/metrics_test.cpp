@@ -282,7 +282,8 @@ TEST(metrics, what_a_later_version_tells_changes_nothing) {
     counts.on_event(told(static_cast<event_kind>(99)));
     counts.on_event(told(static_cast<event_kind>(-1)));
     counts.on_event(told(event_kind::granted, static_cast<event_reason>(99), 1ms));
-    for (const auto& each : exposition_reader{counts.text()}.samples()) {
+    const exposition_reader read{counts.text()};
+    for (const auto& each : read.samples()) {
         EXPECT_EQ(each.value, 0) << each.name;
     }
 }
