@@ -176,6 +176,7 @@ int serve(const serve_options& chosen, const global_options& options) {
 }
 
 constexpr const char* serve_help =
+    "It answers to:\n"
     "  /         a page: what the doctor found, locks, sessions, runs, queues, failing jobs. It\n"
     "            needs no JavaScript, and renews itself in place with it\n"
     "  /metrics  the same as numbers, for Prometheus\n"

@@ -164,16 +164,15 @@ private:
             "let both run NTP");
     }
 
-    // Two transactions, one after the other, on one connection of ours, while another one has the
-    // process that did the first: a pooler by transaction gives the second to a third one.
+    // The process that has answered us answers another connection, while ours is open and idle: a
+    // pooler by session would not do that. One that takes its servers in turn may be overlooked.
     void add_pooler(connection& on, health_store& health) {
         if (!on.server().is_pooled) return;
         bool is_by_transaction = false;
         const std::int64_t first = health.server_process(on);
         db_.inner()->use_beside(bounds{}, [&](connection& other, store&) {
             other.begin();
-            health.server_process(other);
-            is_by_transaction = health.server_process(on) != first;
+            is_by_transaction = health.server_process(other) == first;
             other.rollback();
         });
         if (is_by_transaction) {

@@ -335,7 +335,6 @@ TEST_F(asynchronous_standby, is_a_warning_of_the_doctors) {
     const auto told = found(open(), "replication");
     ASSERT_TRUE(told);
     EXPECT_EQ(told->weight, severity::warning) << told->what;
-    EXPECT_FALSE(found(open(), "weak_durability")) << "it is said once";
 }
 
 TEST_F(synchronous_standby, is_good_to_the_doctor_and_takes_no_writes_itself) {

@@ -322,7 +322,7 @@ TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs)
         const database db = current().open_through(way);
         session one{db, calm("one")};
         int least = std::numeric_limits<int>::max();
-        for (int round = 0; round < 10; ++round) {
+        for (int round = 0; round < 40; ++round) {
             const key name = fresh("k");
             auto held = mutex{one, name}.try_acquire();
             mutex wanted{one, name, deaf()};
