@@ -53,9 +53,9 @@ public:
             append(found_, stores.health->examine_server(on, settings_));
         });
         if (!is_reached_) return std::move(found_);
-        look("the pooler", [&](connection& on, store& stores) { add_pooler(on, *stores.health); });
         look("the schema", [&](connection& on, store& stores) { add_schema(on, stores); });
         if (!has_tables_) return std::move(found_);
+        look("the pooler", [&](connection& on, store& stores) { add_pooler(on, *stores.health); });
         look("the tables", [&](connection& on, store& stores) {
             append(found_, stores.health->examine_tables(on, settings_));
         });

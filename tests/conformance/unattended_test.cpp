@@ -6,7 +6,6 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <limits>
 #include <mutex>
 #include <random>
 #include <string>
@@ -314,15 +313,15 @@ TEST_F(waiting_unattended, a_coroutine_gets_leases_nothing_and_exceptions) {
 // ----------------------------------------------------------------------------------- what it costs
 
 // From the call to its lease, statement by statement. What the thread of the waiting room asks in
-// its own time comes on top, or does not: so the least of some.
+// its own time comes on top, or does not: so the median of some.
 TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs) {
     if (!has_hints()) GTEST_SKIP() << "looks are counted by the clock";
-    const auto least_cost = [&](bool is_unattended) {
+    const auto usual_cost = [&](bool is_unattended) {
         const auto way = std::make_shared<gate>();
         const database db = current().open_through(way);
         session one{db, calm("one")};
-        int least = std::numeric_limits<int>::max();
-        for (int round = 0; round < 40; ++round) {
+        std::vector<int> costs;
+        for (int round = 0; round < 41; ++round) {
             const key name = fresh("k");
             auto held = mutex{one, name}.try_acquire();
             mutex wanted{one, name, deaf()};
@@ -338,13 +337,14 @@ TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs)
             held->release();
             auto got = told.get();
             EXPECT_TRUE(got);
-            least = std::min(least, way->passed() - before);
+            costs.push_back(way->passed() - before);
         }
-        return least;
+        std::nth_element(costs.begin(), costs.begin() + 20, costs.end());
+        return costs[20];
     };
-    const int attended = least_cost(false);
+    const int attended = usual_cost(false);
     EXPECT_GT(attended, 0);
-    EXPECT_LE(least_cost(true), attended);
+    EXPECT_LE(usual_cost(true), attended);
 }
 
 // No thread each, and no statement each while nothing happens.

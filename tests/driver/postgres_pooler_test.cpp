@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "leasehold/doctor.hpp"
+#include "leasehold/migrate.hpp"
 #include "postgres_support.hpp"
 #include "support/folder.hpp"
 
@@ -129,11 +130,18 @@ TEST_F(postgres_pooler_test, a_pooler_is_noticed_and_every_statement_is_read_com
 }
 
 TEST_F(postgres_pooler_test, the_doctor_sees_that_it_lends_by_transaction) {
-    const auto all = examine(postgres::open(pooler_->here().url()));
+    database_settings settings;
+    settings.names.prefix = "pooled_doctor_";
+    const database db = postgres::open(pooler_->here().url(), settings);
+    migrate(db);
+    const auto all = examine(db);
+    migrate_down(db, 0);
     const auto told = std::find_if(all.begin(), all.end(), [](const finding& each) {
         return each.name == "pooler";
     });
-    ASSERT_NE(told, all.end());
+    std::string names;
+    for (const finding& each : all) names += each.name + ": " + each.what + "\n";
+    ASSERT_NE(told, all.end()) << names;
     EXPECT_NE(told->what.find("by transaction"), std::string::npos) << told->what;
 }
 
