@@ -16,6 +16,8 @@
 // goes on: request `cancel`, and let it.
 //
 // Threads: those of the coroutine.
+#include "leasehold/export.hpp"  // first: it says which standard is needed
+
 #include <coroutine>
 #include <exception>
 #include <optional>
