@@ -341,26 +341,30 @@ private:
 
     void add_queues(connection& on, store& stores) {
         for (const std::string& name : stores.job_queues->queue_names(on)) {
-            const auto waits = stores.health->next_job_waits(on, name);
-            if (!waits) continue;
-            const auto row = stores.job_queues->find_queue(on, name);
-            const std::string of = "queue '" + name + "'";
-            std::string since = "the next job of " + of;
-            since.append(" was enqueued ").append(in_words(*waits)).append(" ago");
-            if (row && row->is_paused) {
-                add(severity::warning,
-                    "paused_queue",
-                    of + " is paused, and jobs wait in it; " + since,
-                    "none of them starts",
-                    "leasehold queue resume '" + name + "'");
-            } else if (*waits > settings_.waiting_longer_than) {
-                add(severity::warning,
-                    "slow_queue",
-                    since + ", and no worker has it yet",
-                    "there is no worker for it, none for its kind, a limit holds it back, or they "
-                    "do not keep up",
-                    "leasehold queue stats '" + name + "' shows how many wait; start more workers");
+            if (const auto waits = stores.health->next_job_waits(on, name)) {
+                const auto row = stores.job_queues->find_queue(on, name);
+                add_queue(name, *waits, row && row->is_paused);
             }
+        }
+    }
+
+    void add_queue(const std::string& name, microseconds waits, bool is_paused) {
+        const std::string quoted = "'" + name + "'";
+        const std::string since =
+            "the next job of queue " + quoted + " was enqueued " + in_words(waits) + " ago";
+        if (is_paused) {
+            add(severity::warning,
+                "paused_queue",
+                "queue " + quoted + " is paused, and jobs wait in it; " + since,
+                "none of them starts",
+                "leasehold queue resume " + quoted);
+        } else if (waits > settings_.waiting_longer_than) {
+            add(severity::warning,
+                "slow_queue",
+                since + ", and no worker has it yet",
+                "there is no worker for it, none for its kind, a limit holds it back, or they do "
+                "not keep up",
+                "leasehold queue stats " + quoted + " shows how many wait; start more workers");
         }
     }
 
