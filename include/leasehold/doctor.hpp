@@ -12,8 +12,10 @@
 // where a right is missing, the finding `not_looked_at` names the question; it is good then, so
 // that a program's own user, who may see little, is not warned of it.
 //
-// Costs: some thirty statements, each of which has the handle's statement_timeout; two of them read
-// all rows of sessions and of held keys, and none reads the jobs of a queue.
+// Costs: some thirty statements, and where MySQL's family is asked for rights one for each of them,
+// each of which has the handle's statement_timeout. Two read all lock rows, one all sessions, none
+// the jobs of a queue: with 1,000,000 keys, all of them held for days, by 100,000 sessions 2.6 s on
+// PostgreSQL and 6.5 s on MariaDB (2 cores, 2026-11-25). What takes too long is not_looked_at.
 //
 // | finding              | engines  | what it says                                                |
 // |----------------------|----------|-------------------------------------------------------------|

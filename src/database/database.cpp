@@ -128,7 +128,7 @@ store& database::implementation::ready_store(connection& on) {
         // Another node may have made the tables a moment ago.
         if (found.has_several_writers) go_on_in_cluster(on);
         const std::string newer = require_schema(on, *stores.schema);
-        for (const std::string& problem : {newer, found.problem}) {
+        for (const std::string& problem : {newer, found.problem()}) {
             if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
         }
         schema_checked_ = true;

@@ -36,17 +36,21 @@ std::string joined_by_comma(const std::vector<std::string>& words) {
 
 }  // namespace
 
-finding sql_health_store::not_looked_at(const char* at, const error& failure) {
-    const bool may_not = failure.code() == errc::permission_denied;
-    return {
-        may_not ? severity::good : severity::warning,
-        "not_looked_at",
-        std::string{at} + " could not be looked at: " + failure.what(),
-        "what is wrong there is not found",
-        may_not
-            ? "run the doctor as a user who may ask, or see what each question needs in the guide "
-              "to rights"
-            : "try again; if it is refused again, ask the database's own log"};
+void sql_health_store::add_connections(
+    std::vector<finding>& found,
+    std::int64_t used,
+    std::int64_t all,
+    const examination_settings& settings
+) {
+    constexpr std::int64_t percent = 100;
+    if (used * percent < all * settings.connections_percent) return;
+    found.push_back(
+        {severity::warning,
+         "connections",
+         std::to_string(used) + " of " + std::to_string(all) + " connections are in use",
+         "when there are none left, heartbeats that have to connect anew fail",
+         "raise max_connections, put a pooler in front, or lower connections_max of programs"}
+    );
 }
 
 microseconds sql_health_store::clock(connection& on) {

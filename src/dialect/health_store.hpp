@@ -1,6 +1,6 @@
 #pragma once
 // The doctor's questions, as far as the engines are alike. What is an engine's own:
-// src/dialect/<engine>/health_store.cpp, and the shape of its tables in shape.cpp.
+// src/dialect/<engine>/health_store.cpp.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +19,10 @@ struct needed_rights {
 
 class sql_health_store : public health_store, protected sql_store {
 public:
+    // None where the engine has no more to say of them.
+    std::vector<finding> examine_tables(connection&, const examination_settings&) override {
+        return {};
+    }
     std::chrono::microseconds clock(connection& on) override;
     std::vector<std::string> shape(connection& on) override;
     std::vector<std::string> known_shape() const override;
@@ -54,8 +58,12 @@ protected:
         }
     }
 
-private:
-    static finding not_looked_at(const char* at, const error& failure);
+    static void add_connections(
+        std::vector<finding>& found,
+        std::int64_t used,
+        std::int64_t all,
+        const examination_settings& settings
+    );
 };
 
 }  // namespace leasehold

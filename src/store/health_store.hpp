@@ -20,6 +20,8 @@
 
 namespace leasehold {
 
+class error;
+
 struct session_counts {
     std::int64_t live = 0;
     std::int64_t overdue = 0;  // of these: their heartbeat is older than half of their ttl
@@ -33,6 +35,9 @@ struct long_hold {
     std::chrono::microseconds held_for{0};
     std::int64_t holds = 0;  // how many there are in all
 };
+
+// `at`: what was to be looked at. It is no warning where the user may not ask.
+finding not_looked_at(std::string_view at, const error& failure);
 
 class health_store {
 public:

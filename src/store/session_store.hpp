@@ -21,14 +21,24 @@ struct session_start {
 };
 
 struct server_environment {
-    // Anything about this server that would break a promise, in one line that says what to do;
-    // empty where all is well.
-    std::string problem{};
+    // What would break a promise on this server, each in one line that says what to do; empty where
+    // all is well.
+    std::string unsuitable{};  // nothing can be acquired here at all
+    std::string durability{};  // a crash can undo what was committed
+    std::string standbys{};    // so can a fail-over
     // Whether it is a node of a cluster of which several may be written to at once. Those have row
     // locks and snapshots of their own, so that the stores' statements are others there: see
     // written_nodes.
     bool has_several_writers = false;
-    bool is_unsuitable = false;  // with this problem nothing can be acquired here at all
+
+    // All of the first three, in one line.
+    std::string problem() const {
+        std::string all;
+        for (const std::string* each : {&unsuitable, &durability, &standbys}) {
+            if (!each->empty()) all += (all.empty() ? "" : "; ") + *each;
+        }
+        return all;
+    }
 };
 
 // What tells a session that it has to look at what it holds.

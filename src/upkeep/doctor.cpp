@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/in_words.hpp"
+#include "core/shell_word.hpp"
 #include "database/database.hpp"
 #include "database/schema_check.hpp"
 #include "leasehold/error.hpp"
@@ -83,12 +84,7 @@ private:
             db_.inner()->use_unchecked(use);
         } catch (const error& failure) {
             if (is_reached_) {
-                const bool may_not = failure.code() == errc::permission_denied;
-                add(may_not ? severity::good : severity::warning,
-                    "not_looked_at",
-                    std::string{at} + " could not be looked at: " + failure.what(),
-                    "what is wrong there is not found",
-                    "see to what the message says, and try again");
+                found_.push_back(not_looked_at(at, failure));
             } else if (failure.code() == errc::schema_missing) {
                 // SQLite: there is no file yet.
                 add(severity::error,
@@ -128,13 +124,12 @@ private:
             "token";
         try {
             const server_environment found = sessions.environment(on);
-            if (found.problem.empty()) return;
-            if (found.is_unsuitable) return add_unsuitable(found.problem);
-            const bool is_of_standbys = found.problem.starts_with("PostgreSQL has standbys");
-            if (is_of_standbys) return;  // said as `replication`
+            if (!found.unsuitable.empty()) add_unsuitable(found.unsuitable);
+            // Standbys are said as `replication`.
+            if (found.durability.empty()) return;
             add(severity::warning,
                 "weak_durability",
-                found.problem,
+                found.durability,
                 forgets,
                 "set what is named so that each commit is on the disk");
         } catch (const error& failure) {
@@ -357,14 +352,15 @@ private:
                 "paused_queue",
                 "queue " + quoted + " is paused, and jobs wait in it; " + since,
                 "none of them starts",
-                "leasehold queue resume " + quoted);
+                "leasehold queue resume " + shell_word(name));
         } else if (waits > settings_.waiting_longer_than) {
             add(severity::warning,
                 "slow_queue",
                 since + ", and no worker has it yet",
                 "there is no worker for it, none for its kind, a limit holds it back, or they do "
                 "not keep up",
-                "leasehold queue stats " + quoted + " shows how many wait; start more workers");
+                "leasehold queue stats " + shell_word(name) +
+                    " shows how many wait; start more workers");
         }
     }
 

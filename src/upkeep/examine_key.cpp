@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/in_words.hpp"
+#include "core/shell_word.hpp"
 #include "database/database.hpp"
 #include "leasehold/doctor.hpp"
 #include "leasehold/inspect.hpp"
@@ -11,13 +12,6 @@ namespace leasehold {
 namespace {
 
 using std::chrono::microseconds;
-
-// As a shell takes it.
-std::string quoted(const std::string& word) {
-    std::string all = "'";
-    for (const char each : word) all += each == '\'' ? std::string{"'\\''"} : std::string{each};
-    return all + "'";
-}
 
 class key_examiner {
 public:
@@ -107,7 +101,7 @@ private:
             "it is stopped, or has lost the database: its lease ends in " +
                 in_words(lock.remaining),
             "wait for that; or, where its process is known to be dead: leasehold unlock " +
-                quoted(name_.name()) + " --force");
+                shell_word(name_.name()) + " --force");
     }
 
     void add_row_lock() {
@@ -139,7 +133,7 @@ private:
     void add_waiters() {
         if (found_.waiters.empty()) return;
         const waiter_info& first = found_.waiters.front();
-        const std::string key = quoted(name_.name());
+        const std::string key = shell_word(name_.name());
         std::string what = std::to_string(found_.waiters.size()) + " wait for it; first " +
                            first.node_info + ", for " + in_words(first.waits_for);
         const bool is_asked_for = found_.lock && found_.lock->is_held;

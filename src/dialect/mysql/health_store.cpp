@@ -1,9 +1,8 @@
 // What is MySQL's and MariaDB's own of the doctor's questions. The statements: health.sql.
 #include "dialect/health_store.hpp"
 
-#include <map>
-
 #include "core/in_words.hpp"
+#include "dialect/mysql/named_values.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
 
@@ -11,29 +10,6 @@ namespace leasehold::mysql_dialect {
 namespace {
 
 using std::chrono::microseconds;
-
-// The settings or counters that the server has, by name.
-class named_values {
-public:
-    explicit named_values(const result& said) {
-        for (const row& each : said.rows) values_[each.bytes(0)] = each.bytes(1);
-    }
-    std::string operator[](const std::string& name) const {
-        const auto found = values_.find(name);
-        return found == values_.end() ? std::string{} : found->second;
-    }
-    std::int64_t number(const std::string& name) const {
-        const std::string text = (*this)[name];
-        return text.empty() ? 0 : std::stoll(text);
-    }
-    bool is_on(const std::string& name) const {
-        const std::string text = (*this)[name];
-        return text == "ON" || text == "1";
-    }
-
-private:
-    std::map<std::string, std::string> values_;
-};
 
 class mysql_health_store final : public sql_health_store {
 public:
@@ -44,7 +20,12 @@ public:
         std::vector<finding> found;
         look(found, "the server's settings", [&] {
             const named_values variables{read(on, "variables")}, status{read(on, "status")};
-            add_connections(found, variables, status, settings);
+            add_connections(
+                found,
+                status.number("Threads_connected"),
+                variables.number("max_connections"),
+                settings
+            );
             add_galera(found, variables, status);
             if (!variables["group_replication_group_name"].empty()) {
                 look(found, "the group's members", [&] { add_group(found, on, variables); });
@@ -54,10 +35,6 @@ public:
         look(found, "open transactions", [&] { add_snapshot(found, on, settings); });
         look(found, "InnoDB's history", [&] { add_history(found, on, settings); });
         return found;
-    }
-
-    std::vector<finding> examine_tables(connection&, const examination_settings&) override {
-        return {};
     }
 
 private:
@@ -86,25 +63,6 @@ private:
             }
         }
         throw std::logic_error("no column is known of " + table);
-    }
-
-    static void add_connections(
-        std::vector<finding>& found,
-        const named_values& variables,
-        const named_values& status,
-        const examination_settings& settings
-    ) {
-        constexpr std::int64_t percent = 100;
-        const std::int64_t used = status.number("Threads_connected");
-        const std::int64_t all = variables.number("max_connections");
-        if (used * percent < all * settings.connections_percent) return;
-        found.push_back(
-            {severity::warning,
-             "connections",
-             std::to_string(used) + " of " + std::to_string(all) + " connections are in use",
-             "when there are none left, heartbeats that have to connect anew fail",
-             "raise max_connections, put a pooler in front, or lower connections_max of programs"}
-        );
     }
 
     void add_galera(

@@ -5,8 +5,7 @@
 // alone has it).
 #include "dialect/session_store.hpp"
 
-#include <map>
-
+#include "dialect/mysql/named_values.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
 
@@ -15,28 +14,16 @@ namespace {
 
 constexpr int heartbeat_attempts_max = 3;
 
-using settings_map = std::map<std::string, std::string>;
-
-std::string setting(const settings_map& settings, const std::string& name) {
-    const auto found = settings.find(name);
-    return found == settings.end() ? std::string{} : found->second;
-}
-
-bool is_on(const settings_map& settings, const std::string& name) {
-    const std::string given = setting(settings, name);
-    return !given.empty() && given != "OFF" && given != "0";
-}
-
-void refuse_what_cannot_work(const settings_map& settings) {
+void refuse_what_cannot_work(const named_values& settings) {
     for (const char* name : {"read_only", "super_read_only", "innodb_read_only"}) {
-        if (!is_on(settings, name)) continue;
+        if (!settings.is_on(name)) continue;
         throw error(
             errc::read_only,
             std::string{"this server takes no writes ("} + name +
                 " is on): connect to the primary, or switch it off there"
         );
     }
-    if (is_on(settings, "log_bin") && setting(settings, "binlog_format") == "STATEMENT") {
+    if (settings.is_on("log_bin") && settings["binlog_format"] == "STATEMENT") {
         throw error(
             errc::unsupported,
             "binlog_format=STATEMENT refuses changes at READ COMMITTED (error 1665): set it to "
@@ -45,18 +32,18 @@ void refuse_what_cannot_work(const settings_map& settings) {
     }
 }
 
-std::string weak_durability(const settings_map& settings, engine which) {
+std::string weak_durability(const named_values& settings, engine which) {
     std::string problems;
     const auto add = [&](const std::string& problem) {
         problems += (problems.empty() ? "" : "; ") + problem;
     };
-    const std::string flush = setting(settings, "innodb_flush_log_at_trx_commit");
+    const std::string flush = settings["innodb_flush_log_at_trx_commit"];
     if (flush != "1" && !(which == engine::mariadb && flush == "3")) {
         add("innodb_flush_log_at_trx_commit=" + flush + " can lose grants and repeat tokens when " +
             (flush == "0" ? "the server" : "the machine") + " crashes: set it to 1");
     }
-    if (is_on(settings, "log_bin") && setting(settings, "sync_binlog") != "1") {
-        add("sync_binlog=" + setting(settings, "sync_binlog") +
+    if (settings.is_on("log_bin") && settings["sync_binlog"] != "1") {
+        add("sync_binlog=" + settings["sync_binlog"] +
             " with the binary log on can lose grants and repeat tokens when the machine crashes: "
             "set it to 1");
     }
@@ -65,9 +52,9 @@ std::string weak_durability(const settings_map& settings, engine which) {
 
 // Any Galera cluster, of however many nodes now; and a group of MySQL's in which all are primaries.
 // The second setting is there where the plugin is.
-bool may_have_several_writers(const settings_map& settings) {
+bool may_have_several_writers(const named_values& settings) {
     constexpr const char* single = "group_replication_single_primary_mode";
-    return is_on(settings, "wsrep_on") || (settings.contains(single) && !is_on(settings, single));
+    return settings.is_on("wsrep_on") || (!settings[single].empty() && !settings.is_on(single));
 }
 
 class mysql_session_store final : public sql_session_store {
@@ -91,16 +78,10 @@ public:
     ) override;
 
 private:
-    settings_map settings(connection& on) const;
+    named_values settings(connection& on) const { return named_values{read(on, "settings")}; }
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)
         override;
 };
-
-settings_map mysql_session_store::settings(connection& on) const {
-    settings_map found;
-    for (const row& each : read(on, "settings").rows) found[each.bytes(0)] = each.bytes(1);
-    return found;
-}
 
 server_environment mysql_session_store::environment(connection& on) {
     const auto moves = [&](const char* question) {
@@ -113,10 +94,10 @@ server_environment mysql_session_store::environment(connection& on) {
             "start the server without --sysdate-is-now"
         );
     }
-    const settings_map found = settings(on);
+    const named_values found = settings(on);
     refuse_what_cannot_work(found);
     return {
-        .problem = weak_durability(found, how_->which()),
+        .durability = weak_durability(found, how_->which()),
         .has_several_writers = may_have_several_writers(found)};
 }
 

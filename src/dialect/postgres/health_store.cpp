@@ -21,7 +21,7 @@ public:
             const row server = read(on, "server").rows.at(0);
             add_defaults(found, server);
             add_replication(found, server);
-            add_connections(found, server, settings);
+            add_connections(found, server.integer(4), server.integer(5), settings);
         });
         const parameters since{value_of(microseconds{settings.snapshot_older_than})};
         look(found, "open transactions", [&] { add_snapshot(found, on, since); });
@@ -122,21 +122,6 @@ private:
                      " are connected"}
             );
         }
-    }
-
-    static void add_connections(
-        std::vector<finding>& found, const row& server, const examination_settings& settings
-    ) {
-        constexpr std::int64_t percent = 100;
-        const std::int64_t used = server.integer(4), all = server.integer(5);
-        if (used * percent < all * settings.connections_percent) return;
-        found.push_back(
-            {severity::warning,
-             "connections",
-             std::to_string(used) + " of " + std::to_string(all) + " connections are in use",
-             "when there are none left, heartbeats that have to connect anew fail",
-             "raise max_connections, put a pooler in front, or lower connections_max of programs"}
-        );
     }
 
     void add_snapshot(std::vector<finding>& found, connection& on, const parameters& since) const {

@@ -30,8 +30,8 @@ public:
     server_environment environment(connection& on) override {
         const row found = read(on, "environment").rows.at(0);
         std::string reason = why_unsuitable(on.server(), found);
-        if (reason.empty()) return {.problem = problem_of(found)};
-        return {.problem = std::move(reason), .is_unsuitable = true};
+        if (!reason.empty()) return {.unsuitable = std::move(reason)};
+        return {.durability = weak_durability(found), .standbys = unwaited_standbys(found)};
     }
 
 private:
@@ -56,7 +56,7 @@ private:
         return "";
     }
 
-    static std::string problem_of(const row& found) {
+    static std::string weak_durability(const row& found) {
         std::string problems;
         const auto add = [&](const std::string& problem) {
             problems += (problems.empty() ? "" : "; ") + problem;
@@ -67,12 +67,13 @@ private:
                 " = off: after a crash, grants may be forgotten and tokens given twice; turn it "
                 "on");
         }
-        if (found.integer(5) != 0) {
-            add("PostgreSQL has standbys and waits for none of them: where one is promoted, "
-                "grants may be forgotten and tokens given twice; name them in "
-                "synchronous_standby_names");
-        }
         return problems;
+    }
+
+    static std::string unwaited_standbys(const row& found) {
+        if (found.integer(5) == 0) return "";
+        return "PostgreSQL has standbys and waits for none of them: where one is promoted, grants "
+               "may be forgotten and tokens given twice; name them in synchronous_standby_names";
     }
 
     void remove(connection& on, const session_id& id, const std::vector<waiter_id>& unless)

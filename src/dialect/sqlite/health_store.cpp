@@ -26,10 +26,6 @@ public:
         return found;
     }
 
-    std::vector<finding> examine_tables(connection&, const examination_settings&) override {
-        return {};
-    }
-
 private:
     static void add_journal(std::vector<finding>& found, const std::string& mode) {
         if (mode == "wal") return;

@@ -13,7 +13,9 @@ public:
     explicit sqlite_session_store(shared_dialect how)
         : sql_session_store(how), sqlite_(std::move(how)), holds_(sqlite_->of("hold")) {}
 
-    server_environment environment(connection& on) override { return {.problem = problem_of(on)}; }
+    server_environment environment(connection& on) override {
+        return {.durability = weak_durability(on)};
+    }
 
     bool start(connection& on, const session_start& session) override {
         return enter_with(on, "start", values_of_start(session));
@@ -54,7 +56,7 @@ public:
     }
 
 private:
-    std::string problem_of(connection& on) const {
+    std::string weak_durability(connection& on) const {
         constexpr int wal_reset_fixed_in = 35103;
         if (on.server().version >= wal_reset_fixed_in) return "";
         // Locks are made anew.

@@ -1,0 +1,35 @@
+#pragma once
+// What SHOW VARIABLES and SHOW STATUS answer: the settings or counters that there are, by name.
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "leasehold/value.hpp"
+
+namespace leasehold::mysql_dialect {
+
+class named_values {
+public:
+    explicit named_values(const result& said) {
+        for (const row& each : said.rows) values_[each.bytes(0)] = each.bytes(1);
+    }
+
+    // Empty where the server has none of that name.
+    std::string operator[](const std::string& name) const {
+        const auto found = values_.find(name);
+        return found == values_.end() ? std::string{} : found->second;
+    }
+    std::int64_t number(const std::string& name) const {
+        const std::string given = (*this)[name];
+        return given.empty() ? 0 : std::stoll(given);
+    }
+    bool is_on(const std::string& name) const {
+        const std::string given = (*this)[name];
+        return !given.empty() && given != "OFF" && given != "0";
+    }
+
+private:
+    std::map<std::string, std::string> values_;
+};
+
+}  // namespace leasehold::mysql_dialect
