@@ -65,14 +65,6 @@ int show_findings(const std::vector<finding>& findings, bool is_json, bool is_qu
     return static_cast<int>(worst_of(findings));
 }
 
-nlohmann::json json_of_waiter(const waiter_info& each) {
-    return {
-        {"owner", each.owner.text()},
-        {"session", each.session.text()},
-        {"node", each.node_info},
-        {"waits_seconds", seconds_of(each.waits_for)}};
-}
-
 int show_key(const database& db, const key& name, bool is_json, bool is_quiet) {
     const key_examination found = examine_key(db, name);
     if (!is_json) {
@@ -88,7 +80,7 @@ int show_key(const database& db, const key& name, bool is_json, bool is_quiet) {
     nlohmann::json holders = nlohmann::json::array(), waiters = nlohmann::json::array(),
                    findings = nlohmann::json::array();
     for (const lock_info& each : found.holders) holders.push_back(json_of(each));
-    for (const waiter_info& each : found.waiters) waiters.push_back(json_of_waiter(each));
+    for (const waiter_info& each : found.waiters) waiters.push_back(json_of(each));
     for (const finding& each : found.findings) findings.push_back(json_of_finding(each));
     print_json({
         {"key", name.name()},

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/described.hpp"
 #include "cli/output.hpp"
 
 namespace leasehold::cli {
@@ -59,21 +60,10 @@ private:
 };
 
 void add_queues(std::string& text, const snapshot& now) {
-    constexpr std::array states{
-        job_state::scheduled,
-        job_state::available,
-        job_state::running,
-        job_state::retryable,
-        job_state::blocked,
-        job_state::completed,
-        job_state::discarded,
-        job_state::cancelled};
     gauge jobs{text, "jobs", "Jobs of a queue in a state; of ended ones those that are kept."};
     for (const queue_info& each : now.queues) {
-        for (const job_state state : states) {
-            const auto found = each.jobs.find(state);
-            const std::int64_t count = found == each.jobs.end() ? 0 : found->second;
-            jobs.add(count, {{"queue", each.name}, {"state", name_of(state)}});
+        for (const job_state state : states_shown) {
+            jobs.add(count_in(each, state), {{"queue", each.name}, {"state", name_of(state)}});
         }
     }
     gauge oldest{

@@ -94,12 +94,12 @@ std::size_t terminal_lines() {
 
 // Written over from its upper left corner at each look. Lines do not wrap meanwhile: one that did
 // would push the first ones out.
-class screen {
+class table_in_place {
 public:
-    screen() { std::cout << "\033[?7l\033[2J" << std::flush; }
-    ~screen() { std::cout << "\033[?7h" << std::flush; }
-    screen(const screen&) = delete;
-    screen& operator=(const screen&) = delete;
+    table_in_place() { std::cout << "\033[?7l\033[2J" << std::flush; }
+    ~table_in_place() { std::cout << "\033[?7h" << std::flush; }
+    table_in_place(const table_in_place&) = delete;
+    table_in_place& operator=(const table_in_place&) = delete;
 
     void show(const std::vector<lock_info>& locks) {
         table shown_locks{lock_heading()};
@@ -218,7 +218,7 @@ private:
     const std::string& prefix_;
     const bool is_json_;
     signal_inbox signals_;
-    std::optional<screen> screen_;
+    std::optional<table_in_place> screen_;
     std::optional<std::vector<lock_info>> before_;
     bool is_away_ = false;
     complaints said_;

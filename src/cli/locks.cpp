@@ -134,14 +134,10 @@ int show_waiters(const database& db, const std::string& prefix, bool is_json) {
         key = each.key;
         ++place;
         if (is_json) {
-            print_json({
-                {"key", each.key},
-                {"place", place},
-                {"node", each.node_info},
-                {"waiting_seconds", seconds_of(each.waits_for)},
-                {"session", each.session.text()},
-                {"owner", each.owner.text()},
-            });
+            nlohmann::json object = json_of(each);
+            object["key"] = each.key;
+            object["place"] = place;
+            print_json(object);
             continue;
         }
         waiters.add({

@@ -157,11 +157,6 @@ std::string points_of(
     return points + last;  // once more, so that a single one is a dot
 }
 
-std::int64_t count_in(const queue_info& queue, job_state state) {
-    const auto found = queue.jobs.find(state);
-    return found == queue.jobs.end() ? 0 : found->second;
-}
-
 html_cell number_cell(std::int64_t number, bool is_bad = false) {
     if (number == 0) return {"<span class=\"quiet\">0</span>", "number none"};
     return {html_number(number), is_bad ? "number bad" : "number"};

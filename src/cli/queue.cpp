@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/described.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
@@ -15,16 +16,6 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-constexpr job_state states[] = {
-    job_state::available,
-    job_state::running,
-    job_state::scheduled,
-    job_state::retryable,
-    job_state::blocked,
-    job_state::completed,
-    job_state::discarded,
-    job_state::cancelled};
-
 struct limit_options {
     std::string name;
     int running_max = 0;
@@ -33,14 +24,9 @@ struct limit_options {
     std::string starts_per, keep_completed, keep_discarded, keep_cancelled;
 };
 
-std::int64_t count_of(const queue_info& queue, job_state state) {
-    const auto found = queue.jobs.find(state);
-    return found == queue.jobs.end() ? 0 : found->second;
-}
-
 json json_of_queue(const queue_info& queue) {
     json jobs = json::object();
-    for (const job_state each : states) jobs[name_of(each)] = count_of(queue, each);
+    for (const job_state each : states_shown) jobs[name_of(each)] = count_in(queue, each);
     const auto number = [](const std::optional<int>& given) {
         return given ? json(*given) : json();
     };
@@ -62,7 +48,7 @@ json json_of_queue(const queue_info& queue) {
 
 int show(const std::vector<queue_info>& queues, bool is_json) {
     std::vector<std::string> heading{"QUEUE"};
-    for (const job_state each : states) {
+    for (const job_state each : states_shown) {
         std::string word = name_of(each);
         for (char& letter : word) letter = static_cast<char>(std::toupper(letter));
         heading.push_back(word);
@@ -72,8 +58,8 @@ int show(const std::vector<queue_info>& queues, bool is_json) {
     for (const queue_info& each : queues) {
         if (is_json) print_json(json_of_queue(each));
         std::vector<cell> cells{{printable(each.name) + (each.is_paused ? " (paused)" : "")}};
-        for (const job_state state : states) {
-            const std::int64_t count = count_of(each, state);
+        for (const job_state state : states_shown) {
+            const std::int64_t count = count_in(each, state);
             const bool is_bad = state == job_state::discarded && count > 0;
             cells.push_back({std::to_string(count), is_bad ? style::red : style::plain});
         }

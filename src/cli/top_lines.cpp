@@ -72,8 +72,7 @@ pane_table queues_pane(const snapshot& now) {
         {"QUEUE", "AVAIL", "OLDEST", "RUN", "SCHED", "RETRY", "BLOCK", "DONE", "DISC", "CANC"}};
     for (const queue_info& each : now.queues) {
         const auto count = [&](job_state state, bool is_bad = false) -> cell {
-            const auto found = each.jobs.find(state);
-            const std::int64_t number = found == each.jobs.end() ? 0 : found->second;
+            const std::int64_t number = count_in(each, state);
             return {std::to_string(number), is_bad && number > 0 ? style::red : style::plain};
         };
         made.rows.push_back({
@@ -253,11 +252,9 @@ std::vector<cell> heading_of(const pane_table& table) {
 std::string numbers_of(const snapshot& now) {
     std::int64_t available = 0, running = 0, discarded = 0;
     for (const queue_info& each : now.queues) {
-        for (const auto& [state, count] : each.jobs) {
-            if (state == job_state::available) available += count;
-            if (state == job_state::running) running += count;
-            if (state == job_state::discarded) discarded += count;
-        }
+        available += count_in(each, job_state::available);
+        running += count_in(each, job_state::running);
+        discarded += count_in(each, job_state::discarded);
     }
     const auto errors = std::count_if(now.findings.begin(), now.findings.end(), [](auto& each) {
         return each.weight == severity::error;
