@@ -3,31 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <optional>
-#include <string>
-
 #include "cluster/cluster.hpp"
 #include "support/eventually.hpp"
+#include "support/findings.hpp"
 
 namespace leasehold::testing {
 namespace {
 
-std::optional<finding> found_by_doctor(const database& db, const std::string& name) {
-    const auto all = examine(db);
-    const auto at = std::find_if(all.begin(), all.end(), [&](const finding& each) {
-        return each.name == name;
-    });
-    return at == all.end() ? std::nullopt : std::optional{*at};
-}
-
 TEST(cluster_doctor, says_that_several_may_be_written_to) {
     const cluster all;
-    const auto told = found_by_doctor(all.open(0), "several_writers");
+    const auto told = examined(all.open(0), "several_writers");
     ASSERT_TRUE(told);
     EXPECT_EQ(told->weight, severity::good);
     EXPECT_NE(told->what.find("3 "), std::string::npos) << told->what;
-    EXPECT_FALSE(found_by_doctor(all.open(0), "node_not_ready"));
+    EXPECT_FALSE(examined(all.open(0), "node_not_ready"));
 }
 
 // Galera's alone can be made to say so: a member of a group that is not online takes no writes.
@@ -36,11 +25,10 @@ TEST(cluster_doctor, says_that_a_node_is_not_synchronised) {
     const database node = all.open(2);
     if (node.server().engine != engine::mariadb) return;
     node.execute("SET GLOBAL wsrep_desync = ON");
-    const bool is_told =
-        eventually([&] { return found_by_doctor(node, "node_not_ready").has_value(); });
+    const bool is_told = eventually([&] { return examined(node, "node_not_ready").has_value(); });
     node.execute("SET GLOBAL wsrep_desync = OFF");
     EXPECT_TRUE(is_told);
-    EXPECT_TRUE(eventually([&] { return !found_by_doctor(node, "node_not_ready"); }));
+    EXPECT_TRUE(eventually([&] { return !examined(node, "node_not_ready"); }));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cluster/standbys.hpp"
 #include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
+#include "support/findings.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
@@ -323,30 +324,26 @@ TEST_F(synchronous_standby, is_not_warned_of) {
     EXPECT_FALSE(warnings_->has("waits for none of them"));
 }
 
-// What the doctor says of it.
-std::optional<finding> found(const database& db, const std::string& name) {
-    for (const finding& each : examine(db)) {
-        if (each.name == name) return each;
-    }
-    return std::nullopt;
-}
+// ---------------------------------------------------------------------- what the doctor says
 
 TEST_F(asynchronous_standby, is_a_warning_of_the_doctors) {
-    const auto told = found(open(), "replication");
+    const auto told = examined(open(), "replication");
     ASSERT_TRUE(told);
     EXPECT_EQ(told->weight, severity::warning) << told->what;
+    const auto weak = examined(open(), "weak_durability");
+    EXPECT_TRUE(!weak || weak->what.find("standby") == std::string::npos) << "it is said once";
 }
 
 TEST_F(synchronous_standby, is_good_to_the_doctor_and_takes_no_writes_itself) {
     std::optional<finding> told;
     ASSERT_TRUE(eventually([&] {
-        told = found(open(), "replication");
+        told = examined(open(), "replication");
         return told && told->weight == severity::good;
     }));
     EXPECT_NE(told->what.find("commits wait for"), std::string::npos) << told->what;
     // It can be reached by its own URL alone, as it takes no writes.
-    const auto refused = found(cluster_.open(standby()), "unreachable");
-    const auto unsuitable = found(cluster_.open(standby()), "unsuitable");
+    const auto refused = examined(cluster_.open(standby()), "unreachable");
+    const auto unsuitable = examined(cluster_.open(standby()), "unsuitable");
     EXPECT_TRUE(refused || unsuitable);
 }
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <thread>
 
-#include "conformance/suite.hpp"
+#include "conformance/once_suite.hpp"
 #include "database/database.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/once.hpp"
@@ -20,19 +20,6 @@ using std::chrono::hours;
 // the shorter period has the later tick.
 const schedule slow = schedule::every(hours{300 * 24});
 const schedule quick = schedule::every(1s);
-
-class once_suite : public suite {
-protected:
-    static once_settings without_waiting() {
-        once_settings settings;
-        settings.early_max = 0ms;
-        return settings;
-    }
-    static run_info only(const std::vector<run_info>& runs) {
-        EXPECT_EQ(runs.size(), 1U);
-        return runs.at(0);
-    }
-};
 
 TEST_F(once_suite, one_runs_and_the_other_is_told_who) {
     session one{first_, calm("one")}, two{second_, calm("two")};

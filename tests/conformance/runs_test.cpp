@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "conformance/suite.hpp"
+#include "conformance/once_suite.hpp"
 #include "database/database.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/schedule.hpp"
@@ -15,18 +15,7 @@ namespace {
 const schedule each_second = schedule::every(1s);
 const schedule seldom = schedule::every(std::chrono::hours{300 * 24});
 
-class runs_suite : public suite {
-protected:
-    static once_settings without_waiting() {
-        once_settings settings;
-        settings.early_max = 0ms;
-        return settings;
-    }
-    static run_info only(const std::vector<run_info>& runs) {
-        EXPECT_EQ(runs.size(), 1U);
-        return runs.at(0);
-    }
-};
+class runs_suite : public once_suite {};
 
 TEST_F(runs_suite, a_list_has_the_next_fire_time_and_the_one_that_nobody_has_started) {
     session one{first_, calm("one")};

@@ -3,15 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "leasehold/doctor.hpp"
 #include "leasehold/migrate.hpp"
 #include "postgres_support.hpp"
+#include "support/findings.hpp"
 #include "support/folder.hpp"
 
 namespace leasehold::testing_postgres {
@@ -136,12 +135,8 @@ TEST_F(postgres_pooler_test, the_doctor_sees_that_it_lends_by_transaction) {
     migrate(db);
     const auto all = examine(db);
     migrate_down(db, 0);
-    const auto told = std::find_if(all.begin(), all.end(), [](const finding& each) {
-        return each.name == "pooler";
-    });
-    std::string names;
-    for (const finding& each : all) names += each.name + ": " + each.what + "\n";
-    ASSERT_NE(told, all.end()) << names;
+    const auto told = testing::find(all, "pooler");
+    ASSERT_TRUE(told) << testing::names_of(all);
     EXPECT_NE(told->what.find("by transaction"), std::string::npos) << told->what;
 }
 

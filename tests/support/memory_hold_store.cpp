@@ -202,40 +202,32 @@ public:
     std::vector<lock_info> list(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override {
-        const auto attempt = [prefix = std::string(prefix),
-                              after = std::string(after),
-                              limit](memory_tables& tables, const connection&) {
-            std::vector<lock_info> found;
-            for (const auto& [name, row] : tables.locks) {
-                if (static_cast<int>(found.size()) == limit) break;
-                if (name <= after || !name.starts_with(prefix)) continue;
-                if (is_live_hold(tables, row)) found.push_back(info_of(tables, name, row));
+        return page(
+            on,
+            "list",
+            prefix,
+            after,
+            limit,
+            [](auto& tables, const auto& name, auto& row) {
+                using found = std::optional<lock_info>;
+                return is_live_hold(tables, row) ? found{info_of(tables, name, row)} : found{};
             }
-            return std::optional{found};
-        };
-        return server_->ask<std::vector<lock_info>>(on, "list", attempt);
+        );
     }
 
     std::vector<lock_info> list_free(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) override {
-        const auto attempt = [prefix = std::string(prefix),
-                              after = std::string(after),
-                              limit](memory_tables& tables, const connection&) {
-            std::vector<lock_info> found;
-            for (const auto& [name, row] : tables.locks) {
-                if (static_cast<int>(found.size()) == limit) break;
-                if (name <= after || !name.starts_with(prefix)) continue;
-                if (is_live_hold(tables, row) || row.arrived > 0) continue;
-                if (has_live_holders(tables, name)) continue;
-                lock_info info = info_of(tables, name, row);
-                info.kind = static_cast<lock_kind>(row.kind);
-                info.free_for = tables.now - free_since(tables, row);
-                found.push_back(std::move(info));
-            }
-            return std::optional{found};
+        const auto info = [](auto& tables, const auto& name, auto& row) {
+            std::optional<lock_info> found;
+            if (is_live_hold(tables, row) || row.arrived > 0) return found;
+            if (has_live_holders(tables, name)) return found;
+            found = info_of(tables, name, row);
+            found->kind = static_cast<lock_kind>(row.kind);
+            found->free_for = tables.now - free_since(tables, row);
+            return found;
         };
-        return server_->ask<std::vector<lock_info>>(on, "list_free", attempt);
+        return page(on, "list_free", prefix, after, limit, info);
     }
 
     // Connections have no numbers here: the first is one like any other.
@@ -409,6 +401,31 @@ public:
     }
 
 private:
+    // The rows of which `info_of_row` has something to say.
+    template <class Info>
+    std::vector<lock_info> page(
+        connection& on,
+        const char* what,
+        std::string_view prefix,
+        std::string_view after,
+        int limit,
+        Info info_of_row
+    ) {
+        const auto attempt = [prefix = std::string(prefix),
+                              after = std::string(after),
+                              limit,
+                              info_of_row](memory_tables& tables, const connection&) {
+            std::vector<lock_info> found;
+            for (const auto& [name, row] : tables.locks) {
+                if (static_cast<int>(found.size()) == limit) break;
+                if (name <= after || !name.starts_with(prefix)) continue;
+                if (auto info = info_of_row(tables, name, row)) found.push_back(*std::move(info));
+            }
+            return std::optional{found};
+        };
+        return server_->ask<std::vector<lock_info>>(on, what, attempt);
+    }
+
     const std::shared_ptr<memory_server> server_;
 };
 

@@ -9,6 +9,7 @@
 #include "leasehold/error.hpp"
 #include "store/health_store.hpp"
 #include "store/session_store.hpp"
+#include "support/findings.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {
@@ -81,13 +82,7 @@ protected:
         )};
         return examine(db);
     }
-    std::optional<finding> found(std::string_view name) {
-        const auto all = examined();
-        const auto at = std::find_if(all.begin(), all.end(), [&](const finding& each) {
-            return each.name == name;
-        });
-        return at == all.end() ? std::nullopt : std::optional{*at};
-    }
+    std::optional<finding> found(std::string_view name) { return find(examined(), name); }
 
     memory_database model_;
     answers says_;

@@ -1,30 +1,14 @@
 #pragma once
 // Asking the doctor about a place, with limits so low that whatever can be there is found.
-#include <algorithm>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "leasehold/doctor.hpp"
 #include "support/eventually.hpp"
+#include "support/findings.hpp"
 #include "upkeep/place.hpp"
 
 namespace leasehold::testing {
-
-inline std::optional<finding> find(const std::vector<finding>& all, std::string_view name) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const finding& each) {
-        return each.name == name;
-    });
-    return found == all.end() ? std::nullopt : std::optional{*found};
-}
-
-// What is there, in one line; for failures.
-inline std::string names_of(const std::vector<finding>& all) {
-    std::string text;
-    for (const finding& each : all) text += each.name + ": " + each.what + "\n";
-    return text;
-}
 
 inline examination_settings strict() {
     using namespace std::chrono_literals;
