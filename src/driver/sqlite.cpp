@@ -403,7 +403,9 @@ private:
         }
         sqlite3_reset(statement);
         sqlite3_clear_bindings(statement);
-        answer.affected_rows = sqlite3_total_changes(handle_) - changes_before;
+        // The total has what triggers changed; the other stays until a statement changes something.
+        const bool has_changed = sqlite3_total_changes(handle_) != changes_before;
+        answer.affected_rows = has_changed ? sqlite3_changes(handle_) : 0;
         return answer;
     }
 

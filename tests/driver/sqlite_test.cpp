@@ -50,8 +50,19 @@ TEST_F(sqlite_test, a_statement_outside_of_transactions_commits_by_itself) {
     EXPECT_THROW(tx.execute("VACUUM"), error) << "the test is about what no transaction takes";
 }
 
-// What a lock, a command and a release write is flushed by then. Flushing it again, into the
-// database, took as long as all the rest.
+// Or a statement that changes one row would seem to have changed several where a trigger is.
+TEST_F(sqlite_test, affected_rows_are_those_of_the_statement_and_not_of_triggers) {
+    db_.execute("CREATE TABLE t (n INTEGER)");
+    db_.execute("CREATE TABLE seen (n INTEGER)");
+    db_.execute("CREATE TRIGGER see AFTER UPDATE ON t BEGIN INSERT INTO seen VALUES (1), (2); END");
+    EXPECT_EQ(db_.execute("INSERT INTO t VALUES (1), (2)").affected_rows, 2);
+    EXPECT_EQ(db_.execute("UPDATE t SET n = 3 WHERE n = 1").affected_rows, 1);
+    EXPECT_EQ(db_.execute("SELECT * FROM seen").affected_rows, 0);
+    EXPECT_EQ(db_.execute("UPDATE t SET n = 3 WHERE n = 1").affected_rows, 0);
+    EXPECT_EQ(db_.execute("SELECT count(*) FROM seen").rows.at(0).integer(0), 2);
+    EXPECT_EQ(db_.execute("DELETE FROM seen").affected_rows, 2);
+}
+
 // Root may read everything: it is somebody else for a moment.
 TEST_F(sqlite_test, a_file_that_may_not_be_read_is_a_matter_of_rights) {
     using std::filesystem::perms;
@@ -75,6 +86,8 @@ TEST_F(sqlite_test, a_file_that_may_not_be_read_is_a_matter_of_rights) {
         << failure->what();
 }
 
+// What a lock, a command and a release write is flushed by then. Flushing it again, into the
+// database, took as long as all the rest.
 TEST_F(sqlite_test, the_last_to_close_leaves_a_short_log_and_no_long_one) {
     db_.execute("CREATE TABLE note (n INTEGER, t BLOB)");
     db_.execute("INSERT INTO note VALUES (7, NULL)");

@@ -231,7 +231,7 @@ public:
         asking.set_claimed(mapping, as_read.claimed_as).sql(" WHERE ");
         asking.key_is(mapping.key, as_read.key).sql(" AND ").name(mapping.version).sql(" = ");
         asking.put(as_read.version).sql(" AND ").available(mapping);
-        return changed_one(inside, asking, mapping);
+        return is_one(asking.run(inside).affected_rows, mapping);
     }
 
     // What was read under the write lock is so: whoever is chosen is had. Nobody else claims at the
@@ -261,7 +261,7 @@ public:
         claim_statement asking = begin("UPDATE ");
         asking.table(wanted.mapping.table).sql(" AS t SET ").set_changed(wanted, at.is_claimed);
         asking.sql(" WHERE ").still_is(wanted.mapping, at);
-        const bool is_done = changed_one(inside, asking, wanted.mapping);
+        const bool is_done = is_one(asking.run(inside).affected_rows, wanted.mapping);
         return is_done ? change_outcome::done : change_outcome::lost;
     }
 
@@ -318,15 +318,6 @@ private:
                       " COLLATE " + name_of(collation);
         }
         return !inside.execute(asking).rows.empty();
-    }
-
-    // What triggers changed is counted by the connection, and not by changes().
-    static bool changed_one(
-        connection& inside, const claim_statement& asking, const versioned_mapping& mapping
-    ) {
-        const std::int64_t changes = asking.run(inside).affected_rows;
-        if (changes == 0) return false;
-        return is_one(inside.execute("SELECT changes()").rows.at(0).integer(0), mapping);
     }
 };
 
