@@ -39,6 +39,7 @@ CREATE TABLE leasehold_lock (
     capacity        BIGINT         NOT NULL DEFAULT 0 COMMENT 'permits or places; 0: a mutex',
     arrived         BIGINT         NOT NULL DEFAULT 0 COMMENT 'at a latch',
     proofs          BIGINT         NOT NULL DEFAULT 0,
+    forced          BIGINT         NOT NULL DEFAULT 0,
     PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (LENGTH(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_not_negative CHECK (fence >= 0),
@@ -290,6 +291,34 @@ CREATE TABLE leasehold_job_need (
     KEY leasehold_job_need_needs (needs_id, job_id)
 ) ENGINE = InnoDB;
 
+-- What was granted, and how it ended: a row for each grant that has ended while triggers write them
+-- (`leasehold history on`), until its time is over. There are no triggers at first.
+CREATE TABLE leasehold_grant_history (
+    lock_key  VARBINARY(255)  NOT NULL,
+    token     BIGINT          NOT NULL COMMENT 'of this grant',
+    kind      SMALLINT        NOT NULL COMMENT 'what the key was used as; see schema/README',
+    mode      SMALLINT        NOT NULL COMMENT 'how it was held; see schema/README',
+    permits   BIGINT          NOT NULL COMMENT 'of a semaphore; else 0',
+    node_info VARBINARY(255)  NOT NULL COMMENT 'name@host:pid of the holder, for people',
+    metadata  VARBINARY(4000)     NULL COMMENT 'the holder''s own words',
+    ended_at  BIGINT          NOT NULL COMMENT 'microseconds since 1970, UTC',
+    held_for  BIGINT              NULL COMMENT 'microseconds; null: not known',
+    ending    SMALLINT        NOT NULL COMMENT '1 released, 2 expired, 3 forced, 4 replaced',
+    PRIMARY KEY (lock_key, token),
+    KEY leasehold_grant_history_ended (ended_at)
+) ENGINE = InnoDB;
+
+-- One row: whether it is written, and for how long it is kept.
+CREATE TABLE leasehold_grant_history_rule (
+    id    TINYINT  NOT NULL,
+    is_on SMALLINT NOT NULL DEFAULT 0,
+    keep  BIGINT   NOT NULL DEFAULT 2592000000000 COMMENT 'microseconds',
+    PRIMARY KEY (id),
+    CONSTRAINT leasehold_grant_history_rule_single CHECK (id = 1)
+) ENGINE = InnoDB;
+
+INSERT INTO leasehold_grant_history_rule (id) VALUES (1);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INT          NOT NULL,
@@ -336,5 +365,8 @@ VALUES (
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
     12, 'run_schedules_from_7', 'e0b4b4c6eff9b521f86703c9df7849bd5ad8080ecc021f26139996288ec811de',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    13, 'grant_history_from_7', '01d3e04352f6f59f91180139d4d04179630ab03e951dd0de1727fac327923249',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -38,6 +38,7 @@ CREATE TABLE leasehold_lock (
     capacity        bigint      NOT NULL DEFAULT 0,  -- permits or places there are; 0: a mutex
     arrived         bigint      NOT NULL DEFAULT 0,  -- at a latch
     proofs          bigint      NOT NULL DEFAULT 0,  -- 0: a cluster of MySQL's family counts them
+    forced          bigint      NOT NULL DEFAULT 0,  -- what a forced release made of fence; 0: none
     CONSTRAINT leasehold_lock_pkey PRIMARY KEY (lock_key),
     CONSTRAINT leasehold_lock_key_size CHECK (octet_length(lock_key) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_lock_fence_positive CHECK (fence > 0),
@@ -413,6 +414,33 @@ CREATE TABLE leasehold_job_need (
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX leasehold_job_need_needs ON leasehold_job_need (needs_id, job_id);
 
+-- What was granted, and how it ended: a row for each grant that has ended while triggers write them
+-- (`leasehold history on`), until its time is over. There are no triggers at first.
+CREATE TABLE leasehold_grant_history (
+    lock_key  bytea       NOT NULL,
+    token     bigint      NOT NULL,  -- of this grant
+    kind      smallint    NOT NULL,  -- what the key was used as; see schema/README
+    mode      smallint    NOT NULL,  -- how it was held; see schema/README
+    permits   bigint      NOT NULL,  -- of a semaphore; else 0
+    node_info text        NOT NULL,  -- name@host:pid of the holder, for people
+    metadata  text,                  -- the holder's own words
+    ended_at  timestamptz NOT NULL,
+    held_for  bigint,                -- microseconds; null: not known
+    ending    smallint    NOT NULL,  -- 1 released, 2 expired, 3 forced, 4 replaced
+    CONSTRAINT leasehold_grant_history_pkey PRIMARY KEY (lock_key, token)
+);
+CREATE INDEX leasehold_grant_history_ended ON leasehold_grant_history (ended_at);
+
+-- One row: whether it is written, and for how long it is kept.
+CREATE TABLE leasehold_grant_history_rule (
+    id    smallint NOT NULL,
+    is_on smallint NOT NULL DEFAULT 0,
+    keep  bigint   NOT NULL DEFAULT 2592000000000,  -- microseconds
+    CONSTRAINT leasehold_grant_history_rule_pkey PRIMARY KEY (id),
+    CONSTRAINT leasehold_grant_history_rule_single CHECK (id = 1)
+);
+INSERT INTO leasehold_grant_history_rule (id) VALUES (1);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    integer     NOT NULL,
@@ -440,4 +468,6 @@ VALUES
     (11, 'job_needs_from_7',
      '4f155d16c883d591871431b811d7e07549b6080f3c12433c046fadd3e87d730a', true),
     (12, 'run_schedules_from_7',
-     'e5d183b633ad31a4465198fe5c7cdf9d2a22c971896a9ee38e05807afc6211c5', true);
+     'e5d183b633ad31a4465198fe5c7cdf9d2a22c971896a9ee38e05807afc6211c5', true),
+    (13, 'grant_history_from_7',
+     'e4e75fe92532107f961228cc7eb3afffdc987dbc721478f2ef8873407bb8af80', true);

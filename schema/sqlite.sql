@@ -39,6 +39,7 @@ CREATE TABLE leasehold_lock (
     capacity        INTEGER NOT NULL DEFAULT 0,    -- permits or places there are; 0: a mutex
     arrived         INTEGER NOT NULL DEFAULT 0,    -- at a latch
     proofs          INTEGER NOT NULL DEFAULT 0,    -- 0: a cluster of MySQL's family counts them
+    forced          INTEGER NOT NULL DEFAULT 0,    -- what a forced release made of fence; 0: none
     CHECK (length(lock_key) BETWEEN 1 AND 255),
     CHECK (fence > 0),
     CHECK (
@@ -290,6 +291,35 @@ CREATE TABLE leasehold_job_need (
 ) WITHOUT ROWID;
 CREATE INDEX leasehold_job_need_needs ON leasehold_job_need (needs_id, job_id);
 
+-- What was granted, and how it ended: a row for each grant that has ended while triggers write them
+-- (`leasehold history on`), until its time is over. There are no triggers at first. Times here are
+-- microseconds since 1970.
+CREATE TABLE leasehold_grant_history (
+    lock_key  BLOB    NOT NULL,
+    token     INTEGER NOT NULL,  -- of this grant
+    kind      INTEGER NOT NULL,  -- what the key was used as; see schema/README
+    mode      INTEGER NOT NULL,  -- how it was held; see schema/README
+    permits   INTEGER NOT NULL,  -- of a semaphore; else 0
+    node_info TEXT    NOT NULL,  -- name@host:pid of the holder, for people
+    metadata  TEXT,              -- the holder's own words
+    ended_at  INTEGER NOT NULL,
+    held_for  INTEGER,           -- microseconds; null: not known
+    ending    INTEGER NOT NULL,  -- 1 released, 2 expired, 3 forced, 4 replaced
+    PRIMARY KEY (lock_key, token)
+) WITHOUT ROWID;
+CREATE INDEX leasehold_grant_history_ended ON leasehold_grant_history (ended_at);
+
+-- One row: whether it is written, and for how long it is kept.
+CREATE TABLE leasehold_grant_history_rule (
+    id    INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    is_on INTEGER NOT NULL DEFAULT 0,
+    keep  INTEGER NOT NULL DEFAULT 2592000000000,  -- microseconds
+    -- From the boot's clock to the machine's, in microseconds, and of which boot that is.
+    clock_offset INTEGER NOT NULL DEFAULT 0,
+    boot_id      TEXT    NOT NULL DEFAULT ''
+);
+INSERT INTO leasehold_grant_history_rule (id) VALUES (1);
+
 -- Which migrations were applied, one row each.
 CREATE TABLE leasehold_migration (
     version    INTEGER NOT NULL PRIMARY KEY,
@@ -316,4 +346,6 @@ VALUES
     (11, 'job_needs_from_7',
      '9350bdccf5675e01b0dff2e7ff1e12ce38999e445c2e76ac2408ee8f0aa7bbd3', 1),
     (12, 'run_schedules_from_7',
-     'b1bda23e7197aadf53abf54bba5865ea034cb741a58d38409d54f8c39c6d7691', 1);
+     'b1bda23e7197aadf53abf54bba5865ea034cb741a58d38409d54f8c39c6d7691', 1),
+    (13, 'grant_history_from_7',
+     '56be4d703e0b3bb56f4717d0c3fd6d7de25cbaba40082aa9ed8ed898c49d4a9d', 1);

@@ -49,6 +49,8 @@
 // | stuck_session        | all      | live, and its heartbeat is overdue                          |
 // | heartbeats           | all      | good: how many a second                                     |
 // | clean_up_behind      | all      | rows of the dead stay                                       |
+// | history_not_written  | all      | history is on, its triggers are gone; on MySQL and MariaDB  |
+// |                      |          | only those are told who have the right TRIGGER              |
 // | held_long            | all      | keys are held for longer than `held_longer_than`            |
 // | slow_queue           | all      | a job has waited for longer than `waiting_longer_than`      |
 // | paused_queue         | all      | jobs wait in a queue that is paused                         |

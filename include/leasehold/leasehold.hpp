@@ -13,6 +13,7 @@
 #include "leasehold/error.hpp"
 #include "leasehold/fence_file.hpp"
 #include "leasehold/fence_guard.hpp"
+#include "leasehold/grant_history.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/job.hpp"

@@ -38,8 +38,9 @@ struct reap_settings {
 
 struct reap_report {
     std::int64_t sessions_removed = 0;
-    std::int64_t locks_freed = 0;    // were held by the dead, or had a queue nobody served
-    std::int64_t locks_removed = 0;  // were idle for long
+    std::int64_t locks_freed = 0;     // were held by the dead, or had a queue nobody served
+    std::int64_t locks_removed = 0;   // were idle for long
+    std::int64_t grants_removed = 0;  // of the history, kept for long enough
     // What it could not do: rows that are left because somebody has them locked, and whether
     // anything was not looked at: because time_max had passed, or because what is left is a row
     // that says how far the clean-up is.

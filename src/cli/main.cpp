@@ -145,6 +145,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_locks(tool, options),
         add_sessions(tool, options),
         add_runs(tool, options),
+        add_history(tool, options),
         add_unlock(tool, options),
         add_job(tool, options),
         add_queue(tool, options),

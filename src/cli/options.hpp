@@ -54,6 +54,7 @@ command add_lock(CLI::App& tool, const global_options& options, const arguments&
 command add_elect(CLI::App& tool, const global_options& options, const arguments& given);
 command add_once(CLI::App& tool, const global_options& options, const arguments& given);
 command add_runs(CLI::App& tool, const global_options& options);
+command add_history(CLI::App& tool, const global_options& options);
 command add_locks(CLI::App& tool, const global_options& options);
 command add_sessions(CLI::App& tool, const global_options& options);
 command add_unlock(CLI::App& tool, const global_options& options);

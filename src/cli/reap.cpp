@@ -27,6 +27,7 @@ int run_reap(const database& db, const reap_settings& settings, bool is_json) {
             {"locks_freed", done.locks_freed},
             {"sessions_removed", done.sessions_removed},
             {"locks_removed", done.locks_removed},
+            {"grants_removed", done.grants_removed},
             {"left", done.rows_left},
         });
     } else {
@@ -34,6 +35,10 @@ int run_reap(const database& db, const reap_settings& settings, bool is_json) {
             counted(done.locks_freed, "lock", "locks") + " of dead sessions freed, " +
             counted(done.sessions_removed, "dead session", "dead sessions") + " removed, " +
             counted(done.locks_removed, "idle lock", "idle locks") + " removed" +
+            (done.grants_removed == 0
+                 ? ""
+                 : ", " + counted(done.grants_removed, "ended grant", "ended grants") +
+                       " of the history removed") +
             (done.rows_left == 0 ? ""
                                  : "; " + counted(done.rows_left, "row", "rows") +
                                        " of the dead left, because somebody has " +

@@ -12,6 +12,7 @@
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "session/release.hpp"
+#include "store/history_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/schema_store.hpp"
 
@@ -96,6 +97,9 @@ public:
     void finish(upkeep_task task);
     // False where somebody keeps its row locked for as long as a statement may wait for one.
     bool take_turn_at_last(upkeep_progress& at);
+
+    // Ended grants that were kept for long enough: all of them, or those of so many steps.
+    void prune_history(std::optional<int> steps_max = {});
 
 private:
     std::chrono::microseconds retention_of(upkeep_task task) const;
@@ -296,6 +300,16 @@ void clean_up::finish(upkeep_task task) {
     report_.is_complete = false;
 }
 
+void clean_up::prune_history(std::optional<int> steps_max) {
+    if (!stores_.history) return;
+    for (int steps = 0; !is_over() && (!steps_max || steps < *steps_max); ++steps) {
+        const auto pruned = stores_.history->prune(on_, settings_.rows_per_step_max);
+        report_.grants_removed += pruned;
+        if (pruned < settings_.rows_per_step_max) return;
+    }
+    report_.is_complete = false;
+}
+
 }  // namespace
 
 const char* name_of(upkeep_task task) noexcept {
@@ -324,6 +338,7 @@ reap_report reap_on(
     } else {
         for (const upkeep_progress& each : all.progress()) all.finish(each.task);
     }
+    all.prune_history();
     return all.report();
 }
 
@@ -337,10 +352,12 @@ reap_report take_turns_at_reaping(
     constexpr int steps_max = 20;
     require_valid(settings);
     clean_up share{within, on, stores, settings};
+    bool is_ours = false;
     for (upkeep_progress& at : share.progress()) {
         if (share.is_over()) break;
         if (at.since_turn >= std::chrono::microseconds{0} && at.since_turn < every) continue;
         if (!share.take_turn(at, every)) continue;
+        is_ours = is_ours || at.task == upkeep_task::idle_locks;
         const auto pass = at.passes;
         auto status = step_status::made;
         for (int steps = 0; steps < steps_max && status == step_status::made; ++steps) {
@@ -349,6 +366,9 @@ reap_report take_turns_at_reaping(
         }
         if (at.passes == pass) share.report().is_complete = false;
     }
+    // Last, and by the one whose turn it is to remove what is of use to nobody: a user who was not
+    // given the right to do it does all else.
+    if (is_ours) share.prune_history(steps_max);
     return share.report();
 }
 

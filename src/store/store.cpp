@@ -1,6 +1,7 @@
 #include "store/store.hpp"
 
 #include "store/health_store.hpp"
+#include "store/history_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"

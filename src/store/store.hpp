@@ -10,6 +10,7 @@
 namespace leasehold {
 
 class health_store;
+class history_store;
 class hold_store;
 class holder_store;
 class job_bell_store;
@@ -43,8 +44,9 @@ struct store {
     std::unique_ptr<job_schedule_store> job_schedules;
     std::unique_ptr<job_bell_store> job_bells;
     std::unique_ptr<job_need_store> job_needs;
-    // Neither is there on the model: it is no server, and has no tables of users.
+    // None of them is there on the model: it is no server, and has no triggers or tables of users.
     std::unique_ptr<health_store> health{};
+    std::unique_ptr<history_store> history{};
     std::unique_ptr<table_store> tables{};
 };
 

@@ -12,6 +12,7 @@
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
 #include "store/health_store.hpp"
+#include "store/history_store.hpp"
 #include "store/job_queue_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
@@ -64,6 +65,7 @@ public:
         look("the clean-up", [&](connection& on, store& stores) { add_clean_up(on, stores); });
         look("held keys", [&](connection& on, store& stores) { add_long_holds(on, stores); });
         look("queues", [&](connection& on, store& stores) { add_queues(on, stores); });
+        look("the history", [&](connection& on, store& stores) { add_history(on, stores); });
         return std::move(found_);
     }
 
@@ -100,6 +102,15 @@ private:
                     "see to what the message says: the address, the server, the password");
             }
         }
+    }
+
+    void add_history(connection& on, store& stores) {
+        if (!stores.history->status(on).is_broken) return;
+        add(severity::warning,
+            "history_not_written",
+            "history is on, but its triggers are missing or disabled",
+            "grants that end now are not in it, as after a restore without triggers",
+            "leasehold history on");
     }
 
     void add_server(const server_info& server) {

@@ -13,22 +13,12 @@
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/session_store.hpp"
+#include "upkeep/read.hpp"
 
 namespace leasehold {
 namespace {
 
 constexpr int page_size = 1000;
-
-// Reads may be asked again: a connection that broke under one says nothing about the answer.
-template <class Use>
-auto read(const database& db, Use&& with) {
-    try {
-        return db.inner()->use(with);
-    } catch (const error& failure) {
-        if (failure.code() != errc::connection_lost) throw;
-    }
-    return db.inner()->use(with);
-}
 
 void require_prefix(std::string_view prefix) {
     if (prefix.size() <= key::bytes_max && is_utf8(prefix)) return;

@@ -7,32 +7,10 @@
 #include "leasehold/error.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
+#include "upkeep/migration_lock.hpp"
 
 namespace leasehold {
 namespace {
-
-// Holds the migrators' lock; without commit() a transaction is rolled back.
-class migration_lock {
-public:
-    migration_lock(connection& on, schema_store& schema, std::chrono::milliseconds patience)
-        : on_(on), schema_(schema) {
-        schema_.lock(on_, patience);
-    }
-    ~migration_lock() {
-        if (!is_released_) schema_.unlock(on_, false);
-    }
-    migration_lock(const migration_lock&) = delete;
-    migration_lock& operator=(const migration_lock&) = delete;
-    void commit() {
-        is_released_ = true;
-        schema_.unlock(on_, true);
-    }
-
-private:
-    connection& on_;
-    schema_store& schema_;
-    bool is_released_ = false;
-};
 
 const migration* find(const schema_store& schema, int version) {
     for (const migration& each : schema.known()) {

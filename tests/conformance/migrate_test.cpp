@@ -308,7 +308,9 @@ TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_
               "job_history",
               "job_schedule",
               "job_bell",
-              "job_need"}) {
+              "job_need",
+              "grant_history",
+              "grant_history_rule"}) {
             db_.inner()->use_unchecked([&](connection& on, store&) {
                 on.execute("ALTER TABLE " + prefix_ + table + " ADD COLUMN hint BIGINT");
             });

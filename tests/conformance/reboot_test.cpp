@@ -4,6 +4,7 @@
 
 #include "conformance/job_suite.hpp"
 #include "conformance/suite.hpp"
+#include "leasehold/grant_history.hpp"
 #include "leasehold/semaphore.hpp"
 
 namespace leasehold::testing {
@@ -42,6 +43,29 @@ TEST_F(reboot_suite, whatever_an_earlier_boot_has_left_is_free_and_tokens_go_on)
     EXPECT_GT(after->token().number, held->token().number);
     EXPECT_FALSE(held->verify());
     EXPECT_FALSE(fixed->verify());
+}
+
+// Their times are of another clock: nobody knows for how long they were held.
+TEST_F(reboot_suite, what_an_earlier_boot_has_left_ended_with_it) {
+    const key mine = fresh("mine"), pool = fresh("pool");
+    keep_grant_history(first_);
+    session old{first_, calm("old")};
+    auto held = mutex{old, mine}.try_acquire();
+    auto permit = semaphore{old, pool, 1}.try_acquire();
+    ASSERT_TRUE(held && permit);
+    reboot();
+    const database later = open();
+    session fresh_one{later, calm("fresh")};
+    auto after = mutex{fresh_one, mine}.try_acquire();
+    ASSERT_TRUE(after);
+    for (const key& each : {mine, pool}) {
+        const auto found = list_grants_of(later, each);
+        ASSERT_EQ(found.size(), 1U);
+        EXPECT_EQ(found[0].ending, grant_ending::expired);
+        EXPECT_FALSE(found[0].held_for);
+        EXPECT_LT(found[0].ended_ago, 1min);
+    }
+    drop_grant_history(later);
 }
 
 // The first one frees; whoever comes next finds what was taken since.

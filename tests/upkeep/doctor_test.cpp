@@ -59,6 +59,7 @@ TEST_F(doctor_test, new_tables_are_well) {
           "other_installation",
           "stuck_session",
           "clean_up_behind",
+          "history_not_written",
           "held_long",
           "slow_queue",
           "paused_queue",

@@ -4,6 +4,7 @@
 
 #include "leasehold/error.hpp"
 #include "leasehold/fence_guard.hpp"
+#include "leasehold/grant_history.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/job_schedule.hpp"
 #include "leasehold/migrate.hpp"
@@ -11,6 +12,7 @@
 #include "leasehold/once.hpp"
 #include "leasehold/session.hpp"
 #include "leasehold/shared_mutex.hpp"
+#include "store/history_store.hpp"
 #include "store/job_bell_store.hpp"
 #include "store/job_queue_store.hpp"
 #include "store/job_schedule_store.hpp"
@@ -162,8 +164,15 @@ void clean_up(const database& db) {
     });
 }
 
+void use_history(const database& db) {
+    EXPECT_FALSE(find_grant_history(db).is_broken);
+    list_grants(db);
+    db.inner()->use([](connection& on, store& stores) { stores.history->prune(on, 10); });
+}
+
 void work(const database& db) {
     clean_up(db);
+    use_history(db);
     use_tasks(db);
     use_locks(db);
     use_jobs(db);
@@ -245,6 +254,8 @@ TEST(rights_test, a_program_can_neither_migrate_nor_forge_the_records) {
           "DELETE FROM leasehold_fence_mark",
           "DELETE FROM leasehold_fence_guard",
           "DELETE FROM leasehold_queue",
+          "UPDATE leasehold_grant_history SET ending = 1",
+          "UPDATE leasehold_grant_history_rule SET is_on = 0",
           "CREATE TABLE leasehold_other (id BIGINT PRIMARY KEY)",
           "DROP TABLE leasehold_upkeep"}) {
         try {

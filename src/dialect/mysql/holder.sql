@@ -299,7 +299,7 @@ SELECT {holder}
 FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key = $1 AND @leasehold_go = 1 AND h.fence > 0 AND {live}
   AND h.owner IN (NULL{owners}) ORDER BY h.fence, h.owner;
-UPDATE {prefix}lock SET fence = fence + 1, arrived = 0, changed_at = {now}
+UPDATE {prefix}lock SET forced = fence + 1, fence = fence + 1, arrived = 0, changed_at = {now}
 WHERE lock_key = $1 AND @leasehold_go = 1;
 
 -- For each.

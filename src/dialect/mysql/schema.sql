@@ -56,6 +56,8 @@ DROP TABLE IF EXISTS {prefix}migration;
 -- is quoted by who prints it. FOR UPDATE wants UPDATE or DELETE on the table beside SELECT.
 -- name: grants
 GRANT SELECT ON {prefix}migration TO {user};
+GRANT SELECT ON {prefix}grant_history_rule TO {user};
+GRANT SELECT, DELETE ON {prefix}grant_history TO {user};
 GRANT SELECT, UPDATE ON {prefix}fence_mark TO {user};
 GRANT SELECT, UPDATE ON {prefix}upkeep TO {user};
 GRANT SELECT, INSERT, UPDATE ON {prefix}fence_guard TO {user};

@@ -10,6 +10,7 @@
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
 #include "store/health_store.hpp"
+#include "store/history_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
@@ -228,6 +229,7 @@ store make_mysql_store(const table_names& names, engine which, written_nodes wri
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
     made.job_needs = std::make_unique<sql_job_need_store>(how);
     made.health = make_health_store(how);
+    made.history = make_history_store(how);
     made.tables = make_table_store(which);
     return made;
 }

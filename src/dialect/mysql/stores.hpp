@@ -22,6 +22,7 @@ std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
+std::unique_ptr<history_store> make_history_store(shared_dialect how);
 // The statements that give {user} what a program needs.
 const std::string& grants_text(const sql_dialect& how);
 

@@ -354,7 +354,7 @@ WITH locked AS MATERIALIZED (
        FOR UPDATE OF h
 ), freed AS (
     UPDATE {prefix}lock AS l
-       SET fence = l.fence + 1, arrived = 0, changed_at = clock_timestamp()
+       SET fence = l.fence + 1, forced = l.fence + 1, arrived = 0, changed_at = clock_timestamp()
       FROM (SELECT count(*) AS number FROM locked) AS holders
      WHERE l.lock_key = $1 AND l.owner IS NULL AND (l.arrived > 0 OR holders.number > 0)
     RETURNING l.kind, {durable}

@@ -7,6 +7,7 @@
 #include "dialect/sql_text.hpp"
 #include "dialect/waiter_store.hpp"
 #include "store/health_store.hpp"
+#include "store/history_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
@@ -78,6 +79,7 @@ store make_postgres_store(const table_names& names) {
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
     made.job_needs = std::make_unique<sql_job_need_store>(how);
     made.health = make_health_store(how);
+    made.history = make_history_store(how);
     return made;
 }
 

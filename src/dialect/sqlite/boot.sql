@@ -4,6 +4,10 @@
 -- name: read
 SELECT boot_id FROM {prefix}fence_mark WHERE id = 1;
 
+-- What is freed now ends with no boot, so that history does not take it for an end of this one.
+-- name: leave
+UPDATE {prefix}fence_mark SET boot_id = '' WHERE id = 1;
+
 -- name: free_locks
 UPDATE {prefix}lock SET {free}, last_ticket = 0;
 

@@ -194,7 +194,8 @@ SELECT 1 FROM {prefix}lock l
    AND (l.arrived > 0 OR EXISTS (SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key));
 
 -- name: force_gate
-UPDATE {prefix}lock SET fence = fence + 1, arrived = 0, changed_at = {now} WHERE lock_key = $1;
+UPDATE {prefix}lock SET fence = fence + 1, forced = fence + 1, arrived = 0, changed_at = {now}
+ WHERE lock_key = $1;
 
 -- name: notify_sessions
 UPDATE {prefix}session SET notices = notices + 1

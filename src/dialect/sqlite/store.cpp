@@ -6,6 +6,7 @@
 #include "dialect/run_store.hpp"
 #include "dialect/sqlite/stores.hpp"
 #include "store/health_store.hpp"
+#include "store/history_store.hpp"
 #include "store/hold_store.hpp"
 #include "store/holder_store.hpp"
 #include "store/job_bell_store.hpp"
@@ -50,7 +51,13 @@ void boot_check::enter(connection& on) {
 void boot_check::enter_inside(connection& transaction) {
     if (is_ours(transaction)) return;  // or somebody was faster
     for (const std::string_view each :
-         {"free_locks", "end_queues", "remove_holders", "end_sessions", "begin_upkeep", "enter"}) {
+         {"leave",
+          "free_locks",
+          "end_queues",
+          "remove_holders",
+          "end_sessions",
+          "begin_upkeep",
+          "enter"}) {
         const statement& what = texts_[each];
         const auto outside = [&](int which) {
             return which == statement::boot ? value{boot_id_}
@@ -110,6 +117,7 @@ store make_sqlite_store(const table_names& names) {
     made.job_bells = std::make_unique<sql_job_bell_store>(how);
     made.job_needs = std::make_unique<sql_job_need_store>(how);
     made.health = make_health_store(how);
+    made.history = make_history_store(how);
     made.tables = make_table_store();
     return made;
 }

@@ -124,6 +124,7 @@ std::unique_ptr<multi_lock_store> make_multi_lock_store(shared_dialect how);
 std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
+std::unique_ptr<history_store> make_history_store(shared_dialect how);
 
 // For hold_store::find_row_lock(): row_lock.cpp.
 std::optional<row_lock_info> find_file_lock(

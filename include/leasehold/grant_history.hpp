@@ -1,0 +1,123 @@
+#pragma once
+// What was granted: who had a key, when, for how long, and how that ended. Off by default.
+//
+//   leasehold::keep_grant_history(db, std::chrono::hours{24 * 30});   // once, by who migrates
+//   for (const auto& each : leasehold::list_grants_of(db, key{"invoices/closing"})) print(each);
+//
+// Triggers on leasehold's own tables write it: a grant's row is committed with its end, whichever
+// program makes that, older ones as well, and nothing is sent for it. Where it is off there are no
+// triggers, and no cost. What an end costs more where it is on: docs/guides/watching.md.
+//
+// | how a grant ended | `ending`  | ended                                                        |
+// |-------------------|-----------|--------------------------------------------------------------|
+// | let go, or handed over to the next in the queue | released | then                          |
+// | its session, or its fixed term, was over  | expired | when that was, whoever found out later |
+// | freed by force    | forced    | then                                                         |
+// | upgraded: a new grant of the same holder  | replaced | then                                  |
+//
+// A grant is in it once it has ended: who holds a key now is list_locks()'s to say. It has mutexes
+// (and so elections, sets of keys and runs of tasks), shared mutexes and semaphores; no places at a
+// latch or a barrier, and no jobs, which have a history of their own.
+//
+// Promises: each grant that ends after keep_grant_history() has returned, and before
+// drop_grant_history() is called, is there for as long as it is kept, and once. It commits with its
+// end or not at all.
+// Does not promise: that a program has let go when its grant has ended, see lease.hpp. Of a hold
+// that expired and that its holder let go before anybody took it, expired is said. After a reboot
+// SQLite knows neither when a grant that the reboot ended was over (it says: at the first write
+// after it) nor how long it was held.
+//
+// What is older than `keep` is removed by the clean-up (reaper.hpp), at most 20,000 rows each time
+// it comes round; `leasehold reap` removes all.
+//
+// Needs, but for reading: the rights of who migrates; on MySQL and MariaDB TRIGGER on the tables,
+// too, and where the server writes a binary log SUPER or log_bin_trust_function_creators = 1. The
+// triggers act with the rights of the account that has made them, which must stay.
+//
+// Threads: safe. Errors: what the database says; invalid_argument for a `keep` that is less than a
+// minute or more than 100 years.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leasehold/database.hpp"
+#include "leasehold/export.hpp"
+#include "leasehold/identity.hpp"
+#include "leasehold/key.hpp"
+#include "leasehold/lock_kind.hpp"
+
+namespace leasehold {
+
+enum class grant_ending {
+    released = 1,
+    expired = 2,
+    forced = 3,
+    replaced = 4,
+};
+constexpr const char* name_of(grant_ending ending) noexcept {
+    switch (ending) {
+        case grant_ending::released:
+            return "released";
+        case grant_ending::expired:
+            return "expired";
+        case grant_ending::forced:
+            return "forced";
+        case grant_ending::replaced:
+            return "replaced";
+    }
+    return "ending this program does not know";
+}
+
+struct grant_record {
+    std::string key{};
+    fencing_token token{};
+    std::string node_info{};  // name@host:pid of the holder, for people
+    std::string metadata{};   // the holder's own words when it ended; empty: none
+    lock_kind kind = lock_kind::mutex;
+    hold_mode mode = hold_mode::exclusive;
+    std::int64_t permits = 0;                // of a semaphore: how many it had
+    std::chrono::microseconds ended_ago{0};  // by the database's clock
+    std::optional<std::chrono::microseconds> held_for{};
+    grant_ending ending = grant_ending::released;
+};
+
+// Whether it is written, and for how long it is kept. `is_broken`: it should be written, but
+// triggers are missing or disabled, as after a restore that left them out; keep_grant_history()
+// makes them again. Nobody who lacks the right TRIGGER on MySQL or MariaDB can know.
+struct grant_history_status {
+    bool is_on = false;
+    bool is_broken = false;
+    std::chrono::microseconds keep{0};
+};
+LEASEHOLD_EXPORT grant_history_status find_grant_history(const database& db);
+
+// From now on it is written, and kept for `keep` (1 minute to 100 years), which holds for what is
+// there already. Without it: for as long as before, at first 30 days. Waits for transactions that
+// have changed lock rows, and on MySQL and MariaDB for those that have proved a lease, too, no
+// longer than a statement may: `timed_out`. Can be repeated.
+LEASEHOLD_EXPORT void keep_grant_history(
+    const database& db, std::optional<std::chrono::microseconds> keep = {}
+);
+
+// From now on nothing is written. What is there stays for as long as it is kept. Waits as the one
+// above.
+LEASEHOLD_EXPORT void drop_grant_history(const database& db);
+
+struct grant_filter {
+    std::string prefix{};                                     // only keys that begin so
+    std::optional<std::chrono::microseconds> ended_within{};  // only what ended so long ago at most
+    int limit = 100;                                          // 1 to 100,000 records
+};
+// The latest ends first. Reads what ended since, of other keys as well, until there are enough.
+LEASEHOLD_EXPORT std::vector<grant_record> list_grants(
+    const database& db, const grant_filter& filter = {}
+);
+
+// Of one key, the latest grants first: `filter` without its prefix. Reads no others.
+LEASEHOLD_EXPORT std::vector<grant_record> list_grants_of(
+    const database& db, const key& name, const grant_filter& filter = {}
+);
+
+}  // namespace leasehold

@@ -1,0 +1,37 @@
+#pragma once
+// The history of grants, as far as the engines keep it alike: the triggers are their own. What
+// differs besides: src/dialect/<engine>/history_store.cpp.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dialect/sql_store.hpp"
+#include "store/history_store.hpp"
+
+namespace leasehold {
+
+class sql_history_store : public history_store, protected sql_store {
+public:
+    explicit sql_history_store(std::shared_ptr<const sql_dialect> how)
+        : sql_store(std::move(how), "history") {}
+
+    void start(connection& on, std::optional<std::chrono::microseconds> keep) override;
+    void stop(connection& on) override;
+    grant_history_status status(connection& on) override;
+    std::vector<grant_record> list(connection& on, const grant_filter& filter) override;
+    std::vector<grant_record> list_of(connection& on, const key& name, const grant_filter& filter)
+        override;
+    std::int64_t prune(connection& on, int rows_max) override;
+
+protected:
+    // Each is one statement, sent as it stands.
+    virtual void drop_triggers(connection& on);
+    virtual void make_triggers(connection& on);
+    void define(connection& on, std::string_view name) const;
+
+private:
+    void set_rule(connection& on, bool is_on, std::optional<std::chrono::microseconds> keep);
+};
+
+}  // namespace leasehold

@@ -1,0 +1,126 @@
+-- What was granted and how it ended, on MySQL and MariaDB. Triggers write it, so that each row is
+-- of the commit that ends its grant, whoever's program makes that, and there is no cost where
+-- there are none. They have the rights of who has made them: a program needs no right to write
+-- history, and has none. What they read is not locked, our connections being at READ COMMITTED.
+
+-- name: drop_grant_trigger
+DROP TRIGGER IF EXISTS {prefix}grant_ended;
+
+-- name: drop_share_trigger
+DROP TRIGGER IF EXISTS {prefix}share_ended;
+
+-- name: drop_replace_trigger
+DROP TRIGGER IF EXISTS {prefix}share_replaced;
+
+-- Of row lock: who had it does not any more. One whose session, or term, is over has lost it then,
+-- whoever has found out, and when. Reads: 1 row, by primary key.
+-- name: grant_trigger
+CREATE TRIGGER {prefix}grant_ended AFTER UPDATE ON {prefix}lock FOR EACH ROW
+BEGIN
+    DECLARE dies_at BIGINT;
+    DECLARE end_at BIGINT;
+    DECLARE how SMALLINT DEFAULT 1;
+    IF OLD.owner IS NOT NULL AND (NEW.owner IS NULL OR NEW.fence <> OLD.fence) THEN
+        SET end_at = NEW.changed_at;
+        SET dies_at = COALESCE(OLD.expires_at, (
+            SELECT s.expires_at FROM {prefix}session s WHERE s.id = OLD.session_id));
+        IF NEW.owner IS NULL AND NEW.fence > OLD.fence THEN
+            SET how = 3;
+        ELSEIF dies_at <= end_at THEN
+            SET how = 2;
+            SET end_at = dies_at;
+        END IF;
+        REPLACE INTO {prefix}grant_history (lock_key, token, kind, mode, permits, node_info,
+                                            metadata, ended_at, held_for, ending)
+        VALUES (OLD.lock_key, OLD.fence, OLD.kind, 2, 0, OLD.node_info, OLD.metadata, end_at,
+                end_at - OLD.changed_at, how);
+    END IF;
+END;
+
+-- Of a holder that is gone, with the fence of another in its place or none. What it held as stands
+-- in the gate; places at a latch or a barrier are no grants that somebody would look for. A grant
+-- that is older than what a forced release has left was ended by it. Reads: 2 rows, by primary key.
+-- word: write_share
+    DECLARE dies_at BIGINT;
+    DECLARE end_at BIGINT;
+    DECLARE used_as SMALLINT;
+    DECLARE forced_fence BIGINT;
+    IF OLD.fence > 0 AND is_over THEN
+        SELECT l.kind, l.forced INTO used_as, forced_fence
+        FROM {prefix}lock l WHERE l.lock_key = OLD.lock_key;
+        IF used_as IN (2, 3) THEN
+            SET end_at = {now};
+            SET dies_at = (SELECT s.expires_at FROM {prefix}session s WHERE s.id = OLD.session_id);
+            IF dies_at <= end_at THEN
+                SET how = 2;
+                SET end_at = dies_at;
+            ELSEIF OLD.fence < forced_fence THEN
+                SET how = 3;
+            END IF;
+            REPLACE INTO {prefix}grant_history (lock_key, token, kind, mode, permits, node_info,
+                                                metadata, ended_at, held_for, ending)
+            VALUES (OLD.lock_key, OLD.fence, used_as, OLD.mode & 7,
+                    IF(used_as = 3, OLD.permits, 0), OLD.node_info, NULL, end_at,
+                    end_at - OLD.granted_at, how);
+        END IF;
+    END IF;
+
+-- name: share_trigger
+CREATE TRIGGER {prefix}share_ended AFTER DELETE ON {prefix}holder FOR EACH ROW
+BEGIN
+    DECLARE is_over BOOLEAN DEFAULT TRUE;
+    DECLARE how SMALLINT DEFAULT 1;
+{write_share};
+END;
+
+-- name: replace_trigger
+CREATE TRIGGER {prefix}share_replaced AFTER UPDATE ON {prefix}holder FOR EACH ROW
+BEGIN
+    DECLARE is_over BOOLEAN DEFAULT NEW.fence <> OLD.fence;
+    DECLARE how SMALLINT DEFAULT 4;
+{write_share};
+END;
+
+-- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
+-- name: set_rule
+UPDATE {prefix}grant_history_rule SET is_on = $1, keep = COALESCE($2, keep) WHERE id = 1;
+
+-- Last: how many of the three triggers are there, or null where this user may not know.
+-- name: rule
+SELECT r.is_on, r.keep, (
+    SELECT NULLIF(COUNT(*), 0) FROM information_schema.triggers t
+    WHERE t.trigger_schema = DATABASE()
+      AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended',
+                             '{prefix}share_replaced'))
+FROM {prefix}grant_history_rule r WHERE r.id = 1;
+
+-- Of row h, in the order of history_store.cpp.
+-- word: grant
+h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata, {now} - h.ended_at,
+h.held_for, h.ending
+
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 how long ago
+-- at most, $4 limit. Index: grant_history_ended, from its end. Reads: 1 row for each that has ended
+-- since, with the prefix or not, until there are enough.
+-- name: list
+SELECT {grant}
+FROM {prefix}grant_history h FORCE INDEX ({bare}grant_history_ended)
+WHERE h.ended_at >= {utc} - $3 AND h.lock_key >= $1 AND h.lock_key < $2
+ORDER BY h.ended_at DESC LIMIT $4;
+
+-- $1 key, $2 how long ago at most, $3 limit. Index: the primary key, from its end. Reads: 1 row for
+-- each.
+-- name: list_of
+SELECT {grant}
+FROM {prefix}grant_history h FORCE INDEX (PRIMARY)
+WHERE h.lock_key = $1 AND h.ended_at >= {utc} - $2
+ORDER BY h.lock_key DESC, h.token DESC LIMIT $3;
+
+-- When what is removed now had ended. Reads: 1 row.
+-- name: kept_since
+SELECT {utc} - r.keep FROM {prefix}grant_history_rule r WHERE r.id = 1;
+
+-- $1 that, $2 how many. Index: grant_history_ended. Reads: 1 row for each. Two at a time would wait
+-- for each other in that order, and the second find less.
+-- name: prune
+DELETE FROM {prefix}grant_history WHERE ended_at < $1 ORDER BY ended_at LIMIT $2;

@@ -1,0 +1,26 @@
+// On MySQL and MariaDB a bound that a subquery computes is not one of an index: it is asked for
+// first. The statements: history.sql.
+#include "dialect/history_store.hpp"
+
+#include "dialect/mysql/stores.hpp"
+
+namespace leasehold::mysql_dialect {
+namespace {
+
+class mysql_history_store final : public sql_history_store {
+public:
+    using sql_history_store::sql_history_store;
+
+    std::int64_t prune(connection& on, int rows_max) override {
+        const auto kept_since = read(on, "kept_since").rows.at(0).integer(0);
+        return write(on, "prune", {kept_since, rows_max}).affected_rows;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<history_store> make_history_store(shared_dialect how) {
+    return std::make_unique<mysql_history_store>(std::move(how));
+}
+
+}  // namespace leasehold::mysql_dialect

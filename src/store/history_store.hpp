@@ -1,0 +1,41 @@
+#pragma once
+// What any database must be able to do to remember grants that have ended: see
+// leasehold/grant_history.hpp. The general MUSTs: hold_store.hpp.
+//
+// Triggers write it, and nothing else does: no operation of another store knows of it. They MUST
+// NOT lock what they read, wait for anybody, or fail where a grant of the same key and token is
+// there already (after a fail-over that has lost commits tokens may repeat: the newer one counts).
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/grant_history.hpp"
+#include "leasehold/key.hpp"
+
+namespace leasehold {
+
+class history_store {
+public:
+    virtual ~history_store() = default;
+
+    // Within schema_store::lock(): makes what is there already anew.
+    virtual void start(connection& on, std::optional<std::chrono::microseconds> keep) = 0;
+    virtual void stop(connection& on) = 0;
+
+    // Plain reads.
+    virtual grant_history_status status(connection& on) = 0;
+    virtual std::vector<grant_record> list(connection& on, const grant_filter& filter) = 0;
+    virtual std::vector<grant_record> list_of(
+        connection& on, const key& name, const grant_filter& filter
+    ) = 0;
+
+    // Removes at most so many that are older than they are kept, the oldest first; answers with how
+    // many. Reads two rows where there are none, and writes nothing then. MAY commit
+    // asynchronously.
+    virtual std::int64_t prune(connection& on, int rows_max) = 0;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,19 @@
+#pragma once
+#include "database/database.hpp"
+#include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold {
+
+// Reads may be asked again: a connection that broke under one says nothing about the answer.
+template <class Use>
+auto read(const database& db, Use&& with) {
+    try {
+        return db.inner()->use(with);
+    } catch (const error& failure) {
+        if (failure.code() != errc::connection_lost) throw;
+    }
+    return db.inner()->use(with);
+}
+
+}  // namespace leasehold
