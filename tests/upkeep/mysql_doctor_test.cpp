@@ -5,6 +5,7 @@
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
+#include "store/session_store.hpp"
 #include "upkeep/doctor.hpp"
 
 namespace leasehold::testing {
@@ -73,6 +74,18 @@ TEST_F(mysql_doctor_test, a_user_without_rights_is_told_which_and_what_could_not
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("INSERT, DELETE ON leasehold_job"), std::string::npos)
         << found->what;
+}
+
+TEST_F(mysql_doctor_test, transactions_that_begin_read_only_are_an_error) {
+    const bool is_mariadb = db_.server().engine == engine::mariadb;
+    const std::string name = is_mariadb ? "tx_read_only" : "transaction_read_only";
+    EXPECT_FALSE(find(examine(db_), "unsuitable"));
+    db_.inner()->use_unchecked([&](connection& on, store& stores) {
+        on.execute("SET SESSION " + name + " = ON");
+        const std::string said = stores.sessions->environment(on).unsuitable;
+        on.execute("SET SESSION " + name + " = OFF");
+        EXPECT_NE(said.find(name), std::string::npos) << said;
+    });
 }
 
 }  // namespace
