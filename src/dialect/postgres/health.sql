@@ -18,7 +18,8 @@ SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isol
          WHERE NOT EXISTS (SELECT FROM pg_replication_slots s
                             WHERE s.active_pid = r.pid AND s.slot_type = 'logical')),
        (SELECT count(*) FROM pg_stat_replication r WHERE r.sync_state IN ('sync', 'quorum')),
-       current_user::text;
+       current_user::text,
+       pg_has_role('pg_read_all_stats', 'usage');
 
 -- What a person may do about it: {user}, a role; {table}.
 -- name: set_isolation
