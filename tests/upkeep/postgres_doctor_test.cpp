@@ -131,5 +131,9 @@ TEST_F(postgres_doctor_test, what_a_user_may_not_see_of_others_is_told) {
     EXPECT_FALSE(std::any_of(ours.begin(), ours.end(), others)) << names_of(ours);
 }
 
+TEST_F(postgres_doctor_test, names_in_quotes_are_the_same_names) {
+    EXPECT_FALSE(with_default("quote_all_identifiers%3Don", "schema_drift"));
+}
+
 }  // namespace
 }  // namespace leasehold::testing
