@@ -120,6 +120,17 @@ TEST_F(postgres_doctor_test, a_user_without_rights_is_told_which) {
     EXPECT_NE(found->what.find("leasehold_job"), std::string::npos) << found->what;
 }
 
+TEST_F(postgres_doctor_test, a_user_who_may_not_even_read_the_migrations_lacks_rights) {
+    // Nor use the schema.
+    EXPECT_TRUE(find(examine(here_.open_as_program()), "missing_rights"));
+    here_.load(here_.grants());
+    run_in(db_, {"REVOKE SELECT ON leasehold_migration FROM " + place::program_name()});
+    const auto found = find(examine(here_.open_as_program()), "missing_rights");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("SELECT ON "), std::string::npos) << found->what;
+    EXPECT_NE(found->what.find("leasehold_migration"), std::string::npos) << found->what;
+}
+
 TEST_F(postgres_doctor_test, what_a_user_may_not_see_of_others_is_told) {
     const auto others = [](const finding& each) {
         return each.name == "not_looked_at" &&
