@@ -93,9 +93,13 @@ void read_failing(const database& db, snapshot& into) {
 }
 
 // In the words of the tool, which has no password in them.
-std::string words_of(const std::exception& failed) {
+void say_failure(const std::exception& failed, snapshot& now) {
     const auto* const known = dynamic_cast<const error*>(&failed);
-    return without_passwords(known ? failure_of(*known).what() : failed.what());
+    const failure said =
+        known ? failure_of(*known) : failure{exit_status::failed, "database_error", failed.what()};
+    now.failure = without_passwords(said.what());
+    now.failure_status = said.status();
+    now.failure_name = said.name();
 }
 
 }  // namespace
@@ -144,7 +148,7 @@ snapshot overview::read() {
     } catch (const std::exception& failed) {
         now = last_;  // none of what has changed halfway
         now.tried = wall_now();
-        now.failure = words_of(failed);
+        say_failure(failed, now);
     }
     return now;
 }

@@ -46,6 +46,8 @@ struct session_counts {
 struct snapshot {
     // Why the database could not be read; the rest is what was read before, if anything.
     std::optional<std::string> failure{};
+    int failure_status = 0;  // and as what a command would have failed by it
+    const char* failure_name = "";
     wall_time tried{};
     std::optional<wall_time> taken{};
     std::string engine{};  // with its version

@@ -29,7 +29,7 @@ int show_once(overview& all, const std::string& place) {
             exit_status::unreachable, "timed_out", "the database does not answer in time"};
     }
     if (now->failure && !now->taken) {
-        throw failure{exit_status::unreachable, "connection_failed", *now->failure};
+        throw failure{now->failure_status, now->failure_name, *now->failure};
     }
     top_view view;
     view.place = place;

@@ -62,6 +62,8 @@ public:
     // Our tables as they are: a line for each column, index and rule, without the prefix of their
     // names. Others of the same prefix may be among them.
     virtual std::vector<std::string> shape(connection& on) = 0;
+    // Whether shape() says nothing of that table because this user has no right to it.
+    virtual bool is_hidden(connection&, const std::string& /*table*/) { return false; }
     // As the migrations make them.
     virtual std::vector<std::string> known_shape() const = 0;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "core/in_words.hpp"
@@ -192,7 +194,7 @@ private:
     }
 
     void add_schema(connection& on, store& stores) {
-        const auto records = stores.schema->recorded(on);
+        const auto records = recorded(on, stores);
         const auto steps = compare(stores.schema->known(), records);
         const auto all = db_.inner()->installations(on);
         for (const installation& each : all) {
@@ -233,12 +235,53 @@ private:
         if (is_whole) add_rights(on, *stores.health);
     }
 
+    // Whoever may not even read which migrations are applied was forgotten when rights were given.
+    std::optional<std::vector<migration_record>> recorded(connection& on, store& stores) {
+        try {
+            return stores.schema->recorded(on);
+        } catch (const error& refused) {
+            if (refused.code() != errc::permission_denied) throw;
+            if (!add_rights_if_told(on, *stores.health)) add_missing_rights(refused.what());
+            throw;
+        }
+    }
+    // Where not even the names of the tables may be used, it is not told which are missing.
+    bool add_rights_if_told(connection& on, health_store& health) {
+        try {
+            return add_rights(on, health);
+        } catch (const error& failure) {
+            if (failure.connection_is_lost()) throw;
+            return false;
+        }
+    }
+
+    // What the server hides is not missing.
+    void leave_out_hidden(connection& on, health_store& health, std::vector<std::string>& missing) {
+        std::map<std::string, bool> is_hidden;
+        for (const std::string& line : missing) {
+            const auto [at, is_new] = is_hidden.try_emplace(table_of(line), false);
+            if (is_new) at->second = health.is_hidden(on, at->first);
+        }
+        std::string names;
+        for (const auto& [table, is_it] : is_hidden) {
+            if (!is_it) continue;
+            names += (names.empty() ? "" : ", ") + db_.settings().names.prefix + table;
+        }
+        if (names.empty()) return;
+        std::erase_if(missing, [&](const std::string& line) {
+            return is_hidden.at(table_of(line));
+        });
+        found_.push_back(not_looked_at(
+            "the columns of " + names,
+            error(errc::permission_denied, "who may not read a table is not shown them")
+        ));
+    }
+
+    static std::string table_of(const std::string& line) { return line.substr(0, line.find(' ')); }
+
     // Tables of the same prefix that are not ours are nobody's business.
     void add_drift(connection& on, health_store& health) {
         const auto known = health.known_shape(), found = health.shape(on);
-        const auto table_of = [](const std::string& line) {
-            return line.substr(0, line.find(' '));
-        };
         std::vector<std::string> missing, more;
         std::set_difference(
             known.begin(), known.end(), found.begin(), found.end(), std::back_inserter(missing)
@@ -251,6 +294,7 @@ private:
                 return table_of(each) == table_of(line);
             });
         });
+        leave_out_hidden(on, health, missing);
         const std::string& prefix = db_.settings().names.prefix;
         constexpr std::size_t told_max = 20;
         const auto tell = [&](const auto& lines, severity weight, const char* how, const char* why
@@ -281,14 +325,19 @@ private:
         );
     }
 
-    void add_rights(connection& on, health_store& health) {
+    // Whether there are any.
+    bool add_rights(connection& on, health_store& health) {
         const auto missing = health.missing_rights(on);
-        if (missing.empty()) return;
+        if (missing.empty()) return false;
         std::string all;
         for (const std::string& each : missing) all += (all.empty() ? "" : "; ") + each;
+        add_missing_rights("this user lacks " + all);
+        return true;
+    }
+    void add_missing_rights(std::string what) {
         add(severity::warning,
             "missing_rights",
-            "this user lacks " + all,
+            std::move(what),
             "a program of this user fails where it needs them; to look on they are not needed",
             "leasehold migrate sql --grants USER prints the GRANTs; run them as the tables' owner");
     }

@@ -2,7 +2,9 @@
 
 import http.client
 import re
+import socket
 import sys
+import time
 import urllib.parse
 
 url = urllib.parse.urlsplit(sys.argv[1])
@@ -227,12 +229,48 @@ def acting():
     expect("signed out", ask("/force", "POST", form=force, **signed_in).status, 403)
 
 
+def the_slow():
+    # Each sends a byte now and then, and its headers never end.
+    drips = [socket.create_connection((url.hostname, url.port)) for _ in range(20)]
+    for each in drips:
+        each.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
+        each.setblocking(False)
+    until = time.monotonic() + 20
+    while drips and time.monotonic() < until:
+        time.sleep(0.2)
+        for each in list(drips):
+            try:
+                each.send(b"x")
+                ended = each.recv(4096) is not None
+            except BlockingIOError:
+                ended = False
+            except OSError:
+                ended = True
+            if ended:
+                each.close()
+                drips.remove(each)
+    expect("still served", len(drips), 0)
+    expect("health beside the slow", ask("/healthz").status, 200)
+    endless = socket.create_connection((url.hostname, url.port), timeout=20)
+    endless.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+    sent = 0
+    try:
+        while sent < 50_000_000:
+            endless.sendall(b"X: y\r\n" * 10_000)
+            sent += 60_000
+    except OSError:
+        pass
+    expect("headers without end", sent < 50_000_000, True)
+    endless.close()
+
+
 the_page()
 the_names()
 if token:
     acting()
 else:
     the_metrics()
+    the_slow()
     only_looking()
 for each in failures:
     print("FAILED: " + each, file=sys.stderr)

@@ -2,9 +2,12 @@
 // tests/cluster.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
+#include "store/session_store.hpp"
 #include "upkeep/doctor.hpp"
 
 namespace leasehold::testing {
@@ -73,6 +76,47 @@ TEST_F(mysql_doctor_test, a_user_without_rights_is_told_which_and_what_could_not
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("INSERT, DELETE ON leasehold_job"), std::string::npos)
         << found->what;
+}
+
+TEST_F(mysql_doctor_test, tables_that_a_user_may_not_see_are_not_missing) {
+    const std::string name = db_.execute("SELECT DATABASE()").rows.at(0).bytes(0);
+    const std::string to = " TO '" + place::program_name() + "'@'%'";
+    for (const char* table : {"migration", "session"}) {
+        run_in(db_, {"GRANT SELECT ON " + name + ".leasehold_" + table + to});
+    }
+    const auto all = examine(here_.open_as_program());
+    EXPECT_FALSE(find(all, "schema_drift")) << names_of(all);
+    EXPECT_TRUE(find(all, "missing_rights")) << names_of(all);
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const finding& each) {
+        return each.name == "not_looked_at" &&
+               each.what.starts_with("the columns of leasehold_fence_guard, ");
+    }));
+    run_in(db_, {"DROP TABLE leasehold_job_need"});
+    EXPECT_TRUE(find(examine(db_), "schema_drift"));
+}
+
+TEST_F(mysql_doctor_test, a_user_who_may_not_even_read_the_migrations_lacks_rights) {
+    const std::string name = db_.execute("SELECT DATABASE()").rows.at(0).bytes(0);
+    run_in(
+        db_, {"GRANT SELECT ON " + name + ".leasehold_lock TO '" + place::program_name() + "'@'%'"}
+    );
+    const auto found = find(examine(here_.open_as_program()), "missing_rights");
+    ASSERT_TRUE(found);
+    for (const char* each : {"SELECT ON leasehold_migration", "UPDATE, DELETE ON leasehold_lock"}) {
+        EXPECT_NE(found->what.find(each), std::string::npos) << found->what;
+    }
+}
+
+TEST_F(mysql_doctor_test, transactions_that_begin_read_only_are_an_error) {
+    const bool is_mariadb = db_.server().engine == engine::mariadb;
+    const std::string name = is_mariadb ? "tx_read_only" : "transaction_read_only";
+    EXPECT_FALSE(find(examine(db_), "unsuitable"));
+    db_.inner()->use_unchecked([&](connection& on, store& stores) {
+        on.execute("SET SESSION " + name + " = ON");
+        const std::string said = stores.sessions->environment(on).unsuitable;
+        on.execute("SET SESSION " + name + " = OFF");
+        EXPECT_NE(said.find(name), std::string::npos) << said;
+    });
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // tests/fault, tests/cluster.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
@@ -116,6 +118,32 @@ TEST_F(postgres_doctor_test, a_user_without_rights_is_told_which) {
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("INSERT, DELETE ON "), std::string::npos) << found->what;
     EXPECT_NE(found->what.find("leasehold_job"), std::string::npos) << found->what;
+}
+
+TEST_F(postgres_doctor_test, a_user_who_may_not_even_read_the_migrations_lacks_rights) {
+    // Nor use the schema.
+    EXPECT_TRUE(find(examine(here_.open_as_program()), "missing_rights"));
+    here_.load(here_.grants());
+    run_in(db_, {"REVOKE SELECT ON leasehold_migration FROM " + place::program_name()});
+    const auto found = find(examine(here_.open_as_program()), "missing_rights");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("SELECT ON "), std::string::npos) << found->what;
+    EXPECT_NE(found->what.find("leasehold_migration"), std::string::npos) << found->what;
+}
+
+TEST_F(postgres_doctor_test, what_a_user_may_not_see_of_others_is_told) {
+    const auto others = [](const finding& each) {
+        return each.name == "not_looked_at" &&
+               each.what.find("pg_read_all_stats") != each.what.npos;
+    };
+    here_.load(here_.grants());
+    const auto theirs = examine(here_.open_as_program()), ours = examine(db_);
+    EXPECT_TRUE(std::any_of(theirs.begin(), theirs.end(), others)) << names_of(theirs);
+    EXPECT_FALSE(std::any_of(ours.begin(), ours.end(), others)) << names_of(ours);
+}
+
+TEST_F(postgres_doctor_test, names_in_quotes_are_the_same_names) {
+    EXPECT_FALSE(with_default("quote_all_identifiers%3Don", "schema_drift"));
 }
 
 }  // namespace

@@ -37,6 +37,16 @@ public:
         return found;
     }
 
+    // information_schema shows a user the tables that he has a right to.
+    bool is_hidden(connection& on, const std::string& table) override {
+        try {
+            return !has_right(on, how_->names().prefix + table, "SELECT");
+        } catch (const error& failure) {
+            if (failure.connection_is_lost()) throw;
+            return false;  // it is not there
+        }
+    }
+
 private:
     std::vector<needed_rights> needed() const override { return rights_in(grants_text(*how_)); }
     bool has_right(connection& on, const std::string& table, const std::string& verb) override {

@@ -14,7 +14,8 @@ SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) >= 5000 FROM (SELECT SLEEP
 -- name: settings
 SHOW VARIABLES WHERE Variable_name IN (
     'binlog_format', 'group_replication_single_primary_mode', 'innodb_flush_log_at_trx_commit',
-    'innodb_read_only', 'log_bin', 'read_only', 'super_read_only', 'sync_binlog', 'wsrep_on');
+    'innodb_read_only', 'log_bin', 'read_only', 'super_read_only', 'sync_binlog',
+    'transaction_read_only', 'tx_read_only', 'wsrep_on');
 
 -- In each connection of our own where several nodes are written to: a statement, or a transaction,
 -- begins when this node has what was committed anywhere before.

@@ -14,6 +14,17 @@ namespace {
 
 constexpr int heartbeat_attempts_max = 3;
 
+// A default of the server or of the user, which other connections need not have. MariaDB has called
+// it tx_read_only until 11.1.
+std::string why_unsuitable(const named_values& settings) {
+    for (const char* name : {"transaction_read_only", "tx_read_only"}) {
+        if (!settings.is_on(name)) continue;
+        return std::string{"transactions are read-only here: set "} + name +
+               " = OFF for the server or this user";
+    }
+    return {};
+}
+
 void refuse_what_cannot_work(const named_values& settings) {
     for (const char* name : {"read_only", "super_read_only", "innodb_read_only"}) {
         if (!settings.is_on(name)) continue;
@@ -97,6 +108,7 @@ server_environment mysql_session_store::environment(connection& on) {
     const named_values found = settings(on);
     refuse_what_cannot_work(found);
     return {
+        .unsuitable = why_unsuitable(found),
         .durability = weak_durability(found, how_->which()),
         .has_several_writers = may_have_several_writers(found)};
 }

@@ -18,7 +18,8 @@ SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isol
          WHERE NOT EXISTS (SELECT FROM pg_replication_slots s
                             WHERE s.active_pid = r.pid AND s.slot_type = 'logical')),
        (SELECT count(*) FROM pg_stat_replication r WHERE r.sync_state IN ('sync', 'quorum')),
-       current_user::text;
+       current_user::text,
+       pg_has_role('pg_read_all_stats', 'usage');
 
 -- What a person may do about it: {user}, a role; {table}.
 -- name: set_isolation
@@ -87,10 +88,12 @@ SELECT ours.name, t.n_live_tup, t.n_dead_tup,
  ORDER BY ours.name;
 
 -- A line for each column, index and check. Not the text of defaults and checks: servers spell it in
--- different ways. Nor storage options, which are for administrators to set.
+-- different ways. Nor storage options, which are for administrators to set. Names come without
+-- quotes, which quote_all_identifiers would put around each.
 -- name: shape
 WITH ours AS ({ours})
-SELECT ours.name || ' column ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+SELECT ours.name || ' column ' || a.attname || ' '
+           || replace(format_type(a.atttypid, a.atttypmod), '"', '')
            || CASE WHEN l.collname = 'C' THEN ' collate C' ELSE '' END
            || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
            || CASE WHEN a.atthasdef THEN ' default' ELSE '' END
@@ -99,7 +102,8 @@ SELECT ours.name || ' column ' || a.attname || ' ' || format_type(a.atttypid, a.
   LEFT JOIN pg_collation l ON l.oid = a.attcollation
 UNION ALL
 SELECT ours.name || CASE WHEN i.indisunique THEN ' unique index (' ELSE ' index (' END
-           || (SELECT string_agg(pg_get_indexdef(i.indexrelid, k, true), ', ' ORDER BY k)
+           || (SELECT string_agg(replace(pg_get_indexdef(i.indexrelid, k, true), '"', ''), ', '
+                                 ORDER BY k)
                  FROM generate_series(1, i.indnkeyatts) AS k) || ')'
            || CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END
            || CASE WHEN i.indisvalid THEN '' ELSE ' invalid' END

@@ -22,6 +22,11 @@ public:
             add_defaults(found, server);
             add_replication(found, server);
             add_connections(found, server.integer(4), server.integer(5), settings);
+            if (sees_others(server)) return;
+            found.push_back(not_looked_at(
+                "other users' open transactions",
+                error(errc::permission_denied, "this user is no member of pg_read_all_stats")
+            ));
         });
         const parameters since{value_of(microseconds{settings.snapshot_older_than})};
         look(found, "open transactions", [&] { add_snapshot(found, on, since); });
@@ -93,6 +98,9 @@ private:
         }
     }
 
+    // Others' connections and standbys are shown to all, without what they do.
+    static bool sees_others(const row& server) { return server.integer(10) != 0; }
+
     static void add_replication(std::vector<finding>& found, const row& server) {
         const std::string& names = server.text(6);
         const std::int64_t standbys = server.integer(7), waited_for = server.integer(8);
@@ -105,6 +113,13 @@ private:
                                             "waits for any of them",
                  "where one is promoted, grants may be forgotten and tokens given twice",
                  "name them in synchronous_standby_names; docs/clusters.md"}
+            );
+        } else if (!sees_others(server)) {
+            found.push_back(
+                {severity::good,
+                 "replication",
+                 "commits wait for the standbys '" + names +
+                     "'; this user may not see whether they are there"}
             );
         } else if (waited_for == 0) {
             found.push_back(
