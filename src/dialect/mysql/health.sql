@@ -6,12 +6,17 @@ SELECT {now};
 -- name: variables
 SHOW GLOBAL VARIABLES WHERE Variable_name IN (
     'max_connections', 'wsrep_on', 'group_replication_single_primary_mode',
-    'group_replication_group_name');
+    'group_replication_group_name', 'read_only',
+    'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled',
+    'rpl_semi_sync_master_timeout', 'rpl_semi_sync_source_timeout',
+    'rpl_semi_sync_master_wait_point', 'rpl_semi_sync_source_wait_point',
+    'rpl_semi_sync_master_wait_for_slave_count', 'rpl_semi_sync_source_wait_for_replica_count');
 
 -- name: status
 SHOW GLOBAL STATUS WHERE Variable_name IN (
     'Threads_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment',
-    'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status');
+    'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status',
+    'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients');
 
 -- Of MySQL alone, and of a group.
 -- name: members
@@ -19,10 +24,22 @@ SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE
 FROM performance_schema.replication_group_members;
 
 -- Who reads the binary log. Without PROCESS a user sees nobody but himself: so it is asked for
--- first, by a table that only those may read who have it.
+-- first, by a table that only those may read who have it. All of it: where a condition cannot be
+-- true MySQL does not open the table, and refuses nobody.
 -- name: replicas
-SELECT (SELECT COUNT(*) FROM information_schema.INNODB_TRX x WHERE x.trx_mysql_thread_id < 0),
+SELECT (SELECT COUNT(*) FROM information_schema.INNODB_TRX),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p WHERE p.COMMAND LIKE 'Binlog Dump%');
+
+-- Whose changes this server applies, or tries to; a group's own channels are no such source.
+-- name: sources_mysql
+SELECT c.HOST, c.PORT
+FROM performance_schema.replication_connection_configuration c
+JOIN performance_schema.replication_connection_status s ON s.CHANNEL_NAME = c.CHANNEL_NAME
+WHERE s.SERVICE_STATE <> 'OFF' AND LEFT(c.CHANNEL_NAME, 18) <> 'group_replication_';
+
+-- Of it the third column says what the connection does, the fourth and the sixth where it goes.
+-- name: sources_mariadb
+SHOW ALL SLAVES STATUS;
 
 -- $1 microseconds. The oldest open transaction: no version of a row that it may see is removed.
 -- name: snapshot
