@@ -1,5 +1,5 @@
-// What the doctor says of a MySQL or MariaDB source and its replica: asynchronous, semi-synchronous,
-// and a replica that takes writes.
+// What the doctor says of a MySQL or MariaDB source and its replica: asynchronous,
+// semi-synchronous, and a replica that takes writes.
 #include <gtest/gtest.h>
 
 #include "cluster/cluster.hpp"
