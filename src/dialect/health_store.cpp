@@ -125,10 +125,13 @@ std::vector<long_hold> sql_health_store::long_holds(
     connection& on, microseconds longer_than, int limit
 ) {
     std::vector<long_hold> all;
-    const parameters values{value_of(longer_than), std::int64_t{limit}};
-    for (const row& each : read(on, "long_holds", values).rows) {
-        all.push_back({each.bytes(0), each.bytes(1), microseconds{each.integer(2)}, each.integer(3)}
-        );
+    const result found = read(on, "long_holds", {value_of(longer_than), std::int64_t{limit}});
+    auto count = static_cast<std::int64_t>(found.rows.size());
+    if (count == limit) {
+        count = read(on, "count_long_holds", {value_of(longer_than)}).rows.at(0).integer(0);
+    }
+    for (const row& each : found.rows) {
+        all.push_back({each.bytes(0), each.bytes(1), microseconds{each.integer(2)}, count});
     }
     return all;
 }

@@ -81,13 +81,23 @@ private:
         found_.push_back({weight, name, std::move(what), std::move(why), std::move(how)});
     }
 
-    // What fails is a finding, and the rest is looked at all the same.
+    // What fails is a finding, and the rest is looked at all the same, as long as anything answers.
     template <class Use>
     void look(const char* at, Use&& use) {
+        if (is_gone_) return;
         try {
             db_.inner()->use_unchecked(use);
         } catch (const error& failure) {
-            if (is_reached_) {
+            if (is_reached_ && is_silent(failure) && !answers()) {
+                is_gone_ = true;
+                add(severity::error,
+                    "unreachable",
+                    std::string{"the server stopped answering, when it was asked for "} + at +
+                        ": " + failure.what(),
+                    unreachable_matters,
+                    "see whether the server runs, and the network to it; then run the doctor again "
+                    "for the rest");
+            } else if (is_reached_) {
                 found_.push_back(not_looked_at(at, failure));
             } else if (failure.code() == errc::schema_missing) {
                 // SQLite: there is no file yet.
@@ -100,9 +110,25 @@ private:
                 add(severity::error,
                     "unreachable",
                     failure.what(),
-                    "nobody who asks this way gets a key, and who holds one loses it with its ttl",
+                    unreachable_matters,
                     "see to what the message says: the address, the server, the password");
             }
+        }
+    }
+
+    static bool is_silent(const error& failure) {
+        return failure.connection_is_lost() || failure.code() == errc::timed_out;
+    }
+
+    // One question may have met what is its own: a lock, or a connection that somebody ended.
+    bool answers() {
+        try {
+            db_.inner()->use_unchecked([](connection& on, store& stores) {
+                stores.health->clock(on);
+            });
+            return true;
+        } catch (const error&) {
+            return false;
         }
     }
 
@@ -146,7 +172,7 @@ private:
                 forgets,
                 "set what is named so that each commit is on the disk");
         } catch (const error& failure) {
-            if (failure.connection_is_lost()) throw;
+            if (is_silent(failure)) throw;
             add_unsuitable(failure.what());
         }
     }
@@ -424,12 +450,15 @@ private:
         }
     }
 
+    static constexpr const char* unreachable_matters =
+        "nobody who asks this way gets a key, and who holds one loses it with its ttl";
     static constexpr const char* run_migrate = "run `leasehold migrate` as the owner of the tables";
 
     const database& db_;
     const examination_settings& settings_;
     std::vector<finding> found_;
     bool is_reached_ = false;
+    bool is_gone_ = false;  // it was reached, and answers no more
     bool has_tables_ = false;
 };
 

@@ -26,6 +26,7 @@ struct answers {
     session_counts sessions{};
     std::vector<long_hold> long_holds{};
     std::optional<errc> refused{};  // of questions about sessions
+    bool ends_there = false;        // and nothing is answered from then on
 };
 
 class told_health_store final : public health_store {
@@ -39,6 +40,7 @@ public:
         return {};
     }
     microseconds clock(connection&) override {
+        if (is_gone_) throw error(errc::connection_lost, "gone");
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         return std::chrono::duration_cast<microseconds>(now) + what_.clock_ahead;
     }
@@ -46,6 +48,7 @@ public:
     std::vector<std::string> known_shape() const override { return what_.known_shape; }
     std::vector<std::string> missing_rights(connection&) override { return what_.missing_rights; }
     session_counts count_sessions(connection&) override {
+        is_gone_ = what_.ends_there;
         if (what_.refused) throw error(*what_.refused, "refused");
         return what_.sessions;
     }
@@ -65,6 +68,7 @@ public:
 
 private:
     const answers& what_;
+    bool is_gone_ = false;
 };
 
 class doctor_test : public ::testing::Test {
@@ -169,6 +173,32 @@ TEST_F(doctor_test, what_is_refused_is_named_and_the_rest_is_looked_at) {
     const auto held = found("held_long");
     ASSERT_TRUE(held);
     EXPECT_EQ(held->what, "'k' is held for 2 days by a@h:1; 7 keys are held for that long");
+}
+
+TEST_F(doctor_test, a_server_that_stops_answering_is_asked_no_more) {
+    says_.long_holds = {{"k", "a@h:1", 49h, 7}};
+    says_.ends_there = true;
+    for (const errc how : {errc::connection_lost, errc::connection_failed, errc::timed_out}) {
+        says_.refused = how;
+        const auto all = examined();
+        const auto gone = find(all, "unreachable");
+        ASSERT_TRUE(gone) << names_of(all);
+        EXPECT_EQ(gone->weight, severity::error);
+        EXPECT_NE(gone->what.find("sessions: refused"), std::string::npos) << gone->what;
+        EXPECT_FALSE(gone->remedy.empty());
+        EXPECT_FALSE(find(all, "held_long")) << names_of(all);
+        EXPECT_FALSE(find(all, "not_looked_at")) << names_of(all);
+        EXPECT_TRUE(find(all, "of_the_server")) << "what was found before is kept";
+    }
+}
+
+TEST_F(doctor_test, one_question_that_is_not_answered_is_not_the_servers_end) {
+    says_.refused = errc::timed_out;
+    says_.long_holds = {{"k", "a@h:1", 49h, 7}};
+    const auto all = examined();
+    EXPECT_TRUE(find(all, "not_looked_at")) << names_of(all);
+    EXPECT_TRUE(find(all, "held_long")) << names_of(all);
+    EXPECT_FALSE(find(all, "unreachable")) << names_of(all);
 }
 
 TEST_F(doctor_test, a_user_who_may_not_ask_is_not_warned_of_it) {

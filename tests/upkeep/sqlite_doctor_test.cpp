@@ -1,7 +1,9 @@
 // What the doctor finds of a file of SQLite: each finding is provoked.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "dialect/sqlite/network_file.hpp"
 #include "leasehold/driver/sqlite.hpp"
@@ -54,6 +56,37 @@ TEST(sqlite_doctor_test, network_file_systems_are_known_by_their_number) {
     EXPECT_EQ(sqlite_dialect::network_name_of(0xef53), "") << "ext4";
     EXPECT_EQ(sqlite_dialect::network_of("/proc/self"), "");
     EXPECT_EQ(sqlite_dialect::network_of("/nowhere"), "");
+}
+
+TEST(sqlite_doctor_test, those_of_fuse_are_known_by_the_table_of_mounts) {
+    EXPECT_EQ(sqlite_dialect::network_name_of_fuse("fuse.sshfs"), "sshfs");
+    EXPECT_EQ(sqlite_dialect::network_name_of_fuse("fuse.bindfs"), "") << "of this machine";
+    EXPECT_EQ(sqlite_dialect::network_name_of_fuse("ext4"), "");
+    const std::string table =
+        "26 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n"
+        "86 26 0:39 / /far rw,nosuid - fuse.sshfs host:/far rw,user_id=0\n"
+        "87 26 0:40 / /other rw shared:2 master:3 - fuse.bindfs other rw\n"
+        "cut off";
+    const auto type = [&](const std::string& device) {
+        std::istringstream mounts{table};
+        return sqlite_dialect::type_of_mount(mounts, device);
+    };
+    EXPECT_EQ(type("0:39"), "fuse.sshfs");
+    EXPECT_EQ(type("0:40"), "fuse.bindfs");
+    EXPECT_EQ(type("0:3"), "");
+}
+
+// Of the folder in LEASEHOLD_TEST_NETWORK_FOLDER: on_sshfs makes one, and CTest runs it.
+TEST(network_folder, is_told_of_a_file_in_it) {
+    const char* const folder = std::getenv("LEASEHOLD_TEST_NETWORK_FOLDER");
+    ASSERT_TRUE(folder) << "run by tests/upkeep/on_sshfs";
+    const database db = place::open_url(std::string{"sqlite:"} + folder + "/test.db");
+    migrate(db);
+    const auto found = find(examine(db), "network_file");
+    ASSERT_TRUE(found) << names_of(examine(db));
+    EXPECT_EQ(found->weight, severity::error);
+    EXPECT_NE(found->what.find("test.db is on a network file system (sshfs)"), std::string::npos)
+        << found->what;
 }
 
 }  // namespace

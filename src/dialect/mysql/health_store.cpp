@@ -1,6 +1,11 @@
 // What is MySQL's and MariaDB's own of the doctor's questions. The statements: health.sql.
 #include "dialect/health_store.hpp"
 
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "core/in_words.hpp"
 #include "dialect/mysql/named_values.hpp"
 #include "dialect/mysql/stores.hpp"
@@ -30,7 +35,8 @@ public:
             if (!variables["group_replication_group_name"].empty()) {
                 look(found, "the group's members", [&] { add_group(found, on, variables); });
             }
-            look(found, "replicas", [&] { add_replicas(found, on, status); });
+            look(found, "replicas", [&] { add_replicas(found, on, variables, status); });
+            look(found, "the replica's source", [&] { add_sources(found, on, variables); });
         });
         look(found, "open transactions", [&] { add_snapshot(found, on, settings); });
         look(found, "InnoDB's history", [&] { add_history(found, on, settings); });
@@ -59,6 +65,9 @@ private:
         try {
             on.execute(text);
         } catch (const error& failure) {
+            // A server that takes no writes says so before it looks at rights; that is a finding of
+            // its own.
+            if (failure.code() == errc::read_only) return true;
             if (failure.code() != errc::permission_denied) throw;
             return false;
         }
@@ -147,29 +156,93 @@ private:
         );
     }
 
-    void add_replicas(std::vector<finding>& found, connection& on, const named_values& status)
-        const {
+    // Semi-synchronous replication: its settings have new names in MySQL since 8.0.26.
+    static std::string semi_sync(
+        const named_values& values, const std::string& before, const std::string& after
+    ) {
+        const std::string found = values[before + "source_" + after];
+        return found.empty() ? values[before + "master_" + after] : found;
+    }
+
+    void add_replicas(
+        std::vector<finding>& found,
+        connection& on,
+        const named_values& variables,
+        const named_values& status
+    ) const {
         const std::int64_t replicas = read(on, "replicas").rows.at(0).integer(1);
-        if (replicas == 0) return;
-        const bool waits = status.is_on("Rpl_semi_sync_master_status") ||
-                           status.is_on("Rpl_semi_sync_source_status");
-        if (waits) {
-            found.push_back(
-                {severity::good,
-                 "replication",
-                 std::to_string(replicas) + " replicas read the binary log, and commits wait until "
-                                            "one has it"}
-            );
+        const bool is_meant = semi_sync(variables, "rpl_semi_sync_", "enabled") == "ON";
+        if (replicas == 0 && !is_meant) return;
+        const std::string at_most =
+            in_words(milliseconds_in(semi_sync(variables, "rpl_semi_sync_", "timeout")));
+        const std::string clients = semi_sync(status, "Rpl_semi_sync_", "clients");
+        std::string what = std::to_string(replicas) + " replicas read the binary log, and ";
+        if (semi_sync(status, "Rpl_semi_sync_", "status") == "ON" && clients != "0") {
+            what += "commits wait until " + count_waited_for(variables) + " (" +
+                    semi_sync(variables, "rpl_semi_sync_", "wait_point") + "), for " + at_most +
+                    " at most; where none answers for so long, they wait for nobody";
+            found.push_back({severity::good, "replication", what});
             return;
         }
+        what += is_meant ? "semi-synchronous replication is on, but has none to wait for"
+                         : "no commit waits for any of them";
         found.push_back(
             {severity::warning,
              "replication",
-             std::to_string(replicas) + " replicas read the binary log, and no commit waits for "
-                                        "any of them",
+             what,
              "where one takes over, grants may be forgotten and tokens given twice",
-             "use semi-synchronous replication, Galera or Group Replication; docs/clusters.md"}
+             is_meant ? "let a replica connect in which semi-synchronous replication is on as "
+                        "well; where commits are to wait for longer than " +
+                            at_most + ", raise the source's time-out"
+                      : "use semi-synchronous replication, Galera or Group Replication; "
+                        "docs/clusters.md"}
         );
+    }
+
+    static std::chrono::milliseconds milliseconds_in(const std::string& number) {
+        return std::chrono::milliseconds{number.empty() ? 0 : std::stoll(number)};
+    }
+
+    // MariaDB waits for one.
+    static std::string count_waited_for(const named_values& variables) {
+        const std::string new_name = variables["rpl_semi_sync_source_wait_for_replica_count"];
+        const std::string count =
+            new_name.empty() ? variables["rpl_semi_sync_master_wait_for_slave_count"] : new_name;
+        return count.empty() || count == "1" ? "one has it" : count + " have it";
+    }
+
+    // Of a replica that takes no writes more is said as `unsuitable`.
+    void add_sources(std::vector<finding>& found, connection& on, const named_values& variables)
+        const {
+        std::vector<std::string> sources;
+        if (how_->which() == engine::mariadb) {
+            for (const row& each : read(on, "sources_mariadb").rows) {
+                constexpr std::size_t state = 2, host = 3, port = 5;
+                if (each.is_null(state) || each.bytes(state).empty()) continue;
+                sources.push_back(each.bytes(host) + ":" + std::to_string(each.integer(port)));
+            }
+        } else {
+            for (const row& each : read(on, "sources_mysql").rows) {
+                sources.push_back(each.bytes(0) + ":" + std::to_string(each.integer(1)));
+            }
+        }
+        for (const std::string& each : sources) {
+            const std::string what = "this server is a replica of " + each;
+            if (variables.is_on("read_only")) {
+                found.push_back({severity::good, "replication", what});
+                continue;
+            }
+            found.push_back(
+                {severity::warning,
+                 "replication",
+                 what + ", and takes writes of others as well",
+                 "one can get a key here while another has it there, and what is written here can "
+                 "stop the replication",
+                 "let programs connect to " + each +
+                     ", and set read_only here; where this server has taken over, end the "
+                     "replication"}
+            );
+        }
     }
 
     void add_snapshot(

@@ -247,7 +247,8 @@ WHERE h.lock_key >= $1 AND h.lock_key < $3 AND (h.lock_key > $1 OR h.owner > $2)
 ORDER BY h.lock_key, h.owner LIMIT $4;
 
 -- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
--- keys that several hold, their holds, and rows that wait.
+-- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
+-- and the session of each.
 -- name: count
 SELECT (SELECT COUNT(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
         WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL

@@ -117,7 +117,7 @@ SELECT ours.name || ' check ' || replace(k.conname::text, lower($1::text), '')
 -- name: has_right
 SELECT has_table_privilege($1, $2);
 
--- The third: heartbeats a second, a third of a million of each.
+-- The third: heartbeats a second, a third of a million of each. Reads: the sessions once.
 -- name: sessions
 SELECT count(*) FILTER (WHERE s.expires_at > clock_timestamp()),
        count(*) FILTER (WHERE {overdue}),
@@ -129,19 +129,29 @@ SELECT count(*) FILTER (WHERE s.expires_at > clock_timestamp()),
 s.expires_at > clock_timestamp()
     AND clock_timestamp() - s.heartbeat_at > (s.expires_at - s.heartbeat_at) / 2
 
+-- Reads: the sessions once.
 -- name: overdue
 SELECT coalesce((SELECT s.node_info FROM {prefix}session s WHERE {overdue}
                   ORDER BY s.heartbeat_at LIMIT 1), '');
 
--- $1 microseconds, $2 how many. One pass over the lock rows.
+-- Of a lock row l with the session row s joined to it, if there. $1 microseconds.
+-- word: held_long
+l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND {is_live}
+
+-- $1 microseconds, $2 how many. Reads: the lock rows once, and as many sessions at most.
 -- name: long_holds
 SELECT l.lock_key, l.node_info,
-       (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint, count(*) OVER ()
+       (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
- WHERE l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND {is_live}
+ WHERE {held_long}
  ORDER BY l.changed_at LIMIT $2;
 
--- $1 microseconds.
+-- $1 microseconds. Reads: as long_holds.
+-- name: count_long_holds
+SELECT count(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
+ WHERE {held_long};
+
+-- $1 microseconds. Reads: the lock rows once, and as many sessions at most.
 -- name: dead_holds
 SELECT count(*) FROM (
     SELECT FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
@@ -156,7 +166,7 @@ SELECT (extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint
  WHERE j.queue = $1 AND j.state = 2 AND j.state IN (2, 3, 5)
  ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1;
 
--- $1 id. The columns of `list` in session.sql.
+-- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
 SELECT id, node_info, expires_at > clock_timestamp(),
        (extract(epoch FROM clock_timestamp() - started_at) * 1000000)::bigint,
@@ -164,7 +174,7 @@ SELECT id, node_info, expires_at > clock_timestamp(),
        (extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint
   FROM {prefix}session WHERE id = $1;
 
--- $1 key. What is over, and is kept closed for its lock_delay.
+-- $1 key. What is over, and is kept closed for its lock_delay. Reads: 2 rows.
 -- name: closed
 SELECT (extract(epoch FROM over.at - clock_timestamp()) * 1000000)::bigint
   FROM (SELECT coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond' AS at

@@ -30,7 +30,7 @@ SELECT ours.name || CASE WHEN i."unique" THEN ' unique index (' ELSE ' index (' 
 UNION ALL
 SELECT ours.name || ' without rowid' FROM ours WHERE ours.sql LIKE '%WITHOUT ROWID%';
 
--- The third: heartbeats a second, a third of a million of each.
+-- The third: heartbeats a second, a third of a million of each. Reads: the sessions once.
 -- name: sessions
 SELECT coalesce(sum(s.expires_at > {now}), 0), coalesce(sum({overdue}), 0),
        coalesce(sum(CASE WHEN s.expires_at > {now}
@@ -41,18 +41,28 @@ SELECT coalesce(sum(s.expires_at > {now}), 0), coalesce(sum({overdue}), 0),
 -- word: overdue
 s.expires_at > {now} AND {now} - s.heartbeat_at > (s.expires_at - s.heartbeat_at) / 2
 
+-- Reads: the sessions once.
 -- name: overdue
 SELECT coalesce((SELECT s.node_info FROM {prefix}session s WHERE {overdue} AND {of_this_boot}
                   ORDER BY s.heartbeat_at LIMIT 1), '');
 
--- $1 microseconds, $2 how many. One pass over the lock rows.
+-- Of a lock row l. $1 microseconds.
+-- word: held_long
+l.changed_at <= {now} - $1 AND {live_hold} AND {of_this_boot}
+
+-- $1 microseconds, $2 how many. Reads: the lock rows once, and the session of each that is held for
+-- so long.
 -- name: long_holds
-SELECT l.lock_key, l.node_info, {now} - l.changed_at, count(*) OVER ()
+SELECT l.lock_key, l.node_info, {now} - l.changed_at
   FROM {prefix}lock l
- WHERE l.changed_at <= {now} - $1 AND {live_hold} AND {of_this_boot}
+ WHERE {held_long}
  ORDER BY l.changed_at LIMIT $2;
 
--- $1 microseconds.
+-- $1 microseconds. Reads: as long_holds.
+-- name: count_long_holds
+SELECT count(*) FROM {prefix}lock l WHERE {held_long};
+
+-- $1 microseconds. Reads: the lock rows once, and the session of each that has one.
 -- name: dead_holds
 SELECT count(*) FROM (
     SELECT 1 FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
@@ -65,13 +75,13 @@ SELECT {wall} - j.enqueued_at
  WHERE j.queue = $1 AND j.state = 2
  ORDER BY j.priority, j.id LIMIT 1;
 
--- $1 id. The columns of `list` in session.sql.
+-- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
 SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_at,
        expires_at - {now}
   FROM {prefix}session WHERE id = $1 AND {of_this_boot};
 
--- $1 key. What is over, and is kept closed for its lock_delay.
+-- $1 key. What is over, and is kept closed for its lock_delay. Reads: 2 rows.
 -- name: closed
 SELECT coalesce(l.expires_at, s.expires_at) + l.lock_delay - {now}
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id

@@ -164,7 +164,8 @@ SELECT {holder} FROM {prefix}holder h
  ORDER BY h.lock_key, h.owner LIMIT $4;
 
 -- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
--- keys that several hold, their holds, and rows that wait.
+-- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
+-- and the session of each.
 -- name: count
 SELECT (SELECT count(*) FROM {prefix}lock l
          WHERE l.lock_key >= $1 AND l.lock_key < $2 AND {live_hold} AND {of_this_boot}),

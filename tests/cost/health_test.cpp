@@ -1,0 +1,110 @@
+// The doctor's questions, and how many holds and waiters there are: what reads a whole table reads
+// it once, and what is about one key, session or queue reads some rows.
+#include "cost/suite.hpp"
+#include "store/health_store.hpp"
+#include "store/holder_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class health_cost : public cost_suite {
+protected:
+    // So many rows of each table, and besides.
+    bound of_all(const bound& of_locks, const bound& of_sessions, const bound& besides) const {
+        const std::int64_t locks = size().locks, sessions = size().sessions;
+        return {
+            of_locks.postgres * locks + of_sessions.postgres * sessions + besides.postgres,
+            of_locks.mysql * locks + of_sessions.mysql * sessions + besides.mysql,
+            of_locks.sqlite * locks + of_sessions.sqlite * sessions + besides.sqlite};
+    }
+};
+
+// At least those of fill(): other tests begin some more.
+TEST_P(health_cost, sessions_are_counted_in_one_pass) {
+    expect_reads(
+        "count_sessions",
+        of_all({0, 0, 0}, {1, 1, 40}, {50, 50, 5'000}),
+        [&](connection& on, store& stores) {
+            EXPECT_GE(stores.health->count_sessions(on).live, size().sessions);
+        }
+    );
+}
+
+// Half of the locks are held. PostgreSQL reads the sessions once, or the one of each lock.
+TEST_P(health_cost, long_holds_read_the_locks_and_the_sessions_of_those_held) {
+    constexpr int limit = 5;
+    expect_reads(
+        "long_holds, all that are held",
+        of_all({2, 3, 40}, {2, 0, 0}, {500, 500, 50'000}),
+        [&](connection& on, store& stores) {
+            const auto all = stores.health->long_holds(on, 1us, limit);
+            ASSERT_EQ(all.size(), 5U);
+            EXPECT_GE(all[0].holds, size().locks / 2);
+        }
+    );
+    expect_reads(
+        "long_holds, none",
+        of_all({1, 2, 5}, {1, 0, 0}, {500, 500, 20'000}),
+        [&](connection& on, store& stores) {
+            EXPECT_TRUE(stores.health->long_holds(on, 24h, limit).empty());
+        }
+    );
+}
+
+TEST_P(health_cost, holds_of_the_dead_read_the_locks_and_the_sessions) {
+    expect_reads(
+        "dead_holds, none",
+        of_all({1, 2, 15}, {1, 0, 0}, {500, 500, 20'000}),
+        [&](connection& on, store& stores) { EXPECT_EQ(stores.health->dead_holds(on, 1h), 0); }
+    );
+}
+
+TEST_P(health_cost, one_session_one_key_and_one_queue_are_some_rows) {
+    const key held = next_hold().key;
+    expect_reads("session_of", {4, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.health->session_of(on, numbered(7)));
+    });
+    expect_reads("closed_for", {6, 6, 300}, [&](connection& on, store& stores) {
+        EXPECT_FALSE(stores.health->closed_for(on, held));
+    });
+    expect_reads("next_job_waits", {4, 4, 200}, [&](connection& on, store& stores) {
+        EXPECT_TRUE(stores.health->next_job_waits(on, "plain"));
+    });
+}
+
+// How many holds and waiters there are below a prefix: of all keys, of a hundred, of one semaphore.
+TEST_P(health_cost, holds_and_waiters_are_counted_in_their_range_alone) {
+    const std::int64_t sessions = 3 * size().sessions;  // PostgreSQL: once for each of the three
+    const auto count = [&](const std::string& prefix, lock_counts& found) {
+        return [&found, prefix](connection& on, store& stores) {
+            found = stores.holders->count(on, prefix);
+        };
+    };
+    lock_counts found;
+    std::string hundred = lock_key(size().locks / 2).name();
+    hundred.resize(hundred.size() - 2);
+    expect_reads("count of 100 keys", {300 + sessions, 400, 8'000}, count(hundred, found));
+    EXPECT_EQ(found.keys, 50);
+    const std::int64_t holders = size().holders;
+    expect_reads(
+        "count of a semaphore",
+        {3 * holders + 100 + sessions, 4 * holders + 100, 60 * holders + 2'000},
+        count("crowded", found)
+    );
+    EXPECT_GE(found.holders, holders);
+    const std::int64_t waiters = size().waiters;
+    expect_reads(
+        "count of a queue",
+        {3 * waiters + 100 + sessions, 4 * waiters + 100, 60 * waiters + 2'000},
+        count("queued", found)
+    );
+    EXPECT_EQ(found.waiters, waiters);
+    expect_reads("count of nothing", {100 + sessions, 50, 2'000}, count("nothing", found));
+}
+
+INSTANTIATE_TEST_SUITE_P(by_plan, health_cost, ::testing::ValuesIn(filled::plans()));
+
+}  // namespace
+}  // namespace leasehold::testing

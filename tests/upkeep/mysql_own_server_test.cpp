@@ -1,0 +1,78 @@
+// What the doctor finds of a MySQL or MariaDB server that takes no writes. The setting is global,
+// so CTest gives these a server of their own, as upkeep_own.<backend>.
+#include <gtest/gtest.h>
+
+#include "leasehold/driver/mysql.hpp"
+#include "leasehold/error.hpp"
+#include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
+#include "support/calm.hpp"
+#include "upkeep/doctor.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class own_server : public ::testing::Test {
+protected:
+    own_server() {
+        migrate(db_);
+        here_.load(here_.grants());
+    }
+    // Before the database goes, which is a change, too.
+    ~own_server() override {
+        if (is_mysql()) db_.execute("SET GLOBAL super_read_only = OFF");
+        db_.execute("SET GLOBAL read_only = OFF");
+    }
+
+    bool is_mysql() const { return db_.server().engine == engine::mysql; }
+
+    void expect_said(const database& by, const std::string& setting) const {
+        const auto all = examine(by);
+        const auto found = find(all, "unsuitable");
+        ASSERT_TRUE(found) << names_of(all);
+        EXPECT_EQ(found->weight, severity::error);
+        EXPECT_NE(found->what.find(setting + " is on"), std::string::npos) << found->what;
+        EXPECT_NE(found->what.find("connect to the primary"), std::string::npos) << found->what;
+        for (const char* each : {"missing_rights", "schema_drift", "unreachable"}) {
+            EXPECT_FALSE(find(all, each)) << names_of(all);
+        }
+        for (const finding& each : all) {
+            const bool is_told = each.name == "not_looked_at";
+            EXPECT_FALSE(is_told && each.what.starts_with("the schema")) << names_of(all);
+        }
+        EXPECT_TRUE(find(all, "heartbeats")) << "the rest is looked at: " << names_of(all);
+    }
+    // As the doctor says: programs are refused, with the same words.
+    void expect_refused(const database& by) const {
+        try {
+            const session one{by, calm("one")};
+            ADD_FAILURE() << "a session began";
+        } catch (const error& failure) {
+            EXPECT_EQ(failure.code(), errc::read_only) << failure.what();
+        }
+    }
+
+    const place here_;
+    const database db_ = here_.open();
+};
+
+TEST_F(own_server, that_is_read_only_is_told) {
+    EXPECT_FALSE(find(examine(db_), "unsuitable"));
+    db_.execute("SET GLOBAL read_only = ON");
+    expect_said(db_, "read_only");
+    expect_said(here_.open_as_program(), "read_only");
+    expect_refused(here_.open());
+    expect_refused(here_.open_as_program());
+}
+
+// MariaDB has no such setting.
+TEST_F(own_server, that_is_read_only_for_administrators_as_well_is_told) {
+    if (!is_mysql()) return;
+    db_.execute("SET GLOBAL super_read_only = ON");
+    expect_said(db_, "read_only");
+    expect_said(here_.open_as_program(), "read_only");
+    expect_refused(here_.open());
+}
+
+}  // namespace
+}  // namespace leasehold::testing
