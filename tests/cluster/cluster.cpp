@@ -7,6 +7,7 @@
 
 #include "leasehold/migrate.hpp"
 #include "leasehold/open.hpp"
+#include "leasehold/session.hpp"
 #include "support/required.hpp"
 
 namespace leasehold::testing {
@@ -29,12 +30,12 @@ cluster::cluster()
     std::istringstream all{required("LEASEHOLD_TEST_CLUSTER_URLS")};
     for (std::string each; all >> each;) urls_.push_back(each);
     if (urls_.size() < 2) throw std::runtime_error("a cluster has two nodes or more");
-    migrate(open_all());
+    despite_silence([&] { migrate(open_all()); });
 }
 
 cluster::~cluster() {
     try {
-        migrate_down(open_all(), 0);
+        despite_silence([&] { migrate_down(open_all(), 0); });
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "the tables %s* are left: %s\n", prefix_.c_str(), failure.what());
     }
@@ -72,6 +73,46 @@ void cluster::control(std::size_t node, const std::string& verb) const {
     const std::string command = control_ + " " + std::to_string(node + 1) + " " + verb;
     if (std::system(command.c_str()) == 0) return;
     throw std::runtime_error("it failed: " + command);
+}
+
+bool cluster::is_silence(const error& failure) {
+    return failure.code() == errc::timed_out;
+}
+
+void cluster::despite_silence(const std::function<void()>& work) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{90};
+    for (bool is_told = false;; is_told = true) {
+        try {
+            return work();
+        } catch (const error& failure) {
+            // A wait for a lock that ends, or for what others committed, is transient.
+            const bool may_pass = is_silence(failure) || failure.code() == errc::transient;
+            if (!may_pass || std::chrono::steady_clock::now() >= end) throw;
+            if (!is_told) tell_what_nodes_do(failure.what());
+        }
+    }
+}
+
+void cluster::wait_until_it_answers() const {
+    for (std::size_t node = 0; node < size(); ++node) {
+        despite_silence([&] { session{open(node), {.name = "asks"}}; });
+    }
+}
+
+void cluster::tell_what_nodes_do(const std::string& why) const {
+    const std::string question =
+        url_.starts_with("postgres")
+            ? "SELECT * FROM pg_stat_activity"
+            : "SHOW FULL PROCESSLIST; SELECT * FROM information_schema.innodb_trx";
+    std::fprintf(stderr, "the cluster does not answer: %s\n", why.c_str());
+    for (std::size_t node = 0; node < size(); ++node) {
+        std::fprintf(stderr, "node %zu:\n", node + 1);
+        try {
+            control(node, "sql '" + question + "' >&2");
+        } catch (const std::exception& failure) {
+            std::fprintf(stderr, "%s\n", failure.what());
+        }
+    }
 }
 
 void node_behind::let_go() {

@@ -1,10 +1,12 @@
 #pragma once
 // The nodes of the cluster that tests/cluster/servers has started, as its environment names them.
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "leasehold/database.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::testing {
 
@@ -27,6 +29,17 @@ public:
     const std::string& prefix() const noexcept { return prefix_; }
     // A verb of tests/cluster/servers; throws where it fails.
     void control(std::size_t node, const std::string& verb) const;
+
+    // A Galera cluster may stand still for as long as a node's innodb_lock_wait_timeout, because of
+    // a defect of the server's: docs/engine-facts.md, "BF lock wait long". That is no failure of
+    // what runs on it; that it does not end is one.
+    static bool is_silence(const error& failure);
+    // Does it again while it meets silence, for a limited time.
+    void despite_silence(const std::function<void()>& work) const;
+    // By a session that is started and ended at each node.
+    void wait_until_it_answers() const;
+    // To stderr, for whoever reads the log: `why`, and what each node is at.
+    void tell_what_nodes_do(const std::string& why) const;
 
 private:
     const std::string url_;
