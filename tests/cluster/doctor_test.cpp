@@ -16,6 +16,12 @@ TEST(cluster_doctor, says_that_several_may_be_written_to) {
     ASSERT_TRUE(told);
     EXPECT_EQ(told->weight, severity::good);
     EXPECT_NE(told->what.find("3 "), std::string::npos) << told->what;
+    EXPECT_NE(told->what.find("certified by the cluster"), std::string::npos) << told->what;
+    database_settings settings;
+    settings.one_node_is_written_to = true;
+    const auto one = examined(all.open(0, settings), "several_writers");
+    ASSERT_TRUE(one);
+    EXPECT_NE(one->what.find("this program says"), std::string::npos) << one->what;
     EXPECT_FALSE(examined(all.open(0), "node_not_ready"));
 }
 
