@@ -55,6 +55,7 @@ public:
             add_environment(on, *stores.sessions);
             add_clock(on, *stores.health);
             append(found_, stores.health->examine_server(on, settings_));
+            say_how_written();
         });
         if (!is_reached_) return std::move(found_);
         look("the schema", [&](connection& on, store& stores) { add_schema(on, stores); });
@@ -174,6 +175,17 @@ private:
         } catch (const error& failure) {
             if (is_silent(failure)) throw;
             add_unsuitable(failure.what());
+        }
+    }
+
+    // Of a cluster it is a setting of the handle, of which a server knows nothing.
+    void say_how_written() {
+        for (finding& each : found_) {
+            if (each.name != "several_writers") continue;
+            each.what += db_.settings().one_node_is_written_to
+                             ? "; this program says that all write to one and the same node"
+                             : "; proofs and takeovers are certified by the cluster, and row_claim "
+                               "is refused: docs/clusters.md";
         }
     }
 
