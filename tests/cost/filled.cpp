@@ -121,6 +121,15 @@ public:
             count
         );
     }
+    // That ended: of one key, or of as many.
+    void grants(std::int64_t count, const std::string& of, const std::string& ended_at) const {
+        insert(
+            "grant_history (lock_key, token, kind, mode, permits, node_info, ended_at, held_for, "
+            "ending)",
+            of + ", n.n, 1, 2, 0, 'cost', " + ended_at + ", 1000, 1",
+            count
+        );
+    }
     std::string text(const std::string& text, const std::string& number) const {
         return words_.joined("'" + text + "'", words_.padded(number, 8));
     }
@@ -177,7 +186,15 @@ key mourned_key(std::int64_t number) {
 std::vector<std::string> filled_tables() {
     std::vector<std::string> all;
     for (const char* each :
-         {"session", "lock", "waiter", "holder", "run", "fence_guard", "job", "job_history"}) {
+         {"session",
+          "lock",
+          "waiter",
+          "holder",
+          "run",
+          "fence_guard",
+          "job",
+          "job_history",
+          "grant_history"}) {
         all.push_back(std::string{"leasehold_"} + each);
     }
     return all;
@@ -241,6 +258,9 @@ void fill(connection& on, const volume& size, const wording& words) {
     rows.runs(size.sessions);
     rows.fences(size.sessions);
     fill_jobs(rows, size);
+    rows.grants(pruned_grants, rows.name("old"), words.wall_before);
+    rows.grants(size.locks, rows.name("lock/", "n.n"), words.wall_later);
+    rows.grants(size.locks, rows.name("busy"), words.wall_later);
 }
 
 database_settings patient_settings() {

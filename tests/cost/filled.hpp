@@ -33,11 +33,15 @@ namespace leasehold::testing {
 // which the first is available; `crowded` has as many again that are available, and crowded_jobs
 // that run in sessions that live and ten more in each that is dead. The history is of `plain`: so
 // many that are kept for a day, of ids from 1,000,000,000 on, and pruned_jobs whose time is over.
+//
+// Grants that have ended: one of each lock, as many of `busy`, and pruned_grants of `old` a minute
+// ago.
 struct volume {
     std::int64_t locks, sessions, waiters, holders, jobs, history;
 };
 inline constexpr std::int64_t crowded_jobs = 300;
 inline constexpr std::int64_t pruned_jobs = 2'000;
+inline constexpr std::int64_t pruned_grants = 300;
 inline constexpr std::int64_t dead_sessions = 10;  // after those that live
 inline constexpr std::int64_t mourned_keys = 4;
 inline constexpr std::int64_t spare_permits = 10;

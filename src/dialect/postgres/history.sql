@@ -158,7 +158,7 @@ SELECT {grant}
  ORDER BY h.lock_key DESC, h.token DESC
  LIMIT $3;
 
--- $1 how many. By where they are. Index: grant_history_ended. Reads: 3 rows for each. Two at a time
+-- $1 how many. By where they are. Index: grant_history_ended. Reads: 2 rows for each. Two at a time
 -- would wait for each other in that order, and the second find less.
 -- name: prune
 DELETE FROM {prefix}grant_history

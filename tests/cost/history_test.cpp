@@ -1,0 +1,70 @@
+// The history of grants: a list reads what it lists, and an end of a grant is as cheap among very
+// many.
+#include "cost/suite.hpp"
+#include "store/history_store.hpp"
+#include "store/hold_store.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class history_cost : public cost_suite {};
+
+TEST_P(history_cost, a_list_reads_what_it_lists) {
+    expect_reads("the latest 100", {101, 101, 6'000}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.history->list(on, {.limit = 100}).size(), 100U);
+    });
+    const key busy{"busy"};
+    expect_reads("100 of a busy key", {101, 101, 6'000}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.history->list_of(on, busy, {.limit = 100}).size(), 100U);
+    });
+    expect_reads("of a key with one", {2, 2, 150}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.history->list_of(on, lock_key(1), {}).size(), 1U);
+    });
+    expect_reads("whether it is on", {8, 100, 400}, [](connection& on, store& stores) {
+        EXPECT_FALSE(stores.history->status(on).is_broken);
+    });
+}
+
+TEST_P(history_cost, what_is_removed_is_found_by_its_end) {
+    const auto keep = [&](const char* microseconds) {
+        run([&](connection& on, store&) {
+            on.execute(
+                std::string{"UPDATE leasehold_grant_history_rule SET keep = "} + microseconds
+            );
+        });
+    };
+    keep("3600000000");
+    expect_reads("nothing to remove", {2, 3, 150}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.history->prune(on, 100), 0);
+    });
+    keep("30000000");
+    expect_reads("100 to remove", {2 * 100 + 2, 102, 15'000}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.history->prune(on, 100), 100);
+    });
+    keep("2592000000000");
+}
+
+// As many as without, and the session and the row that is written.
+TEST_P(history_cost, an_end_that_is_written_down) {
+    run([](connection& on, store& stores) { stores.history->start(on, {}); });
+    // The first one finds what the triggers are.
+    const hold first = next_hold(), held = next_hold();
+    run([&](connection& on, store& stores) { stores.holds->release(on, first); });
+    expect_reads("a release", {6, 8, 300}, [&](connection& on, store& stores) {
+        stores.holds->release(on, held);
+    });
+    run([&](connection& on, store& stores) {
+        EXPECT_EQ(stores.history->list_of(on, held.key, {}).front().token, held.token);
+        stores.history->stop(on);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    plans,
+    history_cost,
+    ::testing::ValuesIn(filled::plans()),
+    [](const auto& which) { return which.param; }
+);
+
+}  // namespace
+}  // namespace leasehold::testing
