@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "leasehold/error.hpp"
 
@@ -41,12 +42,13 @@ void add_lines(
     constexpr std::size_t told_max = 20;
     for (std::size_t at = 0; at < std::min(all.size(), told_max); ++at) {
         const bool is_last = at + 1 == told_max && all.size() > told_max;
-        const std::string rest =
-            is_last ? "; and " + std::to_string(all.size() - told_max) + " more" : "";
+        std::string what = how;
+        what += all[at];
+        if (is_last) what += "; and " + std::to_string(all.size() - told_max) + " more";
         found.push_back(
             {weight,
              "schema_drift",
-             how + all[at] + rest,
+             std::move(what),
              why,
              "compare with schema/ of this version, and change it back by hand"}
         );
