@@ -73,6 +73,8 @@
 // | lock_delay           | its holder has died, and it stays closed for a while                |
 // | row_locked           | an open transaction keeps its row: nobody can be granted it         |
 // | waiters              | who waits, first come first                                         |
+// | not_looked_at        | MySQL, MariaDB: with no right but SELECT it is not known whether an |
+// |                      | open transaction shares its row                                     |
 //
 // Errors: invalid_argument for settings out of range; std::bad_alloc. Of examine_key also what
 // inspect.hpp says, since without the tables there is nothing to say of a key.
