@@ -66,6 +66,7 @@ constexpr std::array meanings{
     meaning{1364, errc::constraint},         // NO_DEFAULT_FOR_FIELD
     meaning{1370, errc::permission_denied},  // PROCACCESS_DENIED
     meaning{1412, errc::transient},          // TABLE_DEF_CHANGED: "please retry transaction"
+    meaning{1419, errc::permission_denied},  // BINLOG_CREATE_ROUTINE_NEED_SUPER
     meaning{1451, errc::constraint},         // ROW_IS_REFERENCED_2
     meaning{1452, errc::constraint},         // NO_REFERENCED_ROW_2
     meaning{1557, errc::constraint},         // FOREIGN_DUPLICATE_KEY

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "store/job_queue_store.hpp"
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
+#include "upkeep/drift.hpp"
 
 namespace leasehold {
 namespace {
@@ -55,6 +55,7 @@ public:
             add_environment(on, *stores.sessions);
             add_clock(on, *stores.health);
             append(found_, stores.health->examine_server(on, settings_));
+            say_how_written();
         });
         if (!is_reached_) return std::move(found_);
         look("the schema", [&](connection& on, store& stores) { add_schema(on, stores); });
@@ -177,6 +178,17 @@ private:
         }
     }
 
+    // Of a cluster it is a setting of the handle, of which a server knows nothing.
+    void say_how_written() {
+        for (finding& each : found_) {
+            if (each.name != "several_writers") continue;
+            each.what += db_.settings().one_node_is_written_to
+                             ? "; this program says that all write to one and the same node"
+                             : "; proofs and takeovers are certified by the cluster, and row_claim "
+                               "is refused: docs/clusters.md";
+        }
+    }
+
     void add_clock(connection& on, health_store& health) {
         const auto ours = [] {
             const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -257,7 +269,9 @@ private:
         has_tables_ = is_whole;
         const bool has_newer =
             std::any_of(steps.begin(), steps.end(), [](const auto& each) { return each.is_newer; });
-        if (is_whole && !has_newer) add_drift(on, *stores.health);
+        if (is_whole && !has_newer) {
+            append(found_, find_drift(on, *stores.health, db_.settings().names));
+        }
         if (is_whole) add_rights(on, *stores.health);
     }
 
@@ -279,76 +293,6 @@ private:
             if (failure.connection_is_lost()) throw;
             return false;
         }
-    }
-
-    // What the server hides is not missing.
-    void leave_out_hidden(connection& on, health_store& health, std::vector<std::string>& missing) {
-        std::map<std::string, bool> is_hidden;
-        for (const std::string& line : missing) {
-            const auto [at, is_new] = is_hidden.try_emplace(table_of(line), false);
-            if (is_new) at->second = health.is_hidden(on, at->first);
-        }
-        std::string names;
-        for (const auto& [table, is_it] : is_hidden) {
-            if (!is_it) continue;
-            names += (names.empty() ? "" : ", ") + db_.settings().names.prefix + table;
-        }
-        if (names.empty()) return;
-        std::erase_if(missing, [&](const std::string& line) {
-            return is_hidden.at(table_of(line));
-        });
-        found_.push_back(not_looked_at(
-            "the columns of " + names,
-            error(errc::permission_denied, "who may not read a table is not shown them")
-        ));
-    }
-
-    static std::string table_of(const std::string& line) { return line.substr(0, line.find(' ')); }
-
-    // Tables of the same prefix that are not ours are nobody's business.
-    void add_drift(connection& on, health_store& health) {
-        const auto known = health.known_shape(), found = health.shape(on);
-        std::vector<std::string> missing, more;
-        std::set_difference(
-            known.begin(), known.end(), found.begin(), found.end(), std::back_inserter(missing)
-        );
-        std::set_difference(
-            found.begin(), found.end(), known.begin(), known.end(), std::back_inserter(more)
-        );
-        std::erase_if(more, [&](const std::string& line) {
-            return std::none_of(known.begin(), known.end(), [&](const std::string& each) {
-                return table_of(each) == table_of(line);
-            });
-        });
-        leave_out_hidden(on, health, missing);
-        const std::string& prefix = db_.settings().names.prefix;
-        constexpr std::size_t told_max = 20;
-        const auto tell = [&](const auto& lines, severity weight, const char* how, const char* why
-                          ) {
-            for (std::size_t at = 0; at < std::min(lines.size(), told_max); ++at) {
-                const bool is_last = at + 1 == told_max && lines.size() > told_max;
-                add(weight,
-                    "schema_drift",
-                    how + prefix + lines[at] +
-                        (is_last ? "; and " + std::to_string(lines.size() - told_max) + " more" : ""
-                        ),
-                    why,
-                    "compare with schema/ of this version, and change it back by hand");
-            }
-        };
-        tell(
-            missing,
-            severity::error,
-            "this is missing, or is another: ",
-            "statements fail, or read whole tables where an index is gone; a column that compares "
-            "in another way lets two spellings be one key"
-        );
-        tell(
-            more,
-            severity::warning,
-            "this is no work of a migration: ",
-            "a rule may refuse what programs write; an index makes each heartbeat or job cost more"
-        );
     }
 
     // Whether there are any.

@@ -33,11 +33,22 @@ void require_valid(const grant_filter& filter) {
 // What changes triggers excludes migrations, and others who do.
 template <class Change>
 void change_history(const database& db, Change&& make) {
-    db.inner()->use([&](connection& on, store& stores) {
-        migration_lock lock{on, *stores.schema, db.inner()->settings().statement_timeout};
-        make(on, *stores.history);
-        lock.commit();
-    });
+    try {
+        db.inner()->use([&](connection& on, store& stores) {
+            migration_lock lock{on, *stores.schema, db.inner()->settings().statement_timeout};
+            make(on, *stores.history);
+            lock.commit();
+        });
+    } catch (const error& failure) {
+        if (failure.code() != errc::permission_denied) throw;
+        throw error{
+            errc::permission_denied,
+            "history is turned on and off by who migrates, on MySQL and MariaDB with the right "
+            "TRIGGER, too, and where the server writes a binary log with SUPER or "
+            "log_bin_trust_function_creators = 1: " +
+                std::string{failure.what()},
+            {failure.sqlstate(), failure.native_code(), failure.server_message(), false}};
+    }
 }
 
 }  // namespace

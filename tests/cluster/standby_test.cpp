@@ -347,6 +347,19 @@ TEST_F(synchronous_standby, is_good_to_the_doctor_and_takes_no_writes_itself) {
     EXPECT_TRUE(refused || unsuitable);
 }
 
+// It reads only, so that it does not wait for the standby itself.
+TEST_F(synchronous_standby, that_is_gone_is_an_error_to_the_doctor) {
+    cluster_.control(standby(), "kill");
+    std::optional<finding> told;
+    EXPECT_TRUE(eventually([&] {
+        told = examined(open(), "replication");
+        return told && told->weight == severity::error;
+    })) << (told ? told->what : "nothing");
+    ASSERT_TRUE(told);
+    EXPECT_NE(told->what.find("none of them is there"), std::string::npos) << told->what;
+    EXPECT_FALSE(examined(open(), "unreachable"));
+}
+
 TEST_F(asynchronous_standby, who_is_forgotten_is_told) {
     session one{open(), {.name = "one", .ttl = long_ttl, .heartbeat_every = 500ms}};
     session other{open(), {.name = "other", .ttl = long_ttl, .heartbeat_every = 500ms}};

@@ -1,6 +1,10 @@
-// What the doctor finds of a MySQL or MariaDB server that takes no writes. The setting is global,
-// so CTest gives these a server of their own, as upkeep_own.<backend>.
+// What the doctor finds of a MySQL or MariaDB server that takes no writes, which is a setting of
+// all of it, or keeps a prepared transaction, which holds up everybody. CTest gives these a server
+// of their own, as upkeep_own.<backend>.
 #include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
 
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/error.hpp"
@@ -110,6 +114,26 @@ TEST_F(own_server, that_is_read_only_for_administrators_as_well_is_told) {
     expect_said(db_, "read_only");
     expect_said(here_.open_as_program(), "read_only");
     expect_refused(here_.open());
+}
+
+// Its connection is gone, and no restart ends it.
+TEST_F(own_server, that_keeps_a_prepared_transaction_is_told) {
+    run_in(
+        here_.open(),
+        {"XA START 'left'",
+         "UPDATE leasehold_fence_mark SET fence = fence + 1",
+         "XA END 'left'",
+         "XA PREPARE 'left'"}
+    );
+    std::optional<finding> found;
+    eventually([&] {
+        found = find(examine(db_, strict()), "old_snapshot");
+        return found && found->what.find("a prepared transaction (XA)") != std::string::npos;
+    });
+    db_.execute("XA ROLLBACK 'left'");
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->what.find("a prepared transaction (XA)"), std::string::npos) << found->what;
+    EXPECT_TRUE(found->remedy.starts_with("XA RECOVER")) << found->remedy;
 }
 
 }  // namespace
