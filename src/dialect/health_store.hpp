@@ -31,9 +31,15 @@ public:
     std::vector<long_hold> long_holds(
         connection& on, std::chrono::microseconds longer_than, int limit
     ) override;
+    std::vector<long_hold> long_shares(
+        connection& on, std::chrono::microseconds longer_than, int limit
+    ) override;
     std::int64_t dead_holds(connection& on, std::chrono::microseconds longer_than) override;
+    std::int64_t dead_shares(connection& on, std::chrono::microseconds longer_than) override;
     std::optional<session_info> session_of(connection& on, const session_id& id) override;
     std::optional<std::chrono::microseconds> closed_for(connection& on, const key& name) override;
+    std::vector<waiting_queue> waiting_queues(connection& on, std::chrono::microseconds longer_than)
+        override;
     std::optional<std::chrono::microseconds> next_job_waits(connection& on, std::string_view queue)
         override;
 
@@ -57,6 +63,14 @@ protected:
             into.push_back(not_looked_at(at, failure));
         }
     }
+
+    std::vector<long_hold> held_long(
+        connection& on,
+        const char* question,
+        const char* count,
+        std::chrono::microseconds longer_than,
+        int limit
+    ) const;
 
     static void add_connections(
         std::vector<finding>& found,

@@ -200,11 +200,7 @@ queue_info job_queue::describe() const {
 
 std::vector<queue_info> list_queues(const database& db) {
     return read_again(db, [&](connection& on, store& stores) {
-        std::vector<queue_info> all;
-        for (const std::string& each : stores.job_queues->queue_names(on)) {
-            all.push_back(stores.job_queues->describe_queue(on, each));
-        }
-        return all;
+        return stores.job_queues->describe_queues(on);
     });
 }
 

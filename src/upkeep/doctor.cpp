@@ -18,6 +18,7 @@
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "upkeep/drift.hpp"
+#include "upkeep/queue_findings.hpp"
 
 namespace leasehold {
 namespace {
@@ -334,7 +335,8 @@ private:
     }
 
     void add_clean_up(connection& on, store& stores) {
-        const std::int64_t dead = stores.health->dead_holds(on, settings_.dead_longer_than);
+        const std::int64_t dead = stores.health->dead_holds(on, settings_.dead_longer_than) +
+                                  stores.health->dead_shares(on, settings_.dead_longer_than);
         std::int64_t unfinished = 0;
         for (const upkeep_progress& each : stores.schema->progress(on)) {
             unfinished = std::max(unfinished, each.unfinished);
@@ -352,46 +354,29 @@ private:
 
     void add_long_holds(connection& on, store& stores) {
         constexpr int shown_max = 5;
-        for (const long_hold& each :
-             stores.health->long_holds(on, settings_.held_longer_than, shown_max)) {
+        const microseconds since = settings_.held_longer_than;
+        auto all = stores.health->long_holds(on, since, shown_max);
+        auto shares = stores.health->long_shares(on, since, shown_max);
+        const std::int64_t keys =
+            (all.empty() ? 0 : all.front().holds) + (shares.empty() ? 0 : shares.front().holds);
+        std::move(shares.begin(), shares.end(), std::back_inserter(all));
+        std::stable_sort(all.begin(), all.end(), [](const long_hold& left, const long_hold& right) {
+            return left.held_for > right.held_for;
+        });
+        if (all.size() > shown_max) all.resize(shown_max);
+        for (const long_hold& each : all) {
             add(severity::good,
                 "held_long",
                 "'" + each.key + "' is held for " + in_words(each.held_for) + " by " +
                     each.node_info +
-                    (each.holds > shown_max
-                         ? "; " + std::to_string(each.holds) + " keys are held for that long"
-                         : ""));
+                    (keys > shown_max ? "; " + std::to_string(keys) + " keys are held for that long"
+                                      : ""));
         }
     }
 
     void add_queues(connection& on, store& stores) {
-        for (const std::string& name : stores.job_queues->queue_names(on)) {
-            if (const auto waits = stores.health->next_job_waits(on, name)) {
-                const auto row = stores.job_queues->find_queue(on, name);
-                add_queue(name, *waits, row && row->is_paused);
-            }
-        }
-    }
-
-    void add_queue(const std::string& name, microseconds waits, bool is_paused) {
-        const std::string quoted = "'" + name + "'";
-        const std::string since =
-            "the next job of queue " + quoted + " was enqueued " + in_words(waits) + " ago";
-        if (is_paused) {
-            add(severity::warning,
-                "paused_queue",
-                "queue " + quoted + " is paused, and jobs wait in it; " + since,
-                "none of them starts",
-                "leasehold queue resume " + shell_word(name));
-        } else if (waits > settings_.waiting_longer_than) {
-            add(severity::warning,
-                "slow_queue",
-                since + ", and no worker has it yet",
-                "there is no worker for it, none for its kind, a limit holds it back, or they do "
-                "not keep up",
-                "leasehold queue stats " + shell_word(name) +
-                    " shows how many wait; start more workers");
-        }
+        const auto seen = stores.health->waiting_queues(on, settings_.waiting_longer_than);
+        append(found_, findings_of(seen));
     }
 
     static constexpr const char* unreachable_matters =

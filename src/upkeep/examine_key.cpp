@@ -148,8 +148,11 @@ private:
         if (found_.waiters.empty()) return;
         const waiter_info& first = found_.waiters.front();
         const std::string key = shell_word(name_.name());
-        std::string what = std::to_string(found_.waiters.size()) + " wait for it; first " +
-                           first.node_info + ", for " + in_words(first.waits_for);
+        const std::size_t count = found_.waiters.size();
+        std::string what = count == 1
+                               ? first.node_info + " waits for it"
+                               : std::to_string(count) + " wait for it; first " + first.node_info;
+        what += ", for " + in_words(first.waits_for);
         const bool is_asked_for = found_.lock && found_.lock->is_held;
         add(severity::good,
             "waiters",

@@ -61,7 +61,7 @@ protected:
         }
     }
 
-    // Everything that a person may ask, by one handle, which is refused as a program's all the same.
+    // Everything that a person may ask, by one handle, which is refused as a program's is.
     void expect_shown(const database& by) const {
         EXPECT_EQ(list_locks(by).size(), 0u);
         EXPECT_EQ(count_locks(by).keys, 0);
