@@ -37,7 +37,8 @@
 // | several_writers      | MySQL, MariaDB | a cluster that may be written to at several nodes     |
 // | node_not_ready       | MySQL, MariaDB | this node of a cluster has not all of its data        |
 // | pooler               | PostgreSQL | good: one stands between; whether by transaction          |
-// | connections          | PG, My   | hardly any are left                                         |
+// | connections          | PG, My   | hardly any are left: of the server, of a limit of this      |
+// |                      |          | user or, on PostgreSQL, of this database                    |
 // | old_snapshot         | PG, My   | a transaction is open for long: nothing dead is removed     |
 // | prepared_transaction | PostgreSQL | the same of a prepared one, which no restart ends         |
 // | idle_slot            | PostgreSQL | a replication slot that nobody reads keeps what is dead   |

@@ -40,16 +40,19 @@ void sql_health_store::add_connections(
     std::vector<finding>& found,
     std::int64_t used,
     std::int64_t all,
-    const examination_settings& settings
+    const examination_settings& settings,
+    const std::string& whose,
+    const std::string& limit
 ) {
     constexpr std::int64_t percent = 100;
     if (used * percent < all * settings.connections_percent) return;
     found.push_back(
         {severity::warning,
          "connections",
-         std::to_string(used) + " of " + std::to_string(all) + " connections are in use",
+         std::to_string(used) + " of " + std::to_string(all) + " connections" +
+             (whose.empty() ? "" : " of " + whose) + " are in use",
          "when there are none left, heartbeats that have to connect anew fail",
-         "raise max_connections, put a pooler in front, or lower connections_max of programs"}
+         "raise " + limit + ", put a pooler in front, or lower connections_max of programs"}
     );
 }
 

@@ -76,7 +76,9 @@ protected:
         std::vector<finding>& found,
         std::int64_t used,
         std::int64_t all,
-        const examination_settings& settings
+        const examination_settings& settings,
+        const std::string& whose = {},  // the server's own, or "user 'app'"
+        const std::string& limit = "max_connections"
     );
 };
 

@@ -44,6 +44,9 @@ struct waiting_queue {
     bool is_paused = false;
 };
 
+// With what the server said, where the message has nothing but a number: it is of plain reads.
+std::string words_of(const error& failure);
+
 // `at`: what was to be looked at. It is no warning where the user may not ask.
 finding not_looked_at(std::string_view at, const error& failure);
 

@@ -175,7 +175,7 @@ private:
                 "set what is named so that each commit is on the disk");
         } catch (const error& failure) {
             if (is_silent(failure)) throw;
-            add_unsuitable(failure.what());
+            add_unsuitable(words_of(failure));
         }
     }
 
@@ -236,8 +236,10 @@ private:
         const auto records = recorded(on, stores);
         const auto steps = compare(stores.schema->known(), records);
         const auto all = db_.inner()->installations(on);
+        std::string theirs;
         for (const installation& each : all) {
             if (each.is_ours) continue;
+            if (theirs.empty()) theirs = way_to(each.names);
             const std::string where =
                 each.names.schema.empty() ? "" : " in schema " + each.names.schema;
             add(severity::warning,
@@ -251,7 +253,10 @@ private:
                 "schema_missing",
                 "there are no tables of leasehold here",
                 "programs are refused",
-                run_migrate);
+                // Whoever migrates would have two, which exclude nobody from each other.
+                theirs.empty() ? run_migrate
+                               : "if programs use the other tables, name those: `" + theirs +
+                                     "`, or set the user's search_path; if not, " + run_migrate);
             return;
         }
         bool is_whole = true;
@@ -274,6 +279,11 @@ private:
             append(found_, find_drift(on, *stores.health, db_.settings().names));
         }
         if (is_whole) add_rights(on, *stores.health);
+    }
+
+    static std::string way_to(const table_names& names) {
+        return "leasehold" + (names.schema.empty() ? "" : " --schema " + shell_word(names.schema)) +
+               " --table-prefix " + shell_word(names.prefix) + " doctor";
     }
 
     // Whoever may not even read which migrations are applied was forgotten when rights were given.
@@ -318,8 +328,8 @@ private:
         const auto per_second = std::lround(counts.heartbeats_per_second);
         add(severity::good,
             "heartbeats",
-            std::to_string(counts.live) + " live sessions send some " + std::to_string(per_second) +
-                " heartbeats a second");
+            in_words(counts.live, "live session") + (counts.live == 1 ? " sends" : " send") +
+                " some " + in_words(std::int64_t{per_second}, "heartbeat") + " a second");
         if (counts.overdue == 0) return;
         constexpr std::int64_t percent = 100, many = 5, some = 3;
         const bool is_server =
@@ -345,9 +355,10 @@ private:
         if (dead == 0 && unfinished < unfinished_max) return;
         add(severity::warning,
             "clean_up_behind",
-            std::to_string(dead) + " holds of sessions are there that ended more than " +
-                in_words(settings_.dead_longer_than) + " ago, and " + std::to_string(unfinished) +
-                " turns of the clean-up were not finished",
+            in_words(dead, "hold") + (dead == 1 ? " is" : " are") +
+                " there of sessions that ended more than " + in_words(settings_.dead_longer_than) +
+                " ago, and " + in_words(unfinished, "turn") + " of the clean-up " +
+                (unfinished == 1 ? "was" : "were") + " not finished",
             "nothing depends on it, but tables grow",
             "run `leasehold reap`, or let a program have a session open: each cleans up");
     }

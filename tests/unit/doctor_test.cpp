@@ -29,6 +29,7 @@ struct answers {
     std::int64_t dead_holds = 0, dead_shares = 0;
     std::vector<waiting_queue> waiting_queues{};
     grant_history_status history{};
+    std::string words{};            // of the server, where it refuses
     std::optional<errc> refused{};  // of questions about sessions
     bool ends_there = false;        // and nothing is answered from then on
 };
@@ -53,7 +54,7 @@ public:
     std::vector<std::string> missing_rights(connection&) override { return what_.missing_rights; }
     session_counts count_sessions(connection&) override {
         is_gone_ = what_.ends_there;
-        if (what_.refused) throw error(*what_.refused, "refused");
+        if (what_.refused) throw error(*what_.refused, "refused", {.server_message = what_.words});
         return what_.sessions;
     }
     std::vector<long_hold> long_holds(connection&, microseconds, int) override {
@@ -234,7 +235,7 @@ TEST_F(doctor_test, holds_of_the_dead_are_counted_together) {
     says_.dead_shares = 4;
     const auto behind = found("clean_up_behind");
     ASSERT_TRUE(behind);
-    EXPECT_TRUE(behind->what.starts_with("7 holds of sessions are there")) << behind->what;
+    EXPECT_TRUE(behind->what.starts_with("7 holds are there of sessions")) << behind->what;
 }
 
 TEST_F(doctor_test, of_many_queues_some_are_named_and_the_rest_counted) {
@@ -254,6 +255,23 @@ TEST_F(doctor_test, of_many_queues_some_are_named_and_the_rest_counted) {
     }
     says_.waiting_queues.resize(1);
     EXPECT_EQ(found("paused_queue")->remedy, "leasehold queue resume 'q100'");
+}
+
+TEST_F(doctor_test, a_refusal_without_words_of_ours_has_those_of_the_server) {
+    says_.refused = errc::database_error;
+    says_.words = "Out of sort memory";
+    EXPECT_EQ(
+        found("not_looked_at")->what, "sessions could not be looked at: refused: Out of sort memory"
+    );
+    says_.refused = errc::permission_denied;
+    EXPECT_EQ(found("not_looked_at")->what, "sessions could not be looked at: refused");
+}
+
+TEST_F(doctor_test, one_of_each_is_told_as_one) {
+    says_.sessions = {.live = 1, .heartbeats_per_second = 1};
+    EXPECT_EQ(found("heartbeats")->what, "1 live session sends some 1 heartbeat a second");
+    says_.dead_holds = 1;
+    EXPECT_TRUE(found("clean_up_behind")->what.starts_with("1 hold is there of sessions"));
 }
 
 TEST_F(doctor_test, a_server_that_stops_answering_is_asked_no_more) {

@@ -122,6 +122,20 @@ TEST_F(doctor_test, tables_of_another_name_are_told) {
     EXPECT_FALSE(find(examine(db_), "schema_drift")) << "those are not ours";
 }
 
+// Whoever migrates then has two installations.
+TEST_F(doctor_test, no_tables_beside_those_of_another_name_are_no_reason_to_migrate_at_once) {
+    migrate_down(db_, 0);
+    const auto alone = find(examine(db_), "schema_missing");
+    ASSERT_TRUE(alone);
+    EXPECT_TRUE(alone->remedy.starts_with("run `leasehold migrate`")) << alone->remedy;
+    migrate(here_.open_named("other_"));
+    const auto beside = find(examine(db_), "schema_missing");
+    ASSERT_TRUE(beside);
+    EXPECT_NE(beside->remedy.find("--table-prefix 'other_' doctor"), std::string::npos)
+        << beside->remedy;
+    EXPECT_FALSE(beside->remedy.starts_with("run `leasehold migrate`")) << beside->remedy;
+}
+
 TEST_F(doctor_test, an_overdue_heartbeat_is_told_while_the_session_lives) {
     silent(6s, key{"k"}, {});
     const auto found = soon_found(db_, "stuck_session");
@@ -134,7 +148,7 @@ TEST_F(doctor_test, holds_of_the_dead_that_stay_are_told) {
     silent(100ms, key{"k"}, {});
     const auto found = soon_found(db_, "clean_up_behind");
     ASSERT_TRUE(found);
-    EXPECT_TRUE(found->what.starts_with("1 holds")) << found->what;
+    EXPECT_TRUE(found->what.starts_with("1 hold ")) << found->what;
     reap(db_);
     EXPECT_FALSE(find(examine(db_, strict()), "clean_up_behind"));
 }
@@ -185,7 +199,7 @@ TEST_F(doctor_test, a_dead_holder_among_several_is_told) {
     });
     const auto found = soon_found(db_, "clean_up_behind");
     ASSERT_TRUE(found);
-    EXPECT_TRUE(found->what.starts_with("1 holds")) << found->what;
+    EXPECT_TRUE(found->what.starts_with("1 hold ")) << found->what;
     reap(db_);
     EXPECT_FALSE(find(examine(db_, strict()), "clean_up_behind"));
 }

@@ -116,6 +116,27 @@ TEST_F(own_server, that_is_read_only_for_administrators_as_well_is_told) {
     expect_refused(here_.open());
 }
 
+TEST_F(own_server, that_lets_a_user_have_few_connections_is_told) {
+    const std::string user = "'" + place::program_name() + "'";
+    const auto limit_to = [&](const std::string& count) {
+        db_.execute("ALTER USER " + user + "@'%' WITH MAX_USER_CONNECTIONS " + count);
+    };
+    const auto of_user = [&](const examination_settings& settings) {
+        for (const finding& each : examine(here_.open_as_program(), settings)) {
+            const bool is_of_user = each.what.find("connections of user " + user) != each.what.npos;
+            if (each.name == "connections" && is_of_user) return each.what;
+        }
+        return std::string{};
+    };
+    EXPECT_EQ(of_user(strict()), "") << "no limit of its own";
+    limit_to("50");
+    EXPECT_EQ(of_user(strict()), "1 of 50 connections of user " + user + " are in use");
+    EXPECT_EQ(of_user({}), "");
+    limit_to("1");
+    EXPECT_EQ(of_user({}), "1 of 1 connections of user " + user + " are in use");
+    limit_to("0");
+}
+
 // Its connection is gone, and no restart ends it.
 TEST_F(own_server, that_keeps_a_prepared_transaction_is_told) {
     run_in(

@@ -18,6 +18,13 @@ SHOW GLOBAL STATUS WHERE Variable_name IN (
     'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status',
     'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients');
 
+-- What this user may have of connections, 0: as many as the server, and how many it has: each sees
+-- its own.
+-- name: own_connections
+SELECT @@SESSION.max_user_connections, SUBSTRING_INDEX(USER(), '@', 1),
+       (SELECT COUNT(*) FROM information_schema.PROCESSLIST p
+        WHERE p.USER = SUBSTRING_INDEX(USER(), '@', 1));
+
 -- Of MySQL alone, and of a group.
 -- name: members
 SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE

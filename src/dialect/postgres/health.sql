@@ -21,6 +21,20 @@ SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isol
        current_user::text,
        pg_has_role('pg_read_all_stats', 'usage');
 
+-- Where this role or this database has a limit of its own: whose, how many it has, how many it may,
+-- and what raises that. Superusers have none.
+-- name: connection_limits
+SELECT 'role ' || quote_ident(r.rolname),
+       (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid), r.rolconnlimit::bigint,
+       'ALTER ROLE ' || quote_ident(r.rolname) || ' CONNECTION LIMIT'
+  FROM pg_roles r
+ WHERE r.rolname = session_user AND r.rolconnlimit >= 0 AND NOT r.rolsuper
+UNION ALL
+SELECT 'database ' || quote_ident(d.datname), s.numbackends::bigint, d.datconnlimit::bigint,
+       'ALTER DATABASE ' || quote_ident(d.datname) || ' CONNECTION LIMIT'
+  FROM pg_database d JOIN pg_stat_database s ON s.datid = d.oid
+ WHERE d.datname = current_database() AND d.datconnlimit >= 0;
+
 -- What a person may do about it: {user}, a role; {table}.
 -- name: set_isolation
 ALTER ROLE "{user}" SET default_transaction_isolation = 'read committed';
