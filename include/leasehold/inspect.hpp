@@ -80,7 +80,9 @@ LEASEHOLD_EXPORT std::vector<waiter_info> list_all_waiters(
 // The open transaction that keeps the key's row locked; nothing where none does. A key stays closed
 // for as long, also when its holder's lease has run out: what has proved the lease may still write
 // under it. Waits for nobody. On a server it tries for an instant to lock the row itself, and with
-// no right to UPDATE it relies on what the server shows.
+// no right to UPDATE, or on a server that takes no writes, it relies on what the server shows.
+// Where it cannot know, as on MySQL of a proof's row with no right but SELECT, it answers nothing;
+// examine_key() says so.
 //
 // | engine     | which transaction                       | the rest needs                         |
 // |------------|-----------------------------------------|----------------------------------------|

@@ -136,7 +136,8 @@ private:
     job_queue_settings settings_;
 };
 
-// All there are, in byte order of names.
+// All there are, in byte order of names. Reads each job that has not ended, and counts those of the
+// history; three statements, however many queues there are.
 LEASEHOLD_EXPORT std::vector<queue_info> list_queues(const database& db);
 
 // ---- jobs by their ids

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -91,14 +92,26 @@ std::vector<std::string> option_names(const std::vector<option_facts>& options, 
     return names;
 }
 
-std::string bash_case(const command_facts& command) {
+// What the tool has itself, as --help, is offered behind every command already.
+std::vector<std::string> own_names(
+    const command_facts& command, const command_facts& tool, bool have_values
+) {
+    auto names = option_names(command.options, have_values);
+    const auto of_all = option_names(tool.options, have_values);
+    std::erase_if(names, [&](const std::string& each) {
+        return std::find(of_all.begin(), of_all.end(), each) != of_all.end();
+    });
+    return names;
+}
+
+std::string bash_case(const command_facts& command, const command_facts& tool) {
     std::vector<std::string> below;
     for (const command_facts& each : command.commands) below.push_back(each.path.back());
     std::vector<std::string> options;
     std::vector<std::string> valued;
     if (!command.path.empty()) {
-        options = option_names(command.options, false);
-        valued = option_names(command.options, true);
+        options = own_names(command, tool, false);
+        valued = own_names(command, tool, true);
     }
     if (command.runs_command) options.emplace_back("--");
     return "        " + quoted_for_shell(command.name()) +
@@ -123,7 +136,7 @@ std::string bash_completion(const command_facts& tool) {
     std::string words;
     std::string runners;
     for (const command_facts* const command : all_of(tool)) {
-        cases += bash_case(*command);
+        cases += bash_case(*command, tool);
         const bool is_tool = command->path.empty();
         for (const option_facts& each : command->options) {
             const std::string found = bash_values(each);

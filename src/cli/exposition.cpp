@@ -35,7 +35,7 @@ public:
         const char* before = "{";
         for (const auto& [label, words] : labels) {
             text_.append(before).append(label).append("=\"");
-            for (const char each : words) {
+            for (const char each : as_text(words)) {
                 if (each == '\\' || each == '"') text_ += '\\';
                 if (each == '\n') {
                     text_ += "\\n";
@@ -60,6 +60,16 @@ private:
 };
 
 void add_queues(std::string& text, const snapshot& now) {
+    gauge all{text, "all_jobs", "Jobs of all queues in a state, with those of left out queues."};
+    for (const job_state state : states_shown) {
+        const auto found = now.job_count.find(state);
+        const std::int64_t count = found == now.job_count.end() ? 0 : found->second;
+        all.add(count, {{"state", name_of(state)}});
+    }
+    gauge{text, "queues", "Queues of jobs."}.add(now.queue_count);
+    gauge{text, "queues_left_out", "Those that have no gauges of their own: the last by name."}.add(
+        now.queue_count - std::ssize(now.queues)
+    );
     gauge jobs{text, "jobs", "Jobs of a queue in a state; of ended ones those that are kept."};
     for (const queue_info& each : now.queues) {
         for (const job_state state : states_shown) {

@@ -112,9 +112,13 @@ http_request request_of(const httplib::Request& from) {
     http_request request;
     request.method = from.method;
     request.path = from.path;
-    // The library puts what a form has beside what the address has.
-    auto& parameters = from.method == "POST" ? request.form : request.query;
-    for (const auto& [name, value] : from.params) parameters.emplace(name, value);
+    // The library puts what a form has beside what the address has, which is in logs and histories:
+    // a form's fields come in its body alone.
+    const bool is_form = from.method == "POST";
+    if (!is_form || from.target.find('?') == std::string::npos) {
+        auto& parameters = is_form ? request.form : request.query;
+        for (const auto& [name, value] : from.params) parameters.emplace(name, value);
+    }
     for (const auto& [name, value] : from.headers) {
         request.headers.emplace(lower_case(name), value);
     }

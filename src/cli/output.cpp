@@ -111,6 +111,16 @@ bool is_text(std::string_view text) {
     return true;
 }
 
+std::string as_text(std::string_view text) {
+    std::string whole;
+    while (!text.empty()) {
+        const std::size_t bytes = first_of(text).bytes;
+        whole += bytes > 0 ? text.substr(0, bytes) : std::string_view{"\xef\xbf\xbd"};
+        text.remove_prefix(std::max<std::size_t>(bytes, 1));
+    }
+    return whole;
+}
+
 std::size_t columns_of(std::string_view text) {
     std::size_t columns = 0;
     while (!text.empty()) {

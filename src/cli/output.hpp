@@ -62,6 +62,8 @@ void print_line(std::string_view line);
 
 // Whether all of it is UTF-8.
 bool is_text(std::string_view text);
+// With the mark of a character that is unknown for each byte that is not.
+std::string as_text(std::string_view text);
 
 // What goes on, for people and logs: one line on standard error; in JSON {"event": name, "message":
 // …} and the fields.

@@ -39,12 +39,8 @@ std::string tile(
 }
 
 std::int64_t jobs_in(const snapshot& now, job_state state) {
-    std::int64_t all = 0;
-    for (const queue_info& each : now.queues) {
-        const auto found = each.jobs.find(state);
-        if (found != each.jobs.end()) all += found->second;
-    }
-    return all;
+    const auto found = now.job_count.find(state);
+    return found == now.job_count.end() ? 0 : found->second;
 }
 
 std::string tiles(const page_view& view) {

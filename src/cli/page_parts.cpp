@@ -412,9 +412,7 @@ std::string queues_section(const page_view& view) {
          "Completed",
          "Discarded",
          "Cancelled"}};
-    std::int64_t listed = 0;
     for (const queue_info& each : now.queues) {
-        if (listed++ == shown_max) break;
         const auto of = [&](job_state state) { return count_in(each, state); };
         table.add({
             {code(each.name) + (each.is_paused ? " " + badge("warning", "paused") : "") +
@@ -439,7 +437,7 @@ std::string queues_section(const page_view& view) {
         "queues",
         "Queues",
         now.queues.empty() ? nothing("There is no queue of jobs.")
-                           : cut_note(std::ssize(now.queues), shown_max) + table.html()
+                           : cut_note(now.queue_count, std::ssize(now.queues)) + table.html()
     );
 }
 

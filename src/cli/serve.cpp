@@ -78,6 +78,7 @@ std::string token_of(const serve_options& chosen, bool is_json) {
         if (!std::getline(file, token)) {
             throw usage_failure("--token-file: '" + chosen.token_file + "' has no line to read");
         }
+        if (token.ends_with('\r')) token.pop_back();  // lines as Windows writes them
         struct stat found {};
         constexpr unsigned of_others = 0077;
         if (stat(chosen.token_file.c_str(), &found) == 0 && (found.st_mode & of_others) != 0) {

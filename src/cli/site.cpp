@@ -166,7 +166,10 @@ std::string host_name_of(std::string_view header) {
     const auto bracket = header.starts_with('[') ? header.find(']') : std::string_view::npos;
     const auto colon =
         header.find(':', bracket == std::string_view::npos ? std::size_t{0} : bracket);
-    std::string name{header.substr(0, colon)};
+    // Behind it is a port, or the whole is no name that anybody could allow.
+    const auto port = colon == std::string_view::npos ? "" : header.substr(colon + 1);
+    const bool is_port = port.find_first_not_of("0123456789") == std::string_view::npos;
+    std::string name{is_port ? header.substr(0, colon) : header};
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char each) {
         return static_cast<char>(std::tolower(each));
     });

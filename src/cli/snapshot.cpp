@@ -79,6 +79,18 @@ void read_runs(const database& db, snapshot& into) {
     });
 }
 
+void read_queues(const database& db, snapshot& into) {
+    into.queues = list_queues(db);
+    into.queue_count = std::ssize(into.queues);
+    into.job_count.clear();
+    for (const queue_info& each : into.queues) {
+        for (const auto& [state, count] : each.jobs) into.job_count[state] += count;
+    }
+    if (into.queues.size() <= shown_max) return;
+    into.queues.resize(shown_max);
+    into.queues.shrink_to_fit();
+}
+
 void read_failing(const database& db, snapshot& into) {
     constexpr int kept = 50;
     into.failing.clear();
@@ -122,7 +134,7 @@ void overview::read_all(snapshot& into) {
     into.locks = read_locks(database_, {.prefix = {}, .after = {}, .limit = shown_max});
     read_sessions(database_, into);
     read_runs(database_, into);
-    into.queues = list_queues(database_);
+    read_queues(database_, into);
     read_failing(database_, into);
     if (local_clock::now() < next_examination_) return;
     const auto began = local_clock::now();

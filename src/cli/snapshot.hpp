@@ -59,8 +59,10 @@ struct snapshot {
     std::int64_t schedule_count = 0;
     std::int64_t overdue_count = 0;              // of schedules
     std::vector<job_schedule_info> schedules{};  // the overdue first, then what fires next
-    std::vector<queue_info> queues{};            // all
-    std::vector<job_info> failing{};             // discarded and to be tried again
+    std::int64_t queue_count = 0;
+    std::map<job_state, std::int64_t> job_count{};  // of all queues
+    std::vector<queue_info> queues{};               // the first by name
+    std::vector<job_info> failing{};                // discarded and to be tried again
     bool has_more_failing = false;
     std::vector<finding> findings{};
     std::optional<wall_time> examined{};

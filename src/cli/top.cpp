@@ -200,7 +200,14 @@ command add_top(CLI::App& tool, const global_options& options) {
                 const database db = open_database(options);
                 if (!chosen->is_once && screen::is_possible()) return watch(db, place, interval);
                 overview all{db, {.interval = interval, .patience = 20s}};
-                return show_once(all, place);
+                try {
+                    return show_once(all, place);
+                } catch (const failure& failed) {
+                    if (!all.is_reading()) throw;
+                    // Nor is a read waited for that goes on.
+                    report(options.is_json, failed);
+                    _exit(failed.status());
+                }
             }};
 }
 

@@ -88,6 +88,7 @@ pane_table queues_pane(const snapshot& now) {
             count(job_state::cancelled),
         });
     }
+    made.note = cut_note_of(now.queue_count, made.rows.size());
     return made;
 }
 
@@ -164,7 +165,7 @@ pane_table doctor_pane(const snapshot& now) {
     return made;
 }
 
-pane_table table_of(const snapshot& now, pane shown_pane) {
+pane_table whole_table_of(const snapshot& now, pane shown_pane) {
     switch (shown_pane) {
         case pane::locks:
             return locks_pane(now);
@@ -220,6 +221,54 @@ std::vector<std::size_t> widths_of(const pane_table& table, std::size_t columns)
     return widths;
 }
 
+// Of whole characters; 0 where not one fits.
+std::size_t bytes_that_fit(std::string_view text, std::size_t columns) {
+    std::size_t bytes = 0, used = 0;
+    while (bytes < text.size()) {
+        std::size_t next = bytes + 1;
+        while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0U) == 0x80) {
+            ++next;
+        }
+        used += columns_of(text.substr(bytes, next - bytes));
+        if (used > columns) break;
+        bytes = next;
+    }
+    return bytes;
+}
+
+// Between words, where there are any.
+std::vector<std::string> in_lines(std::string_view text, std::size_t columns) {
+    std::vector<std::string> lines;
+    while (columns_of(text) > columns) {
+        std::size_t end = std::max<std::size_t>(bytes_that_fit(text, columns), 1);
+        if (text[end] != ' ') {
+            const auto space = text.substr(0, end).rfind(' ');
+            if (space != std::string_view::npos && space > 0) end = space;
+        }
+        lines.emplace_back(text.substr(0, end));
+        text.remove_prefix(end);
+        if (text.starts_with(' ')) text.remove_prefix(1);
+    }
+    lines.emplace_back(text);
+    return lines;
+}
+
+// What the doctor says is read as a whole: its last column is in as many rows as it takes.
+pane_table table_of(const snapshot& now, pane shown_pane, std::size_t columns) {
+    pane_table table = whole_table_of(now, shown_pane);
+    if (shown_pane != pane::doctor || columns == 0) return table;
+    const std::size_t room = widths_of(table, columns).back();
+    pane_table made{table.heading, {}, table.note};
+    for (auto& row : table.rows) {
+        for (std::string& line : in_lines(row.back().text, room)) {
+            row.back().text = std::move(line);
+            made.rows.push_back(row);
+            for (cell& each : row) each.text.clear();
+        }
+    }
+    return made;
+}
+
 std::string line_of(
     const std::vector<cell>& row, const std::vector<std::size_t>& widths, const top_view& view
 ) {
@@ -250,12 +299,10 @@ std::vector<cell> heading_of(const pane_table& table) {
 }
 
 std::string numbers_of(const snapshot& now) {
-    std::int64_t available = 0, running = 0, discarded = 0;
-    for (const queue_info& each : now.queues) {
-        available += count_in(each, job_state::available);
-        running += count_in(each, job_state::running);
-        discarded += count_in(each, job_state::discarded);
-    }
+    const auto jobs = [&](job_state state) {
+        const auto found = now.job_count.find(state);
+        return std::to_string(found == now.job_count.end() ? 0 : found->second);
+    };
     const auto errors = std::count_if(now.findings.begin(), now.findings.end(), [](auto& each) {
         return each.weight == severity::error;
     });
@@ -265,9 +312,9 @@ std::string numbers_of(const snapshot& now) {
     const auto number = [](std::int64_t value) { return std::to_string(value); };
     return "keys " + number(now.locks.counts.keys) + ", " + number(now.locks.counts.waiters) +
            " waiting | sessions " + number(now.session_count.live) + ", " +
-           number(now.session_count.dead) + " dead | jobs " + number(available) + ", " +
-           number(running) + " run, " + number(discarded) + " given up | doctor " +
-           number(errors + warnings);
+           number(now.session_count.dead) + " dead | jobs " + jobs(job_state::available) + ", " +
+           jobs(job_state::running) + " run, " + jobs(job_state::discarded) +
+           " given up | doctor " + number(errors + warnings);
 }
 
 std::string title_of(const snapshot& now, const top_view& view) {
@@ -297,6 +344,10 @@ std::string trouble_of(const snapshot& now, const top_view& view) {
     return {};
 }
 
+std::size_t columns_in(screen_size size) {
+    return static_cast<std::size_t>(std::max(size.columns, 1));
+}
+
 int rows_that_fit(screen_size size) {
     return std::max(size.rows - lines_above - lines_below, 1);
 }
@@ -306,31 +357,17 @@ int rows_that_fit(screen_size size) {
 std::string cut_to(std::string_view text, std::size_t columns) {
     if (columns_of(text) <= columns) return std::string(text);
     if (columns == 0) return {};
-    std::string kept;
-    std::size_t used = 0;
-    while (!text.empty()) {
-        std::size_t bytes = 1;
-        const auto goes_on = [&](std::size_t at) {
-            return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80;
-        };
-        while (goes_on(bytes)) ++bytes;
-        const std::size_t width = columns_of(text.substr(0, bytes));
-        if (used + width > columns - 1) break;
-        kept.append(text.substr(0, bytes));
-        used += width;
-        text.remove_prefix(bytes);
-    }
-    return kept + ellipsis;
+    return std::string(text.substr(0, bytes_that_fit(text, columns - 1))) + ellipsis;
 }
 
 int scroll_max(const snapshot& now, const top_view& view, screen_size size) {
-    const auto rows = static_cast<int>(table_of(now, view.shown).rows.size());
+    const auto rows = static_cast<int>(table_of(now, view.shown, columns_in(size)).rows.size());
     return std::max(rows - rows_that_fit(size), 0);
 }
 
 std::vector<std::string> top_lines(const snapshot& now, const top_view& view, screen_size size) {
-    const auto columns = static_cast<std::size_t>(std::max(size.columns, 1));
-    const pane_table table = table_of(now, view.shown);
+    const std::size_t columns = columns_in(size);
+    const pane_table table = table_of(now, view.shown, columns);
     const auto widths = widths_of(table, columns);
     std::vector<std::string> lines{
         bold(view, cut_to(title_of(now, view), columns)),
@@ -364,7 +401,7 @@ std::vector<std::string> all_lines(const snapshot& now, const top_view& view) {
     if (!trouble.empty()) lines.push_back(trouble);
     for (int at = 0; at < pane_count; ++at) {
         const auto each = static_cast<pane>(at);
-        const pane_table table = table_of(now, each);
+        const pane_table table = whole_table_of(now, each);
         std::string title = name_of_pane(each);
         if (table.rows.empty()) title += ": nothing";
         if (!table.note.empty()) title += ": " + table.note;

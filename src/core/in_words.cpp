@@ -20,4 +20,8 @@ std::string in_words(microseconds time) {
     return std::to_string(time / units.back().length) + " ms";
 }
 
+std::string in_words(std::int64_t count, std::string_view noun) {
+    return std::to_string(count) + ' ' + std::string{noun} + (count == 1 ? "" : "s");
+}
+
 }  // namespace leasehold

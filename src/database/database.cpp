@@ -136,6 +136,24 @@ store& database::implementation::ready_store(connection& on) {
     return store_for(on);
 }
 
+store& database::implementation::readable_store(connection& on) {
+    if (is_readable_ || schema_checked_) return store_for(on);
+    std::string refusal;
+    try {
+        return ready_store(on);
+    } catch (const error& refused) {
+        if (refused.code() != errc::read_only && refused.code() != errc::unsupported) throw;
+        refusal = refused.what();
+    }
+    look_for_cluster(on);
+    const std::string newer = require_schema(on, *store_for(on).schema);
+    for (const std::string& problem : {newer, refusal}) {
+        if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
+    }
+    is_readable_ = true;
+    return store_for(on);
+}
+
 void database::implementation::get_ready() {
     if (!schema_checked_) return use([](connection&, store&) {});
     const bool may_be_cluster = which() == engine::mysql || which() == engine::mariadb;

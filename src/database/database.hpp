@@ -70,6 +70,13 @@ public:
     auto use(Use&& with) {
         return use(bounds{}, std::forward<Use>(with));
     }
+    // The same to read alone: what programs refuse, as a server that takes no writes, may be looked
+    // at.
+    template <class Use>
+    auto use_to_read(const bounds& of_call, Use&& with) {
+        lent_connection on{pool_, of_call};
+        return heard(of_call, *on, [&] { return with(*on, readable_store(*on)); });
+    }
     // The same while the caller may hold a connection of the pool.
     template <class Use>
     auto use_beside(const bounds& of_call, Use&& with) {
@@ -89,6 +96,8 @@ public:
 
     // The store for a connection that is not from the pool; checks the schema on first use.
     store& ready_store(connection& on);
+    // The same to read alone.
+    store& readable_store(connection& on);
     store& store_for(connection& on);
     // Whether the server has become a node of a cluster of which several are written to; `on` is
     // our own. What is found stays: the stores are others from then on, and so are connections.
@@ -104,7 +113,7 @@ public:
     // Makes the database file where the engine needs one; see database.hpp.
     void create();
     // The schema was changed: look again before the next use.
-    void forget_schema() noexcept { schema_checked_ = false; }
+    void forget_schema() noexcept { schema_checked_ = is_readable_ = false; }
 
     // Of the server last seen; memory where there was none yet.
     engine which() const {
@@ -163,6 +172,7 @@ private:
     std::atomic<bool> has_several_writers_ = false;
     std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;
+    std::atomic<bool> is_readable_ = false;                   // and no more; the schema was checked
     waiting_room room_{*this};                                // its thread uses all of the above
     unattended_calls unattended_{settings_.connections_max};  // last: so do these threads
 };

@@ -40,16 +40,19 @@ void sql_health_store::add_connections(
     std::vector<finding>& found,
     std::int64_t used,
     std::int64_t all,
-    const examination_settings& settings
+    const examination_settings& settings,
+    const std::string& whose,
+    const std::string& limit
 ) {
     constexpr std::int64_t percent = 100;
     if (used * percent < all * settings.connections_percent) return;
     found.push_back(
         {severity::warning,
          "connections",
-         std::to_string(used) + " of " + std::to_string(all) + " connections are in use",
+         std::to_string(used) + " of " + std::to_string(all) + " connections" +
+             (whose.empty() ? "" : " of " + whose) + " are in use",
          "when there are none left, heartbeats that have to connect anew fail",
-         "raise max_connections, put a pooler in front, or lower connections_max of programs"}
+         "raise " + limit + ", put a pooler in front, or lower connections_max of programs"}
     );
 }
 
@@ -121,23 +124,37 @@ session_counts sql_health_store::count_sessions(connection& on) {
     return counts;
 }
 
-std::vector<long_hold> sql_health_store::long_holds(
-    connection& on, microseconds longer_than, int limit
-) {
+std::vector<long_hold> sql_health_store::held_long(
+    connection& on, const char* question, const char* count, microseconds longer_than, int limit
+) const {
     std::vector<long_hold> all;
-    const result found = read(on, "long_holds", {value_of(longer_than), std::int64_t{limit}});
-    auto count = static_cast<std::int64_t>(found.rows.size());
-    if (count == limit) {
-        count = read(on, "count_long_holds", {value_of(longer_than)}).rows.at(0).integer(0);
-    }
+    const result found = read(on, question, {value_of(longer_than), std::int64_t{limit}});
+    auto keys = static_cast<std::int64_t>(found.rows.size());
+    if (keys == limit) keys = read(on, count, {value_of(longer_than)}).rows.at(0).integer(0);
     for (const row& each : found.rows) {
-        all.push_back({each.bytes(0), each.bytes(1), microseconds{each.integer(2)}, count});
+        all.push_back({each.bytes(0), each.bytes(1), microseconds{each.integer(2)}, keys});
     }
     return all;
 }
 
+std::vector<long_hold> sql_health_store::long_holds(
+    connection& on, microseconds longer_than, int limit
+) {
+    return held_long(on, "long_holds", "count_long_holds", longer_than, limit);
+}
+
+std::vector<long_hold> sql_health_store::long_shares(
+    connection& on, microseconds longer_than, int limit
+) {
+    return held_long(on, "long_shares", "count_long_shares", longer_than, limit);
+}
+
 std::int64_t sql_health_store::dead_holds(connection& on, microseconds longer_than) {
     return read(on, "dead_holds", {value_of(longer_than)}).rows.at(0).integer(0);
+}
+
+std::int64_t sql_health_store::dead_shares(connection& on, microseconds longer_than) {
+    return read(on, "dead_shares", {value_of(longer_than)}).rows.at(0).integer(0);
 }
 
 std::optional<session_info> sql_health_store::session_of(connection& on, const session_id& id) {
@@ -150,6 +167,16 @@ std::optional<microseconds> sql_health_store::closed_for(connection& on, const k
     const result found = read(on, "closed", {value_of(name)});
     if (found.rows.empty()) return std::nullopt;
     return microseconds{found.rows[0].integer(0)};
+}
+
+std::vector<waiting_queue> sql_health_store::waiting_queues(
+    connection& on, microseconds longer_than
+) {
+    std::vector<waiting_queue> all;
+    for (const row& each : read(on, "waiting_queues", {value_of(longer_than)}).rows) {
+        all.push_back({each.bytes(0), microseconds{each.integer(1)}, each.integer(2) != 0});
+    }
+    return all;
 }
 
 std::optional<microseconds> sql_health_store::next_job_waits(

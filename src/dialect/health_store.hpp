@@ -31,9 +31,15 @@ public:
     std::vector<long_hold> long_holds(
         connection& on, std::chrono::microseconds longer_than, int limit
     ) override;
+    std::vector<long_hold> long_shares(
+        connection& on, std::chrono::microseconds longer_than, int limit
+    ) override;
     std::int64_t dead_holds(connection& on, std::chrono::microseconds longer_than) override;
+    std::int64_t dead_shares(connection& on, std::chrono::microseconds longer_than) override;
     std::optional<session_info> session_of(connection& on, const session_id& id) override;
     std::optional<std::chrono::microseconds> closed_for(connection& on, const key& name) override;
+    std::vector<waiting_queue> waiting_queues(connection& on, std::chrono::microseconds longer_than)
+        override;
     std::optional<std::chrono::microseconds> next_job_waits(connection& on, std::string_view queue)
         override;
 
@@ -58,11 +64,21 @@ protected:
         }
     }
 
+    std::vector<long_hold> held_long(
+        connection& on,
+        const char* question,
+        const char* count,
+        std::chrono::microseconds longer_than,
+        int limit
+    ) const;
+
     static void add_connections(
         std::vector<finding>& found,
         std::int64_t used,
         std::int64_t all,
-        const examination_settings& settings
+        const examination_settings& settings,
+        const std::string& whose = {},  // the server's own, or "user 'app'"
+        const std::string& limit = "max_connections"
     );
 };
 

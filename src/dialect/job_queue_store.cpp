@@ -1,6 +1,10 @@
 #include "dialect/job_queue_store.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "dialect/row_columns.hpp"
 #include "leasehold/error.hpp"
@@ -64,6 +68,13 @@ queue_limits limits_in(const row& from, std::size_t first) {
     limits.keep_discarded = kept(first + 5);
     limits.keep_cancelled = kept(first + 6);
     return limits;
+}
+
+// State, how many, and since when the oldest is there, from `first` on.
+void add_count(queue_info& info, const row& from, std::size_t first) {
+    const auto state = static_cast<job_state>(from.integer(first));
+    info.jobs[state] += from.integer(first + 1);
+    if (state == job_state::available) info.oldest_available = duration_of(from, first + 2);
 }
 
 }  // namespace
@@ -192,11 +203,31 @@ queue_info sql_job_queue_store::describe_queue(connection& on, std::string_view 
         info.limits = found->limits;
     }
     for (const row& each : read(on, "count_jobs", {std::string{name}}).rows) {
-        const auto state = static_cast<job_state>(each.integer(0));
-        info.jobs[state] += each.integer(1);
-        if (state == job_state::available) info.oldest_available = duration_of(each, 2);
+        add_count(info, each, 0);
     }
     return info;
+}
+
+std::vector<queue_info> sql_job_queue_store::describe_queues(connection& on) {
+    std::vector<queue_info> all;
+    std::map<std::string, std::size_t, std::less<>> places;
+    for (std::string& each : queue_names(on)) {
+        places.emplace(each, all.size());
+        all.emplace_back().name = std::move(each);
+    }
+    // One that has come since is left to who asks next.
+    const auto each_of = [&](const char* question, auto&& use) {
+        for (const row& found : read(on, question).rows) {
+            const auto place = places.find(found.bytes(0));
+            if (place != places.end()) use(all[place->second], found);
+        }
+    };
+    each_of("queue_rows", [](queue_info& info, const row& from) {
+        info.is_paused = from.integer(1) != 0;
+        info.limits = limits_in(from, 2);
+    });
+    each_of("count_all_jobs", [](queue_info& info, const row& from) { add_count(info, from, 1); });
+    return all;
 }
 
 }  // namespace leasehold

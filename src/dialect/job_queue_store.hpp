@@ -27,6 +27,7 @@ public:
     void set_paused(connection& on, std::string_view name, bool is_paused) override;
     std::vector<std::string> queue_names(connection& on) override;
     queue_info describe_queue(connection& on, std::string_view name) override;
+    std::vector<queue_info> describe_queues(connection& on) override;
 
 protected:
     // How long the row of a job is kept, in microseconds; -1: not at all.

@@ -28,6 +28,11 @@ auto ask_again(const database& db, Use&& with) {
     return repeatedly(db, bounds_of(db), std::forward<Use>(with));
 }
 
+template <class Use>
+auto read_again(const database& db, Use&& with) {
+    return read_repeatedly(db, bounds_of(db), std::forward<Use>(with));
+}
+
 void require_valid(const queue_limits& limits) {
     constexpr int most = 1'000'000, per_key_most = 1000;
     const auto is_number = [&](const std::optional<int>& given) {
@@ -188,23 +193,19 @@ void job_queue::resume() const {
 }
 
 queue_info job_queue::describe() const {
-    return ask_again(database_, [&](connection& on, store& stores) {
+    return read_again(database_, [&](connection& on, store& stores) {
         return stores.job_queues->describe_queue(on, name_);
     });
 }
 
 std::vector<queue_info> list_queues(const database& db) {
-    return ask_again(db, [&](connection& on, store& stores) {
-        std::vector<queue_info> all;
-        for (const std::string& each : stores.job_queues->queue_names(on)) {
-            all.push_back(stores.job_queues->describe_queue(on, each));
-        }
-        return all;
+    return read_again(db, [&](connection& on, store& stores) {
+        return stores.job_queues->describe_queues(on);
     });
 }
 
 std::optional<job_info> find_job(const database& db, job_id id) {
-    return ask_again(db, [&](connection& on, store& stores) {
+    return read_again(db, [&](connection& on, store& stores) {
         auto found = stores.job_queues->describe(on, id);
         constexpr int needs_max = 100;
         const bool may_wait = found && found->state == job_state::blocked;
@@ -217,7 +218,7 @@ std::vector<job_info> list_jobs(const database& db, const job_filter& filter) {
     constexpr int most = 10'000;
     if (filter.limit < 1 || filter.limit > most) refuse_input("a page of jobs has 1 to 10000");
     if (!filter.queue.empty()) require_name(filter.queue, "queue");
-    return ask_again(db, [&](connection& on, store& stores) {
+    return read_again(db, [&](connection& on, store& stores) {
         return stores.job_queues->list(on, filter);
     });
 }

@@ -169,7 +169,7 @@ bool resume_job_schedule(const database& db, std::string_view name) {
 }
 
 std::optional<job_schedule_info> find_job_schedule(const database& db, std::string_view name) {
-    const auto seen = repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+    const auto seen = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
         return stores.job_schedules->find(on, name);
     });
     if (seen.rows.empty()) return std::nullopt;
@@ -180,7 +180,7 @@ std::vector<job_schedule_info> list_job_schedules(const database& db) {
     std::vector<job_schedule_info> all;
     std::string after;
     while (true) {
-        const auto page = repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
+        const auto page = read_repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
             return stores.job_schedules->list(on, after);
         });
         for (const job_schedule_row& each : page.rows) all.push_back(info_of(each, page.now));

@@ -21,4 +21,13 @@ auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
     );
 }
 
+// The same of what reads alone: a server that takes no writes will do.
+template <class Use>
+auto read_repeatedly(const database& db, const bounds& of_call, Use&& with) {
+    return repeat(
+        [&](int) { return db.inner()->use_to_read(of_call, with); },
+        [&](const error&) { return !of_call.have_passed() && !of_call.are_stopped(); }
+    );
+}
+
 }  // namespace leasehold

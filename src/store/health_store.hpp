@@ -33,8 +33,19 @@ struct long_hold {
     std::string key{};
     std::string node_info{};
     std::chrono::microseconds held_for{0};
-    std::int64_t holds = 0;  // how many there are in all
+    std::int64_t holds = 0;  // how many such keys there are in all
 };
+
+// A queue of which a job is available.
+struct waiting_queue {
+    std::string name{};
+    std::chrono::microseconds waits{
+        0};  // the job that would be claimed next, since it was enqueued
+    bool is_paused = false;
+};
+
+// With what the server said, where the message has nothing but a number: it is of plain reads.
+std::string words_of(const error& failure);
 
 // `at`: what was to be looked at. It is no warning where the user may not ask.
 finding not_looked_at(std::string_view at, const error& failure);
@@ -76,14 +87,24 @@ public:
     virtual std::vector<long_hold> long_holds(
         connection& on, std::chrono::microseconds longer_than, int limit
     ) = 0;
-    // Holds whose session ended longer ago; counts up to 1,000.
+    // The same of keys that several can hold, each by its oldest live holder.
+    virtual std::vector<long_hold> long_shares(
+        connection& on, std::chrono::microseconds longer_than, int limit
+    ) = 0;
+    // Holds whose session ended longer ago; counts up to 1,000. Of mutexes, and of the others.
     virtual std::int64_t dead_holds(connection& on, std::chrono::microseconds longer_than) = 0;
+    virtual std::int64_t dead_shares(connection& on, std::chrono::microseconds longer_than) = 0;
     // Nothing where there is no row of it.
     virtual std::optional<session_info> session_of(connection& on, const session_id& id) = 0;
     // How long a mutex stays closed whose holder has died or whose term is over; nothing where it
     // is held, or free.
     virtual std::optional<std::chrono::microseconds> closed_for(
         connection& on, const key& name
+    ) = 0;
+    // All that are paused or whose next job waits for longer, in byte order of names. One
+    // statement, which reads some rows for each queue.
+    virtual std::vector<waiting_queue> waiting_queues(
+        connection& on, std::chrono::microseconds longer_than
     ) = 0;
     // Since when the job that would be claimed next is there; nothing where there is none.
     virtual std::optional<std::chrono::microseconds> next_job_waits(

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "leasehold/connection.hpp"
+#include "leasehold/error.hpp"
 #include "leasehold/identity.hpp"
 #include "leasehold/key.hpp"
 #include "leasehold/lock_info.hpp"
@@ -187,6 +188,10 @@ public:
     // nobody does. MUST wait for no row. What the server does not let this user see is left out,
     // and the right that would show it is named: no error.
     virtual std::optional<row_lock_info> find_row_lock(connection& on, const key& name) = 0;
+    // Where that answers nothing: the refusal because of which there may be one all the same.
+    virtual std::optional<error> why_row_lock_is_unknown(connection&, const key&) {
+        return std::nullopt;
+    }
     // Keys of holds that are not live any more and that nobody has cleaned up, as list().
     virtual std::vector<std::string> list_passed(
         connection& on, std::string_view prefix, int limit

@@ -99,6 +99,9 @@ public:
     virtual std::vector<std::string> queue_names(connection& on) = 0;
     // How many of each state, and since when the oldest that is available waits. Reads all of it.
     virtual queue_info describe_queue(connection& on, std::string_view name) = 0;
+    // The same of each that queue_names() has, in that order: three statements, however many there
+    // are. Reads all jobs.
+    virtual std::vector<queue_info> describe_queues(connection& on) = 0;
 };
 
 }  // namespace leasehold

@@ -18,6 +18,7 @@
 #include "store/schema_store.hpp"
 #include "store/session_store.hpp"
 #include "upkeep/drift.hpp"
+#include "upkeep/queue_findings.hpp"
 
 namespace leasehold {
 namespace {
@@ -174,7 +175,7 @@ private:
                 "set what is named so that each commit is on the disk");
         } catch (const error& failure) {
             if (is_silent(failure)) throw;
-            add_unsuitable(failure.what());
+            add_unsuitable(words_of(failure));
         }
     }
 
@@ -235,8 +236,10 @@ private:
         const auto records = recorded(on, stores);
         const auto steps = compare(stores.schema->known(), records);
         const auto all = db_.inner()->installations(on);
+        std::string theirs;
         for (const installation& each : all) {
             if (each.is_ours) continue;
+            if (theirs.empty()) theirs = way_to(each.names);
             const std::string where =
                 each.names.schema.empty() ? "" : " in schema " + each.names.schema;
             add(severity::warning,
@@ -250,7 +253,10 @@ private:
                 "schema_missing",
                 "there are no tables of leasehold here",
                 "programs are refused",
-                run_migrate);
+                // Whoever migrates would have two, which exclude nobody from each other.
+                theirs.empty() ? run_migrate
+                               : "if programs use the other tables, name those: `" + theirs +
+                                     "`, or set the user's search_path; if not, " + run_migrate);
             return;
         }
         bool is_whole = true;
@@ -273,6 +279,11 @@ private:
             append(found_, find_drift(on, *stores.health, db_.settings().names));
         }
         if (is_whole) add_rights(on, *stores.health);
+    }
+
+    static std::string way_to(const table_names& names) {
+        return "leasehold" + (names.schema.empty() ? "" : " --schema " + shell_word(names.schema)) +
+               " --table-prefix " + shell_word(names.prefix) + " doctor";
     }
 
     // Whoever may not even read which migrations are applied was forgotten when rights were given.
@@ -317,8 +328,8 @@ private:
         const auto per_second = std::lround(counts.heartbeats_per_second);
         add(severity::good,
             "heartbeats",
-            std::to_string(counts.live) + " live sessions send some " + std::to_string(per_second) +
-                " heartbeats a second");
+            in_words(counts.live, "live session") + (counts.live == 1 ? " sends" : " send") +
+                " some " + in_words(std::int64_t{per_second}, "heartbeat") + " a second");
         if (counts.overdue == 0) return;
         constexpr std::int64_t percent = 100, many = 5, some = 3;
         const bool is_server =
@@ -334,7 +345,8 @@ private:
     }
 
     void add_clean_up(connection& on, store& stores) {
-        const std::int64_t dead = stores.health->dead_holds(on, settings_.dead_longer_than);
+        const std::int64_t dead = stores.health->dead_holds(on, settings_.dead_longer_than) +
+                                  stores.health->dead_shares(on, settings_.dead_longer_than);
         std::int64_t unfinished = 0;
         for (const upkeep_progress& each : stores.schema->progress(on)) {
             unfinished = std::max(unfinished, each.unfinished);
@@ -343,55 +355,39 @@ private:
         if (dead == 0 && unfinished < unfinished_max) return;
         add(severity::warning,
             "clean_up_behind",
-            std::to_string(dead) + " holds of sessions are there that ended more than " +
-                in_words(settings_.dead_longer_than) + " ago, and " + std::to_string(unfinished) +
-                " turns of the clean-up were not finished",
+            in_words(dead, "hold") + (dead == 1 ? " is" : " are") +
+                " there of sessions that ended more than " + in_words(settings_.dead_longer_than) +
+                " ago, and " + in_words(unfinished, "turn") + " of the clean-up " +
+                (unfinished == 1 ? "was" : "were") + " not finished",
             "nothing depends on it, but tables grow",
             "run `leasehold reap`, or let a program have a session open: each cleans up");
     }
 
     void add_long_holds(connection& on, store& stores) {
         constexpr int shown_max = 5;
-        for (const long_hold& each :
-             stores.health->long_holds(on, settings_.held_longer_than, shown_max)) {
+        const microseconds since = settings_.held_longer_than;
+        auto all = stores.health->long_holds(on, since, shown_max);
+        auto shares = stores.health->long_shares(on, since, shown_max);
+        const std::int64_t keys =
+            (all.empty() ? 0 : all.front().holds) + (shares.empty() ? 0 : shares.front().holds);
+        std::move(shares.begin(), shares.end(), std::back_inserter(all));
+        std::stable_sort(all.begin(), all.end(), [](const long_hold& left, const long_hold& right) {
+            return left.held_for > right.held_for;
+        });
+        if (all.size() > shown_max) all.resize(shown_max);
+        for (const long_hold& each : all) {
             add(severity::good,
                 "held_long",
                 "'" + each.key + "' is held for " + in_words(each.held_for) + " by " +
                     each.node_info +
-                    (each.holds > shown_max
-                         ? "; " + std::to_string(each.holds) + " keys are held for that long"
-                         : ""));
+                    (keys > shown_max ? "; " + std::to_string(keys) + " keys are held for that long"
+                                      : ""));
         }
     }
 
     void add_queues(connection& on, store& stores) {
-        for (const std::string& name : stores.job_queues->queue_names(on)) {
-            if (const auto waits = stores.health->next_job_waits(on, name)) {
-                const auto row = stores.job_queues->find_queue(on, name);
-                add_queue(name, *waits, row && row->is_paused);
-            }
-        }
-    }
-
-    void add_queue(const std::string& name, microseconds waits, bool is_paused) {
-        const std::string quoted = "'" + name + "'";
-        const std::string since =
-            "the next job of queue " + quoted + " was enqueued " + in_words(waits) + " ago";
-        if (is_paused) {
-            add(severity::warning,
-                "paused_queue",
-                "queue " + quoted + " is paused, and jobs wait in it; " + since,
-                "none of them starts",
-                "leasehold queue resume " + shell_word(name));
-        } else if (waits > settings_.waiting_longer_than) {
-            add(severity::warning,
-                "slow_queue",
-                since + ", and no worker has it yet",
-                "there is no worker for it, none for its kind, a limit holds it back, or they do "
-                "not keep up",
-                "leasehold queue stats " + shell_word(name) +
-                    " shows how many wait; start more workers");
-        }
+        const auto seen = stores.health->waiting_queues(on, settings_.waiting_longer_than);
+        append(found_, findings_of(seen));
     }
 
     static constexpr const char* unreachable_matters =

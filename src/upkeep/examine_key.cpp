@@ -7,6 +7,8 @@
 #include "leasehold/doctor.hpp"
 #include "leasehold/inspect.hpp"
 #include "store/health_store.hpp"
+#include "store/hold_store.hpp"
+#include "upkeep/read.hpp"
 
 namespace leasehold {
 namespace {
@@ -25,6 +27,7 @@ public:
         look_at_session();
         add_hold();
         add_row_lock();
+        if (!found_.row_lock) look_at_doubt();
         add_waiters();
         return std::move(found_);
     }
@@ -41,7 +44,7 @@ private:
     }
 
     void look_at_session() {
-        db_.inner()->use([&](connection& on, store& stores) {
+        read(db_, [&](connection& on, store& stores) {
             if (!stores.health) return;
             const bool is_held = found_.lock && found_.lock->is_held;
             if (is_held && found_.lock->session) {
@@ -49,6 +52,17 @@ private:
             }
             closed_for_ = stores.health->closed_for(on, name_);
         });
+    }
+
+    // Who may only read cannot try whether the row is locked.
+    void look_at_doubt() {
+        const auto refused = read(db_, [&](connection& on, store& stores) {
+            return stores.holds->why_row_lock_is_unknown(on, name_);
+        });
+        if (!refused) return;
+        found_.findings.push_back(
+            not_looked_at("whether an open transaction has the row of the key locked", *refused)
+        );
     }
 
     void add_hold() {
@@ -134,8 +148,11 @@ private:
         if (found_.waiters.empty()) return;
         const waiter_info& first = found_.waiters.front();
         const std::string key = shell_word(name_.name());
-        std::string what = std::to_string(found_.waiters.size()) + " wait for it; first " +
-                           first.node_info + ", for " + in_words(first.waits_for);
+        const std::size_t count = found_.waiters.size();
+        std::string what = count == 1
+                               ? first.node_info + " waits for it"
+                               : std::to_string(count) + " wait for it; first " + first.node_info;
+        what += ", for " + in_words(first.waits_for);
         const bool is_asked_for = found_.lock && found_.lock->is_held;
         add(severity::good,
             "waiters",

@@ -5,15 +5,16 @@
 
 namespace leasehold {
 
-// Reads may be asked again: a connection that broke under one says nothing about the answer.
+// Reads may be asked again: a connection that broke under one says nothing about the answer. A
+// server that takes no writes will do.
 template <class Use>
 auto read(const database& db, Use&& with) {
     try {
-        return db.inner()->use(with);
+        return db.inner()->use_to_read(bounds{}, with);
     } catch (const error& failure) {
         if (failure.code() != errc::connection_lost) throw;
     }
-    return db.inner()->use(with);
+    return db.inner()->use_to_read(bounds{}, with);
 }
 
 }  // namespace leasehold

@@ -5,6 +5,7 @@
 #include "cluster/cluster.hpp"
 #include "leasehold/doctor.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/inspect.hpp"
 #include "leasehold/mutex.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
@@ -66,7 +67,7 @@ protected:
 };
 
 TEST_F(replica_doctor, warns_that_no_commit_waits) {
-    const auto told = soon(source_, severity::warning, "1 replicas read the binary log");
+    const auto told = soon(source_, severity::warning, "1 replica reads the binary log");
     ASSERT_TRUE(told);
     EXPECT_NE(told->what.find("no commit waits for any of them"), std::string::npos) << told->what;
     EXPECT_NE(told->why.find("grants may be forgotten"), std::string::npos) << told->why;
@@ -105,6 +106,17 @@ TEST_F(replica_doctor, says_of_a_replica_whose_it_is_and_that_programs_are_refus
     EXPECT_NE(refused->what.find("takes no writes (read_only is on)"), std::string::npos)
         << refused->what;
     EXPECT_THROW((session{replica_, calm("one")}), error);
+}
+
+TEST_F(replica_doctor, may_be_looked_at_there) {
+    session one{source_, calm("one")};
+    auto held = mutex{one, "seen"}.try_acquire();
+    ASSERT_TRUE(held);
+    ASSERT_TRUE(eventually([&] { return list_locks(replica_, "seen").size() == 1; }));
+    EXPECT_FALSE(list_sessions(replica_).empty());
+    EXPECT_TRUE(list_row_locks(replica_).empty());
+    const auto told = examine_key(replica_, key{"seen"}).findings;
+    EXPECT_TRUE(find(told, "held")) << names_of(told);
 }
 
 // Where somebody has forgotten to set read_only, nobody is refused.

@@ -325,6 +325,36 @@ TEST_F(job_queue_suite, a_queue_is_described_by_what_is_in_it) {
     EXPECT_TRUE(is_named(queue_));
 }
 
+TEST_F(job_queue_suite, all_queues_are_described_as_each_of_them_is) {
+    const std::string empty = fresh("empty"), waits = fresh("waits");
+    ended(job_step::complete);
+    enqueue_many(3);
+    one_.claim(1);
+    queue_limits limits;
+    limits.running_max = 7;
+    set_limits(limits);
+    with_stores(first_, [&](connection& on, store& stores) {
+        stores.jobs->enqueue(on, waits, {delayed(1h)});
+        stores.job_queues->set_paused(on, empty, true);
+        return true;
+    });
+    const auto all = list_queues(first_);
+    const auto by_name = [](const queue_info& left, const queue_info& right) {
+        return left.name < right.name;
+    };
+    EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), by_name));
+    for (const std::string& name : {queue_, empty, waits}) {
+        const auto is_it = [&](const queue_info& each) { return each.name == name; };
+        ASSERT_EQ(std::ranges::count_if(all, is_it), 1) << name;
+        const queue_info& seen = *std::ranges::find_if(all, is_it);
+        const queue_info alone = job_queue{first_, name}.describe();
+        EXPECT_EQ(seen.jobs, alone.jobs) << name;
+        EXPECT_EQ(seen.limits, alone.limits) << name;
+        EXPECT_EQ(seen.is_paused, alone.is_paused) << name;
+        EXPECT_EQ(seen.oldest_available.has_value(), alone.oldest_available.has_value()) << name;
+    }
+}
+
 TEST_F(job_queue_suite, a_queue_is_there_from_its_first_job_or_setting_on) {
     const std::vector<std::string> names{
         fresh("waits"), fresh("is_due"), fresh("is_paused"), fresh("is_swept")};

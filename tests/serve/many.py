@@ -1,4 +1,4 @@
-"""many.py URL PROCESS: with a hundred thousand locks held."""
+"""many.py URL PROCESS: with a hundred thousand locks held, and a thousand queues."""
 
 import concurrent.futures
 import re
@@ -36,7 +36,15 @@ if "Here are 200, the first by name." not in page:
 rows = page.count('data-label="Key"')
 if rows != 200:
     failures.append(f"{rows} rows")
-if len(page) > 400_000:
+if page.count('data-label="Queue"') != 200 or "Here are 200 of 1,000." not in page:
+    failures.append("the page does not say that it has some of the queues")
+metrics, _ = load("metrics")
+for line in ("leasehold_queues 1000", "leasehold_queues_left_out 800"):
+    if line + "\n" not in metrics:
+        failures.append("the metrics have no line " + line)
+if metrics.count("leasehold_queue_paused{") != 200:
+    failures.append("the metrics do not have 200 queues")
+if len(page) > 500_000:
     failures.append(f"{len(page)} bytes")
 
 # From page to page, by the links alone.

@@ -92,6 +92,9 @@ def the_names():
         expect(f"under the name {name!r}", ask("/", host=name).status, 403)
     for name in ("localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80"):
         expect(f"under the name {name!r}", ask("/", host=name).status, 200)
+    port = url.port
+    for name in (f"127.0.0.1:{port}@evil.example", "127.0.0.1:evil.example", "localhost:1 evil"):
+        expect("no port behind it", ask("/", host=name).status, 403)
     expect("metrics under another", ask("/metrics", host="evil.example").status, 403)
 
 
@@ -174,6 +177,8 @@ def acting():
     expect_in("a way in", "/sign-in", page)
     expect("no such token", ask("/sign-in", "POST", form={"token": token[:-1]}).status, 403)
     expect("no token", ask("/sign-in", "POST", form={}).status, 403)
+    for form in ({}, {"token": token}):
+        expect("in the address", ask("/sign-in?token=" + token, "POST", form=form).status, 403)
     expect(
         "from elsewhere",
         ask("/sign-in", "POST", form={"token": token}, Origin="http://evil.example").status,

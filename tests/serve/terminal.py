@@ -152,6 +152,15 @@ def walk():
     ):
         top.press(keys)
         top.until(heading, lambda: top.lines()[3].startswith(heading))
+    # What is found is read to its end.
+    top.press("6")
+    top.until("the doctor", lambda: top.lines()[3].startswith("FINDING"))
+    lines = top.lines()
+    begin = lines[3].index("WHAT")
+    found = " ".join(line[begin:].strip() for line in lines[4:23])
+    for words in ("is paused, and jobs wait in it; the next job of queue", "leasehold queue resume"):
+        expect(f"{words} in {found}", words in found, True)
+    expect("cut: " + found, "\u2026" in found, False)
     top.press("1")
     top.shows("images/resize")
     first = lambda: top.lines()[4].split()[0]

@@ -286,6 +286,12 @@ public:
         return ask<queue_info>(on, "describe_queue", attempt);
     }
 
+    std::vector<queue_info> describe_queues(connection& on) override {
+        std::vector<queue_info> all;
+        for (const std::string& each : queue_names(on)) all.push_back(describe_queue(on, each));
+        return all;
+    }
+
 private:
     template <class Answer, class Attempt>
     Answer ask(connection& on, std::string_view name, Attempt attempt) const {

@@ -8,6 +8,7 @@
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "store/health_store.hpp"
+#include "store/history_store.hpp"
 #include "store/session_store.hpp"
 #include "support/findings.hpp"
 #include "support/memory_store.hpp"
@@ -24,7 +25,11 @@ struct answers {
     std::vector<std::string> known_shape{"lock column a b"}, shape{"lock column a b"};
     std::vector<std::string> missing_rights{};
     session_counts sessions{};
-    std::vector<long_hold> long_holds{};
+    std::vector<long_hold> long_holds{}, long_shares{};
+    std::int64_t dead_holds = 0, dead_shares = 0;
+    std::vector<waiting_queue> waiting_queues{};
+    grant_history_status history{};
+    std::string words{};            // of the server, where it refuses
     std::optional<errc> refused{};  // of questions about sessions
     bool ends_there = false;        // and nothing is answered from then on
 };
@@ -49,18 +54,25 @@ public:
     std::vector<std::string> missing_rights(connection&) override { return what_.missing_rights; }
     session_counts count_sessions(connection&) override {
         is_gone_ = what_.ends_there;
-        if (what_.refused) throw error(*what_.refused, "refused");
+        if (what_.refused) throw error(*what_.refused, "refused", {.server_message = what_.words});
         return what_.sessions;
     }
     std::vector<long_hold> long_holds(connection&, microseconds, int) override {
         return what_.long_holds;
     }
-    std::int64_t dead_holds(connection&, microseconds) override { return 0; }
+    std::vector<long_hold> long_shares(connection&, microseconds, int) override {
+        return what_.long_shares;
+    }
+    std::int64_t dead_holds(connection&, microseconds) override { return what_.dead_holds; }
+    std::int64_t dead_shares(connection&, microseconds) override { return what_.dead_shares; }
     std::optional<session_info> session_of(connection&, const session_id&) override {
         return std::nullopt;
     }
     std::optional<microseconds> closed_for(connection&, const key&) override {
         return std::nullopt;
+    }
+    std::vector<waiting_queue> waiting_queues(connection&, microseconds) override {
+        return what_.waiting_queues;
     }
     std::optional<microseconds> next_job_waits(connection&, std::string_view) override {
         return std::nullopt;
@@ -71,11 +83,30 @@ private:
     bool is_gone_ = false;
 };
 
+// The model has no history of its own.
+class told_history_store final : public history_store {
+public:
+    explicit told_history_store(const answers& what) : what_(what) {}
+
+    void start(connection&, std::optional<microseconds>) override {}
+    void stop(connection&) override {}
+    grant_history_status status(connection&) override { return what_.history; }
+    std::vector<grant_record> list(connection&, const grant_filter&) override { return {}; }
+    std::vector<grant_record> list_of(connection&, const key&, const grant_filter&) override {
+        return {};
+    }
+    std::int64_t prune(connection&, int) override { return 0; }
+
+private:
+    const answers& what_;
+};
+
 class doctor_test : public ::testing::Test {
 protected:
     std::vector<finding> examined() {
         store stores = model_.stores();
         stores.health = std::make_unique<told_health_store>(says_);
+        stores.history = std::make_unique<told_history_store>(says_);
         const database db{std::make_shared<database::implementation>(
             [this](const connect_limits&) {
                 if (is_down_) throw error(errc::connection_failed, "nobody is there");
@@ -173,6 +204,74 @@ TEST_F(doctor_test, what_is_refused_is_named_and_the_rest_is_looked_at) {
     const auto held = found("held_long");
     ASSERT_TRUE(held);
     EXPECT_EQ(held->what, "'k' is held for 2 days by a@h:1; 7 keys are held for that long");
+}
+
+TEST_F(doctor_test, of_keys_held_for_long_the_oldest_are_named_whoever_may_share_them) {
+    for (int at = 0; at < 5; ++at) {
+        const std::string number = std::to_string(at);
+        says_.long_holds.push_back({"alone" + number, "a@h:1", std::chrono::hours{100 - at}, 5});
+        says_.long_shares.push_back({"shared" + number, "b@h:1", std::chrono::hours{200 - at}, 9});
+    }
+    says_.long_shares.resize(3);
+    std::vector<std::string> told;
+    for (const finding& each : examined()) {
+        if (each.name == "held_long") told.push_back(each.what);
+    }
+    ASSERT_EQ(told.size(), 5u);
+    EXPECT_TRUE(told[0].starts_with("'shared0' is held for")) << told[0];
+    EXPECT_TRUE(told[3].starts_with("'alone0' is held for")) << told[3];
+    EXPECT_TRUE(told[4].ends_with("; 14 keys are held for that long")) << told[4];
+}
+
+TEST_F(doctor_test, a_history_without_its_triggers_is_told) {
+    says_.history.is_on = true;
+    EXPECT_FALSE(found("history_not_written"));
+    says_.history.is_broken = true;
+    EXPECT_TRUE(found("history_not_written"));
+}
+
+TEST_F(doctor_test, holds_of_the_dead_are_counted_together) {
+    says_.dead_holds = 3;
+    says_.dead_shares = 4;
+    const auto behind = found("clean_up_behind");
+    ASSERT_TRUE(behind);
+    EXPECT_TRUE(behind->what.starts_with("7 holds are there of sessions")) << behind->what;
+}
+
+TEST_F(doctor_test, of_many_queues_some_are_named_and_the_rest_counted) {
+    for (int at = 100; at < 160; ++at) {
+        says_.waiting_queues.push_back({"q" + std::to_string(at), 11min, at % 2 == 0});
+    }
+    const auto all = examined();
+    for (const char* name : {"paused_queue", "slow_queue"}) {
+        std::vector<std::string> told;
+        for (const finding& each : all) {
+            if (each.name == name) told.push_back(each.what);
+        }
+        ASSERT_EQ(told.size(), 20u) << name;
+        EXPECT_EQ(told.front().find("more queues"), std::string::npos) << told.front();
+        EXPECT_NE(told.back().find("; and 10 more queues are like it"), std::string::npos)
+            << told.back();
+    }
+    says_.waiting_queues.resize(1);
+    EXPECT_EQ(found("paused_queue")->remedy, "leasehold queue resume 'q100'");
+}
+
+TEST_F(doctor_test, a_refusal_without_words_of_ours_has_those_of_the_server) {
+    says_.refused = errc::database_error;
+    says_.words = "Out of sort memory";
+    EXPECT_EQ(
+        found("not_looked_at")->what, "sessions could not be looked at: refused: Out of sort memory"
+    );
+    says_.refused = errc::permission_denied;
+    EXPECT_EQ(found("not_looked_at")->what, "sessions could not be looked at: refused");
+}
+
+TEST_F(doctor_test, one_of_each_is_told_as_one) {
+    says_.sessions = {.live = 1, .heartbeats_per_second = 1};
+    EXPECT_EQ(found("heartbeats")->what, "1 live session sends some 1 heartbeat a second");
+    says_.dead_holds = 1;
+    EXPECT_TRUE(found("clean_up_behind")->what.starts_with("1 hold is there of sessions"));
 }
 
 TEST_F(doctor_test, a_server_that_stops_answering_is_asked_no_more) {

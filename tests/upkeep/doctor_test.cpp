@@ -13,6 +13,7 @@
 #include "leasehold/semaphore.hpp"
 #include "store/health_store.hpp"
 #include "store/hold_store.hpp"
+#include "store/holder_store.hpp"
 #include "store/session_store.hpp"
 #include "support/calm.hpp"
 
@@ -121,6 +122,20 @@ TEST_F(doctor_test, tables_of_another_name_are_told) {
     EXPECT_FALSE(find(examine(db_), "schema_drift")) << "those are not ours";
 }
 
+// Whoever migrates then has two installations.
+TEST_F(doctor_test, no_tables_beside_those_of_another_name_are_no_reason_to_migrate_at_once) {
+    migrate_down(db_, 0);
+    const auto alone = find(examine(db_), "schema_missing");
+    ASSERT_TRUE(alone);
+    EXPECT_TRUE(alone->remedy.starts_with("run `leasehold migrate`")) << alone->remedy;
+    migrate(here_.open_named("other_"));
+    const auto beside = find(examine(db_), "schema_missing");
+    ASSERT_TRUE(beside);
+    EXPECT_NE(beside->remedy.find("--table-prefix 'other_' doctor"), std::string::npos)
+        << beside->remedy;
+    EXPECT_FALSE(beside->remedy.starts_with("run `leasehold migrate`")) << beside->remedy;
+}
+
 TEST_F(doctor_test, an_overdue_heartbeat_is_told_while_the_session_lives) {
     silent(6s, key{"k"}, {});
     const auto found = soon_found(db_, "stuck_session");
@@ -133,7 +148,7 @@ TEST_F(doctor_test, holds_of_the_dead_that_stay_are_told) {
     silent(100ms, key{"k"}, {});
     const auto found = soon_found(db_, "clean_up_behind");
     ASSERT_TRUE(found);
-    EXPECT_TRUE(found->what.starts_with("1 holds")) << found->what;
+    EXPECT_TRUE(found->what.starts_with("1 hold ")) << found->what;
     reap(db_);
     EXPECT_FALSE(find(examine(db_, strict()), "clean_up_behind"));
 }
@@ -146,6 +161,47 @@ TEST_F(doctor_test, a_key_that_is_held_for_long_is_told_and_is_no_warning) {
     EXPECT_EQ(found->weight, severity::good);
     EXPECT_NE(found->what.find("'k' is held for"), std::string::npos) << found->what;
     EXPECT_NE(found->what.find("keeper@"), std::string::npos) << found->what;
+}
+
+TEST_F(doctor_test, a_key_that_several_hold_for_long_is_told_once) {
+    session one{db_, calm("one")}, other{db_, calm("other")};
+    auto first = semaphore{one, "s", 2}.try_acquire();
+    auto second = semaphore{other, "s", 2}.try_acquire();
+    ASSERT_TRUE(first && second);
+    const auto all = [&] {
+        std::vector<std::string> told;
+        for (const finding& each : examine(db_, strict())) {
+            if (each.name == "held_long") told.push_back(each.what);
+        }
+        return told;
+    };
+    ASSERT_TRUE(eventually([&] { return !all().empty(); }));
+    ASSERT_EQ(all().size(), 1u);
+    EXPECT_TRUE(all()[0].starts_with("'s' is held for ")) << all()[0];
+    EXPECT_NE(all()[0].find(" by one@"), std::string::npos) << all()[0];
+    EXPECT_FALSE(find(examine(db_), "held_long"));
+}
+
+TEST_F(doctor_test, a_dead_holder_among_several_is_told) {
+    const session_id id = session_id::random();
+    db_.inner()->use([&](connection& on, store& stores) {
+        stores.sessions->start(on, {id, "silent@host:1", 100ms});
+        const holder_request wanted{
+            .key = key{"s"},
+            .owner = owner_id::random(),
+            .session = id,
+            .node_info = "silent@host:1",
+            .kind = lock_kind::semaphore,
+            .capacity = 2,
+            .instead_of = {}};
+        const auto got = stores.holders->try_acquire(on, wanted);
+        EXPECT_EQ(got.status, holder_status::granted);
+    });
+    const auto found = soon_found(db_, "clean_up_behind");
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->what.starts_with("1 hold ")) << found->what;
+    reap(db_);
+    EXPECT_FALSE(find(examine(db_, strict()), "clean_up_behind"));
 }
 
 TEST_F(doctor_test, a_job_that_nobody_takes_and_a_paused_queue_are_told) {

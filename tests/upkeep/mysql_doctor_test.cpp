@@ -7,7 +7,9 @@
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/migrate.hpp"
+#include "leasehold/mutex.hpp"
 #include "store/session_store.hpp"
+#include "support/calm.hpp"
 #include "upkeep/doctor.hpp"
 
 namespace leasehold::testing {
@@ -110,6 +112,43 @@ TEST_F(mysql_doctor_test, a_user_who_may_not_even_read_the_migrations_lacks_righ
     for (const char* each : {"SELECT ON leasehold_migration", "UPDATE, DELETE ON leasehold_lock"}) {
         EXPECT_NE(found->what.find(each), std::string::npos) << found->what;
     }
+}
+
+// MySQL lets nobody lock a row who may not change it, and MariaDB lets everybody. What is locked to
+// be changed is found either way; a row that is shared may be.
+TEST_F(mysql_doctor_test, who_may_only_read_learns_of_the_transaction_or_that_nobody_knows) {
+    {
+        session one{db_, calm("one")};
+        EXPECT_TRUE((mutex{one, "k"}.try_acquire()));
+    }
+    const std::string name = db_.execute("SELECT DATABASE()").rows.at(0).bytes(0);
+    run_in(db_, {"GRANT SELECT ON " + name + ".* TO '" + place::program_name() + "'@'%'"});
+    const bool is_mariadb = db_.server().engine == engine::mariadb;
+    const database reader = here_.open_as_program(), other = here_.open();
+    const auto of_key = [&] { return examine_key(reader, key{"k"}).findings; };
+    const auto expect_known_or_told = [&] {
+        EXPECT_FALSE(find(of_key(), "row_locked"));
+        const auto doubt = find(of_key(), "not_looked_at");
+        EXPECT_EQ(doubt.has_value(), !is_mariadb);
+        EXPECT_TRUE(!doubt || doubt->weight == severity::good);
+    };
+    expect_known_or_told();
+    for (const char* each : {"FOR UPDATE", "LOCK IN SHARE MODE"}) {
+        transaction open = other.begin();
+        open.execute(std::string{"SELECT fence FROM leasehold_lock "} + each);
+        const auto found = find(of_key(), "row_locked");
+        const bool is_shared = std::string_view{each} != "FOR UPDATE";
+        EXPECT_EQ(found.has_value(), is_mariadb || !is_shared) << each;
+        if (found) {
+            EXPECT_EQ(found->weight, severity::warning);
+            EXPECT_NE(found->remedy.find("this user needs PROCESS"), std::string::npos);
+            EXPECT_FALSE(find(of_key(), "not_looked_at")) << "it is known";
+        } else {
+            expect_known_or_told();
+        }
+        open.rollback();
+    }
+    expect_known_or_told();
 }
 
 TEST_F(mysql_doctor_test, transactions_that_begin_read_only_are_an_error) {

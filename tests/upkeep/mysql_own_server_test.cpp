@@ -8,8 +8,13 @@
 
 #include "leasehold/driver/mysql.hpp"
 #include "leasehold/error.hpp"
+#include "leasehold/grant_history.hpp"
+#include "leasehold/inspect.hpp"
+#include "leasehold/job_queue.hpp"
+#include "leasehold/job_schedule.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/mutex.hpp"
+#include "leasehold/once.hpp"
 #include "support/calm.hpp"
 #include "upkeep/doctor.hpp"
 
@@ -56,6 +61,25 @@ protected:
         }
     }
 
+    // Everything that a person may ask, by one handle, which is refused as a program's is.
+    void expect_shown(const database& by) const {
+        EXPECT_EQ(list_locks(by).size(), 0u);
+        EXPECT_EQ(count_locks(by).keys, 0);
+        EXPECT_EQ(list_free_keys(by).size(), 1u);
+        EXPECT_TRUE(list_waiters(by, key{"k"}).empty());
+        EXPECT_TRUE(list_row_locks(by).empty());
+        EXPECT_TRUE(list_sessions(by).empty());
+        EXPECT_TRUE(list_runs(by).empty());
+        EXPECT_TRUE(list_job_schedules(by).empty());
+        EXPECT_EQ(list_queues(by).size(), 1u);
+        EXPECT_EQ(list_jobs(by, {}).size(), 1u);
+        EXPECT_EQ((job_queue{by, "mail"}.describe().jobs[job_state::available]), 1);
+        EXPECT_FALSE(find_grant_history(by).is_on);
+        EXPECT_TRUE(find(examine_key(by, key{"k"}).findings, "free"));
+        expect_refused(by);
+        EXPECT_EQ(list_free_keys(by).size(), 1u) << "that changes nothing";
+    }
+
     const place here_;
     const database db_ = here_.open();
 };
@@ -69,6 +93,20 @@ TEST_F(own_server, that_is_read_only_is_told) {
     expect_refused(here_.open_as_program());
 }
 
+TEST_F(own_server, that_takes_no_writes_may_be_looked_at) {
+    {
+        session one{db_, calm("one")};
+        EXPECT_TRUE((mutex{one, "k"}.try_acquire()));
+    }
+    job_queue{db_, "mail"}.enqueue({.kind = "k"});
+    db_.execute("SET GLOBAL read_only = ON");
+    expect_shown(here_.open());
+    expect_shown(here_.open_as_program());
+    if (!is_mysql()) return;
+    db_.execute("SET GLOBAL super_read_only = ON");
+    expect_shown(here_.open());
+}
+
 // MariaDB has no such setting.
 TEST_F(own_server, that_is_read_only_for_administrators_as_well_is_told) {
     if (!is_mysql()) return;
@@ -76,6 +114,27 @@ TEST_F(own_server, that_is_read_only_for_administrators_as_well_is_told) {
     expect_said(db_, "read_only");
     expect_said(here_.open_as_program(), "read_only");
     expect_refused(here_.open());
+}
+
+TEST_F(own_server, that_lets_a_user_have_few_connections_is_told) {
+    const std::string user = "'" + place::program_name() + "'";
+    const auto limit_to = [&](const std::string& count) {
+        db_.execute("ALTER USER " + user + "@'%' WITH MAX_USER_CONNECTIONS " + count);
+    };
+    const auto of_user = [&](const examination_settings& settings) {
+        for (const finding& each : examine(here_.open_as_program(), settings)) {
+            const bool is_of_user = each.what.find("connections of user " + user) != each.what.npos;
+            if (each.name == "connections" && is_of_user) return each.what;
+        }
+        return std::string{};
+    };
+    EXPECT_EQ(of_user(strict()), "") << "no limit of its own";
+    limit_to("50");
+    EXPECT_EQ(of_user(strict()), "1 of 50 connections of user " + user + " are in use");
+    EXPECT_EQ(of_user({}), "");
+    limit_to("1");
+    EXPECT_EQ(of_user({}), "1 of 1 connections of user " + user + " are in use");
+    limit_to("0");
 }
 
 // Its connection is gone, and no restart ends it.

@@ -57,5 +57,28 @@ TEST_F(own_server, that_removes_nothing_dead_is_told) {
     EXPECT_TRUE(eventually([&] { return !find(examine(db_), "no_vacuum"); }));
 }
 
+TEST_F(own_server, that_lets_a_database_have_few_connections_is_told) {
+    const std::string name = db_.execute("SELECT current_database()::text").rows.at(0).text(0);
+    const auto limit_to = [&](const std::string& count) {
+        db_.execute("ALTER DATABASE " + name + " CONNECTION LIMIT " + count);
+    };
+    const auto of_database = [&](const examination_settings& settings) {
+        for (const finding& each : examine(db_, settings)) {
+            const bool is_it =
+                each.what.ends_with(" connections of database " + name + " are in use");
+            if (each.name == "connections" && is_it) return each;
+        }
+        return finding{};
+    };
+    EXPECT_EQ(of_database(strict()).what, "") << "no limit of its own";
+    limit_to("90");
+    const finding found = of_database(strict());
+    EXPECT_NE(found.what.find(" of 90 connections"), std::string::npos) << found.what;
+    EXPECT_NE(found.remedy.find("ALTER DATABASE " + name + " CONNECTION LIMIT"), std::string::npos)
+        << found.remedy;
+    EXPECT_EQ(of_database({}).what, "");
+    limit_to("-1");
+}
+
 }  // namespace
 }  // namespace leasehold::testing

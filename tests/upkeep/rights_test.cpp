@@ -137,6 +137,7 @@ void use_jobs(const database& db) {
         EXPECT_EQ(queues.list(on, {.queue = queue}).size(), 2U);
         queues.describe_queue(on, queue);
         queues.queue_names(on);
+        queues.describe_queues(on);
         const auto bell = identity::random();
         stores.job_bells->add(on, {queue}, worker.id(), {bell, "here"});
         stores.job_bells->add(on, {queue}, worker.id(), {bell, "there"});

@@ -18,6 +18,13 @@ SHOW GLOBAL STATUS WHERE Variable_name IN (
     'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status',
     'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients');
 
+-- What this user may have of connections, 0: as many as the server, and how many it has: each sees
+-- its own.
+-- name: own_connections
+SELECT @@SESSION.max_user_connections, SUBSTRING_INDEX(USER(), '@', 1),
+       (SELECT COUNT(*) FROM information_schema.PROCESSLIST p
+        WHERE p.USER = SUBSTRING_INDEX(USER(), '@', 1));
+
 -- Of MySQL alone, and of a group.
 -- name: members
 SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE
@@ -132,6 +139,36 @@ SELECT COUNT(*) FROM (
     SELECT 1 FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
     WHERE s.expires_at + l.lock_delay <= {now} - $1 LIMIT 1000) some_of_them;
 
+-- Of a holder h with the session row s joined to it, if there. $1 microseconds.
+-- word: shared_long
+h.granted_at <= {now} - $1 AND h.fence > 0 AND (s.expires_at IS NULL OR s.expires_at > {now})
+
+-- $1 microseconds, $2 how many. Keys that several hold, by the oldest of them. Reads: the holders
+-- once, the session of each, and the holders of the keys that are listed.
+-- name: long_shares
+SELECT g.lock_key,
+       (SELECT f.node_info FROM {prefix}holder f
+        WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
+       {now} - g.first_at
+FROM (
+    SELECT h.lock_key, MIN(h.granted_at) AS first_at
+    FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+    WHERE {shared_long}
+    GROUP BY h.lock_key ORDER BY first_at LIMIT $2) g
+ORDER BY g.first_at;
+
+-- $1 microseconds. Reads: the holders once, and the session of each.
+-- name: count_long_shares
+SELECT COUNT(DISTINCT h.lock_key)
+FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+WHERE {shared_long};
+
+-- $1 microseconds. Reads: the holders once, and the session of each.
+-- name: dead_shares
+SELECT COUNT(*) FROM (
+    SELECT 1 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+    WHERE s.expires_at <= {now} - $1 LIMIT 1000) some_of_them;
+
 -- $1 queue. Reads: 1 row, by the index in the order of claims. What was inserted by hand may not
 -- say when.
 -- name: next_job
@@ -139,6 +176,21 @@ SELECT COALESCE({now} - NULLIF(j.enqueued_at, 0), 0)
 FROM {prefix}job j
 WHERE j.queue = $1 AND j.state = 2
 ORDER BY j.priority, j.id LIMIT 1;
+
+-- $1 microseconds. The same of each queue: a walk from name to name along job_order. Reads: some
+-- rows for each queue.
+-- name: waiting_queues
+SELECT w.queue, w.waits, w.is_paused
+FROM (
+    SELECT d.queue, COALESCE(q.is_paused, 0) AS is_paused,
+           (SELECT COALESCE({now} - NULLIF(j.enqueued_at, 0), 0)
+            FROM {prefix}job j FORCE INDEX ({bare}job_order)
+            WHERE j.queue = d.queue AND j.state = 2
+            ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1) AS waits
+    FROM (SELECT DISTINCT j.queue FROM {prefix}job j FORCE INDEX ({bare}job_order)) d
+    LEFT JOIN {prefix}queue q ON q.name = d.queue) w
+WHERE w.waits IS NOT NULL AND (w.is_paused = 1 OR w.waits > $1)
+ORDER BY w.queue;
 
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session

@@ -31,6 +31,7 @@ public:
                 variables.number("max_connections"),
                 settings
             );
+            add_own_connections(found, on, settings);
             add_galera(found, variables, status);
             if (!variables["group_replication_group_name"].empty()) {
                 look(found, "the group's members", [&] { add_group(found, on, variables); });
@@ -82,6 +83,22 @@ private:
             }
         }
         throw std::logic_error("no column is known of " + table);
+    }
+
+    void add_own_connections(
+        std::vector<finding>& found, connection& on, const examination_settings& settings
+    ) const {
+        const result seen = read(on, "own_connections");
+        const row& own = seen.rows.at(0);
+        if (own.integer(0) == 0) return;
+        add_connections(
+            found,
+            own.integer(2),
+            own.integer(0),
+            settings,
+            "user '" + own.bytes(1) + "'",
+            "max_user_connections"
+        );
     }
 
     void add_galera(
@@ -165,7 +182,8 @@ private:
         const std::string at_most =
             in_words(milliseconds_in(semi_sync(variables, "rpl_semi_sync_", "timeout")));
         const std::string clients = semi_sync(status, "Rpl_semi_sync_", "clients");
-        std::string what = std::to_string(replicas) + " replicas read the binary log, and ";
+        std::string what = in_words(replicas, "replica") + (replicas == 1 ? " reads" : " read") +
+                           " the binary log, and ";
         if (semi_sync(status, "Rpl_semi_sync_", "status") == "ON" && clients != "0") {
             what += "commits wait until " + count_waited_for(variables) + " (" +
                     semi_sync(variables, "rpl_semi_sync_", "wait_point") + "), for " + at_most +

@@ -87,6 +87,9 @@ public:
     std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {
         return mysql_dialect::find_row_lock(*how_, on, name);
     }
+    std::optional<error> why_row_lock_is_unknown(connection& on, const key& name) override {
+        return mysql_dialect::why_row_lock_is_unknown(*how_, on, name);
+    }
 
     pending_entry enter(connection& inside) override {
         const std::string level = session_isolation(inside);

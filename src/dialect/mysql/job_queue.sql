@@ -279,3 +279,14 @@ SELECT {shown_state}, COUNT(*), {now} - MIN(NULLIF(enqueued_at, 0))
 FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
+
+-- How those are set that have a row.
+-- name: queue_rows
+SELECT q.name, {queue_columns} FROM {prefix}queue q;
+
+-- The same as count_jobs, of all queues. Reads all jobs.
+-- name: count_all_jobs
+SELECT j.queue, {shown_state}, COUNT(*), {now} - MIN(NULLIF(enqueued_at, 0))
+FROM {prefix}job j GROUP BY j.queue, {shown_state}
+UNION ALL
+SELECT queue, state, COUNT(*), NULL FROM {prefix}job_history GROUP BY queue, state;

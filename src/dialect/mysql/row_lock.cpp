@@ -2,30 +2,61 @@
 #include "dialect/hold_rows.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
+#include "leasehold/error.hpp"
 
 namespace leasehold::mysql_dialect {
 namespace {
 
-// Nothing where this user may not ask.
+// Nothing where this user may not ask, or this server lets nobody lock a row.
 std::optional<result> if_allowed(
-    const sql_dialect& how, connection& on, std::string_view name, const parameters& values
+    const sql_dialect& how,
+    connection& on,
+    std::string_view name,
+    const parameters& values,
+    std::optional<error>* refusal = nullptr
 ) {
     try {
         return how.write(on, how.of("row_lock")[name], values);
     } catch (const error& failure) {
-        if (failure.code() != errc::permission_denied) throw;
+        const bool may_not =
+            failure.code() == errc::permission_denied || failure.code() == errc::read_only;
+        if (!may_not) throw;
+        if (refusal) *refusal = failure;
         return std::nullopt;
     }
 }
 
+// Nothing where it is not known: then the refusal says why.
+std::optional<bool> is_locked(
+    const sql_dialect& how, connection& on, const parameters& key, std::optional<error>& refusal
+) {
+    const auto count = [](const result& from) { return from.rows.at(0).integer(0); };
+    if (const auto seen = if_allowed(how, on, "is_locked", key, &refusal)) return count(*seen) != 0;
+    const auto seen = if_allowed(how, on, "is_locked_to_change", key);
+    if (seen && count(*seen) != 0) return true;
+    return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<error> why_row_lock_is_unknown(
+    const sql_dialect& how, connection& on, const key& name
+) {
+    const parameters key{value_of(name)};
+    std::optional<error> refusal;
+    if (is_locked(how, on, key, refusal)) return std::nullopt;
+    const bool is_seen =
+        how.which() == engine::mysql && if_allowed(how, on, "lockers", key).has_value();
+    return is_seen ? std::nullopt : refusal;
+}
 
 std::optional<row_lock_info> find_row_lock(
     const sql_dialect& how, connection& on, const key& name
 ) {
     const parameters key{value_of(name)};
-    const auto locked = if_allowed(how, on, "is_locked", key);
-    if (locked && locked->rows.at(0).integer(0) == 0) return std::nullopt;
+    std::optional<error> refusal;
+    const auto locked = is_locked(how, on, key, refusal);
+    if (locked == false) return std::nullopt;
     const bool names_rows = how.which() == engine::mysql;
     std::optional<result> seen;
     if (names_rows) seen = if_allowed(how, on, "lockers", key);

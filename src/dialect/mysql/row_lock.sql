@@ -17,6 +17,16 @@ WHERE h.lock_key = $1 FOR UPDATE SKIP LOCKED;
 SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
        + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.lock_key = $1) - @leasehold_free;
 
+-- $1 key. The same of who may only read, and of a server that takes no writes: what is locked to be
+-- changed is found, and not what is shared, as a proof's row is.
+-- name: is_locked_to_change
+SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
+WHERE l.lock_key = $1 {share_skip_locked};
+SELECT COUNT(*) + @leasehold_free INTO @leasehold_free FROM {prefix}holder h
+WHERE h.lock_key = $1 {share_skip_locked};
+SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
+       + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.lock_key = $1) - @leasehold_free;
+
 -- $1 key. MySQL alone: MariaDB shows the locks that somebody waits for, and no others. A record is
 -- named by its primary key in hexadecimal digits, which the holder's goes on from with its owner.
 -- Needs PROCESS, and SELECT on performance_schema.

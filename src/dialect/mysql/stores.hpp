@@ -96,5 +96,8 @@ auto despite_deadlocks(Operation&& operation) {
 
 // For hold_store::find_row_lock(): row_lock.cpp.
 std::optional<row_lock_info> find_row_lock(const sql_dialect& how, connection& on, const key& name);
+std::optional<error> why_row_lock_is_unknown(
+    const sql_dialect& how, connection& on, const key& name
+);
 
 }  // namespace leasehold::mysql_dialect

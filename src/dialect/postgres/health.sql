@@ -21,6 +21,20 @@ SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isol
        current_user::text,
        pg_has_role('pg_read_all_stats', 'usage');
 
+-- Where this role or this database has a limit of its own: whose, how many it has, how many it may,
+-- and what raises that. Superusers have none.
+-- name: connection_limits
+SELECT 'role ' || quote_ident(r.rolname),
+       (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid), r.rolconnlimit::bigint,
+       'ALTER ROLE ' || quote_ident(r.rolname) || ' CONNECTION LIMIT'
+  FROM pg_roles r
+ WHERE r.rolname = session_user AND r.rolconnlimit >= 0 AND NOT r.rolsuper
+UNION ALL
+SELECT 'database ' || quote_ident(d.datname), s.numbackends::bigint, d.datconnlimit::bigint,
+       'ALTER DATABASE ' || quote_ident(d.datname) || ' CONNECTION LIMIT'
+  FROM pg_database d JOIN pg_stat_database s ON s.datid = d.oid
+ WHERE d.datname = current_database() AND d.datconnlimit >= 0;
+
 -- What a person may do about it: {user}, a role; {table}.
 -- name: set_isolation
 ALTER ROLE "{user}" SET default_transaction_isolation = 'read committed';
@@ -159,12 +173,65 @@ SELECT count(*) FROM (
                <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 
+-- Of a holder h with the session row s joined to it, if there. $1 microseconds.
+-- word: shared_long
+h.granted_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND h.fence > 0
+    AND (s.id IS NULL OR s.expires_at > clock_timestamp())
+
+-- $1 microseconds, $2 how many. Keys that several hold, by the oldest of them. Reads: the holders
+-- once, as many sessions at most, and the holders of the keys that are listed.
+-- name: long_shares
+SELECT g.lock_key,
+       (SELECT f.node_info FROM {prefix}holder f
+         WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
+       (extract(epoch FROM clock_timestamp() - g.first_at) * 1000000)::bigint
+  FROM (
+    SELECT h.lock_key, min(h.granted_at) AS first_at
+      FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+     WHERE {shared_long}
+     GROUP BY h.lock_key ORDER BY first_at LIMIT $2) AS g
+ ORDER BY g.first_at;
+
+-- $1 microseconds. Reads: the holders once, and as many sessions at most.
+-- name: count_long_shares
+SELECT count(DISTINCT h.lock_key)
+  FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
+ WHERE {shared_long};
+
+-- $1 microseconds. Reads: the holders once, and as many sessions at most.
+-- name: dead_shares
+SELECT count(*) FROM (
+    SELECT FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+     WHERE s.expires_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
+     LIMIT 1000) AS counted;
+
 -- $1 queue. Reads: 1 row, by leasehold_job_order.
 -- name: next_job
 SELECT (extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 2 AND j.state IN (2, 3, 5)
  ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1;
+
+-- $1 microseconds. The same of each queue: a walk from name to name along leasehold_job_order.
+-- Reads: some rows for each queue.
+-- name: waiting_queues
+WITH RECURSIVE in_order AS (
+    (SELECT j.queue FROM {prefix}job j WHERE j.state IN (2, 3, 5) ORDER BY j.queue LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.queue FROM {prefix}job j
+             WHERE j.state IN (2, 3, 5) AND j.queue > o.queue ORDER BY j.queue LIMIT 1)
+      FROM in_order o WHERE o.queue IS NOT NULL
+)
+SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
+  FROM in_order o
+ CROSS JOIN LATERAL (
+    SELECT (extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint AS waits
+      FROM {prefix}job j
+     WHERE j.queue = o.queue AND j.state = 2 AND j.state IN (2, 3, 5)
+     ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1) AS n
+  LEFT JOIN {prefix}queue q ON q.name = o.queue
+ WHERE n.waits > $1 OR q.is_paused = 1
+ ORDER BY o.queue;
 
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session

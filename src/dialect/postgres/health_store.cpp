@@ -22,6 +22,11 @@ public:
             add_defaults(found, server);
             add_replication(found, server);
             add_connections(found, server.integer(4), server.integer(5), settings);
+            for (const row& each : read(on, "connection_limits").rows) {
+                add_connections(
+                    found, each.integer(1), each.integer(2), settings, each.text(0), each.text(3)
+                );
+            }
             if (sees_others(server)) return;
             found.push_back(not_looked_at(
                 "other users' open transactions",
@@ -109,8 +114,8 @@ private:
             found.push_back(
                 {severity::warning,
                  "replication",
-                 std::to_string(standbys) + " standbys receive what is written here, and no commit "
-                                            "waits for any of them",
+                 in_words(standbys, "standby") + (standbys == 1 ? " receives" : " receive") +
+                     " what is written here, and no commit waits for any",
                  "where one is promoted, grants may be forgotten and tokens given twice",
                  "name them in synchronous_standby_names; docs/clusters.md"}
             );
@@ -134,7 +139,7 @@ private:
                 {severity::good,
                  "replication",
                  "commits wait for the standbys '" + names + "'; " + std::to_string(standbys) +
-                     " are connected"}
+                     (standbys == 1 ? " is connected" : " are connected")}
             );
         }
     }

@@ -68,12 +68,61 @@ SELECT count(*) FROM (
     SELECT 1 FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
      WHERE s.expires_at + l.lock_delay <= {now} - $1 AND {of_this_boot} LIMIT 1000);
 
+-- Of a holder h. $1 microseconds.
+-- word: shared_long
+h.granted_at <= {now} - $1 AND h.fence > 0 AND {of_this_boot} AND NOT EXISTS (
+    SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
+
+-- $1 microseconds, $2 how many. Keys that several hold, by the oldest of them. Reads: the holders
+-- once, the session of each that is held for so long, and the holders of the keys that are listed.
+-- name: long_shares
+SELECT g.lock_key,
+       (SELECT f.node_info FROM {prefix}holder f
+         WHERE f.lock_key = g.lock_key AND f.granted_at = g.first_at LIMIT 1),
+       {now} - g.first_at
+  FROM (
+    SELECT h.lock_key, min(h.granted_at) AS first_at
+      FROM {prefix}holder h
+     WHERE {shared_long}
+     GROUP BY h.lock_key ORDER BY first_at LIMIT $2) AS g
+ ORDER BY g.first_at;
+
+-- $1 microseconds. Reads: the holders once, and the session of each that is held for so long.
+-- name: count_long_shares
+SELECT count(DISTINCT h.lock_key) FROM {prefix}holder h WHERE {shared_long};
+
+-- $1 microseconds. Reads: the holders once, and the session of each.
+-- name: dead_shares
+SELECT count(*) FROM (
+    SELECT 1 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
+     WHERE s.expires_at <= {now} - $1 AND {of_this_boot} LIMIT 1000);
+
 -- $1 queue. Reads: 1 row, by the index in the order of claims.
 -- name: next_job
 SELECT {wall} - j.enqueued_at
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 2
  ORDER BY j.priority, j.id LIMIT 1;
+
+-- $1 microseconds. The same of each queue: a walk from name to name along job_order. Reads: some
+-- rows for each queue.
+-- name: waiting_queues
+WITH RECURSIVE in_order (queue) AS (
+    SELECT min(j.queue) FROM {prefix}job j
+    UNION ALL
+    SELECT (SELECT min(j.queue) FROM {prefix}job j WHERE j.queue > o.queue)
+      FROM in_order o WHERE o.queue IS NOT NULL
+)
+SELECT w.queue, w.waits, w.is_paused
+  FROM (
+    SELECT o.queue, coalesce(q.is_paused, 0) AS is_paused,
+           (SELECT {wall} - j.enqueued_at FROM {prefix}job j
+             WHERE j.queue = o.queue AND j.state = 2
+             ORDER BY j.priority, j.id LIMIT 1) AS waits
+      FROM in_order o LEFT JOIN {prefix}queue q ON q.name = o.queue
+     WHERE o.queue IS NOT NULL) AS w
+ WHERE w.waits IS NOT NULL AND (w.is_paused = 1 OR w.waits > $1)
+ ORDER BY w.queue;
 
 -- $1 id. The columns of `list` in session.sql. Reads: 1 row.
 -- name: session
