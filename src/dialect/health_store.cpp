@@ -179,12 +179,4 @@ std::vector<waiting_queue> sql_health_store::waiting_queues(
     return all;
 }
 
-std::optional<microseconds> sql_health_store::next_job_waits(
-    connection& on, std::string_view queue
-) {
-    const result found = read(on, "next_job", {std::string{queue}});
-    if (found.rows.empty()) return std::nullopt;
-    return microseconds{found.rows[0].integer(0)};
-}
-
 }  // namespace leasehold

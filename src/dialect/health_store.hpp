@@ -40,8 +40,6 @@ public:
     std::optional<std::chrono::microseconds> closed_for(connection& on, const key& name) override;
     std::vector<waiting_queue> waiting_queues(connection& on, std::chrono::microseconds longer_than)
         override;
-    std::optional<std::chrono::microseconds> next_job_waits(connection& on, std::string_view queue)
-        override;
 
 protected:
     explicit sql_health_store(std::shared_ptr<const sql_dialect> how)

@@ -106,10 +106,6 @@ public:
     virtual std::vector<waiting_queue> waiting_queues(
         connection& on, std::chrono::microseconds longer_than
     ) = 0;
-    // Since when the job that would be claimed next is there; nothing where there is none.
-    virtual std::optional<std::chrono::microseconds> next_job_waits(
-        connection& on, std::string_view queue
-    ) = 0;
 };
 
 }  // namespace leasehold

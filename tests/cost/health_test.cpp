@@ -61,7 +61,7 @@ TEST_P(health_cost, holds_of_the_dead_read_the_locks_and_the_sessions) {
     );
 }
 
-TEST_P(health_cost, one_session_one_key_and_one_queue_are_some_rows) {
+TEST_P(health_cost, one_session_and_one_key_are_some_rows) {
     const key held = next_hold().key;
     expect_reads("session_of", {4, 4, 200}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.health->session_of(on, numbered(7)));
@@ -69,8 +69,27 @@ TEST_P(health_cost, one_session_one_key_and_one_queue_are_some_rows) {
     expect_reads("closed_for", {6, 6, 300}, [&](connection& on, store& stores) {
         EXPECT_FALSE(stores.health->closed_for(on, held));
     });
-    expect_reads("next_job_waits", {4, 4, 200}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.health->next_job_waits(on, "plain"));
+}
+
+// Of three queues, however many jobs are in them.
+TEST_P(health_cost, queues_are_some_rows_each) {
+    expect_reads("waiting_queues", {60, 60, 3'000}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.health->waiting_queues(on, 0us).size(), 3U);
+    });
+}
+
+TEST_P(health_cost, shared_keys_read_the_holders_and_their_sessions) {
+    const std::int64_t holders = size().holders + 2, sessions = size().sessions + dead_sessions;
+    const bound once{holders + sessions, 3 * holders + 20, 60 * holders + 1'000};
+    expect_reads("long_shares, none", once, [](connection& on, store& stores) {
+        EXPECT_TRUE(stores.health->long_shares(on, 24h, limit).empty());
+    });
+    expect_reads("dead_shares, none", once, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.health->dead_shares(on, 1h), 0);
+    });
+    const bound twice{4 * holders + 2 * sessions, 9 * holders + 60, 180 * holders + 3'000};
+    expect_reads("long_shares", twice, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.health->long_shares(on, 1us, limit).size(), 2U);
     });
 }
 

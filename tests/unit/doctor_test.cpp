@@ -74,9 +74,6 @@ public:
     std::vector<waiting_queue> waiting_queues(connection&, microseconds) override {
         return what_.waiting_queues;
     }
-    std::optional<microseconds> next_job_waits(connection&, std::string_view) override {
-        return std::nullopt;
-    }
 
 private:
     const answers& what_;

@@ -205,14 +205,8 @@ SELECT count(*) FROM (
      WHERE s.expires_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 
--- $1 queue. Reads: 1 row, by leasehold_job_order.
--- name: next_job
-SELECT (extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint
-  FROM {prefix}job j
- WHERE j.queue = $1 AND j.state = 2 AND j.state IN (2, 3, 5)
- ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1;
-
--- $1 microseconds. The same of each queue: a walk from name to name along leasehold_job_order.
+-- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk from
+-- name to name along leasehold_job_order.
 -- Reads: some rows for each queue.
 -- name: waiting_queues
 WITH RECURSIVE in_order AS (

@@ -58,7 +58,8 @@ DELETE FROM {prefix}migration WHERE version = $1;
 -- What a program may do: who can migrate owns the tables, and needs no grant. {user} is quoted by
 -- who prints it. FOR UPDATE wants UPDATE on the table beside SELECT, also of the waiters.
 -- name: grants
-GRANT SELECT ON {prefix}migration, {prefix}grant_history_rule TO {user};
+GRANT SELECT ON {prefix}migration TO {user};
+GRANT SELECT ON {prefix}grant_history_rule TO {user};
 GRANT SELECT, DELETE ON {prefix}grant_history TO {user};
 GRANT SELECT, UPDATE ON {prefix}fence_mark, {prefix}upkeep TO {user};
 GRANT SELECT, INSERT, UPDATE ON {prefix}fence_guard TO {user};
