@@ -205,8 +205,8 @@ SELECT count(*) FROM (
      WHERE s.expires_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 
--- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk from
--- name to name along leasehold_job_order.
+-- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
+-- from name to name along leasehold_job_order.
 -- Reads: some rows for each queue.
 -- name: waiting_queues
 WITH RECURSIVE in_order AS (

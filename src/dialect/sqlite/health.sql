@@ -97,8 +97,8 @@ SELECT count(*) FROM (
     SELECT 1 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
      WHERE s.expires_at <= {now} - $1 AND {of_this_boot} LIMIT 1000);
 
--- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk from
--- name to name along job_order. Reads: some
+-- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
+-- from name to name along job_order. Reads: some
 -- rows for each queue.
 -- name: waiting_queues
 WITH RECURSIVE in_order (queue) AS (
