@@ -6,6 +6,18 @@
 -- MariaDB locks what a trigger of a DELETE reads all the same where it writes a binary log in
 -- another format than ROW (tried on 10.11).
 
+-- Refused to whoever has not the rights that the triggers act with: a user with the right TRIGGER
+-- alone would make triggers that let nobody release a key. Changes nothing.
+-- name: prove_rights
+REPLACE INTO {prefix}grant_history (lock_key, token, kind, mode, permits, node_info, metadata,
+                                    ended_at, held_for, ending)
+SELECT l.lock_key, h.fence, l.kind, h.mode, h.permits, l.node_info, l.metadata, s.expires_at,
+       r.keep, r.is_on
+FROM {prefix}lock l, {prefix}holder h, {prefix}session s, {prefix}grant_history_rule r WHERE FALSE;
+
+-- name: prove_right_to_turn
+UPDATE {prefix}grant_history_rule SET is_on = is_on WHERE FALSE;
+
 -- name: drop_grant_trigger
 DROP TRIGGER IF EXISTS {prefix}grant_ended;
 
