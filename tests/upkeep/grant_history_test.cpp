@@ -406,6 +406,22 @@ TEST_F(grant_history_test, triggers_that_are_missing_are_noticed_and_made_again)
     EXPECT_EQ(list_grants(db_).size(), 1U);
 }
 
+// As after a restore that left them out.
+TEST_F(grant_history_test, that_all_triggers_are_missing_is_noticed) {
+    keep_grant_history(db_);
+    for (const auto& [trigger, table] :
+         {std::pair{"grant_ended", "lock"},
+          std::pair{"share_ended", "holder"},
+          std::pair{"share_replaced", "holder"}}) {
+        std::string statement = std::string{"DROP TRIGGER leasehold_"} + trigger;
+        if (is(engine::postgres)) statement += std::string{" ON leasehold_"} + table;
+        change(statement);
+    }
+    EXPECT_TRUE(find_grant_history(db_).is_broken);
+    drop_grant_history(db_);
+    EXPECT_FALSE(find_grant_history(db_).is_broken);
+}
+
 TEST_F(grant_history_test, goes_with_the_tables) {
     keep_grant_history(db_);
     take_and_release(name_);

@@ -101,10 +101,22 @@ END;
 -- name: set_rule
 UPDATE {prefix}grant_history_rule SET is_on = $1, keep = COALESCE($2, keep) WHERE id = 1;
 
--- Last: how many of the three triggers are there, or null where this user may not know.
+-- A grantee is named as 'user'@'host'.
+-- word: sees_no_triggers
+NOT EXISTS (
+        SELECT 1 FROM information_schema.user_privileges p
+        WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER')
+    AND NOT EXISTS (
+        SELECT 1 FROM information_schema.schema_privileges p
+        WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER'
+          AND DATABASE() LIKE p.table_schema)
+
+-- Last: how many of the three triggers are there, or null where this user may not know. Who sees
+-- none has to have the right TRIGGER by a grant of his own: what roles give is not looked at.
 -- name: rule
 SELECT r.is_on, r.keep, (
-    SELECT NULLIF(COUNT(*), 0) FROM information_schema.triggers t
+    SELECT IF(COUNT(*) = 0 AND r.is_on = 1 AND {sees_no_triggers}, NULL, COUNT(*))
+    FROM information_schema.triggers t
     WHERE t.trigger_schema = DATABASE()
       AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended',
                              '{prefix}share_replaced'))
