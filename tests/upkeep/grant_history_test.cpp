@@ -251,6 +251,18 @@ TEST_F(grant_history_test, a_dead_one_of_several_has_expired) {
     EXPECT_EQ(endings_of(name_), (std::vector{std::pair{std::int64_t{1}, grant_ending::expired}}));
 }
 
+// SQLite's triggers know the boot's clock by what the clean-up has noted of the machine's.
+TEST_F(grant_history_test, after_the_date_was_put_back_nobody_held_for_less_than_nothing) {
+    if (!is(engine::sqlite)) return;
+    keep_grant_history(db_);
+    auto held = semaphore{one_, name_, 1}.try_acquire();
+    ASSERT_TRUE(held);
+    change("UPDATE leasehold_grant_history_rule SET clock_offset = clock_offset + 3600000000");
+    held->release();
+    EXPECT_EQ(endings_of(name_), (std::vector{std::pair{std::int64_t{1}, grant_ending::released}}));
+    EXPECT_FALSE(last_of(name_).held_for);
+}
+
 TEST_F(grant_history_test, has_sets_of_keys_and_tasks_but_no_places) {
     keep_grant_history(db_);
     auto set = multi_lock{one_, {key{"set/1"}, key{"set/2"}}}.try_acquire();
