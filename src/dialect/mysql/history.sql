@@ -97,6 +97,12 @@ BEGIN
 {write_share};
 END;
 
+-- The triggers that this very account has made, and what they do.
+-- name: triggers
+SELECT t.trigger_name, t.action_statement FROM information_schema.triggers t
+WHERE t.trigger_schema = DATABASE() AND t.definer = CURRENT_USER()
+  AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended', '{prefix}share_replaced');
+
 -- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
 -- name: set_rule
 UPDATE {prefix}grant_history_rule SET is_on = $1, keep = COALESCE($2, keep) WHERE id = 1;

@@ -17,6 +17,14 @@ public:
         sql_history_store::start(on, keep);
     }
 
+    bool has_triggers(connection& on) override {
+        std::vector<std::string> texts;
+        for (const char* each : {"grant_trigger", "share_trigger", "replace_trigger"}) {
+            texts.emplace_back(texts_.source(each));
+        }
+        return are_all_in(read(on, "triggers"), texts);
+    }
+
     std::int64_t prune(connection& on, int rows_max) override {
         const auto kept_since = read(on, "kept_since").rows.at(0).integer(0);
         return write(on, "prune", {kept_since, rows_max}).affected_rows;
