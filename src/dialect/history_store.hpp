@@ -25,6 +25,11 @@ public:
     std::int64_t prune(connection& on, int rows_max) override;
 
 protected:
+    // Whether this very user has made them, as make_triggers() would. Then they stay: to change
+    // them is to wait for transactions, with everybody else behind.
+    virtual bool has_triggers(connection& on);
+    // Of the answer of `triggers`, names and bodies: each stands in one of these texts.
+    static bool are_all_in(const result& found, const std::vector<std::string>& texts);
     // Each is one statement, sent as it stands.
     virtual void drop_triggers(connection& on);
     virtual void make_triggers(connection& on);

@@ -251,6 +251,18 @@ TEST_F(grant_history_test, a_dead_one_of_several_has_expired) {
     EXPECT_EQ(endings_of(name_), (std::vector{std::pair{std::int64_t{1}, grant_ending::expired}}));
 }
 
+// SQLite's triggers know the boot's clock by what the clean-up has noted of the machine's.
+TEST_F(grant_history_test, after_the_date_was_put_back_nobody_held_for_less_than_nothing) {
+    if (!is(engine::sqlite)) return;
+    keep_grant_history(db_);
+    auto held = semaphore{one_, name_, 1}.try_acquire();
+    ASSERT_TRUE(held);
+    change("UPDATE leasehold_grant_history_rule SET clock_offset = clock_offset + 3600000000");
+    held->release();
+    EXPECT_EQ(endings_of(name_), (std::vector{std::pair{std::int64_t{1}, grant_ending::released}}));
+    EXPECT_FALSE(last_of(name_).held_for);
+}
+
 TEST_F(grant_history_test, has_sets_of_keys_and_tasks_but_no_places) {
     keep_grant_history(db_);
     auto set = multi_lock{one_, {key{"set/1"}, key{"set/2"}}}.try_acquire();
@@ -336,6 +348,21 @@ TEST_F(grant_history_test, is_listed_as_it_was_asked_for) {
     EXPECT_THROW(keep_grant_history(db_, std::chrono::hours{24 * 366 * 101}), error);
 }
 
+// Or all who want a key would wait behind it, and on MySQL and MariaDB a wait that was too long
+// would leave some triggers out.
+TEST_F(grant_history_test, to_keep_it_for_another_time_waits_for_nobody) {
+    if (is(engine::sqlite)) return;  // where who writes waits for all who do
+    keep_grant_history(db_);
+    transaction open = db_.begin();
+    open.execute("SELECT fence FROM leasehold_lock");
+    open.execute("SELECT fence FROM leasehold_holder");
+    keep_grant_history(db_, 90min);
+    EXPECT_EQ(find_grant_history(db_).keep, 90min);
+    open.rollback();
+    take_and_release(name_);
+    EXPECT_EQ(list_grants(db_).size(), 1U);
+}
+
 TEST_F(grant_history_test, what_was_kept_for_long_enough_goes_with_the_clean_up) {
     keep_grant_history(db_, 1h);
     for (int number = 0; number < 24; ++number) take_and_release(key{std::to_string(number)});
@@ -371,6 +398,23 @@ TEST_F(grant_history_test, a_session_that_cleans_up_removes_it) {
     EXPECT_TRUE(eventually([&] { return list_grants(db_).empty(); }));
 }
 
+// A heartbeat may be at its session's row just then, or who commits slowly.
+TEST_F(grant_history_test, an_end_waits_for_nobody_who_has_its_session_locked) {
+    if (is(engine::sqlite)) return;  // where who writes has everything locked
+    keep_grant_history(db_);
+    const key shared{"shared"};
+    auto alone = mutex{one_, name_}.try_acquire();
+    auto beside = shared_mutex{one_, shared}.try_acquire_shared();
+    ASSERT_TRUE(alone && beside);
+    transaction open = db_.begin();
+    open.execute("UPDATE leasehold_session SET notices = notices + 1");
+    alone->release();
+    beside->release();
+    EXPECT_EQ(endings_of(name_).size(), 1U);
+    EXPECT_EQ(endings_of(shared).size(), 1U);
+    open.rollback();
+}
+
 TEST_F(grant_history_test, triggers_that_are_missing_are_noticed_and_made_again) {
     keep_grant_history(db_);
     EXPECT_FALSE(find_grant_history(db_).is_broken);
@@ -387,6 +431,22 @@ TEST_F(grant_history_test, triggers_that_are_missing_are_noticed_and_made_again)
     EXPECT_FALSE(find(examine(db_), "history_not_written"));
     take_and_release(name_);
     EXPECT_EQ(list_grants(db_).size(), 1U);
+}
+
+// As after a restore that left them out.
+TEST_F(grant_history_test, that_all_triggers_are_missing_is_noticed) {
+    keep_grant_history(db_);
+    for (const auto& [trigger, table] :
+         {std::pair{"grant_ended", "lock"},
+          std::pair{"share_ended", "holder"},
+          std::pair{"share_replaced", "holder"}}) {
+        std::string statement = std::string{"DROP TRIGGER leasehold_"} + trigger;
+        if (is(engine::postgres)) statement += std::string{" ON leasehold_"} + table;
+        change(statement);
+    }
+    EXPECT_TRUE(find_grant_history(db_).is_broken);
+    drop_grant_history(db_);
+    EXPECT_FALSE(find_grant_history(db_).is_broken);
 }
 
 TEST_F(grant_history_test, goes_with_the_tables) {

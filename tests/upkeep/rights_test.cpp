@@ -243,6 +243,28 @@ TEST(rights_test, without_any_one_of_them_something_is_denied_in_words_that_help
     work(here.open_as_program());
 }
 
+// On MySQL and MariaDB what makes a trigger is committed by itself.
+TEST(rights_test, who_may_make_triggers_and_nothing_else_leaves_none_behind) {
+    const place here;
+    migrate(here.open());
+    here.load(here.grants());
+    for (const char* each : {"lock", "holder"}) {
+        here.load(
+            std::string{"GRANT TRIGGER ON leasehold_"} + each + " TO " + place::program_name() +
+            ";\n"
+        );
+    }
+    const database program = here.open_as_program();
+    try {
+        keep_grant_history(program);
+        ADD_FAILURE() << "it was turned on";
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::permission_denied) << failure.what();
+    }
+    use_locks(program);
+    EXPECT_TRUE(list_grants(program).empty());
+}
+
 // Or it could forge what is applied, and make or remove tables.
 TEST(rights_test, a_program_can_neither_migrate_nor_forge_the_records) {
     const place here;

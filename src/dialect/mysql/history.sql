@@ -1,7 +1,22 @@
 -- What was granted and how it ended, on MySQL and MariaDB. Triggers write it, so that each row is
 -- of the commit that ends its grant, whoever's program makes that, and there is no cost where
 -- there are none. They have the rights of who has made them: a program needs no right to write
--- history, and has none. What they read is not locked, our connections being at READ COMMITTED.
+-- history, and has none. What they read is not locked, our connections being at READ COMMITTED: by
+-- SELECT … INTO, since SET v = (SELECT …) waits in a trigger for whoever has the row locked.
+-- MariaDB locks what a trigger of a DELETE reads all the same where it writes a binary log in
+-- another format than ROW (tried on 10.11).
+
+-- Refused to whoever has not the rights that the triggers act with: a user with the right TRIGGER
+-- alone would make triggers that let nobody release a key. Changes nothing.
+-- name: prove_rights
+REPLACE INTO {prefix}grant_history (lock_key, token, kind, mode, permits, node_info, metadata,
+                                    ended_at, held_for, ending)
+SELECT l.lock_key, h.fence, l.kind, h.mode, h.permits, l.node_info, l.metadata, s.expires_at,
+       r.keep, r.is_on
+FROM {prefix}lock l, {prefix}holder h, {prefix}session s, {prefix}grant_history_rule r WHERE FALSE;
+
+-- name: prove_right_to_turn
+UPDATE {prefix}grant_history_rule SET is_on = is_on WHERE FALSE;
 
 -- name: drop_grant_trigger
 DROP TRIGGER IF EXISTS {prefix}grant_ended;
@@ -22,8 +37,8 @@ BEGIN
     DECLARE how SMALLINT DEFAULT 1;
     IF OLD.owner IS NOT NULL AND (NEW.owner IS NULL OR NEW.fence <> OLD.fence) THEN
         SET end_at = NEW.changed_at;
-        SET dies_at = COALESCE(OLD.expires_at, (
-            SELECT s.expires_at FROM {prefix}session s WHERE s.id = OLD.session_id));
+        SELECT COALESCE(OLD.expires_at, MAX(s.expires_at)) INTO dies_at
+        FROM {prefix}session s WHERE s.id = OLD.session_id;
         IF NEW.owner IS NULL AND NEW.fence > OLD.fence THEN
             SET how = 3;
         ELSEIF dies_at <= end_at THEN
@@ -50,7 +65,8 @@ END;
         FROM {prefix}lock l WHERE l.lock_key = OLD.lock_key;
         IF used_as IN (2, 3) THEN
             SET end_at = {now};
-            SET dies_at = (SELECT s.expires_at FROM {prefix}session s WHERE s.id = OLD.session_id);
+            SELECT MAX(s.expires_at) INTO dies_at
+            FROM {prefix}session s WHERE s.id = OLD.session_id;
             IF dies_at <= end_at THEN
                 SET how = 2;
                 SET end_at = dies_at;
@@ -81,14 +97,32 @@ BEGIN
 {write_share};
 END;
 
+-- The triggers that this very account has made, and what they do.
+-- name: triggers
+SELECT t.trigger_name, t.action_statement FROM information_schema.triggers t
+WHERE t.trigger_schema = DATABASE() AND t.definer = CURRENT_USER()
+  AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended', '{prefix}share_replaced');
+
 -- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
 -- name: set_rule
 UPDATE {prefix}grant_history_rule SET is_on = $1, keep = COALESCE($2, keep) WHERE id = 1;
 
--- Last: how many of the three triggers are there, or null where this user may not know.
+-- A grantee is named as 'user'@'host'.
+-- word: sees_no_triggers
+NOT EXISTS (
+        SELECT 1 FROM information_schema.user_privileges p
+        WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER')
+    AND NOT EXISTS (
+        SELECT 1 FROM information_schema.schema_privileges p
+        WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER'
+          AND DATABASE() LIKE p.table_schema)
+
+-- Last: how many of the three triggers are there, or null where this user may not know. Who sees
+-- none has to have the right TRIGGER by a grant of his own: what roles give is not looked at.
 -- name: rule
 SELECT r.is_on, r.keep, (
-    SELECT NULLIF(COUNT(*), 0) FROM information_schema.triggers t
+    SELECT IF(COUNT(*) = 0 AND r.is_on = 1 AND {sees_no_triggers}, NULL, COUNT(*))
+    FROM information_schema.triggers t
     WHERE t.trigger_schema = DATABASE()
       AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended',
                              '{prefix}share_replaced'))

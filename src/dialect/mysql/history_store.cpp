@@ -1,5 +1,5 @@
-// On MySQL and MariaDB a bound that a subquery computes is not one of an index: it is asked for
-// first. The statements: history.sql.
+// On MySQL and MariaDB rights are proved before triggers are made, and a bound that a subquery
+// computes is not one of an index: it is asked for first. The statements: history.sql.
 #include "dialect/history_store.hpp"
 
 #include "dialect/mysql/stores.hpp"
@@ -10,6 +10,20 @@ namespace {
 class mysql_history_store final : public sql_history_store {
 public:
     using sql_history_store::sql_history_store;
+
+    // Each change of a trigger is committed by itself.
+    void start(connection& on, std::optional<std::chrono::microseconds> keep) override {
+        for (const char* each : {"prove_rights", "prove_right_to_turn"}) inside(on, each);
+        sql_history_store::start(on, keep);
+    }
+
+    bool has_triggers(connection& on) override {
+        std::vector<std::string> texts;
+        for (const char* each : {"grant_trigger", "share_trigger", "replace_trigger"}) {
+            texts.emplace_back(texts_.source(each));
+        }
+        return are_all_in(read(on, "triggers"), texts);
+    }
 
     std::int64_t prune(connection& on, int rows_max) override {
         const auto kept_since = read(on, "kept_since").rows.at(0).integer(0);

@@ -117,6 +117,15 @@ CREATE TRIGGER {bare}share_replaced AFTER UPDATE OF fence ON {where}.{bare}holde
 WHEN (OLD.fence > 0 AND NEW.fence <> OLD.fence)
 EXECUTE FUNCTION {where}.{bare}share_ended();
 
+-- The triggers that fire, and what their functions do that this very role has made.
+-- name: triggers
+SELECT t.tgname::text, p.prosrc
+  FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+ WHERE t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
+   AND t.tgenabled IN ('O', 'A') AND pg_get_userbyid(p.proowner) = current_user
+   AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
+                    lower('{bare}share_replaced'));
+
 -- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
 -- name: set_rule
 UPDATE {prefix}grant_history_rule SET is_on = $1::smallint, keep = coalesce($2::bigint, keep)

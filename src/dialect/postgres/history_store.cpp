@@ -13,6 +13,15 @@ public:
     using sql_history_store::sql_history_store;
 
 private:
+    bool has_triggers(connection& on) override {
+        const std::string where = schema_of_tables(on);
+        std::vector<std::string> texts;
+        for (const char* each : {"grant_function", "share_function"}) {
+            texts.push_back(replaced(texts_.source(each), "{where}", where));
+        }
+        return are_all_in(read(on, "triggers"), texts);
+    }
+
     void drop_triggers(connection& on) override {
         const std::string where = schema_of_tables(on);
         for (const char* each :

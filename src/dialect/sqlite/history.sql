@@ -49,16 +49,16 @@ END;
 -- that is older than what a forced release has left was ended by it. A trigger cannot read the
 -- boot's clock: it is the machine's, which SQLite tells in milliseconds, less what the rule has
 -- noted in this boot, to a hundredth of a second: whoever is dead by it in a moment is dead
--- already. Where nothing was noted, nobody knows for how long it was held. Reads: 5 rows, by
--- primary key.
+-- already. Where nothing was noted, or the machine's clock was put back since by more than it was
+-- held for, nobody knows for how long that was. Reads: 5 rows, by primary key.
 -- word: write_share
     INSERT OR REPLACE INTO {prefix}grant_history
         (lock_key, token, kind, mode, permits, node_info, metadata, ended_at, held_for, ending)
     SELECT OLD.lock_key, OLD.fence, kind, OLD.mode & 7,
            CASE kind WHEN 3 THEN OLD.permits ELSE 0 END, OLD.node_info, NULL,
            {its_wall} - CASE how WHEN 2 THEN coalesce(max(now - dies_at, 0), 0) ELSE 0 END,
-           CASE WHEN now IS NOT NULL THEN CASE how WHEN 2 THEN dies_at ELSE now END END
-               - OLD.granted_at,
+           CASE WHEN now + 20000 >= OLD.granted_at
+                THEN max(CASE how WHEN 2 THEN dies_at ELSE now END - OLD.granted_at, 0) END,
            how
       FROM (SELECT kind, dies_at, now,
                    CASE WHEN is_boot OR dies_at <= now + 20000 THEN 2
