@@ -95,8 +95,8 @@ LEASEHOLD_EXPORT grant_history_status find_grant_history(const database& db);
 
 // From now on it is written, and kept for `keep` (1 minute to 100 years), which holds for what is
 // there already. Without it: for as long as before, at first 30 days. Waits for transactions that
-// have changed lock rows, and on MySQL and MariaDB for those that have proved a lease, too, no
-// longer than a statement may: `timed_out`. Can be repeated.
+// have changed lock rows or proved a lease, and whoever comes next waits behind it, no longer than
+// a statement may: `timed_out`. Can be repeated, and changes no triggers then.
 LEASEHOLD_EXPORT void keep_grant_history(
     const database& db, std::optional<std::chrono::microseconds> keep = {}
 );

@@ -16,7 +16,7 @@ namespace leasehold::cli {
 namespace {
 
 struct grants_options {
-    std::string key;  // empty: of all
+    std::optional<std::string> key;  // of all, where it is not given
     std::string prefix;
     std::string within;  // empty: as long as it is kept
     int limit = 100;
@@ -85,7 +85,7 @@ int show_grants(const database& db, const grants_options& chosen, bool is_json) 
     filter.ended_within = period(chosen.within, "--within");
     filter.limit = chosen.limit;
     const auto grants =
-        chosen.key.empty() ? list_grants(db, filter) : list_grants_of(db, key{chosen.key}, filter);
+        chosen.key ? list_grants_of(db, key{*chosen.key}, filter) : list_grants(db, filter);
     table shown_grants{{"KEY", "TOKEN", "NODE", "HELD", "ENDED", "HOW", "KIND", "NOTE"}};
     for (const grant_record& each : grants) {
         if (is_json) {

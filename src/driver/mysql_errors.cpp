@@ -75,6 +75,11 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
         case errc::unsupported:
             return " cannot do this" + number;
         default:
+            if (what.code == 1449) {
+                return " runs a trigger or view for an account that is gone" + number +
+                       ": if it is of leasehold's history, run `leasehold history on` as who "
+                       "migrates";
+            }
             return " refused a statement" + number;
     }
 }

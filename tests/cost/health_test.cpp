@@ -73,12 +73,13 @@ TEST_P(health_cost, one_session_and_one_key_are_some_rows) {
 
 // Of three queues, however many jobs are in them.
 TEST_P(health_cost, queues_are_some_rows_each) {
-    expect_reads("waiting_queues", {60, 60, 3'000}, [](connection& on, store& stores) {
+    expect_reads("waiting_queues", {60, 100, 3'000}, [](connection& on, store& stores) {
         EXPECT_EQ(stores.health->waiting_queues(on, 0us).size(), 3U);
     });
 }
 
 TEST_P(health_cost, shared_keys_read_the_holders_and_their_sessions) {
+    constexpr int limit = 5;
     const std::int64_t holders = size().holders + 2, sessions = size().sessions + dead_sessions;
     const bound once{holders + sessions, 3 * holders + 20, 60 * holders + 1'000};
     expect_reads("long_shares, none", once, [](connection& on, store& stores) {

@@ -117,6 +117,12 @@ CREATE TRIGGER {bare}share_replaced AFTER UPDATE OF fence ON {where}.{bare}holde
 WHEN (OLD.fence > 0 AND NEW.fence <> OLD.fence)
 EXECUTE FUNCTION {where}.{bare}share_ended();
 
+-- name: any_trigger
+SELECT 1 FROM pg_trigger t
+ WHERE t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
+   AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
+                    lower('{bare}share_replaced'));
+
 -- The triggers that fire, and what their functions do that this very role has made.
 -- name: triggers
 SELECT t.tgname::text, p.prosrc
@@ -131,11 +137,17 @@ SELECT t.tgname::text, p.prosrc
 UPDATE {prefix}grant_history_rule SET is_on = $1::smallint, keep = coalesce($2::bigint, keep)
  WHERE id = 1;
 
--- Last: how many of the three triggers are there, and fire.
+-- Last: how many of the three triggers are there, and fire. Not of a schema that was renamed since:
+-- their functions know it by its former name, and fail.
 -- name: rule
 SELECT r.is_on, r.keep,
-       (SELECT count(*) FROM pg_trigger t
-         WHERE t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
+       (SELECT count(*)
+          FROM pg_trigger t
+          JOIN pg_proc p ON p.oid = t.tgfoid
+          JOIN pg_class c ON c.oid = t.tgrelid
+          JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE strpos(p.prosrc, concat('"', replace(n.nspname, '"', '""'), '".')) > 0
+           AND t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
            AND t.tgenabled IN ('O', 'A')
            AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
                             lower('{bare}share_replaced')))

@@ -24,12 +24,14 @@ private:
 
     void drop_triggers(connection& on) override {
         const std::string where = schema_of_tables(on);
-        for (const char* each :
-             {"drop_grant_trigger",
-              "drop_share_trigger",
-              "drop_replace_trigger",
-              "drop_grant_function",
-              "drop_share_function"}) {
+        // To drop one, there or not, excludes even those who only read.
+        if (!read(on, "any_trigger").rows.empty()) {
+            for (const char* each :
+                 {"drop_grant_trigger", "drop_share_trigger", "drop_replace_trigger"}) {
+                define_in(on, where, each);
+            }
+        }
+        for (const char* each : {"drop_grant_function", "drop_share_function"}) {
             define_in(on, where, each);
         }
     }
