@@ -52,7 +52,7 @@ bool sql_history_store::has_triggers(connection&) {
 bool sql_history_store::are_all_in(const result& found, const std::vector<std::string>& texts) {
     return std::ssize(found.rows) == triggers_there_are &&
            std::ranges::all_of(found.rows, [&](const row& each) {
-               const std::string body = each.bytes(1);
+               const std::string& body = each.bytes(1);
                return std::ranges::any_of(texts, [&](const std::string& text) {
                    return text.find(body) != std::string::npos;
                });

@@ -2,10 +2,13 @@
 // semi-synchronous, and a replica that takes writes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cluster/cluster.hpp"
 #include "leasehold/doctor.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
+#include "leasehold/migrate.hpp"
 #include "leasehold/mutex.hpp"
 #include "support/calm.hpp"
 #include "support/eventually.hpp"
@@ -109,6 +112,10 @@ TEST_F(replica_doctor, says_of_a_replica_whose_it_is_and_that_programs_are_refus
 }
 
 TEST_F(replica_doctor, may_be_looked_at_there) {
+    // The tables come there one by one.
+    ASSERT_TRUE(eventually([&] {
+        return std::ranges::all_of(migration_status(replica_), &migration_step::is_applied);
+    }));
     session one{source_, calm("one")};
     auto held = mutex{one, "seen"}.try_acquire();
     ASSERT_TRUE(held);
