@@ -1,4 +1,5 @@
-// PostgreSQL: a schema of its own, which the search path of its URL names.
+// PostgreSQL: a schema of its own, which the search path of its URL names, in a database that this
+// program has for itself: the doctor tells of the tables of all others.
 #include <algorithm>
 
 #include "leasehold/driver/postgres.hpp"
@@ -11,8 +12,29 @@
 namespace leasehold::testing {
 namespace {
 
+class own_database {
+public:
+    own_database() { ask("CREATE DATABASE " + name_); }
+    ~own_database() { ask("DROP DATABASE " + name_ + " WITH (FORCE)"); }
+    own_database(const own_database&) = delete;
+    own_database& operator=(const own_database&) = delete;
+
+    const std::string& name() const { return name_; }
+
+private:
+    void ask(const std::string& sql) const { run_in(postgres::open(url_, patient()), {sql}); }
+
+    const std::string url_ = require_url("postgres");
+    const std::string name_ = fresh_prefix() + "upkeep";
+};
+
+std::string in_own_database(const std::string& url) {
+    static const own_database made;
+    return with_database(url, made.name());
+}
+
 std::string server() {
-    return require_url("postgres");
+    return in_own_database(require_url("postgres"));
 }
 
 // What pg_dump would have to say of a schema. Names of the schema itself are left out.
@@ -71,7 +93,10 @@ database place::open_as_program() const {
     database_settings settings = patient();
     settings.names.schema = name_;
     return postgres::open(
-        with_option(require_program_url("postgres"), "options=-csearch_path%3D" + name_), settings
+        with_option(
+            in_own_database(require_program_url("postgres")), "options=-csearch_path%3D" + name_
+        ),
+        settings
     );
 }
 
