@@ -1,11 +1,11 @@
 #include "leasehold/grant_history.hpp"
 
-#include "core/utf8.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "store/history_store.hpp"
 #include "upkeep/migration_lock.hpp"
 #include "upkeep/read.hpp"
+#include "upkeep/require_prefix.hpp"
 
 namespace leasehold {
 namespace {
@@ -22,9 +22,7 @@ void require_valid(const grant_filter& filter) {
     if (filter.limit < 1 || filter.limit > most) {
         throw error(errc::invalid_argument, "a list of grants has a limit of 1 to 100000");
     }
-    if (filter.prefix.size() > key::bytes_max || !is_utf8(filter.prefix)) {
-        throw error(errc::invalid_argument, "a prefix of keys is UTF-8 of at most 255 bytes");
-    }
+    require_prefix(filter.prefix);
     if (filter.ended_within && *filter.ended_within < std::chrono::microseconds{0}) {
         throw error(errc::invalid_argument, "ended_within must not be negative");
     }

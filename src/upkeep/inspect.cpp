@@ -6,7 +6,6 @@
 #include <string>
 #include <tuple>
 
-#include "core/utf8.hpp"
 #include "database/database.hpp"
 #include "leasehold/error.hpp"
 #include "session/release.hpp"
@@ -14,16 +13,12 @@
 #include "store/holder_store.hpp"
 #include "store/session_store.hpp"
 #include "upkeep/read.hpp"
+#include "upkeep/require_prefix.hpp"
 
 namespace leasehold {
 namespace {
 
 constexpr int page_size = 1000;
-
-void require_prefix(std::string_view prefix) {
-    if (prefix.size() <= key::bytes_max && is_utf8(prefix)) return;
-    throw error(errc::invalid_argument, "a prefix of keys is UTF-8 of at most 255 bytes");
-}
 
 // All pages of a list: each is asked for with the last one of the page before, or nothing.
 template <class Entry, class Ask>

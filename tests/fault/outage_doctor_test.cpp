@@ -3,6 +3,7 @@
 // of their own, as fault_outage.<backend>.
 #include <future>
 
+#include "fault/impatient.hpp"
 #include "fault/relay.hpp"
 #include "fault/server_control.hpp"
 #include "fault/suite.hpp"
@@ -24,16 +25,9 @@ protected:
     static constexpr milliseconds limit{1000};      // of a connection, and of an answer
     static constexpr milliseconds tolerance{5000};  // for a machine that stands still
 
-    static database_settings impatient() {
-        database_settings settings;
-        settings.connect_timeout = limit;
-        settings.acquire_timeout = limit;
-        settings.statement_timeout = limit;
-        return settings;
-    }
     // Through the network that may fail.
     database open() const {
-        database_settings settings = impatient();
+        database_settings settings = impatient(limit);
         settings.names = first_.settings().names;
         return open_at(with_port(url_, between_.port()), settings);
     }
@@ -107,7 +101,7 @@ TEST_P(outage_doctor, longer_than_a_ttl_is_said_in_time_and_what_to_do) {
 TEST_P(outage_doctor, in_the_middle_ends_the_examination) {
     const auto by = std::make_shared<traffic>();
     const database db = watched(
-        open(), by, [](connection&) { return std::int64_t{1}; }, impatient()
+        open(), by, [](connection&) { return std::int64_t{1}; }, impatient(limit)
     );
     EXPECT_FALSE(examined(db, "unreachable"));
     const std::size_t before = by->statements().size();

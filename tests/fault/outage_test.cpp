@@ -1,6 +1,7 @@
 // The server stands still for longer than a TTL, or is killed and started again. It is stopped by
 // the CONTROL program of tests/support/servers, so nothing else may use it meanwhile: CTest
 // gives these servers of their own, as fault_outage.<backend>.
+#include "fault/impatient.hpp"
 #include "fault/server_control.hpp"
 #include "fault/suite.hpp"
 
@@ -23,13 +24,6 @@ protected:
     static constexpr milliseconds request_max = 2 * limit;
     static constexpr milliseconds tolerance{5000};
 
-    static database_settings impatient() {
-        database_settings settings;
-        settings.connect_timeout = limit;
-        settings.acquire_timeout = limit;
-        settings.statement_timeout = limit;
-        return settings;
-    }
     static session_settings brief(const char* name) {
         auto settings = calm(name);
         settings.ttl = 6000ms;
@@ -75,7 +69,7 @@ protected:
 
 // The victim's view of an outage: everything returns, and it is told in time.
 TEST_F(outage, longer_than_the_ttl_ends_a_lease_before_anyone_else_can_have_it) {
-    database cut_off = current().open(impatient());
+    database cut_off = current().open(impatient(limit));
     session holder{cut_off, brief("holder")};
     const key name = fresh("k"), other = fresh("other");
     auto held = mutex{holder, name}.try_acquire();
@@ -128,7 +122,7 @@ TEST_F(outage, longer_than_the_ttl_ends_a_lease_before_anyone_else_can_have_it) 
 // A paused holder's answers come late: a heartbeat sent before the outage and answered after it
 // must not bring its session back, here or in the database.
 TEST_F(outage, a_heartbeat_answered_after_the_expiry_revives_nobody) {
-    auto patient = impatient();
+    auto patient = impatient(limit);
     patient.statement_timeout = 20s;
     database cut_off = current().open(patient);
     auto settings = brief("holder");
@@ -152,7 +146,7 @@ TEST_F(outage, a_heartbeat_answered_after_the_expiry_revives_nobody) {
 // kill -9 to the server in the moment in which it has said "granted".
 TEST_F(outage, a_crash_of_the_server_loses_no_grant_and_no_token) {
     const auto log = std::make_shared<event_log>();
-    auto settings = impatient();
+    auto settings = impatient(limit);
     settings.observer = log;
     database through = current().open(settings);
     auto lively = calm("holder");

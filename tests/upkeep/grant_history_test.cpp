@@ -73,6 +73,13 @@ protected:
         }
         return all;
     }
+    // An assignment that makes what a column says so long ago.
+    std::string minus(const std::string& column, int minutes) const {
+        const std::string by = is(engine::postgres)
+                                   ? "interval '" + std::to_string(minutes) + " minutes'"
+                                   : std::to_string(minutes) + " * 60000000";
+        return column + " = " + column + " - " + by;
+    }
     void change(const std::string& statement) const { run_in(db_, {statement}); }
     bool is(engine which) const { return db_.server().engine == which; }
 
@@ -147,12 +154,6 @@ TEST_F(grant_history_test, a_fixed_term_ends_when_it_is_over) {
     auto held = mutex{one_, name_, {.hold_at_most = 1h}}.try_acquire();
     ASSERT_TRUE(held);
     // Granted two hours ago, for one and a half.
-    const auto minus = [&](const char* column, int minutes) {
-        const std::string by = is(engine::postgres)
-                                   ? "interval '" + std::to_string(minutes) + " minutes'"
-                                   : std::to_string(minutes) + " * 60000000";
-        return std::string{column} + " = " + column + " - " + by;
-    };
     change(
         "UPDATE leasehold_lock SET " + minus("changed_at", 120) + ", " + minus("expires_at", 90)
     );
@@ -327,9 +328,7 @@ TEST_F(grant_history_test, is_listed_as_it_was_asked_for) {
         take_and_release(key{each});
         ASSERT_TRUE(eventually([&] { return last_of(key{each}).ended_ago >= 2ms; }));
     }
-    const std::string older =
-        is(engine::postgres) ? "ended_at - interval '1 hour'" : "ended_at - 3600000000";
-    change("UPDATE leasehold_grant_history SET ended_at = " + older + " WHERE token = 2");
+    change("UPDATE leasehold_grant_history SET " + minus("ended_at", 60) + " WHERE token = 2");
     const auto listed = [&](const grant_filter& filter) {
         std::string all;
         for (const auto& each : list_grants(db_, filter)) {
@@ -370,9 +369,7 @@ TEST_F(grant_history_test, to_keep_it_for_another_time_waits_for_nobody) {
 TEST_F(grant_history_test, what_was_kept_for_long_enough_goes_with_the_clean_up) {
     keep_grant_history(db_, 1h);
     for (int number = 0; number < 24; ++number) take_and_release(key{std::to_string(number)});
-    const std::string older =
-        is(engine::postgres) ? "ended_at - interval '2 hours'" : "ended_at - 7200000000";
-    change("UPDATE leasehold_grant_history SET ended_at = " + older);
+    change("UPDATE leasehold_grant_history SET " + minus("ended_at", 120));
     take_and_release(key{"young"});
     drop_grant_history(db_);
     EXPECT_EQ(reap(db_, {.rows_per_step_max = 10}).grants_removed, 24);
@@ -382,18 +379,14 @@ TEST_F(grant_history_test, what_was_kept_for_long_enough_goes_with_the_clean_up)
     EXPECT_EQ(reap(db_).grants_removed, 0);
     // What is kept for a shorter time than it was is old by the new time.
     keep_grant_history(db_, 1min);
-    const std::string old =
-        is(engine::postgres) ? "ended_at - interval '2 minutes'" : "ended_at - 120000000";
-    change("UPDATE leasehold_grant_history SET ended_at = " + old);
+    change("UPDATE leasehold_grant_history SET " + minus("ended_at", 2));
     EXPECT_EQ(reap(db_).grants_removed, 1);
 }
 
 TEST_F(grant_history_test, a_session_that_cleans_up_removes_it) {
     keep_grant_history(db_, 1min);
     take_and_release(name_);
-    const std::string old =
-        is(engine::postgres) ? "ended_at - interval '2 minutes'" : "ended_at - 120000000";
-    change("UPDATE leasehold_grant_history SET ended_at = " + old);
+    change("UPDATE leasehold_grant_history SET " + minus("ended_at", 2));
     session_settings settings = calm("cleaner");
     settings.begins_with_grant = false;
     settings.ttl = 1s;

@@ -170,8 +170,7 @@ SELECT COUNT(*) FROM (
     WHERE s.expires_at <= {now} - $1 LIMIT 1000) some_of_them;
 
 -- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
--- from name to name along job_order. Reads: some
--- rows for each queue.
+-- from name to name along job_order. Reads: some rows for each queue.
 -- name: waiting_queues
 SELECT w.queue, w.waits, w.is_paused
 FROM (

@@ -97,11 +97,15 @@ BEGIN
 {write_share};
 END;
 
+-- Of row t of information_schema.triggers.
+-- word: is_ours
+t.trigger_schema = DATABASE()
+    AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended', '{prefix}share_replaced')
+
 -- The triggers that this very account has made, and what they do.
 -- name: triggers
 SELECT t.trigger_name, t.action_statement FROM information_schema.triggers t
-WHERE t.trigger_schema = DATABASE() AND t.definer = CURRENT_USER()
-  AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended', '{prefix}share_replaced');
+WHERE {is_ours} AND t.definer = CURRENT_USER();
 
 -- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
 -- name: set_rule
@@ -122,10 +126,7 @@ NOT EXISTS (
 -- name: rule
 SELECT r.is_on, r.keep, (
     SELECT IF(COUNT(*) = 0 AND r.is_on = 1 AND {sees_no_triggers}, NULL, COUNT(*))
-    FROM information_schema.triggers t
-    WHERE t.trigger_schema = DATABASE()
-      AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended',
-                             '{prefix}share_replaced'))
+    FROM information_schema.triggers t WHERE {is_ours})
 FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
 -- Of row h, in the order of history_store.cpp.

@@ -206,16 +206,9 @@ SELECT count(*) FROM (
      LIMIT 1000) AS counted;
 
 -- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
--- from name to name along leasehold_job_order.
--- Reads: some rows for each queue.
+-- from name to name along leasehold_job_order. Reads: some rows for each queue.
 -- name: waiting_queues
-WITH RECURSIVE in_order AS (
-    (SELECT j.queue FROM {prefix}job j WHERE j.state IN (2, 3, 5) ORDER BY j.queue LIMIT 1)
-    UNION ALL
-    SELECT (SELECT j.queue FROM {prefix}job j
-             WHERE j.state IN (2, 3, 5) AND j.queue > o.queue ORDER BY j.queue LIMIT 1)
-      FROM in_order o WHERE o.queue IS NOT NULL
-)
+WITH RECURSIVE {queues_in_order}
 SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
   FROM in_order o
  CROSS JOIN LATERAL (

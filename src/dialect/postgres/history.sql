@@ -117,20 +117,22 @@ CREATE TRIGGER {bare}share_replaced AFTER UPDATE OF fence ON {where}.{bare}holde
 WHEN (OLD.fence > 0 AND NEW.fence <> OLD.fence)
 EXECUTE FUNCTION {where}.{bare}share_ended();
 
+-- Of row t of pg_trigger.
+-- word: is_ours
+t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
+    AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
+                     lower('{bare}share_replaced'))
+-- word: fires
+t.tgenabled IN ('O', 'A')
+
 -- name: any_trigger
-SELECT 1 FROM pg_trigger t
- WHERE t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
-   AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
-                    lower('{bare}share_replaced'));
+SELECT 1 FROM pg_trigger t WHERE {is_ours};
 
 -- The triggers that fire, and what their functions do that this very role has made.
 -- name: triggers
 SELECT t.tgname::text, p.prosrc
   FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
- WHERE t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
-   AND t.tgenabled IN ('O', 'A') AND pg_get_userbyid(p.proowner) = current_user
-   AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
-                    lower('{bare}share_replaced'));
+ WHERE {is_ours} AND {fires} AND pg_get_userbyid(p.proowner) = current_user;
 
 -- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
 -- name: set_rule
@@ -147,10 +149,7 @@ SELECT r.is_on, r.keep,
           JOIN pg_class c ON c.oid = t.tgrelid
           JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE strpos(p.prosrc, concat('"', replace(n.nspname, '"', '""'), '".')) > 0
-           AND t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
-           AND t.tgenabled IN ('O', 'A')
-           AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
-                            lower('{bare}share_replaced')))
+           AND {is_ours} AND {fires})
   FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
 -- Of row h, in the order of history_store.cpp.

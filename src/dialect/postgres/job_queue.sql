@@ -293,13 +293,7 @@ RETURNING {durable};
 -- Of queues with a row, and of those with jobs alone: a walk from name to name along the indexes.
 -- Reads: some rows for each queue.
 -- name: queue_names
-WITH RECURSIVE in_order AS (
-    (SELECT j.queue FROM {prefix}job j WHERE j.state IN (2, 3, 5) ORDER BY j.queue LIMIT 1)
-    UNION ALL
-    SELECT (SELECT j.queue FROM {prefix}job j
-             WHERE j.state IN (2, 3, 5) AND j.queue > o.queue ORDER BY j.queue LIMIT 1)
-      FROM in_order o WHERE o.queue IS NOT NULL
-), waiting AS (
+WITH RECURSIVE {queues_in_order}, waiting AS (
     (SELECT j.queue FROM {prefix}job j WHERE j.due_at IS NOT NULL ORDER BY j.queue LIMIT 1)
     UNION ALL
     SELECT (SELECT j.queue FROM {prefix}job j

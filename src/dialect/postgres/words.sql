@@ -78,6 +78,17 @@ freed AS (
      WHERE j.id = ANY (ARRAY(SELECT id FROM next)) AND j.state = 5
 )
 
+-- The queues that have jobs to claim, that run or are blocked, and one row of null at the end: a
+-- walk from name to name along job_order.
+-- word: queues_in_order
+in_order AS (
+    (SELECT j.queue FROM {prefix}job j WHERE j.state IN (2, 3, 5) ORDER BY j.queue LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.queue FROM {prefix}job j
+             WHERE j.state IN (2, 3, 5) AND j.queue > o.queue ORDER BY j.queue LIMIT 1)
+      FROM in_order o WHERE o.queue IS NOT NULL
+)
+
 -- When a job is due that waits for others: see job_need.sql.
 -- word: never
 timestamptz '9999-01-01 00:00:00+00'

@@ -98,8 +98,7 @@ SELECT count(*) FROM (
      WHERE s.expires_at <= {now} - $1 AND {of_this_boot} LIMIT 1000);
 
 -- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
--- from name to name along job_order. Reads: some
--- rows for each queue.
+-- from name to name along job_order. Reads: some rows for each queue.
 -- name: waiting_queues
 WITH RECURSIVE in_order (queue) AS (
     SELECT min(j.queue) FROM {prefix}job j
