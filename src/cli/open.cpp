@@ -63,7 +63,8 @@ database open_database(
 
 std::vector<std::string> password_variables(const global_options& options) {
     if (options.passes_url) return {};
-    std::vector<std::string> names{"LEASEHOLD_URL"};
+    std::vector<std::string> names;
+    names.emplace_back("LEASEHOLD_URL");
     const std::string_view engine = driver_of(url_of(options));
     if (engine == "postgres") names.emplace_back("PGPASSWORD");
     if (engine == "mysql") names.emplace_back("MYSQL_PWD");

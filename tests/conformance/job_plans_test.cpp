@@ -4,6 +4,7 @@
 
 #include "conformance/job_suite.hpp"
 #include "leasehold/migrate.hpp"
+#include "support/required.hpp"
 
 namespace leasehold::testing {
 namespace {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "leasehold/driver/postgres.hpp"
 #include "leasehold/migrate.hpp"
 #include "postgres_support.hpp"
 #include "support/findings.hpp"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/holder_store.hpp"
+#include "support/memory_rows.hpp"
 #include "support/memory_store.hpp"
 
 namespace leasehold::testing {
