@@ -26,6 +26,10 @@ struct wait_limit {
 
     bool is_late() const noexcept { return local_clock::now() >= deadline; }
     bool is_over() const noexcept { return is_late() || cancel.stop_requested(); }
+    // A call that was cancelled says so, also where its time ended at the same moment.
+    bool survives(const error& failure) const noexcept {
+        return failure.is_transient() && (!is_late() || cancel.stop_requested());
+    }
 
     local_clock::time_point deadline = local_clock::time_point::max();
     std::stop_token cancel;
@@ -74,7 +78,7 @@ Answer keep_asking(
             last = std::move(answer);
             if (std::optional<Answer> better = meanwhile(last)) return *std::move(better);
         } catch (const error& failure) {
-            if (!failure.is_transient() || limit.is_late()) throw;
+            if (!limit.survives(failure)) throw;
         }
         const auto pause = backed_off(refusals, polls.least, polls.most);
         rest(std::min(limit.deadline, local_clock::now() + pause), limit.cancel, lost);

@@ -31,7 +31,7 @@ std::optional<acquisition> mutex_wait::go_on() {
             next = step();
         } catch (const error& failure) {
             queued_.reset();
-            if (!failure.is_transient() || limit_.is_late()) throw;
+            if (!limit_.survives(failure)) throw;
             next = rest_a_while();
         }
     }
@@ -47,7 +47,7 @@ mutex_wait::verdict mutex_wait::begin() {
             answer_ = of_.try_within(of_call_);
         } catch (const error& failure) {
             const bool may_go_on = session().has_begun() || limit_.cancel.stop_requested();
-            if (!may_go_on || !failure.is_transient() || limit_.is_late()) throw;
+            if (!may_go_on || !limit_.survives(failure)) throw;
         }
         if (answer_ || limit_.is_over()) return verdict::is_over;
         session().begin_to_wait(of_call_);

@@ -80,6 +80,23 @@ TEST(keep_asking_test, who_was_asked_to_stop_asks_nothing) {
     EXPECT_EQ(asked(stopped.get_token(), {}), std::nullopt);
 }
 
+// The connection that an attempt waits for may be refused because of the cancellation itself.
+TEST(keep_asking_test, a_cancelled_call_whose_time_is_up_fails_of_nothing_that_passes) {
+    std::stop_source stopped;
+    const auto failing = [&](errc with) {
+        return [&stopped, with]() -> std::optional<int> {
+            stopped.request_stop();
+            throw error(with, "no");
+        };
+    };
+    const wait_limit late{0ns, stopped.get_token()};
+    const std::optional<int> nothing;
+    EXPECT_EQ(keep_asking(late, at_once, {}, nothing, failing(errc::timed_out)), std::nullopt);
+    stopped = {};
+    const wait_limit again{0ns, stopped.get_token()};
+    EXPECT_THROW((void)keep_asking(again, at_once, {}, nothing, failing(errc::read_only)), error);
+}
+
 TEST(keep_asking_test, what_is_found_after_a_refusal_ends_the_wait) {
     int refusals = 0;
     const auto meanwhile = [&](const std::optional<int>&) {
