@@ -11,6 +11,7 @@
 
 #include "cli/errand.hpp"
 #include "cli/events.hpp"
+#include "core/lifetime.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
@@ -20,7 +21,9 @@ namespace leasehold::cli {
 
 class progress {
 public:
-    progress(const database& db, const errand& what);
+    progress(
+        const database& db LEASEHOLD_LIFETIMEBOUND, const errand& what LEASEHOLD_LIFETIMEBOUND
+    );
     ~progress();
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "store/table_store.hpp"
 
 namespace leasehold {
@@ -42,7 +43,9 @@ struct row_places {
 
 class claim_statement {
 public:
-    explicit claim_statement(const claim_words& words, std::string_view begin = "")
+    explicit claim_statement(
+        const claim_words& words LEASEHOLD_LIFETIMEBOUND, std::string_view begin = ""
+    )
         : words_(words), text_(begin) {}
 
     claim_statement& sql(std::string_view text) {

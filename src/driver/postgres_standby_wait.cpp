@@ -17,7 +17,8 @@ void end_standby_wait(const PGconn* of, local_clock::time_point until) noexcept 
     try {
         const dialled made = dial(options_of_host(of), until);
         if (made.failure) return;
-        const bound_parameters values{parameters{PQbackendPID(of)}};
+        const parameters process{PQbackendPID(of)};
+        const bound_parameters values{process};
         // A user may see and cancel what he has under way himself.
         constexpr const char* sql =
             "WITH session AS MATERIALIZED (SELECT pg_stat_get_activity($1::int) AS it)"
@@ -58,7 +59,8 @@ void left_waits::end_on(
             processes += (processes.empty() ? "{" : ",") + std::to_string(each.process);
             ages += (ages.empty() ? "{" : ",") + std::to_string(age.count());
         }
-        const bound_parameters values{parameters{processes + "}", ages + "}"}};
+        const parameters waits{processes + "}", ages + "}"};
+        const bound_parameters values{waits};
         constexpr const char* sql =
             "WITH sent AS MATERIALIZED (SELECT unnest($1::text::int[]) AS process,"
             " unnest($2::text::bigint[]) * interval '1 millisecond' AS age),"

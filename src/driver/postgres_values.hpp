@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "driver/postgres_wire.hpp"
 #include "leasehold/value.hpp"
 
@@ -20,7 +21,8 @@ class bound_parameters {
 public:
     // Throws invalid_argument for text with a zero byte, which PostgreSQL cannot hold and libpq
     // would silently cut off, and for more parameters than the protocol can count.
-    explicit bound_parameters(const parameters& values);
+    explicit bound_parameters(const parameters& values LEASEHOLD_LIFETIMEBOUND);
+    bound_parameters(const parameters&& of_a_moment) = delete;
 
     int count() const noexcept { return static_cast<int>(texts_.size()); }
     const Oid* types() const noexcept { return types_.data(); }

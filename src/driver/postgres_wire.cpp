@@ -24,7 +24,8 @@ constexpr milliseconds slice_max{1000};
 constexpr milliseconds stoppable_slice_max{50};
 
 bool send(PGconn* handle, const message& what) {
-    static const bound_parameters none{parameters{}};
+    static const parameters nothing;
+    static const bound_parameters none{nothing};
     const bound_parameters& values = what.values != nullptr ? *what.values : none;
     switch (what.kind) {
         case message_kind::query:

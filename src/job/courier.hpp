@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/thread_mutex.hpp"
 #include "job/crew.hpp"
 #include "job/ear.hpp"
@@ -35,7 +36,10 @@ namespace leasehold {
 
 class courier final : public job_desk {
 public:
-    courier(std::shared_ptr<session::implementation> within, const worker_settings& settings);
+    courier(
+        std::shared_ptr<session::implementation> within,
+        const worker_settings& settings LEASEHOLD_LIFETIMEBOUND
+    );
     // Which are claimed from now on; none: all.
     void set_kinds(std::vector<std::string> kinds) { kinds_ = std::move(kinds); }
 

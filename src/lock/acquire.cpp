@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "database/beside_others.hpp"
 #include "leasehold/error.hpp"
 #include "lock/attempt.hpp"
@@ -120,7 +121,11 @@ acquire_result ask_on_pool(
 
 class mutex_attempt final : grant_attempt {
 public:
-    mutex_attempt(session::implementation& within, const wish& what, const sender& send)
+    mutex_attempt(
+        session::implementation& within,
+        const wish& what LEASEHOLD_LIFETIMEBOUND,
+        const sender& send LEASEHOLD_LIFETIMEBOUND
+    )
         : grant_attempt(within), what_(what), send_(send) {}
 
     try_outcome outcome(const bounds& of_call) {

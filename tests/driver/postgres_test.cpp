@@ -2,8 +2,10 @@
 #include <cmath>
 #include <future>
 #include <limits>
+#include <type_traits>
 
 #include "driver/postgres_server.hpp"
+#include "driver/postgres_values.hpp"
 #include "leasehold/driver/postgres.hpp"
 #include "leasehold/identity.hpp"
 #include "postgres_support.hpp"
@@ -19,6 +21,13 @@ TEST_F(postgres_test, a_server_says_its_version) {
     const std::int64_t major = number.integer(0) / 10000;
     EXPECT_EQ(on->server().version, major * 10000 + number.integer(0) % 10000 * 100);
     EXPECT_EQ(on->server().version_text.find(std::to_string(major) + "."), 0U);
+}
+
+// They refer to the values. What was bound of a temporary was sent as garbage.
+TEST(bound_parameters_test, are_made_of_no_temporary) {
+    EXPECT_TRUE((std::is_constructible_v<postgres::bound_parameters, const parameters&>));
+    EXPECT_FALSE((std::is_constructible_v<postgres::bound_parameters, parameters>));
+    EXPECT_FALSE((std::is_constructible_v<postgres::bound_parameters, const parameters>));
 }
 
 TEST_F(postgres_test, values_of_every_type_come_back_as_they_went) {

@@ -1,0 +1,10 @@
+#pragma once
+// Says of a parameter that what is made from it refers to it, and must not outlive it. Clang then
+// finds an object that was made from a temporary; other compilers see nothing. The checks of
+// .clang-tidy make that an error.
+
+#ifdef __clang__
+#define LEASEHOLD_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define LEASEHOLD_LIFETIMEBOUND
+#endif
