@@ -31,7 +31,6 @@
 #include "cli/errand.hpp"
 #include "cli/events.hpp"
 #include "cli/progress.hpp"
-#include "core/lifetime.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 
@@ -45,11 +44,7 @@ struct acquired {
 
 class candidate {
 public:
-    candidate(
-        const database& db LEASEHOLD_LIFETIMEBOUND,
-        const errand& what LEASEHOLD_LIFETIMEBOUND,
-        signal_inbox& signals
-    );
+    candidate(const database& db, const errand& what, signal_inbox& signals);
 
     acquired wait();
 

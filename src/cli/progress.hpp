@@ -11,7 +11,6 @@
 
 #include "cli/errand.hpp"
 #include "cli/events.hpp"
-#include "core/lifetime.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/key.hpp"
@@ -21,9 +20,7 @@ namespace leasehold::cli {
 
 class progress {
 public:
-    progress(
-        const database& db LEASEHOLD_LIFETIMEBOUND, const errand& what LEASEHOLD_LIFETIMEBOUND
-    );
+    progress(const database& db, const errand& what);
     ~progress();
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;

@@ -40,7 +40,7 @@ missing() { # SENTENCE
 needs_client() { # COMMAND
     [[ -z $(type -P "$1") ]] || return 0
     echo "$1 is not installed" >&5
-    [[ -z ${LEASEHOLD_REQUIRED_LANGUAGES-} ]] || exit 1 # set where all is run
+    [[ -z ${LEASEHOLD_REQUIRED_DOCS-} ]] || exit 1 # set where all is run
     exit 77
 }
 
