@@ -232,22 +232,32 @@ private:
         }
     }
 
+    // One finding for all of them, however many there are. Returns the way to the first.
+    std::string add_others(const std::vector<installation>& all) {
+        constexpr std::size_t most_named = 3;
+        std::string way, named;
+        std::size_t found = 0;
+        for (const installation& each : all) {
+            if (each.is_ours) continue;
+            if (found == 0) way = way_to(each.names);
+            if (++found > most_named) continue;
+            named += (named.empty() ? "'" : ", '") + each.names.prefix + "'";
+            if (!each.names.schema.empty()) named += " in schema " + each.names.schema;
+        }
+        if (found == 0) return way;
+        if (found > most_named) named += " and " + std::to_string(found - most_named) + " more";
+        add(severity::warning,
+            "other_installation",
+            "there are tables of prefix " + named + " as well",
+            "a lock there excludes nobody who locks here",
+            "let all programs use the same names, or see to it that theirs are other keys");
+        return way;
+    }
+
     void add_schema(connection& on, store& stores) {
         const auto records = recorded(on, stores);
         const auto steps = compare(stores.schema->known(), records);
-        const auto all = db_.inner()->installations(on);
-        std::string theirs;
-        for (const installation& each : all) {
-            if (each.is_ours) continue;
-            if (theirs.empty()) theirs = way_to(each.names);
-            const std::string where =
-                each.names.schema.empty() ? "" : " in schema " + each.names.schema;
-            add(severity::warning,
-                "other_installation",
-                "there are tables of prefix '" + each.names.prefix + "'" + where + " as well",
-                "a lock there excludes nobody who locks here",
-                "let all programs use the same names, or see to it that theirs are other keys");
-        }
+        const std::string theirs = add_others(db_.inner()->installations(on));
         if (!records || records->empty()) {
             add(severity::error,
                 "schema_missing",

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "leasehold/error.hpp"
@@ -120,6 +121,18 @@ TEST_F(doctor_test, tables_of_another_name_are_told) {
     ASSERT_TRUE(found);
     EXPECT_NE(found->what.find("'other_'"), std::string::npos) << found->what;
     EXPECT_FALSE(find(examine(db_), "schema_drift")) << "those are not ours";
+}
+
+// The test programs' tables in one database, for example.
+TEST_F(doctor_test, tables_of_many_other_names_are_one_finding) {
+    for (const char* each : {"a_", "b_", "c_", "d_", "e_"}) migrate(here_.open_named(each));
+    const auto all = examine(db_);
+    const auto counted = std::count_if(all.begin(), all.end(), [](const finding& each) {
+        return each.name == "other_installation";
+    });
+    ASSERT_EQ(counted, 1);
+    const std::string what = find(all, "other_installation")->what;
+    EXPECT_NE(what.find("and 2 more"), std::string::npos) << what;
 }
 
 // Whoever migrates then has two installations.
