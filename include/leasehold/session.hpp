@@ -34,6 +34,14 @@
 // sessions at once: others may be granted what they held, and their holders are told by their next
 // heartbeat. verify_in(tx) refuses as ever. SQLite's clock does not jump.
 //
+// fork(): a child has no heartbeat and no right to the parent's connections. In a process that is a
+// fork of the one that opened them, a database handle, its transactions, sessions, leases, workers
+// and quorums are lost: lost() is stopped, why_lost() is other_process, calls throw session_lost or
+// unsupported or answer as of what is lost, and destructors send nothing, wait for nothing and
+// leave memory as it is. A stop token that was taken before the fork does not fire in the child,
+// and the child has copies of the parent's sockets until it ends or calls exec. So fork first, as
+// daemon(3) does, and open the database then: examples/daemon.cpp.
+//
 // Errors: the constructor throws leasehold::error when the database cannot be reached, its schema
 // is missing or of another version, or a setting is out of range.
 //
@@ -80,6 +88,7 @@ enum class loss_reason {
     taken_over = 3,       // the lease is held by somebody else, or was freed by force
     released = 4,         // released by its owner
     session_ended = 5,    // the session was ended by its owner
+    other_process = 6,    // this process is a fork of the one that opened the session
 };
 
 LEASEHOLD_EXPORT const char* name_of(loss_reason reason) noexcept;

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "core/process.hpp"
 #include "database/schema_check.hpp"
 #include "dialect/dialects.hpp"
 #include "dialect/installations.hpp"
@@ -169,9 +170,9 @@ database::database(connector connect, database_settings settings)
     : database(std::move(connect), nullptr, std::move(settings)) {}
 
 database::database(connector connect, connector create, database_settings settings)
-    : inner_(std::make_shared<implementation>(
-          std::move(connect), std::move(create), std::move(settings)
-      )) {}
+    : inner_(
+          make_at_home<implementation>(std::move(connect), std::move(create), std::move(settings))
+      ) {}
 
 result database::execute(std::string_view sql, const parameters& values) const {
     return inner_->use_unchecked([&](connection& on, store&) { return on.execute(sql, values); });
@@ -203,6 +204,7 @@ public:
     state& operator=(const state&) = delete;
 
     connection& inside() {
+        from_->connections().require_at_home();
         if (on_) return **on_;
         throw error(errc::wrong_transaction, "the transaction has ended; begin another one");
     }
@@ -230,7 +232,7 @@ public:
         }
     }
     void rollback() noexcept {
-        if (!on_) return;
+        if (!on_ || !from_->connections().is_at_home()) return;
         from_->job_bells().end(**on_);
         (*on_)->rollback();
         on_.reset();

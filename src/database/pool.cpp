@@ -37,13 +37,25 @@ pool::pool(
     : connect_(std::move(connect)), settings_(settings), nap_trusted_(nap_trusted) {}
 
 std::unique_ptr<connection> pool::take(const bounds& of_call) {
+    require_at_home();
     const auto deadline =
         std::min(of_call.deadline, local_clock::now() + settings_.acquire_timeout);
     wait_for_place(of_call, deadline);
     return take_counted(of_call, deadline);
 }
 
+void pool::require_at_home() const {
+    if (home_.is_here()) return;
+    throw error(
+        errc::unsupported,
+        "this database was opened by process " + std::to_string(home_.number()) +
+            ", and this process is a fork of it: two processes cannot share a connection; open the "
+            "database again here"
+    );
+}
+
 std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
+    require_at_home();
     {
         const thread_guard guard{mutex_};
         ++lent_;
@@ -182,6 +194,7 @@ std::unique_ptr<connection> pool::connect_within(
 std::unique_ptr<connection> pool::connect_apart(
     milliseconds patience, const std::stop_token& stop
 ) {
+    require_at_home();
     wait_for_back_off(local_clock::now() + patience, stop);
     require_wanted(stop);
     const auto began = local_clock::now();
@@ -276,6 +289,11 @@ void pool::fill_anew() noexcept {
 }
 
 void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
+    if (!home_.is_here()) {
+        // What it would say at its end, the server would hear as the parent's words.
+        static_cast<void>(lent.release());
+        return;
+    }
     const bool is_well = lent && lent->state() == connection_state::idle;
     if (is_well) note_answer();
     {

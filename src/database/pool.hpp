@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/process.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/bounds.hpp"
 #include "leasehold/clock.hpp"
@@ -49,6 +50,8 @@ public:
     // which a good-bye does without: it opens a new one in the place of one that slept.
     // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
     // or what the connector throws.
+    // In a copy of the process, which a fork has made, each of these throws unsupported, and
+    // a connection that is given back stays as it is: the parent uses it.
     std::unique_ptr<connection> take(const bounds& of_call = {});
     // The same where the caller may hold one already: opens one beyond the bound rather than wait,
     // so that as many callers as there are connections cannot wait for each other.
@@ -61,6 +64,8 @@ public:
     // Connections of before are not lent again.
     void fill_anew() noexcept;
     int filling() const noexcept { return filling_; }
+    bool is_at_home() const noexcept { return home_.is_here(); }
+    void require_at_home() const;
     pool_use use() const;
     // What whoever waited for one since then in vain is told: stopped, or all were busy. Tells the
     // observer, too.
@@ -104,6 +109,7 @@ private:
     void note_success() LEASEHOLD_EXCLUDES(mutex_);  // tells the observer
     void forget_idle() noexcept;
 
+    const home_process home_;
     const connector connect_;
     const database_settings settings_;
     const std::chrono::nanoseconds nap_trusted_;

@@ -12,14 +12,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The client library has one driver object per process, made on the first call, and the function
-// that makes it is not safe to call from two threads ("Connector/C++ Known Issues"): so it is
-// called once. That cannot keep out a caller's own first call: a program that uses Connector/C++
-// itself in several threads must call it once before.
+// An object of ours, made by one thread and never destroyed. The library's own, which
+// get_driver_instance() returns, goes at the end of the process before the objects of static
+// duration that were there first, and a session among them still has its good-byes to say.
 sql::Driver& client_library() {
     static sql::Driver& only = []() -> sql::Driver& {
         const kept_disposition of_broken_pipe;
-        return *::sql::mysql::get_driver_instance();
+        return *new ::sql::mysql::MySQL_Driver;
     }();
     return only;
 }

@@ -290,11 +290,12 @@ result owned_connection::execute_unnamed(const std::string& sql, const bound_par
 result owned_connection::execute_wrapped(const std::string& sql, const bound_parameters& bound) {
     const parameters bounds{server_bound(limit_)};
     const bound_parameters bound_limits{bounds};
-    static const std::string always =
+    // Never destroyed, like those of set_up().
+    static const auto& always = *new const std::string{
         "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)" +
-        pinned_columns("true");
-    static const std::string with_check =
-        always + ", set_config('client_connection_check_interval', '1000', true)";
+        pinned_columns("true")};
+    static const auto& with_check = *new const std::string{
+        always + ", set_config('client_connection_check_interval', '1000', true)"};
     const std::string& limits = checks_client_ ? with_check : always;
     const std::array batch{
         message{message_kind::query, "", begin_sql},

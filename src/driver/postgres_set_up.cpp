@@ -9,7 +9,9 @@
 namespace leasehold::postgres {
 
 void owned_connection::set_up(local_clock::time_point until) {
-    static const std::string plain = set_up_text(false), with_place = set_up_text(true);
+    // Never destroyed: an object of static duration may connect when these would be gone.
+    static const auto& plain = *new const std::string{set_up_text(false)};
+    static const auto& with_place = *new const std::string{set_up_text(true)};
     for (;;) {
         const std::string& sql = tells_place_ ? with_place : plain;
         const parameters values{

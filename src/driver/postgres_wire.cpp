@@ -24,8 +24,8 @@ constexpr milliseconds slice_max{1000};
 constexpr milliseconds stoppable_slice_max{50};
 
 bool send(PGconn* handle, const message& what) {
-    static const parameters nothing;
-    static const bound_parameters none{nothing};
+    static const auto& nothing = *new const parameters;  // never destroyed, nor is the next
+    static const auto& none = *new const bound_parameters{nothing};
     const bound_parameters& values = what.values != nullptr ? *what.values : none;
     switch (what.kind) {
         case message_kind::query:

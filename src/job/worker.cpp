@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/jitter.hpp"
+#include "core/process.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/database.hpp"
 #include "job/courier.hpp"
@@ -438,7 +439,7 @@ worker_report worker::implementation::run(const std::stop_token& stop) {
 }
 
 worker::worker(session& within, worker_settings settings)
-    : inner_(std::make_shared<implementation>(within, std::move(settings))) {}
+    : inner_(make_at_home<implementation>(within, std::move(settings))) {}
 worker::worker(worker&&) noexcept = default;
 worker& worker::operator=(worker&&) noexcept = default;
 worker::~worker() = default;

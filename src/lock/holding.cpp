@@ -24,6 +24,7 @@ release_outcome after_doubt(connection& on, store& stores, std::span<const hold>
 }  // namespace
 
 local_clock::time_point holding::deadline() const noexcept {
+    if (!session_->is_at_home()) return session_->deadline();
     if (has_term()) return *first_->term_end();
     const auto limit = first_->limited();
     return limit ? std::min(limit->told, session_->deadline()) : session_->deadline();
@@ -43,19 +44,22 @@ void holding::lose(grant& which, loss_reason why) {
 }
 
 void holding::require_part(connection& inside) const {
+    if (!session_->is_at_home()) {
+        refuse("'" + first_->what().key.name() + "'", loss_reason::other_process);
+    }
     require_transaction(inside, "verify_in");
     require_engine(inside, session_->database().which(), "verify_in");
 }
 
 void holding::refuse(const std::string& label, loss_reason why) const {
     const hold& what = first_->what();
-    session_->database().tell(
-        {event_kind::stale_token_refused,
-         what.key.name(),
-         what.token.number,
-         name_of(why),
-         reason_of(why)}
-    );
+    const event refusal{
+        event_kind::stale_token_refused,
+        what.key.name(),
+        what.token.number,
+        name_of(why),
+        reason_of(why)};
+    if (session_->is_at_home()) session_->database().tell(refusal);
     throw error(
         errc::lease_lost,
         "the lease on " + label + " is lost (" + name_of(why) + "): roll back and write nothing"
@@ -118,6 +122,7 @@ void holding::tell_end(const hold& what, release_outcome outcome) const {
 }
 
 void holding::release_quietly() noexcept {
+    if (!session_->is_at_home()) return;
     const hold& what = first_->what();
     try {
         give_back(true);

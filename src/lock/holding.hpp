@@ -16,6 +16,7 @@
 #include <stop_token>
 #include <string>
 
+#include "core/process.hpp"
 #include "leasehold/lease.hpp"
 #include "session/grant.hpp"
 #include "session/session.hpp"
@@ -27,13 +28,21 @@ public:
     holding(const holding&) = delete;
     holding& operator=(const holding&) = delete;
 
-    std::stop_token lost() const noexcept { return given_back_.get_token(); }
-    loss_reason reason() const noexcept { return is_released_ ? loss_reason::released : loss(); }
+    std::stop_token lost() const noexcept {
+        return session_->is_at_home() ? given_back_.get_token() : stopped_token();
+    }
+    loss_reason reason() const noexcept {
+        if (!session_->is_at_home()) return loss_reason::other_process;
+        return is_released_ ? loss_reason::released : loss();
+    }
     local_clock::time_point deadline() const noexcept;
     bool held_locally() const noexcept;
     bool has_term() const noexcept { return first_->term_end().has_value(); }
 
-    release_outcome release() { return give_back(false); }
+    // Of a copy of the process: not_held, and nothing is sent.
+    release_outcome release() {
+        return session_->is_at_home() ? give_back(false) : release_outcome::not_held;
+    }
     // Parting: one statement time-out in all, and none where the server seems to be out.
     virtual release_outcome give_back(bool is_parting) = 0;
     void release_quietly() noexcept;
@@ -59,7 +68,7 @@ protected:
 
     void tell_end(const hold& what, release_outcome outcome) const;
 
-    // Open, and of our engine.
+    // Open, and of our engine. Throws lease_lost in a copy of the process.
     void require_part(connection& inside) const;
     // Throws lease_lost. `label`: of what.
     [[noreturn]] void refuse(const std::string& label, loss_reason why) const;

@@ -75,6 +75,7 @@ void lease::implementation::verify_in(connection& inside) {
 // believed before the statement is sent, a longer one when that is answered.
 bool lease::implementation::extend(std::chrono::microseconds term) {
     require_valid_term(term, "the term");
+    if (!session_->is_at_home()) return false;
     if (first_->limited()) return extend_limit(term);
     if (!has_term()) {
         throw error(

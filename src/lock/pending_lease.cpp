@@ -52,7 +52,8 @@ pending_lease::implementation::implementation(
       is_open_(*session_) {}
 
 pending_lease::implementation::~implementation() {
-    if (!is_settled_) session_->settle_pending(granted().key, granted().owner, moved_);
+    if (is_settled_ || !session_->is_at_home()) return;
+    session_->settle_pending(granted().key, granted().owner, moved_);
 }
 
 // The release waits for a transaction that is open, and then finds what it left; so where it
@@ -79,6 +80,7 @@ bool pending_lease::implementation::was_ever_granted(connection& on, store& stor
 
 std::optional<lease> pending_lease::implementation::confirm() {
     if (is_settled_) return std::nullopt;
+    session_->require_at_home();
     const auto notices = session_->notices();
     const hold& held = granted();
     fate found{};

@@ -190,12 +190,19 @@ session& quorum::implementation::session_at(std::size_t at) {
 }
 
 void quorum::implementation::require_different() const {
+    if (!is_at_home()) {
+        throw error(
+            errc::session_lost,
+            "this process is a fork of the one that made the quorum, whose sessions stay there: "
+            "make another one here"
+        );
+    }
     const thread_guard guard{mutex_};
     if (!duplicate_.empty()) throw error(errc::invalid_argument, duplicate_);
 }
 
 quorum::quorum(std::vector<database> servers, quorum_settings settings)
-    : inner_(std::make_shared<implementation>(std::move(servers), std::move(settings))) {}
+    : inner_(make_at_home<implementation>(std::move(servers), std::move(settings))) {}
 quorum::quorum(quorum&&) noexcept = default;
 quorum& quorum::operator=(quorum&&) noexcept = default;
 quorum::~quorum() = default;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/process.hpp"
 #include "core/thread_mutex.hpp"
 #include "core/timed_wait.hpp"
 #include "leasehold/quorum_lock.hpp"
@@ -74,6 +75,7 @@ public:
     implementation& operator=(const implementation&) = delete;
 
     std::size_t size() const noexcept { return members_.size(); }
+    bool is_at_home() const noexcept { return home_.is_here(); }
     std::size_t needed() const noexcept { return settings_.needs_all ? size() : size() / 2 + 1; }
     const quorum_settings& settings() const noexcept { return settings_; }
     quorum_member& member(std::size_t at) const noexcept { return *members_[at]; }
@@ -87,6 +89,7 @@ private:
     explicit implementation(quorum_settings settings);
     void open_all();
 
+    const home_process home_;
     const quorum_settings settings_;
     mutable thread_mutex mutex_;
     std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);   // empty, or which two are the same

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/process.hpp"
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/keep_asking.hpp"
@@ -93,7 +94,9 @@ public:
     ~implementation() = default;
 
     const std::vector<std::optional<fencing_token>>& tokens() const noexcept { return tokens_; }
-    std::stop_token lost() const noexcept { return lost_.get_token(); }
+    std::stop_token lost() const noexcept {
+        return servers_->is_at_home() ? lost_.get_token() : stopped_token();
+    }
 
     std::size_t held_count() const noexcept {
         return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [](auto& each) {
@@ -102,7 +105,7 @@ public:
     }
 
     bool held_locally() const noexcept {
-        return !lost_.stop_requested() && held_count() >= servers_->needed();
+        return !lost().stop_requested() && held_count() >= servers_->needed();
     }
 
     // Of the deadlines, the latest that a majority has reached or is before.
@@ -118,6 +121,7 @@ public:
     }
 
     bool verify() {
+        if (!servers_->is_at_home()) return false;
         const auto round = std::make_shared<quorum_round<bool>>(held_.size());
         std::vector<std::size_t> asked;
         for (std::size_t at = 0; at < held_.size(); ++at) {
@@ -140,6 +144,7 @@ public:
     }
 
     release_outcome release() {
+        if (!servers_->is_at_home()) return release_outcome::not_held;
         if (is_released_.exchange(true)) return release_outcome::not_held;
         lost_.request_stop();  // before anybody else can be granted the key
         bool is_unknown = false, was_lost = false;

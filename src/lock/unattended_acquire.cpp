@@ -77,6 +77,7 @@ private:
 void acquire_unattended(
     std::shared_ptr<mutex::implementation> of, async_wait how, acquire_completion done
 ) {
+    of->session().require_at_home();
     const auto alive = of;  // what is completed at once may give up the rest
     auto call =
         std::make_shared<unattended_acquire>(std::move(of), std::move(how), std::move(done));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/process.hpp"
 #include "session/session.hpp"
 #include "store/session_store.hpp"
 
@@ -82,7 +83,7 @@ std::shared_ptr<session::implementation> session::implementation::taken_over(
     const session_id& id,
     const std::string& detached_as
 ) {
-    auto made = std::make_shared<implementation>(std::move(within), std::move(settings), id);
+    auto made = make_at_home<implementation>(std::move(within), std::move(settings), id);
     const std::string taken_as = made->node_info_ + " (adopted " + drawn_word() + ")";
     const auto sent = made->take_row(made->one_request(), detached_as, taken_as);
     if (!sent) return nullptr;

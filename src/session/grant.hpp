@@ -125,7 +125,7 @@ private:
     std::atomic<std::int64_t> permits_{1};
 };
 
-// Both enumerations have the same numbers for the same.
+// Both enumerations have the same numbers for the same. Of other_process nobody is told.
 inline event_reason reason_of(loss_reason why) noexcept {
     return static_cast<event_reason>(why);
 }

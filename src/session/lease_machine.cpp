@@ -71,6 +71,8 @@ const char* name_of(loss_reason reason) noexcept {
             return "ended_by_server";
         case loss_reason::taken_over:
             return "taken_over";
+        case loss_reason::other_process:
+            return "other_process";
         case loss_reason::released:
             return "released";
         case loss_reason::session_ended:

@@ -64,21 +64,25 @@ session::implementation::~implementation() {
 }
 
 bool session::implementation::is_live() const {
+    if (!is_at_home()) return false;
     const thread_guard guard{mutex_};
     return machine_->is_live() && local_clock::now() < machine_->deadline();
 }
 
 loss_reason session::implementation::reason() const {
+    if (!is_at_home()) return loss_reason::other_process;
     const thread_guard guard{mutex_};
     return machine_->reason();
 }
 
 local_clock::time_point session::implementation::deadline() const {
+    if (!is_at_home()) return local_clock::time_point::min();
     const thread_guard guard{mutex_};
     return machine_->deadline();
 }
 
 void session::implementation::require_live(const bounds& of_call) {
+    require_at_home();
     if (!has_begun_) begin(of_call);
     if (!is_live()) refuse_lost();
 }
@@ -93,9 +97,12 @@ void session::implementation::refuse_lost() const {
 }
 
 void session::implementation::refuse_lost(loss_reason why) {
+    const char* const remedy = why == loss_reason::other_process
+                                   ? "this process is a fork of the one that opened it: open the "
+                                     "database again here, and a new session"
+                                   : "open a new one";
     throw error(
-        errc::session_lost,
-        std::string("the session has ended (") + name_of(why) + "); open a new one"
+        errc::session_lost, std::string("the session has ended (") + name_of(why) + "); " + remedy
     );
 }
 
@@ -112,12 +119,14 @@ void session::implementation::found_ended() {
 bounds session::implementation::call_until(
     local_clock::time_point deadline, const std::stop_token& cancel
 ) const {
+    require_at_home();
     constexpr std::chrono::seconds least{1};
     const auto now = local_clock::now();
     return {std::max(deadline, now + least), cancel, over(), false, now};
 }
 
 bounds session::implementation::one_request() const {
+    require_at_home();
     const auto now = local_clock::now();
     return {now + database().settings().acquire_timeout, {}, over(), false, now};
 }
@@ -253,6 +262,7 @@ void session::implementation::wake_all() {
 }
 
 void session::implementation::count_under_way(int change) {
+    if (!is_at_home()) return;
     const thread_guard guard{mutex_};
     under_way_ += change;
 }
@@ -325,6 +335,7 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
 // In an outage all of it takes one statement time-out, or a moment to connect where somebody has
 // waited for that already: a question that got no answer for so long is the last.
 void session::implementation::end() noexcept {
+    if (!is_at_home()) return;
     if (end_before_begin()) return;
     std::vector<lost_grant> held;
     bool was_live = false;
@@ -381,13 +392,14 @@ void session::implementation::end() noexcept {
 
 // In an outage they do not insist either; what is not done by then goes on without its session.
 void session::implementation::see_off_calls() noexcept {
+    if (!is_at_home()) return;
     database().unattended().await_none(this, parting().deadline);
 }
 
 // ----------------------------------------------------------------------------------- the handle
 
 session::session(leasehold::database db, session_settings settings)
-    : inner_(std::make_shared<implementation>(std::move(db), std::move(settings))) {
+    : inner_(make_at_home<implementation>(std::move(db), std::move(settings))) {
     if (inner_->has_begun()) inner_->launch();
 }
 session::session(std::shared_ptr<implementation> adopted) noexcept : inner_(std::move(adopted)) {}

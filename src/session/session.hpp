@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/process.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/database.hpp"
 #include "leasehold/session.hpp"
@@ -70,13 +71,23 @@ public:
     const leasehold::database& handle() const noexcept { return handle_; }
     leasehold::database::implementation& database() const noexcept { return *handle_.inner(); }
 
+    // False in a copy of the process, which a fork has made: there it is lost.
+    bool is_at_home() const noexcept { return home_.is_here(); }
     bool is_live() const;
     loss_reason reason() const;
     local_clock::time_point deadline() const;
     local_clock::duration longest_gap() const;
-    std::stop_token lost() const noexcept { return lost_.get_token(); }
+    std::stop_token lost() const noexcept {
+        return is_at_home() ? lost_.get_token() : stopped_token();
+    }
     // Stops when it is lost and when its owner ends it: whoever waits asks again, and is told.
-    std::stop_token over() const noexcept { return over_.get_token(); }
+    std::stop_token over() const noexcept {
+        return is_at_home() ? over_.get_token() : stopped_token();
+    }
+    // Throws session_lost in a copy of the process. Each call asks this before it locks anything.
+    void require_at_home() const {
+        if (!is_at_home()) refuse_lost(loss_reason::other_process);
+    }
     // Throws session_lost where it is not live; begins it where it has not, within the bounds of
     // the call, or of one request.
     void require_live(const bounds& of_call);
@@ -289,6 +300,7 @@ private:
     void count_under_way(int change);
     std::vector<std::shared_ptr<grant>> watched() const;
 
+    const home_process home_;
     const leasehold::database handle_;
     const session_settings settings_;
     session_id id_;  // as start() has left it

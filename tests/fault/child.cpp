@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "support/eventually.hpp"
+
 namespace leasehold::testing {
 
 child::child(const std::vector<std::string>& command) {
@@ -81,6 +83,14 @@ void child::kill() {
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
     process_ = -1;
+}
+
+int child::ended(std::chrono::milliseconds patience) {
+    int status = -1;
+    const auto is_over = [&] { return ::waitpid(process_, &status, WNOHANG) == process_; };
+    if (!eventually(is_over, patience)) return -1;
+    process_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 std::string beside_this_program(const std::string& name) {

@@ -23,6 +23,8 @@ public:
     void stop();  // SIGSTOP; returns when it stands still
     void go_on() const;
     void kill();  // SIGKILL; returns when it is gone
+    // Its exit status once it has ended; -1 where a signal ended it, or where it does not end.
+    int ended(std::chrono::milliseconds patience = std::chrono::seconds{30});
 
 private:
     pid_t process_ = -1;

@@ -1,0 +1,224 @@
+// A process that a fork has made: what was open at that moment belongs to the parent. And objects
+// that live until the process has ended. On every engine that processes can share.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <memory>
+
+#include "conformance/suite.hpp"
+#include "fault/child.hpp"
+#include "fault/where.hpp"
+#include "leasehold/job_queue.hpp"
+#include "leasehold/semaphore.hpp"
+#include "leasehold/worker.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+constexpr int cannot_end = -1;
+
+// The exit status of the child in which `body` has run; what it answers is the status.
+int in_fork(const std::function<int()>& body) {
+    const pid_t forked = ::fork();
+    if (forked == 0) {
+        int status = 99;
+        try {
+            status = body();
+        } catch (...) {
+        }
+        ::_exit(status);
+    }
+    int status = 0;
+    if (!eventually([&] { return ::waitpid(forked, &status, WNOHANG) == forked; }, 30s)) {
+        ::kill(forked, SIGKILL);
+        ::waitpid(forked, &status, 0);
+        return cannot_end;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : cannot_end;
+}
+
+// The number of the first that is false, counted from 1, or 0.
+int first_false(std::initializer_list<bool> all) {
+    int number = 0;
+    for (const bool each : all) {
+        ++number;
+        if (!each) return number;
+    }
+    return 0;
+}
+
+bool throws(errc what, const std::function<void()>& run) {
+    const auto failure = thrown_by(run);
+    return failure && failure->code() == what;
+}
+
+class fork_fault : public suite {
+protected:
+    // What the parent has goes on as if nothing had been: its heartbeat, its connections, its key.
+    void expect_unharmed(lease& held) {
+        const auto deadline = parent_.deadline();
+        EXPECT_TRUE(eventually([&] { return parent_.deadline() > deadline; }, 20s));
+        EXPECT_TRUE(parent_.is_live());
+        EXPECT_TRUE(held.verify());
+        transaction tx = first_.begin();
+        held.verify_in(tx);
+        tx.commit();
+        session other{second_, calm("other")};
+        EXPECT_FALSE(mutex(other, name_).try_acquire());
+        EXPECT_EQ(held.release(), release_outcome::released);
+        EXPECT_TRUE(mutex(other, name_).try_acquire());
+    }
+
+    const std::string name_ = fresh("forked");
+    session parent_{first_, brisk("parent")};
+};
+
+TEST_F(fork_fault, a_child_is_told_at_once_that_it_holds_nothing) {
+    mutex gate{parent_, name_};
+    auto held = gate.try_acquire();
+    ASSERT_TRUE(held);
+    const auto status = in_fork([&] {
+        return first_false(
+            {held->lost().stop_requested(),
+             held->why_lost() == loss_reason::other_process,
+             !held->held_locally(),
+             !held->verify(),
+             held->deadline() <= local_clock::now(),
+             parent_.lost().stop_requested(),
+             !parent_.is_live(),
+             parent_.why_lost() == loss_reason::other_process,
+             held->release() == release_outcome::not_held}
+        );
+    });
+    EXPECT_EQ(status, 0) << "the number of what is not so";
+    expect_unharmed(*held);
+}
+
+TEST_F(fork_fault, calls_of_a_child_are_refused_and_send_nothing) {
+    mutex gate{parent_, name_};
+    auto held = gate.try_acquire();
+    ASSERT_TRUE(held);
+    transaction open = first_.begin();
+    worker works{parent_, {.queues = {name_}}};
+    works.handle_all([](job&) {});
+    const auto status = in_fork([&] {
+        return first_false(
+            {throws(errc::session_lost, [&] { static_cast<void>(gate.try_acquire()); }),
+             throws(errc::session_lost, [&] { static_cast<void>(gate.acquire_for(1s)); }),
+             throws(
+                 errc::session_lost,
+                 [&] { static_cast<void>(semaphore(parent_, name_, 1).try_acquire()); }
+             ),
+             throws(errc::unsupported, [&] { held->verify_in(open); }),
+             throws(errc::unsupported, [&] { open.execute("SELECT 1"); }),
+             throws(errc::unsupported, [&] { open.commit(); }),
+             throws(errc::unsupported, [&] { first_.begin(); }),
+             throws(errc::unsupported, [&] { list_sessions(first_); }),
+             throws(errc::unsupported, [&] { session(first_, calm("child")); }),
+             throws(errc::session_lost, [&] { works.run(); })}
+        );
+    });
+    EXPECT_EQ(status, 0) << "the number of what is not so";
+    EXPECT_NO_THROW(open.execute("SELECT 1"));
+    open.commit();
+    expect_unharmed(*held);
+}
+
+// As where a child returns from the function that it was forked in.
+TEST_F(fork_fault, objects_that_end_in_a_child_take_nothing_with_them) {
+    auto handle = std::make_unique<database>(open());
+    auto second = std::make_unique<session>(*handle, brisk("second"));
+    auto got = mutex{*second, name_}.try_acquire();
+    ASSERT_TRUE(got);
+    auto held = std::make_unique<lease>(std::move(*got));
+    auto waits = std::make_unique<transaction>(handle->begin());
+    const auto status = in_fork([&] {
+        waits.reset();
+        held->release();
+        held.reset();
+        second.reset();
+        handle.reset();
+        return 0;
+    });
+    EXPECT_EQ(status, 0);
+    EXPECT_NO_THROW(waits->execute("SELECT 1"));
+    waits->commit();
+    const auto deadline = second->deadline();
+    EXPECT_TRUE(eventually([&] { return second->deadline() > deadline; }, 20s));
+    EXPECT_TRUE(held->verify());
+    EXPECT_FALSE(mutex(parent_, name_).try_acquire());
+}
+
+TEST_F(fork_fault, a_child_that_opens_the_database_itself_takes_part) {
+    mutex gate{parent_, name_};
+    auto held = gate.try_acquire();
+    ASSERT_TRUE(held);
+    database_settings settings;
+    settings.names = first_.settings().names;
+    const std::string url = url_of(current().name, first_), theirs = fresh("the child's");
+    const auto status = in_fork([&] {
+        const database own = open_at(url, settings);
+        session here{own, calm("child")};
+        auto got = mutex{here, theirs}.try_acquire();
+        return first_false(
+            {got.has_value(),
+             got->verify(),
+             !mutex(here, name_).try_acquire(),
+             got->release() == release_outcome::released}
+        );
+    });
+    EXPECT_EQ(status, 0) << "the number of what is not so";
+    expect_unharmed(*held);
+}
+
+// Namespace-scope objects, one heartbeat later: their end comes behind that of what libraries keep
+// for the process.
+class static_fault : public suite {
+protected:
+    std::vector<std::string> command() {
+        return {
+            beside_this_program("fault_static_holder_" + current().name),
+            program_url_of(current().name, first_),
+            first_.settings().names.prefix,
+            name_};
+    }
+    // Answers once it has held the key for a heartbeat.
+    void end_by(const char* way) {
+        child holder{command()};
+        ASSERT_EQ(holder.line(), "held") << way;
+        holder.say(way);
+        EXPECT_EQ(holder.ended(), 0) << way;
+    }
+
+    const std::string name_ = fresh("static");
+    session heir_{second_, calm("heir")};
+};
+
+TEST_F(static_fault, objects_of_static_duration_give_back_what_they_have) {
+    for (const char* way : {"return", "exit", "exit elsewhere"}) {
+        end_by(way);
+        auto got = mutex{heir_, name_}.try_acquire();
+        EXPECT_TRUE(got) << way;
+    }
+}
+
+TEST_F(static_fault, a_process_may_end_without_destroying_anything) {
+    end_by("quick_exit");
+    EXPECT_TRUE((mutex{heir_, name_}.acquire_for(20s))) << "it is free within one ttl";
+}
+
+TEST_F(static_fault, a_fork_that_destroys_static_objects_takes_nothing_with_it) {
+    child holder{command()};
+    ASSERT_EQ(holder.line(), "held");
+    holder.say("fork");
+    EXPECT_EQ(holder.line(), "child ended 0, proved");
+    EXPECT_FALSE((mutex{heir_, name_}.try_acquire()));
+    holder.say("return");
+    EXPECT_EQ(holder.ended(), 0);
+    EXPECT_TRUE((mutex{heir_, name_}.try_acquire()));
+}
+
+}  // namespace
+}  // namespace leasehold::testing

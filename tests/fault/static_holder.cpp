@@ -1,0 +1,81 @@
+// Everything at namespace scope, for fork_test.cpp:
+//
+//   static_holder URL PREFIX KEY   takes KEY, says "held" after the next heartbeat, and then obeys:
+//                                  "return", "exit", "exit elsewhere" (than in the main thread) and
+//                                  "quick_exit"; "fork": says how a child that calls exit() ended,
+//                                  and whether the key is still held
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "fault/where.hpp"
+#include "leasehold/lease.hpp"
+#include "leasehold/mutex.hpp"
+#include "leasehold/session.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+std::unique_ptr<leasehold::database> db;
+std::unique_ptr<leasehold::session> holder;
+std::unique_ptr<leasehold::mutex> gate;
+std::optional<leasehold::lease> held;
+
+void say(const std::string& line) {
+    std::cout << line << std::endl;  // the other side waits for it
+}
+
+bool is_proved() {
+    leasehold::transaction tx = db->begin();
+    held->verify_in(tx);
+    tx.commit();
+    return held->verify();
+}
+
+void fork_and_tell() {
+    const pid_t forked = ::fork();
+    if (forked == 0) std::exit(0);  // NOLINT(concurrency-mt-unsafe)
+    int status = -1;
+    ::waitpid(forked, &status, 0);
+    say("child ended " + std::to_string(status) + (is_proved() ? ", proved" : ", lost"));
+}
+
+int obey() {
+    for (std::string command; std::getline(std::cin, command);) {
+        if (command == "return") return 0;
+        if (command == "exit") std::exit(0);              // NOLINT(concurrency-mt-unsafe)
+        if (command == "quick_exit") std::quick_exit(0);  // NOLINT(concurrency-mt-unsafe)
+        if (command == "exit elsewhere") {
+            std::thread{[] { std::exit(0); }}.join();  // NOLINT(concurrency-mt-unsafe)
+        }
+        if (command == "fork") fork_and_tell();
+    }
+    return 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    using namespace std::chrono_literals;
+    constexpr int arguments_count = 4;
+    if (count != arguments_count) return 64;
+    leasehold::database_settings settings;
+    settings.names.prefix = arguments[2];
+    db = std::make_unique<leasehold::database>(leasehold::testing::open_at(arguments[1], settings));
+    leasehold::session_settings quick{.name = "static"};
+    quick.ttl = 6s;
+    quick.heartbeat_every = 500ms;
+    holder = std::make_unique<leasehold::session>(*db, quick);
+    gate = std::make_unique<leasehold::mutex>(*holder, arguments[3]);
+    held.emplace(std::move(*gate->acquire()));
+    const auto first = holder->deadline();
+    if (!leasehold::testing::eventually([&] { return holder->deadline() > first; })) return 1;
+    say("held");
+    return obey();
+}
