@@ -7,6 +7,8 @@
 #ifdef LEASEHOLD_WITH_TIME_ZONES
 #include <date/tz.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #endif
 
@@ -22,6 +24,42 @@ bool is_utc(std::string_view name) {
 
 #ifdef LEASEHOLD_WITH_TIME_ZONES
 
+// A folder of zones has files beside those of the IANA database, which are another zone on each
+// host (localtime, posixrules), count otherwise (right/...) or stand for none (Factory). A new zone
+// is named AREA/LOCATION, so that this list of areas and of older names is complete: the file
+// `theory.html` of the database, "Timezone identifiers".
+bool is_iana_name(std::string_view name) {
+    static constexpr std::array<std::string_view, 16> areas{
+        "Africa",
+        "America",
+        "Antarctica",
+        "Arctic",
+        "Asia",
+        "Atlantic",
+        "Australia",
+        "Brazil",
+        "Canada",
+        "Chile",
+        "Etc",
+        "Europe",
+        "Indian",
+        "Mexico",
+        "Pacific",
+        "US"};
+    static constexpr std::array<std::string_view, 43> alone{
+        "CET",       "CST6CDT",   "Cuba",     "EET",     "EST",       "EST5EDT",  "Egypt",
+        "Eire",      "GB",        "GB-Eire",  "GMT",     "GMT+0",     "GMT-0",    "GMT0",
+        "Greenwich", "HST",       "Hongkong", "Iceland", "Iran",      "Israel",   "Jamaica",
+        "Japan",     "Kwajalein", "Libya",    "MET",     "MST",       "MST7MDT",  "NZ",
+        "NZ-CHAT",   "Navajo",    "PRC",      "PST8PDT", "Poland",    "Portugal", "ROC",
+        "ROK",       "Singapore", "Turkey",   "UCT",     "Universal", "W-SU",     "WET",
+        "Zulu"};
+    const auto slash = name.find('/');
+    if (slash == std::string_view::npos) return std::ranges::find(alone, name) != alone.end();
+    return std::ranges::find(areas, name.substr(0, slash)) != areas.end() &&
+           name.find("..") == std::string_view::npos;
+}
+
 // The library reads the transitions a zone's file lists, not the rule for all later ones at its
 // end. Files made without such a list (`zic -b slim`) would silently give the wrong hour.
 bool has_listed_transitions() {
@@ -35,6 +73,14 @@ bool has_listed_transitions() {
 }
 
 const void* find(std::string_view name) {
+    if (!is_iana_name(name)) {
+        throw error(
+            errc::invalid_argument,
+            "'" + std::string(name) +
+                "' is no name of the IANA time zone database, which means the same zone on every "
+                "host: write it like Europe/Berlin"
+        );
+    }
     const date::time_zone* found = nullptr;
     try {
         found = date::locate_zone(std::string(name));

@@ -270,6 +270,39 @@ TEST(schedule_test, midnight_can_be_in_the_gap) {
     );
 }
 
+// Files of the zones' folder that are no zone of the IANA database are another one on each host.
+TEST(schedule_test, only_zones_of_the_iana_database_are_known) {
+    for (const char* each :
+         {"localtime",
+          "posixrules",
+          "Factory",
+          "posix/Europe/Berlin",
+          "right/Europe/Berlin",
+          "/usr/share/zoneinfo/Europe/Berlin",
+          "Europe/../localtime",
+          "CET-1CEST",
+          ":Europe/Berlin",
+          "europe/berlin",
+          ""}) {
+        try {
+            schedule::cron("@daily", each);
+            ADD_FAILURE() << each;
+        } catch (const error& failure) {
+            EXPECT_EQ(failure.code(), errc::invalid_argument);
+            EXPECT_NE(std::string(failure.what()).find("IANA"), std::string::npos) << each;
+        }
+    }
+    for (const char* each :
+         {"Europe/Berlin",
+          "America/Argentina/Buenos_Aires",
+          "Etc/GMT+5",
+          "EST5EDT",
+          "Zulu",
+          "US/Pacific"}) {
+        EXPECT_NO_THROW(schedule::cron("@daily", each)) << each;
+    }
+}
+
 TEST(schedule_test, leap_days_are_the_zones_own) {
     EXPECT_EQ(
         schedule::cron("0 1 29 2 *", "Asia/Tokyo").next(utc(2026, 1, 1)), utc(2028, 2, 28, 16)
