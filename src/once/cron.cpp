@@ -89,8 +89,8 @@ public:
         for (const std::string_view part : split(text, ",")) {
             const auto [range, step] = stepped(of, part);
             const auto [from, to] = limits(of, range);
-            const int span = of.most - of.least;
-            if (step > span) {
+            const auto [least, most] = limits(of, "*");
+            if (step > most - least + 1) {
                 throw refusal(
                     "a step of " + std::to_string(step) + " is longer than the whole field " +
                     std::string(of.name)

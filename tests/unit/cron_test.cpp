@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leasehold/error.hpp"
+#include "leasehold/schedule.hpp"
 
 namespace leasehold {
 namespace {
@@ -209,7 +211,8 @@ TEST(cron_test, a_refusal_says_what_is_wrong_and_what_to_write) {
         {"*/-5 * * * *", "above 0"},
         {"*/x * * * *", "above 0"},
         {"*/90 * * * *", "longer than the whole field minute"},
-        {"* */24 * * *", "longer than the whole field hour"},
+        {"* */25 * * *", "longer than the whole field hour"},
+        {"* * * * */8", "longer than the whole field day of week"},
         {"5/15 * * * *", "write '5-59/15'"},
         {"*-5 * * * *", "'*' is no minute"},
         {"** * * * *", "is no minute"},
@@ -221,6 +224,25 @@ TEST(cron_test, a_refusal_says_what_is_wrong_and_what_to_write) {
         const std::string said = refusal(each.expression);
         EXPECT_NE(said.find(each.says), std::string::npos) << each.expression << ": " << said;
         EXPECT_EQ(said.find('\n'), std::string::npos);
+    }
+}
+
+// As other implementations have it: only the first of the field is left.
+TEST(cron_test, a_step_may_be_as_long_as_its_field) {
+    const std::pair<const char*, const char*> alike[] = {
+        {"*/60 * * * *", "0 * * * *"},
+        {"0 */24 * * *", "0 0 * * *"},
+        {"0 0 */31 * *", "0 0 1 * *"},
+        {"0 0 1 */12 *", "0 0 1 1 *"},
+        {"0 0 * * */7", "0 0 * * SUN"},
+    };
+    for (const auto& [stepped, plain] : alike) {
+        auto steps = schedule::cron(stepped), fires = schedule::cron(plain);
+        schedule::instant at{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+        for (int each = 0; each < 20; ++each) {
+            EXPECT_EQ(steps.next(at), fires.next(at)) << stepped;
+            at = fires.next(at);
+        }
     }
 }
 
