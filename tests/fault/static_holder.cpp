@@ -69,13 +69,13 @@ int main(int count, char** arguments) {
     settings.names.prefix = arguments[2];
     db = std::make_unique<leasehold::database>(leasehold::testing::open_at(arguments[1], settings));
     leasehold::session_settings quick{.name = "static"};
-    quick.ttl = 6s;
+    quick.ttl = 60s;  // a machine may stand still for a while
     quick.heartbeat_every = 500ms;
     holder = std::make_unique<leasehold::session>(*db, quick);
     gate = std::make_unique<leasehold::mutex>(*holder, arguments[3]);
     held.emplace(std::move(*gate->acquire()));
     const auto first = holder->deadline();
-    if (!leasehold::testing::eventually([&] { return holder->deadline() > first; })) return 1;
+    if (!leasehold::testing::eventually([&] { return holder->deadline() > first; }, 60s)) return 1;
     say("held");
     return obey();
 }
