@@ -148,14 +148,16 @@ struct worker_settings {
     std::chrono::milliseconds stop_within{10'000};  // 0 to 24 h
 };
 
-// What a run() has done.
+// What one run() has done, by what the database has made of it: a job that was to be cancelled
+// counts as cancelled, also where its handler failed.
 struct worker_report {
     std::int64_t completed = 0;
     std::int64_t failed = 0;    // attempts
     std::int64_t returned = 0;  // snoozed, released, given back
     std::int64_t discarded = 0;
     std::int64_t cancelled = 0;
-    std::int64_t lost = 0;  // ends that were refused, because the claim was gone
+    std::int64_t lost = 0;     // ends that were refused, because the claim was gone
+    std::int64_t unknown = 0;  // ends whose answer was lost, and then the session
     std::int64_t rescued = 0;
     std::int64_t abandoned = 0;  // handlers that still run
 };
@@ -174,7 +176,7 @@ public:
 
     // Blocks until it is asked to stop, or nothing is left (`drains`).
     worker_report run(std::stop_token stop = {});
-    // As far as it is, from any thread.
+    // That of the run() under way, as far as it is, or of the last one; from any thread.
     worker_report so_far() const;
 
     class implementation;  // private: src/job/worker.cpp

@@ -87,6 +87,7 @@ nlohmann::json json_of(const worker_report& report) {
         {"discarded", report.discarded},
         {"cancelled", report.cancelled},
         {"lost", report.lost},
+        {"unknown", report.unknown},
         {"rescued", report.rescued},
         {"abandoned", report.abandoned}};
 }
@@ -98,7 +99,9 @@ std::string shown(const worker_report& report) {
     };
     add(report.failed, "failed");
     add(report.returned, "given back");
+    add(report.cancelled, "cancelled");
     add(report.lost, "lost to others");
+    add(report.unknown, "not known to have ended or not");
     add(report.rescued, "rescued");
     return text;
 }

@@ -8,8 +8,6 @@
 namespace leasehold {
 namespace {
 
-// How long a worker that has just begun may not be known.
-constexpr std::chrono::seconds known_for{1};
 // More would come for nothing, where few jobs are new.
 constexpr int rung_most = 16;
 
@@ -73,6 +71,11 @@ void job_bells::ring(connection& on, store& stores, const std::string& queue) no
     } catch (const std::exception&) {
         // Whoever works looks by himself.
     }
+}
+
+void job_bells::forget(const std::string& queue) {
+    const thread_guard guard{mutex_};
+    if (const auto found = known_.find(queue); found != known_.end()) found->second.is_read = false;
 }
 
 void job_bells::begin(const connection& inside) {

@@ -32,11 +32,16 @@ namespace leasehold {
 class job_bells {
 public:
     static constexpr std::chrono::milliseconds database_rings_every{100};
+    // How long a worker that has just begun may not be known to who enqueues.
+    static constexpr std::chrono::seconds known_for{1};
 
     explicit job_bells(const database_settings& settings) : bell_(settings.bell_address) {}
 
     // For the workers of this queue. `on` is ours, and has no transaction open. Never throws.
     void ring(connection& on, store& stores, const std::string& queue) noexcept;
+
+    // A worker of this process has just begun or ended.
+    void forget(const std::string& queue);
 
     // Transactions of ours: what is enqueued in one rings when it has committed.
     void begin(const connection& inside);

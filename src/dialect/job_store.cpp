@@ -174,12 +174,20 @@ std::set<job_id> sql_job_store::ids_in(std::string_view list) {
     return ids;
 }
 
-std::vector<bool> sql_job_store::are_in(
-    const std::set<job_id>& done, const std::vector<job_end>& ends
+sql_job_store::ended_jobs sql_job_store::completed_in(std::string_view list) {
+    ended_jobs done;
+    for (const job_id each : ids_in(list)) done.emplace(each, job_state::completed);
+    return done;
+}
+
+job_store::end_states sql_job_store::states_of(
+    const ended_jobs& done, const std::vector<job_end>& ends
 ) {
-    std::vector<bool> all;
-    all.reserve(ends.size());
-    for (const job_end& each : ends) all.push_back(done.contains(each.id));
+    end_states all(ends.size());
+    for (std::size_t at = 0; at < ends.size(); ++at) {
+        const auto found = done.find(ends[at].id);
+        if (found != done.end()) all[at] = found->second;
+    }
     return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // Jobs, as far as the engines keep them alike. What differs: src/dialect/<engine>/job_store.cpp.
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -66,8 +67,12 @@ protected:
     static parameters values_of_like(const new_job& each);
     // Numbers with commas between.
     static std::set<job_id> ids_in(std::string_view list);
-    // For each end whether its job is among these.
-    static std::vector<bool> are_in(const std::set<job_id>& done, const std::vector<job_end>& ends);
+    // Jobs that have ended or go on, and as what.
+    using ended_jobs = std::map<job_id, job_state>;
+    // Of completed ones.
+    static ended_jobs completed_in(std::string_view list);
+    // In the order of the ends.
+    static end_states states_of(const ended_jobs& done, const std::vector<job_end>& ends);
 
 private:
     std::optional<job_id> settle_conflict(

@@ -35,6 +35,22 @@ job_retention retention_of(const queue_limits& limits, bool some_are_needed = fa
         std::max(limits.keep_cancelled, least)};
 }
 
+// Where nobody has said otherwise.
+job_state state_after(job_step step) {
+    switch (step) {
+        case job_step::complete:
+            return job_state::completed;
+        case job_step::discard:
+            return job_state::discarded;
+        case job_step::cancel:
+            return job_state::cancelled;
+        case job_step::fail:
+            return job_state::retryable;
+        default:
+            return job_state::available;
+    }
+}
+
 }  // namespace
 
 courier::courier(std::shared_ptr<session::implementation> within, const worker_settings& settings)
@@ -52,10 +68,20 @@ bool courier::is_in_doubt() const noexcept {
     });
 }
 
-job_retention courier::kept_of(const std::string& queue) const {
+std::optional<job_retention> courier::known_kept(const std::string& queue) const {
     const thread_guard guard{mutex_};
     const auto found = kept_.find(queue);
-    return found == kept_.end() ? retention_of({}) : found->second;
+    if (found == kept_.end()) return std::nullopt;
+    return found->second;
+}
+
+// Before the first look it is read, or a queue that keeps its jobs would lose those of a worker
+// that has just begun.
+job_retention courier::kept_of(connection& on, store& stores, const std::string& queue) {
+    if (const auto known = known_kept(queue)) return *known;
+    const auto row = stores.job_queues->find_queue(on, queue);
+    const thread_guard guard{mutex_};
+    return kept_.try_emplace(queue, retention_of(row ? row->limits : queue_limits{})).first->second;
 }
 
 void courier::note_ring(const std::string& queue) {
@@ -72,6 +98,7 @@ void courier::announce(ear& whose) {
     if (whose.is_announced() || !whose.can_hear()) return;
     try {
         use([&](connection& on, store& stores) { whose.announce(on, stores); });
+        known_everywhere_at_ = local_clock::now() + job_bells::known_for;
     } catch (const error& failure) {
         if (!std::exchange(has_complained_of_bell_, true)) complain_of_bell(failure);
     }
@@ -189,9 +216,12 @@ void courier::goes_on(connection& on, store& stores, const std::string& name) {
 // How long ended jobs of the queue are kept; where that is not long enough for who waits for these,
 // longer.
 job_retention courier::kept_for(queue_state& queue, const std::vector<job_end>& ends) {
-    job_retention kept = kept_of(queue.name);
-    if (std::min(kept.discarded, kept.cancelled) >= needed_kept_min) return kept;
+    const auto known = known_kept(queue.name);
+    if (ends.empty()) return known.value_or(job_retention{});
+    if (known && std::min(known->discarded, known->cancelled) >= needed_kept_min) return *known;
+    job_retention kept;
     use([&](connection& on, store& stores) {
+        kept = kept_of(on, stores, queue.name);
         for (const job_end& each : ends) {
             if (each.step == job_step::complete || !stores.job_needs->is_needed(on, each.id)) {
                 continue;
@@ -234,17 +264,51 @@ void courier::send(
         throw;
     }
     for (std::size_t at = 0; at < places.size(); ++at) back.ends[places[at]] = both.finished[at];
-    if (wanted == 0) return;
-    back.jobs = std::move(both.claimed.jobs);
-    back.was_refused = both.claimed.session_has_ended;
+    if (wanted > 0) note_claims(queue, request, std::move(both.claimed), back);
+    resolve(ends, places, back);
+}
+
+void courier::note_claims(
+    queue_state& queue, const claim_request& request, claim_result claimed, parcel& back
+) {
+    back.jobs = std::move(claimed.jobs);
+    back.was_refused = claimed.session_has_ended;
     queue.brings_nothing = queue.is_promised && back.jobs.empty();
     queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
+}
+
+// An end that was sent before without an answer, and finds no claim now, was carried out then: only
+// its own end takes a claim from a session that lives. What has become of the job stands in its
+// row; where that is gone, or another claim's, what was to become of it. What fails here leaves the
+// end unknown, and the jobs that were claimed with it are not lost by that.
+void courier::resolve(
+    const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
+) noexcept {
+    try {
+        for (const std::size_t at : places) {
+            if (back.ends[at] || !ends[at].was_sent || ends[at].is_in_transaction) continue;
+            const job_end& end = ends[at].end;
+            const auto found = use([&](connection& on, store& stores) {
+                return stores.job_queues->describe(on, end.id);
+            });
+            const bool is_ours = found && found->token == end.token;
+            if (is_ours && found->state != job_state::running) {
+                back.ends[at] = found->state;
+            } else if (!is_ours && session_->is_live()) {
+                back.ends[at] = state_after(end.step);
+            }
+        }
+    } catch (const error& failure) {
+        const std::string said =
+            std::string{"what became of a job is not known: "} + failure.what();
+        session_->database().tell({event_kind::warning, "", 0, said});
+    }
 }
 
 void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     {
         const thread_guard guard{mutex_};
-        kept_[queue.name] = retention_of(limits, some_are_needed_);
+        kept_[queue.name] = retention_of(limits);
     }
     queue.has_limits = limits.running_max || limits.starts_max;
 }
@@ -257,7 +321,9 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     if (seen.swept_ago && *seen.swept_ago < turn_every / 2) return;
     job_queue_store& all = *stores.job_queues;
     if (!all.take_turn(on, queue.name, turn_every / 2)) return;
-    const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept_of(queue.name));
+    // Which of these are needed is not known before.
+    const auto kept = retention_of(seen.limits, seen.some_are_needed);
+    const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept);
     rescued_ += rescue.rescued;
     if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
         queue.is_promising = true;
@@ -350,6 +416,8 @@ local_clock::time_point courier::look_at(
 
 local_clock::time_point courier::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
+    // Others may have enqueued since, and rung for nobody.
+    if (now < known_everywhere_at_) next = std::min(next, known_everywhere_at_);
     use([&](connection& on, store& stores) {
         const auto seen = stores.job_queues->look(on, settings_.queues);
         is_all_done_ = true;
@@ -396,8 +464,9 @@ bool courier::complete_in(transaction_ref tx, const std::string& queue, const jo
     connection& inside = tx.inside();
     require_transaction(inside, "complete_in");
     require_engine(inside, session_->database().which(), "complete_in");
-    const store& stores = session_->database().store_for(inside);
-    return stores.jobs->finish(inside, session_->id(), {end}, kept_of(queue)).front();
+    store& stores = session_->database().store_for(inside);
+    const auto kept = kept_of(inside, stores, queue);
+    return stores.jobs->finish(inside, session_->id(), {end}, kept).front().has_value();
 }
 
 }  // namespace leasehold

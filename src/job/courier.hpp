@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/lifetime.hpp"
@@ -46,8 +47,8 @@ public:
     // Ends travel, and what `wanted` says is claimed in the first promising queue. Throws what
     // failed; the ends are to be sent again then.
     struct parcel {
-        std::vector<bool> ends{};  // whether the claim of each stood
-        std::string queue{};       // of the jobs
+        job_store::end_states ends{};  // nothing: its claim had gone, or nobody knows
+        std::string queue{};           // of the jobs
         std::vector<claimed_job> jobs{};
         bool was_refused = false;  // the session has ended
     };
@@ -84,7 +85,8 @@ public:
     bool note_progress(job_id id, fencing_token token, const std::string& words) override;
     bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) override;
 
-    std::int64_t rescued() const noexcept { return rescued_; }
+    // Since the last time somebody asked.
+    std::int64_t take_rescued() noexcept { return std::exchange(rescued_, 0); }
 
 private:
     struct queue_state {
@@ -104,6 +106,12 @@ private:
     auto use(Use&& with) {
         return session_->database().use(session_->one_request(), std::forward<Use>(with));
     }
+    void note_claims(
+        queue_state& queue, const claim_request& request, claim_result claimed, parcel& back
+    );
+    void resolve(
+        const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
+    ) noexcept;
     found_claims claims_in_doubt();
     void heed_limits(queue_state& queue, const queue_limits& limits);
     void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
@@ -119,7 +127,8 @@ private:
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
     void note_doubt(queue_state& queue);
-    job_retention kept_of(const std::string& queue) const;
+    std::optional<job_retention> known_kept(const std::string& queue) const;
+    job_retention kept_of(connection& on, store& stores, const std::string& queue);
     // Of the ends of one queue, which have these places; together with a claim there, or without.
     void send(
         const std::vector<ended_job>& ends,
@@ -137,8 +146,9 @@ private:
     mutable thread_mutex mutex_;
     std::map<std::string, job_retention> kept_ LEASEHOLD_GUARDED_BY(mutex_);
     std::set<std::string> rung_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::size_t first_ = 0;                // of the queues, asked in turns
-    std::set<std::string> complained_of_;  // schedules, once each
+    std::size_t first_ = 0;                          // of the queues, asked in turns
+    std::set<std::string> complained_of_;            // schedules, once each
+    local_clock::time_point known_everywhere_at_{};  // that we hear of new jobs
     bool has_complained_of_bell_ = false;
     bool some_are_needed_ = false;  // jobs, by others: as of the last look
     bool is_all_done_ = false;

@@ -87,6 +87,8 @@ struct ended_job {
     job_end end;
     // By complete_in(): where that was committed the end is refused, and the job is done.
     bool is_in_transaction = false;
+    // It was sent before, or may have been, and had no answer.
+    bool was_sent = false;
 };
 
 class crew : public std::enable_shared_from_this<crew> {

@@ -57,6 +57,7 @@ void ear::announce(connection& on, store& stores) {
     is_written_ = true;  // or a part of it
     for (const auto& [bell, queue] : queue_of_) {
         stores.job_bells->add(on, {queue}, session_->id(), {bell, address_});
+        session_->database().job_bells().forget(queue);
     }
     is_announced_ = true;
 }

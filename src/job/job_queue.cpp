@@ -105,7 +105,8 @@ enqueued_job job_queue::enqueue(const new_job& what) const {
     database::implementation& own = *database_.inner();
     return own.use(bounds_of(database_), [&](connection& on, store& stores) {
         const enqueued_job made = stores.jobs->enqueue(on, name_, {what}).front();
-        if (made.is_new) own.job_bells().ring(on, stores, name_);
+        const bool may_be_due = made.is_new || what.conflict == on_conflict::replace;
+        if (may_be_due) own.job_bells().ring(on, stores, name_);
         return made;
     });
 }
@@ -234,9 +235,11 @@ cancel_outcome cancel_job(const database& db, job_id id) {
         const seconds kept = stores.job_needs->is_needed(on, id) ? hours{24} : hours{0};
         const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
         if (outcome == cancel_outcome::cancelled) {
-            settle_needs(on, stores, {id}, [&](const std::string& queue) {
+            const auto ring = [&](const std::string& queue) {
                 db.inner()->job_bells().ring(on, stores, queue);
-            });
+            };
+            ring(found->queue);  // for the next of its ordering key
+            settle_needs(on, stores, {id}, ring);
         }
         return outcome;
     });
@@ -244,7 +247,13 @@ cancel_outcome cancel_job(const database& db, job_id id) {
 
 retry_outcome retry_job(const database& db, job_id id) {
     return ask_again(db, [&](connection& on, store& stores) {
-        return stores.job_queues->retry(on, id);
+        const auto outcome = stores.job_queues->retry(on, id);
+        const bool is_runnable =
+            outcome == retry_outcome::available || outcome == retry_outcome::redriven;
+        if (const auto made = is_runnable ? stores.job_queues->describe(on, id) : std::nullopt) {
+            db.inner()->job_bells().ring(on, stores, made->queue);
+        }
+        return outcome;
     });
 }
 

@@ -155,7 +155,7 @@ private:
     bool step();
     void exchange(std::size_t wanted);
     void take(const std::string& queue, const std::vector<claimed_job>& jobs);
-    void count(const std::vector<ended_job>& ends, const std::vector<bool>& stood);
+    void count(const std::vector<ended_job>& ends, const job_store::end_states& states);
     void look();
     void look_at_claims();
     void look_at_running();
@@ -197,13 +197,19 @@ void worker::implementation::shift::despite_outages(const std::stop_token& stop,
 }
 
 void worker::implementation::shift::count(
-    const std::vector<ended_job>& ends, const std::vector<bool>& stood
+    const std::vector<ended_job>& ends, const job_store::end_states& states
 ) {
     const thread_guard guard{of_.mutex_};
     worker_report& sum = of_.report_;
     for (std::size_t at = 0; at < ends.size(); ++at) {
-        if (!stood[at]) {
-            ends[at].is_in_transaction ? ++sum.completed : ++sum.lost;
+        if (!states[at]) {
+            ++(ends[at].is_in_transaction ? sum.completed
+               : ends[at].was_sent        ? sum.unknown
+                                          : sum.lost);
+            continue;
+        }
+        if (*states[at] == job_state::cancelled) {
+            ++sum.cancelled;
             continue;
         }
         switch (ends[at].end.step) {
@@ -225,7 +231,7 @@ void worker::implementation::shift::count(
                 break;
         }
     }
-    sum.rescued = courier_->rescued();
+    sum.rescued += courier_->take_rescued();
 }
 
 void worker::implementation::shift::take(
@@ -248,6 +254,7 @@ void worker::implementation::shift::exchange(std::size_t wanted) {
     try {
         back = courier_->exchange(ends, wanted);
     } catch (...) {
+        for (ended_job& each : ends) each.was_sent = true;
         crew_->put_back(std::move(ends), is_alone);
         next_look_ = {};
         throw;
@@ -346,7 +353,7 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
         const bool is_over = over_.stop_requested();
         if (is_over) {
             const auto unheard = crew_->take_ends(std::numeric_limits<std::size_t>::max());
-            count(unheard, std::vector<bool>(unheard.size()));
+            count(unheard, job_store::end_states(unheard.size()));
             if (!std::exchange(is_told, true)) {
                 crew_->ask_all_to_stop(job_stop_reason::claim_lost);
                 until = std::min(until, local_clock::now() + of_.settings_.stop_within);
@@ -401,13 +408,13 @@ void worker::implementation::shift::say_goodbye() {
     wait_for_end(milliseconds{0});
     of_.unsent_ = crew_->take_ends(std::numeric_limits<std::size_t>::max());
     if (of_.unsent_.empty() && !courier_->is_in_doubt()) return;
-    of_.session_->database().tell(
-        {event_kind::warning,
-         "",
-         std::ssize(of_.unsent_),
-         "a worker ends while the database does not answer: what it has is given back by its next "
-         "run(), or when its session has ended"}
-    );
+    const char* const said =
+        of_.unsent_.empty()
+            ? "a worker ends before it is known whether a claim without an answer brings jobs: its "
+              "next run() does them, or others when its session has ended"
+            : "a worker ends while the database does not answer: what it has is given back by its "
+              "next run(), or when its session has ended";
+    of_.session_->database().tell({event_kind::warning, "", std::ssize(of_.unsent_), said});
 }
 
 worker_report worker::implementation::run(const std::stop_token& stop) {
@@ -419,6 +426,10 @@ worker_report worker::implementation::run(const std::stop_token& stop) {
             errc::invalid_argument,
             "a worker works under this session already: open a session for each worker"
         );
+    }
+    {
+        const thread_guard guard{mutex_};
+        report_ = {};
     }
     shift now{*this, stop};
     std::exception_ptr failed;

@@ -127,11 +127,16 @@ public:
     // them that is of other kinds, or that somebody is just claiming.
     virtual claim_result claim(connection& on, const claim_request& wanted) = 0;
 
+    // For each end the state that its job has now; nothing where its row was not its claim's any
+    // more, which says nothing of an end that was sent before and got no answer.
+    using end_states = std::vector<std::optional<job_state>>;
+
     // Carries out what becomes of these running jobs of this session, in the transaction open on
-    // `on` or by itself: durable. True for each whose row was its claim's still. An ended one's row
-    // is gone or in the history, its unique key free, and the next of its ordering key available.
-    // MUST compare token and session on the newest version of the row. Reads: some for each.
-    virtual std::vector<bool> finish(
+    // `on` or by itself: durable. An ended one's row is gone or in the history, its unique key
+    // free, and the next of its ordering key available. One that was to be cancelled is, unless it
+    // has completed. MUST compare token and session on the newest version of the row. Reads: some
+    // for each.
+    virtual end_states finish(
         connection& on,
         const session_id& whose,
         const std::vector<job_end>& ends,
@@ -141,7 +146,7 @@ public:
     // finish() and then claim(): in one commit where the engine can. Never in a caller's
     // transaction.
     struct finished_and_claimed {
-        std::vector<bool> finished;
+        end_states finished;
         claim_result claimed;
     };
     virtual finished_and_claimed finish_and_claim(

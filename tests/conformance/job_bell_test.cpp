@@ -95,6 +95,45 @@ TEST_F(job_bell_suite, who_goes_on_after_a_pause_is_rung_for) {
     EXPECT_TRUE(eventually([&] { return idle.done == 2; }));
 }
 
+// Who enqueues has found a moment ago that nobody listens, and remembers that for a moment.
+TEST_F(job_bell_suite, a_job_of_the_first_moments_of_a_worker_is_started) {
+    for (const database* const of : {&first_, &second_}) {
+        const job_queue queue{*of, queue_};
+        queue.enqueue({});
+        idle_worker idle{second_, queue_};
+        ASSERT_TRUE(eventually([&] { return bells().size() == 1 && idle.done == 1; }));
+        queue.enqueue({});
+        EXPECT_TRUE(eventually([&] { return idle.done == 2; })) << (of == &first_);
+    }
+}
+
+TEST_F(job_bell_suite, what_people_make_runnable_is_rung_for) {
+    new_job later, next = keyed("k");
+    later.delay = 1h;
+    later.unique_key = "u";
+    idle_worker idle{second_, queue_};
+    wait_until_idle();
+    const job_queue queue{first_, queue_};
+    const auto delayed = queue.enqueue(later);
+    EXPECT_EQ(retry_job(first_, delayed.id), retry_outcome::available);
+    EXPECT_TRUE(eventually([&] { return idle.done == 2; })) << "by a retry";
+    queue.enqueue(later);
+    new_job now;
+    now.unique_key = "u";
+    now.conflict = on_conflict::replace;
+    queue.enqueue(now);
+    EXPECT_TRUE(eventually([&] { return idle.done == 3; })) << "by one that replaces it";
+    new_job first = keyed("k");
+    first.delay = 1h;
+    first.kind = "first";
+    queue.pause();
+    const auto blocking = queue.enqueue(next);
+    queue.enqueue(next);
+    EXPECT_EQ(cancel_job(first_, blocking.id), cancel_outcome::cancelled);
+    queue.resume();
+    EXPECT_TRUE(eventually([&] { return idle.done == 4; })) << "by the end of what was before it";
+}
+
 TEST_F(job_bell_suite, one_that_was_not_heard_of_is_found_by_a_look) {
     first_.inner()->job_bells().suppress();
     session mine{second_, calm("worker")};

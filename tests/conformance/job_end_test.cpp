@@ -267,6 +267,64 @@ TEST_F(job_end_suite, of_two_ends_at_once_one_counts) {
     }
 }
 
+// ------------------------------------------------------------------------- what it says
+
+TEST_F(job_end_suite, an_end_says_what_has_become_of_its_job) {
+    using enum job_state;
+    new_job once;
+    once.retry.attempts_max = 1;
+    enqueue_many(5);
+    enqueue_many(2, keyed("k"));
+    enqueue(once);
+    auto got = one_.claim(8);
+    ASSERT_EQ(got.size(), 7U) << "one of the key waits";
+    got.push_back(got.front());
+    got.back().token.number += 1;
+    for (const bool are_kept : {false, true}) {
+        if (are_kept) {
+            enqueue_many(7);
+            got = one_.claim(7);
+            one_.kept.completed = 1h;
+        }
+        const std::vector all{
+            end_of(got[0], job_step::complete),
+            end_of(got[1], job_step::fail, 1h, "failed"),
+            end_of(got[2], job_step::snooze, 1h),
+            end_of(got[3], job_step::release),
+            end_of(got[4], job_step::discard),
+            end_of(got[5], job_step::cancel)};
+        EXPECT_EQ(
+            one_.states_after(all),
+            (job_store::end_states{completed, retryable, scheduled, available, discarded, cancelled}
+            )
+        );
+        EXPECT_EQ(one_.states_after(all), job_store::end_states(6)) << "they have ended";
+        if (are_kept) continue;
+        const std::vector rest{
+            end_of(got[6], job_step::fail, 1h, "failed"), end_of(got[7], job_step::complete)};
+        EXPECT_EQ(one_.states_after(rest), (job_store::end_states{discarded, std::nullopt}));
+        one_.finish(end_of(one_.claim(1).at(0), job_step::complete));
+        one_.finish(end_of(one_.claim(1).at(0), job_step::complete));
+    }
+}
+
+TEST_F(job_end_suite, an_end_of_a_job_that_was_to_be_cancelled_says_so) {
+    using enum job_state;
+    enqueue_many(3);
+    const auto got = one_.claim(3);
+    for (const claimed_job& each : got) {
+        ASSERT_EQ(cancel_job(first_, each.id), cancel_outcome::requested);
+    }
+    EXPECT_EQ(
+        one_.states_after(
+            {end_of(got[0], job_step::fail, 1h, "failed"),
+             end_of(got[1], job_step::release),
+             end_of(got[2], job_step::complete)}
+        ),
+        (job_store::end_states{cancelled, cancelled, completed})
+    );
+}
+
 // ------------------------------------------------------------------------- and then claim
 
 TEST_F(job_end_suite, who_ends_jobs_claims_the_next) {
@@ -279,14 +337,14 @@ TEST_F(job_end_suite, who_ends_jobs_claims_the_next) {
     const std::vector ends{
         end_of(stale, job_step::complete), end_of(both.claimed.jobs[1], job_step::complete)};
     both = one_.finish_and_claim(ends, 2);
-    EXPECT_EQ(both.finished, (std::vector{false, true}));
+    EXPECT_EQ(stood(both.finished), (std::vector{false, true}));
     ASSERT_EQ(ids_of(both.claimed.jobs), (std::vector{ids[2], ids[3]}));
     EXPECT_FALSE(find(ids[1]));
     const std::vector mixed{
         end_of(both.claimed.jobs[0], job_step::complete, 0s, "result"),
         end_of(both.claimed.jobs[1], job_step::fail, 1h, "error")};
     both = one_.finish_and_claim(mixed, 10);
-    EXPECT_EQ(both.finished, (std::vector{true, true}));
+    EXPECT_EQ(stood(both.finished), (std::vector{true, true}));
     EXPECT_EQ(ids_of(both.claimed.jobs), std::vector{ids[4]});
     EXPECT_EQ(info(ids[2]).result, "result");
     EXPECT_EQ(state(ids[3]), job_state::retryable);
@@ -298,7 +356,7 @@ TEST_F(job_end_suite, who_ends_a_job_of_a_key_claims_the_next_of_it) {
     for (const job_id each : ids) {
         ASSERT_EQ(ids_of(both.claimed.jobs), std::vector{each});
         both = two_.finish_and_claim({end_of(both.claimed.jobs[0], job_step::complete)}, 3);
-        EXPECT_EQ(both.finished, std::vector{true});
+        EXPECT_EQ(stood(both.finished), std::vector{true});
     }
     EXPECT_TRUE(both.claimed.jobs.empty());
 }
@@ -308,7 +366,7 @@ TEST_F(job_end_suite, who_ends_jobs_without_a_live_session_claims_none) {
     const claimed_job got = one_.claim_one();
     expire(one_.mine);
     const auto both = one_.finish_and_claim({end_of(got, job_step::complete)}, 1);
-    EXPECT_EQ(both.finished, std::vector{true}) << "nobody has taken it yet";
+    EXPECT_EQ(stood(both.finished), std::vector{true}) << "nobody has taken it yet";
     EXPECT_TRUE(both.claimed.session_has_ended);
     EXPECT_TRUE(both.claimed.jobs.empty());
 }

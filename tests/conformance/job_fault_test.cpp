@@ -67,6 +67,8 @@ protected:
         by.drains = true;
         leasehold::worker does{mine, by};
         does.handle_all([&](leasehold::job& each) {
+            if (!has_effects_ && each.payload() == "1") each.discard("no use");
+            if (!has_effects_) return;
             transaction tx = on.begin();
             job_queue{on, effects_}.enqueue_in(tx, {.payload = each.payload()});
             if (completes_within_) each.complete_in(tx);
@@ -74,10 +76,17 @@ protected:
             tx.commit();
             commits_effect_ = false;
         });
-        does.run();
+        add(does.run());
         const bool has_failed = plan_->strikes() > 0;
         plan_->heal();
         return has_failed;
+    }
+    void add(const worker_report& report) {
+        counted_.completed += report.completed;
+        counted_.failed += report.failed;
+        counted_.discarded += report.discarded;
+        counted_.lost += report.lost;
+        counted_.unknown += report.unknown;
     }
     // What a worker had that has ended, and that nobody has told it of.
     void rescue() const {
@@ -121,7 +130,8 @@ protected:
     const database plain_ = current().open_with_prefix(prefix_, nullptr);
     const std::shared_ptr<fault_plan> plan_ = std::make_shared<fault_plan>();
     std::string queue_, effects_;
-    bool completes_within_ = true;
+    bool completes_within_ = true, has_effects_ = true;
+    worker_report counted_;
     // What is sent by this thread just now is a handler's commit.
     inline static thread_local bool commits_effect_ = false;
 };
@@ -143,6 +153,27 @@ TEST_P(job_fault_suite, each_job_has_its_effect_once_whichever_call_fails) {
     EXPECT_LT(number, calls_max);
 }
 
+class job_end_fault_suite : public job_fault_suite {};
+
+TEST_P(job_end_fault_suite, each_end_is_counted_once_as_what_it_is_whichever_call_fails) {
+    has_effects_ = false;
+    constexpr int calls_max = 200;
+    int number = 0;
+    bool has_failed = true;
+    while (has_failed && ++number < calls_max && !HasFailure()) {
+        SCOPED_TRACE("call " + std::to_string(number));
+        counted_ = {};
+        has_failed = fail_when([&](std::string_view, int call) {
+            return call == number ? std::optional{GetParam().how} : std::nullopt;
+        });
+        EXPECT_EQ(counted_.completed, 1);
+        EXPECT_EQ(counted_.discarded, 1);
+        EXPECT_EQ(counted_.failed + counted_.lost + counted_.unknown, 0);
+    }
+    EXPECT_GT(number, 8) << "so few calls make no worker";
+    EXPECT_LT(number, calls_max);
+}
+
 class job_fault_control : public job_fault_suite {};
 
 TEST_P(job_fault_control, without_completing_in_the_same_transaction_it_is_there_twice) {
@@ -161,6 +192,17 @@ INSTANTIATE_TEST_SUITE_P(
     of,
     job_fault_control,
     ::testing::Values(planned_fault{fault::lost_after_it, false}),
+    [](const auto& each) { return std::string{name_of(each.param.how)}; }
+);
+
+INSTANTIATE_TEST_SUITE_P(
+    of,
+    job_end_fault_suite,
+    ::testing::ValuesIn([] {
+        std::vector<planned_fault> all;
+        for (const fault how : all_faults) all.push_back({how, false});
+        return all;
+    }()),
     [](const auto& each) { return std::string{name_of(each.param.how)}; }
 );
 

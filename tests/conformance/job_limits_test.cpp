@@ -77,7 +77,7 @@ TEST_F(job_limits_suite, who_ends_a_job_makes_room_for_his_next) {
     for (const job_id each : ids) {
         ASSERT_EQ(ids_of(got), std::vector{each});
         auto both = one_.finish_and_claim({end_of(got[0], job_step::complete)}, 10);
-        EXPECT_EQ(both.finished, std::vector{true});
+        EXPECT_EQ(stood(both.finished), std::vector{true});
         got = std::move(both.claimed.jobs);
     }
     EXPECT_TRUE(got.empty());

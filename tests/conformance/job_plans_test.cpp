@@ -79,7 +79,7 @@ protected:
                         return jobs.finish_and_claim(on, mine.mine.id(), ends, mine.kept, wants);
                     });
                     EXPECT_LE(std::ssize(both.claimed.jobs), jobs_max);
-                    EXPECT_EQ(both.finished, std::vector<bool>(ends.size(), true));
+                    EXPECT_EQ(stood(both.finished), std::vector<bool>(ends.size(), true));
                     ends.clear();
                     const std::lock_guard guard{guarding};
                     for (const claimed_job& job : both.claimed.jobs) {

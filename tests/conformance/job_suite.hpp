@@ -14,6 +14,13 @@
 
 namespace leasehold::testing {
 
+// For each end whether its claim stood.
+inline std::vector<bool> stood(const job_store::end_states& states) {
+    std::vector<bool> all;
+    for (const auto& each : states) all.push_back(each.has_value());
+    return all;
+}
+
 // use(connection, stores) of a database.
 template <class Use>
 auto with_stores(const database& db, Use&& use) {
@@ -73,14 +80,17 @@ struct worker {
         auto got = claim(1);
         return got.empty() ? throw std::runtime_error("there is nothing to claim") : got.front();
     }
-    std::vector<bool> finish_all(const std::vector<job_end>& ends) const {
+    job_store::end_states states_after(const std::vector<job_end>& ends) const {
         return with_stores(db, [&](connection& on, store& stores) {
             return stores.jobs->finish(on, mine.id(), ends, kept);
         });
     }
+    std::vector<bool> finish_all(const std::vector<job_end>& ends) const {
+        return stood(states_after(ends));
+    }
     std::vector<bool> finish_all_in(transaction& tx, const std::vector<job_end>& ends) const {
         return with_stores_in(db, tx, [&](connection& on, store& stores) {
-            return stores.jobs->finish(on, mine.id(), ends, kept);
+            return stood(stores.jobs->finish(on, mine.id(), ends, kept));
         });
     }
     bool finish(const job_end& end) const { return finish_all({end}).at(0); }

@@ -113,7 +113,8 @@ bool is_claim_of(const job_row* row, const session_id& whose, fencing_token toke
            row->token == token.number;
 }
 
-void finish_one(
+// What has become of it.
+job_state finish_one(
     memory_tables& tables, seen_jobs& jobs, const job_end& end, const job_retention& kept
 ) {
     job_row row = *jobs.find(end.id);
@@ -122,19 +123,22 @@ void finish_one(
         row.result = end.words;
         const auto keep = end.words.empty() ? kept.completed : kept.with_result;
         jobs.end(end.id, row, job_state::completed, keep);
-        return jobs.free_next_of(row);
+        jobs.free_next_of(row);
+        return job_state::completed;
     }
     const bool gives_words =
         has_failed || end.step == job_step::discard || end.step == job_step::cancel;
     if (gives_words && !end.words.empty()) row.error = end.words;
     if (end.step == job_step::cancel || row.is_cancel_requested) {
         jobs.end(end.id, row, job_state::cancelled, kept.cancelled);
-        return jobs.free_next_of(row);
+        jobs.free_next_of(row);
+        return job_state::cancelled;
     }
     const bool was_last = has_failed && row.attempts >= row.what.retry.attempts_max;
     if (end.step == job_step::discard || was_last) {
         jobs.end(end.id, row, job_state::discarded, kept.discarded);
-        return jobs.free_next_of(row);
+        jobs.free_next_of(row);
+        return job_state::discarded;
     }
     row.session.reset();
     row.state = job_state::available;
@@ -146,6 +150,7 @@ void finish_one(
     const bool is_out_of_the_way = row.state == job_state::scheduled;
     jobs.put(end.id, row);
     if (is_out_of_the_way) jobs.free_next_of(row);
+    return row.state;
 }
 
 class memory_job_store final : public job_store {
@@ -184,13 +189,13 @@ public:
         return server_->ask<claim_result>(on, "claim_jobs", attempt);
     }
 
-    std::vector<bool> finish(
+    end_states finish(
         connection& on,
         const session_id& whose,
         const std::vector<job_end>& ends,
         const job_retention& kept
     ) override {
-        using answers = std::vector<bool>;
+        using answers = end_states;
         const auto attempt = [whose, ends, kept, inside = is_inside(on)](
                                  memory_tables& tables, const connection& from
                              ) -> std::optional<answers> {
@@ -203,8 +208,10 @@ public:
             if (std::ranges::any_of(ends, is_locked)) return std::nullopt;
             answers all;
             for (const job_end& each : ends) {
-                all.push_back(is_claim_of(jobs.find(each.id), whose, each.token));
-                if (all.back()) finish_one(tables, jobs, each, kept);
+                const bool is_ours = is_claim_of(jobs.find(each.id), whose, each.token);
+                all.push_back(
+                    is_ours ? std::optional{finish_one(tables, jobs, each, kept)} : std::nullopt
+                );
             }
             return all;
         };

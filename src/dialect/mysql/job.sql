@@ -277,7 +277,7 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 
 -- $2 list as {ends}. A part of a transaction.
 --
--- 1. Locks them, as `complete`; the answer.
+-- 1. Locks them, as `complete`; the answer, with the state of each from now on.
 -- 2. Of each ordering key as many of the first blocked ones as are not in their way any more. What
 --    it misses, since it was blocked after this snapshot, `unblock` finds.
 -- 3. What ends goes to the history. 4. What goes on does not run any more; an attempt that did not
@@ -286,7 +286,7 @@ IF({to_state} = 8, a.kept_cancelled, a.kept)
 -- Reads: 8 rows for each.
 -- name: finish
 SELECT CONVERT($2 USING utf8mb4) INTO @leasehold_ends;
-SELECT j.id FROM {held} WHERE {stands} AND j.session_id = $1 {update_listed};
+SELECT j.id, {to_state} FROM {ends} WHERE {stands} AND j.session_id = $1 {update_listed};
 WITH RECURSIVE places AS (
     SELECT j.queue, j.ordering_key, COUNT(*) AS places FROM {ends}
     WHERE {stands} AND j.session_id = $1 AND j.ordering_key IS NOT NULL

@@ -40,7 +40,7 @@ public:
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) override;
     claim_result claim(connection& on, const claim_request& wanted) override;
-    std::vector<bool> finish(
+    end_states finish(
         connection& on,
         const session_id& whose,
         const std::vector<job_end>& ends,
@@ -94,17 +94,14 @@ private:
 
     // ---- ending
     void complete(
-        connection& on,
-        const session_id& whose,
-        const std::vector<job_end>& ends,
-        std::set<job_id>& done
+        connection& on, const session_id& whose, const std::vector<job_end>& ends, ended_jobs& done
     ) const;
     void finish_rest(
         connection& on,
         const session_id& whose,
         const std::vector<job_end>& ends,
         const job_retention& kept,
-        std::set<job_id>& done
+        ended_jobs& done
     ) const;
     known_queues queues_;
     job_inserts inserts_;
@@ -243,36 +240,33 @@ void mysql_job_store::make_queue(connection& on, const std::string& queue) const
 
 // ------------------------------------------------------------------------------------- ending
 
-std::vector<bool> mysql_job_store::finish(
+job_store::end_states mysql_job_store::finish(
     connection& on,
     const session_id& whose,
     const std::vector<job_end>& ends,
     const job_retention& kept
 ) {
-    std::set<job_id> done;
+    ended_jobs done;
     const auto is_plain = [&](const job_end& each) { return leaves_nothing(each, kept); };
     if (!ends.empty() && std::ranges::all_of(ends, is_plain)) complete(on, whose, ends, done);
     finish_rest(on, whose, ends, kept, done);
-    return are_in(done, ends);
+    return states_of(done, ends);
 }
 
 void mysql_job_store::complete(
-    connection& on,
-    const session_id& whose,
-    const std::vector<job_end>& ends,
-    std::set<job_id>& done
+    connection& on, const session_id& whose, const std::vector<job_end>& ends, ended_jobs& done
 ) const {
     if (ends.size() == 1) {
         const parameters values{value_of(whose), ends[0].id, ends[0].token.number};
         const bool is_inside = on.state() == connection_state::in_transaction;
         const result changed =
             is_inside ? inside(on, "complete_one", values) : write(on, "complete_one", values);
-        if (changed.affected_rows == 1) done.insert(ends[0].id);
+        if (changed.affected_rows == 1) done.emplace(ends[0].id, job_state::completed);
         return;
     }
     const parameters values{value_of(whose), claims_in(ends)};
     for (const row& each : send_in_transaction(on, texts_["complete"], values).rows) {
-        done.insert(each.integer(0));
+        done.emplace(each.integer(0), job_state::completed);
     }
 }
 
@@ -282,7 +276,7 @@ void mysql_job_store::finish_rest(
     const session_id& whose,
     const std::vector<job_end>& ends,
     const job_retention& kept,
-    std::set<job_id>& done
+    ended_jobs& done
 ) const {
     std::string list;
     for (const job_end& each : by_id(ends)) {
@@ -301,7 +295,7 @@ void mysql_job_store::finish_rest(
     if (list.empty()) return;
     const parameters values{value_of(whose), "[" + list + "]"};
     for (const row& each : send_in_transaction(on, texts_["finish"], values).rows) {
-        done.insert(each.integer(0));
+        done[each.integer(0)] = static_cast<job_state>(each.integer(1));
     }
 }
 
@@ -328,16 +322,16 @@ job_store::finished_and_claimed mysql_job_store::finish_and_claim(
     const result found = how_->write(on, claim_statement("complete_and_claim", kinds), values);
     constexpr std::size_t count = 16, ended = 17;
     const row& how = found.rows.at(0);
-    std::set<job_id> done;
+    ended_jobs done;
     if (how.integer(count) == static_cast<std::int64_t>(ends.size())) {
-        for (const job_end& each : ends) done.insert(each.id);
+        for (const job_end& each : ends) done.emplace(each.id, job_state::completed);
     } else if (!how.is_null(ended)) {
-        done = ids_in(how.bytes(ended));
+        done = completed_in(how.bytes(ended));
     }
     finished_and_claimed both;
     const bool is_all = take(found, wanted, both.claimed);
     finish_rest(on, whose, ends, kept, done);
-    both.finished = are_in(done, ends);
+    both.finished = states_of(done, ends);
     if (!is_all) both.claimed = claim_in_turn(on, wanted);
     return both;
 }

@@ -368,7 +368,7 @@ WITH mine AS MATERIALIZED (
          LIMIT m.places
            FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
 ), {freed}
-SELECT id FROM mine;
+SELECT id, to_state FROM mine;
 
 -- $1 session; lists: $2 ids, $3 tokens. A plain read. Reads: 1 row for each.
 -- name: standings

@@ -137,21 +137,23 @@ public:
         return claim_in_turn(on, wanted);
     }
 
-    std::vector<bool> finish(
+    end_states finish(
         connection& on,
         const session_id& whose,
         const std::vector<job_end>& ends,
         const job_retention& kept
     ) override {
-        std::set<job_id> done;
+        ended_jobs done;
         const auto is_plain = [&](const job_end& each) { return leaves_nothing(each, kept); };
         if (std::ranges::all_of(ends, is_plain)) {
             parameters values = values_of_ends(ends);
             values.insert(values.begin(), value_of(whose));
-            for (const row& each : write(on, "complete", values).rows) done.insert(each.integer(0));
+            for (const row& each : write(on, "complete", values).rows) {
+                done.emplace(each.integer(0), job_state::completed);
+            }
         }
         finish_rest(on, whose, ends, kept, done);
-        return are_in(done, ends);
+        return states_of(done, ends);
     }
 
     finished_and_claimed finish_and_claim(
@@ -174,11 +176,11 @@ public:
         const row& how = standing_in(found);
         const bool is_all = take(found, how, wanted, from, both.claimed);
         if (how.is_null(ended_column)) {
-            both.finished.assign(ends.size(), true);
+            both.finished.assign(ends.size(), job_state::completed);
         } else {
-            std::set<job_id> done = ids_in(how.bytes(ended_column));
+            ended_jobs done = completed_in(how.bytes(ended_column));
             finish_rest(on, whose, ends, kept, done);
-            both.finished = are_in(done, ends);
+            both.finished = states_of(done, ends);
         }
         if (!is_all) {
             both.claimed = claim_in_turn(on, wanted);
@@ -390,7 +392,7 @@ private:
         const session_id& whose,
         const std::vector<job_end>& ends,
         const job_retention& kept,
-        std::set<job_id>& done
+        ended_jobs& done
     ) {
         array_texts lists(7);
         for (const job_end& each : ends) {
@@ -407,7 +409,9 @@ private:
         }
         if (lists.is_empty()) return;
         const parameters values = joined({value_of(whose)}, lists.values());
-        for (const row& each : inside(on, "finish", values).rows) done.insert(each.integer(0));
+        for (const row& each : inside(on, "finish", values).rows) {
+            done[each.integer(0)] = static_cast<job_state>(each.integer(1));
+        }
     }
 
     turns turns_;

@@ -80,7 +80,7 @@ public:
         }
     }
 
-    std::vector<bool> finish(
+    end_states finish(
         connection& on,
         const session_id& whose,
         const std::vector<job_end>& ends,
@@ -89,7 +89,7 @@ public:
         writing write{*sqlite_, texts_, on};
         write.begin();
         auto done = finish_within(write, whose, ends, kept);
-        if (std::ranges::find(done, true) != done.end()) write.commit();
+        if (have_changed(done)) write.commit();
         return done;
     }
 
@@ -108,8 +108,7 @@ public:
             write.begin();
             both.finished = finish_within(write, whose, ends, kept);
             found = claim_within(write, wanted, both.claimed);
-            const bool has_ended = std::ranges::find(both.finished, true) != both.finished.end();
-            if (has_ended || found.has_changed()) write.commit();
+            if (have_changed(both.finished) || found.has_changed()) write.commit();
         }
         if (both.claimed.jobs.empty() && found.may_be_more) both.claimed = claim(on, wanted);
         return both;
@@ -317,13 +316,17 @@ private:
         }
     }
 
-    std::vector<bool> finish_within(
+    static bool have_changed(const end_states& done) {
+        return std::ranges::any_of(done, [](const auto& each) { return each.has_value(); });
+    }
+
+    end_states finish_within(
         const writing& write,
         const session_id& whose,
         const std::vector<job_end>& ends,
         const job_retention& kept
     ) const {
-        std::vector<bool> done(ends.size(), false);
+        end_states done(ends.size());
         std::vector<std::size_t> plain;
         for (std::size_t at = 0; at < ends.size(); ++at) {
             if (leaves_nothing(ends[at], kept)) {
@@ -332,10 +335,10 @@ private:
             }
             const parameters which{value_of(whose), ends[at].id, ends[at].token.number};
             const result found = write("find_running", which);
-            done[at] = !found.rows.empty();
-            if (!done[at]) continue;
+            if (found.rows.empty()) continue;
             const row& job = found.rows[0];
-            if (step(write, ends[at], kept, job)) free_next(write, {job.at(0), job.at(1)});
+            done[at] = state_after(ends[at], job.integer(2) != 0, job.integer(3) != 0);
+            if (step(write, ends[at], kept, *done[at])) free_next(write, {job.at(0), job.at(1)});
         }
         complete(write, whose, ends, plain, done);
         return done;
@@ -347,7 +350,7 @@ private:
         const session_id& whose,
         const std::vector<job_end>& ends,
         std::span<const std::size_t> which,
-        std::vector<bool>& done
+        end_states& done
     ) const {
         while (!which.empty()) {
             auto part = completes_.first_padded(which.size());
@@ -362,19 +365,17 @@ private:
             }
             const result found = part.text ? write(*part.text, values) : write("complete", values);
             for (const row& each : found.rows) {
-                done[places.at({each.integer(2), each.integer(3)})] = true;
+                done[places.at({each.integer(2), each.integer(3)})] = job_state::completed;
                 free_next(write, {each.at(0), each.at(1)});
             }
             which = which.subspan(part.rows);
         }
     }
 
-    // Of a job that runs, as `find_running` has found it. True where it is out of the way of those
-    // behind it.
+    // Of a job that runs. True where it is out of the way of those behind it.
     static bool step(
-        const writing& write, const job_end& end, const job_retention& kept, const row& job
+        const writing& write, const job_end& end, const job_retention& kept, job_state to
     ) {
-        const job_state to = state_after(end, job.integer(2) != 0, job.integer(3) != 0);
         const bool is_ended = to >= job_state::completed;
         if (!is_ended) {
             const value error = end.step == job_step::fail ? value{end.words} : value{};
