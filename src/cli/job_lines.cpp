@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_status.hpp"
+#include "cli/json_source.hpp"
 #include "cli/options.hpp"
 
 namespace leasehold::cli {
@@ -79,9 +80,7 @@ bool read_place(const std::string& name, const json& value, named_job& into) {
 }
 
 void read_field(const std::string& name, const json& value, new_job& into) {
-    if (name == "payload") {
-        into.payload = value.is_string() ? value.get<std::string>() : value.dump();
-    } else if (name == "kind") {
+    if (name == "kind") {
         into.kind = text_of(value, name);
     } else if (name == "priority") {
         into.priority = number_of(value, name);
@@ -104,7 +103,7 @@ void read_field(const std::string& name, const json& value, new_job& into) {
     }
 }
 
-// How deep brackets stand in each other: what is written again goes down with them.
+// How deep brackets stand in each other: whoever parses it goes down with them.
 int depth_of(std::string_view text) {
     int depth = 0, deepest = 0;
     bool is_quoted = false;
@@ -126,14 +125,19 @@ int depth_of(std::string_view text) {
 named_job job_in(const std::string& line, const new_job& otherwise) {
     constexpr int depth_max = 500;
     if (depth_of(line) > depth_max) throw usage_failure("its brackets are more than 500 deep");
-    const json object = json::parse(line, nullptr, false);
-    if (object.is_discarded()) throw usage_failure("it is not JSON");
+    const auto payload = member_of(line, "payload");
+    const json object = json::parse(payload ? payload->without : line, nullptr, false);
+    const bool is_wrong = payload && !is_json(payload->text);
+    if (object.is_discarded() || is_wrong) throw usage_failure("it is not JSON");
     if (!object.is_object()) throw usage_failure("it is not a JSON object");
-    if (!object.contains("payload")) throw usage_failure("it has no payload");
+    if (!payload) throw usage_failure("it has no payload");
     named_job made{otherwise};
     for (const auto& [name, value] : object.items()) {
+        if (name == "payload") continue;
         if (!read_place(name, value, made)) read_field(name, value, made.what);
     }
+    const json text = json::parse(payload->text, nullptr, false);
+    made.what.payload = text.is_string() ? text.get<std::string>() : payload->text;
     return made;
 }
 

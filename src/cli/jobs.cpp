@@ -318,7 +318,8 @@ const std::vector<std::string> job_states{
 constexpr const char* job_help =
     "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
     "unique_key, ordering_key, attempts_max; what a line does not say is as the options say. A\n"
-    "payload that is a JSON string is delivered as its text, any other value as compact JSON. All\n"
+    "payload that is a JSON string is delivered as its text, any other value as it is written. "
+    "All\n"
     "lines are enqueued or none. --file -: from standard input. A line with a name may be needed "
     "by\n"
     "others: needs is an array of names, and of numbers of jobs, which have to complete first;\n"

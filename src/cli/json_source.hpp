@@ -1,0 +1,22 @@
+#pragma once
+// The source text of one member of a JSON object, for whoever passes it on as it was written. A
+// parser's copy has other numbers, another order and fewer members.
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace leasehold::cli {
+
+struct member_source {
+    std::string text;     // of the value
+    std::string without;  // the object with null in its place
+};
+
+// Nothing where the object has no such member; of several the last. Where both texts are JSON, and
+// only then, `object` was.
+std::optional<member_source> member_of(std::string_view object, std::string_view name);
+
+// Whether this is one JSON value, whatever the size of its numbers.
+bool is_json(std::string_view text);
+
+}  // namespace leasehold::cli
