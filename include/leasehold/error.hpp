@@ -54,7 +54,9 @@ struct error_facts {
     int native_code = 0;           // the engine's own number, or 0
     std::string server_message{};  // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
-    bool is_passing = false;  // of connection_failed: the server may take us later (starting, full)
+    // Of connection_failed: the server may take us later (starting, full). Of database_error: it
+    // is out of disk space or memory.
+    bool is_passing = false;
 };
 
 // A place in a source: what std::source_location is, which clang 14 does not know.
@@ -84,7 +86,8 @@ public:
 
     errc code() const noexcept { return code_; }
 
-    // The same call, made again, may succeed: deadlock, time-out, lost connection, server starting.
+    // The same call, made again, may succeed: deadlock, time-out, lost connection, a server that is
+    // starting, or out of disk space or memory.
     bool is_transient() const noexcept;
 
     // The connection cannot be used any more. After errc::timed_out it may be lost as well, where

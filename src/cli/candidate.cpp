@@ -22,7 +22,8 @@ bool may_be_put_right(const error& failure) {
 }
 
 bool may_pass(const error& failure) {
-    return exit_status_of(failure.code()) == exit_status::unreachable || may_be_put_right(failure);
+    return exit_status_of(failure.code()) == exit_status::unreachable || failure.is_transient() ||
+           may_be_put_right(failure);
 }
 
 // Where the library advises to open another session, or to raise the ttl, waiting will do.

@@ -20,6 +20,7 @@ bool error::is_transient() const noexcept {
         case errc::transient:
             return true;
         case errc::connection_failed:
+        case errc::database_error:
             // Refused passwords and unknown databases stay wrong; drivers mark what may pass.
             return facts_->is_passing;
         default:

@@ -141,4 +141,35 @@ errc classify_mysql(int native_code) noexcept {
     return is_known ? found->code : errc::database_error;
 }
 
+namespace {
+
+// ENOSPC, as "(errno: 28 - No space left on device)", "(Errcode: 28 "No space ...")", "error 28 ".
+bool tells_of_full_disk(std::string_view words) noexcept {
+    constexpr std::string_view number = " 28";
+    const auto at = words.find(number);
+    if (at == std::string_view::npos) return false;
+    const auto behind = at + number.size();
+    return behind == words.size() || words[behind] < '0' || words[behind] > '9';
+}
+
+}  // namespace
+
+bool is_exhausted_mysql(int native_code, std::string_view words) noexcept {
+    switch (native_code) {
+        case 1021:  // DISK_FULL
+        case 1037:  // OUTOFMEMORY
+        case 1038:  // OUT_OF_SORTMEMORY
+        case 1041:  // OUT_OF_RESOURCES
+        case 1114:  // RECORD_FILE_FULL: a table or its tablespace cannot grow
+        case 3675:  // CREATE_TABLESPACE: the disk is full
+            return true;
+        case 3:     // EE_WRITE: a file of the server, such as one for sorting
+        case 1026:  // ERROR_ON_WRITE
+        case 1030:  // GET_ERRNO: of a storage engine
+            return tells_of_full_disk(words);
+        default:
+            return false;
+    }
+}
+
 }  // namespace leasehold

@@ -15,4 +15,8 @@ errc classify_mysql(int native_code) noexcept;
 // the numbers it uses for two things.
 bool may_connect_later_mysql(int native_code, std::string_view words) noexcept;
 
+// Whether a statement failed because the server is out of disk space or memory: it may pass. In the
+// answer of a storage engine the number is in its words.
+bool is_exhausted_mysql(int native_code, std::string_view words) noexcept;
+
 }  // namespace leasehold

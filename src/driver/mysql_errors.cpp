@@ -80,6 +80,9 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
                        ": if it is of leasehold's history, run `leasehold history on` as who "
                        "migrates";
             }
+            if (is_exhausted_mysql(what.code, what.words)) {
+                return " is out of disk space or memory" + number + ": make room, and try again";
+            }
             return " refused a statement" + number;
     }
 }
@@ -176,6 +179,7 @@ error statement_error(const std::string& place, const failure& said, bool is_at_
         code = what.code == 1049 ? errc::schema_missing : errc::database_error;
     }
     error_facts facts = facts_of(what);
+    facts.is_passing = code == errc::database_error && is_exhausted_mysql(what.code, what.words);
     // 2006 is said when the statement could not be handed to the network: the server has not got
     // all of it, and runs nothing that is not complete.
     facts.outcome_unknown = is_at_stake && !proves_not_done(code) && what.code != gone_away;

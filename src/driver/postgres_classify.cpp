@@ -78,4 +78,8 @@ bool may_connect_later_postgres(std::string_view sqlstate) noexcept {
            });
 }
 
+bool is_exhausted_postgres(std::string_view sqlstate) noexcept {
+    return sqlstate.starts_with("53");  // insufficient resources
+}
+
 }  // namespace leasehold

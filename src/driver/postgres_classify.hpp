@@ -14,4 +14,8 @@ errc classify_postgres(std::string_view sqlstate) noexcept;
 // restarting server looks like, too.
 bool may_connect_later_postgres(std::string_view sqlstate) noexcept;
 
+// Whether a statement failed because the server is out of disk space, memory or connections: it may
+// pass.
+bool is_exhausted_postgres(std::string_view sqlstate) noexcept;
+
 }  // namespace leasehold

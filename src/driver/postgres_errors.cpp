@@ -94,6 +94,10 @@ std::string sentence_of(
         case errc::unsupported:
             return " cannot do this" + in_brackets(state);
         default:
+            if (is_exhausted_postgres(state)) {
+                return " is out of disk space, memory or connections" + in_brackets(state) +
+                       ": make room, and try again";
+            }
             return " refused a statement" + in_brackets(state);
     }
 }
@@ -246,6 +250,7 @@ error statement_error(const PGconn* on, const std::string& address, const PGresu
     if (code == errc::connection_lost || code == errc::connection_failed) {
         code = errc::database_error;
     }
+    facts.is_passing = code == errc::database_error && is_exhausted_postgres(facts.sqlstate);
     const std::string message = address + sentence_of(code, on, failure, facts.sqlstate);
     return error{code, message, std::move(facts)};
 }

@@ -280,6 +280,7 @@ private:
                 std::move(facts)
             );
         }
+        facts.is_passing = is_exhausted_sqlite(facts.native_code);
         throw error(meaning, sqlite::explain(code, path_, meaning), std::move(facts));
     }
 

@@ -27,4 +27,11 @@ errc classify_sqlite(int extended_code) noexcept {
     }
 }
 
+bool is_exhausted_sqlite(int extended_code) noexcept {
+    constexpr int no_memory = 7, full = 13;
+    constexpr int no_memory_for_file = 10 | 12 << 8;  // SQLITE_IOERR_NOMEM
+    const int code = extended_code & 0xff;
+    return code == no_memory || code == full || extended_code == no_memory_for_file;
+}
+
 }  // namespace leasehold

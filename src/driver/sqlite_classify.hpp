@@ -8,4 +8,7 @@ namespace leasehold {
 // By extended result code.
 errc classify_sqlite(int extended_code) noexcept;
 
+// Whether a statement failed because there is no disk space or memory left: it may pass.
+bool is_exhausted_sqlite(int extended_code) noexcept;
+
 }  // namespace leasehold

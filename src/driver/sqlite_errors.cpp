@@ -25,10 +25,11 @@ std::string explain(int code, const std::string& path, errc meaning) {
             break;
     }
     switch (code & 0xff) {
+        case SQLITE_FULL:
+            return where + " cannot grow: " + sqlite3_errstr(code) + "; make room, and try again";
         case SQLITE_IOERR:
         case SQLITE_CORRUPT:
         case SQLITE_NOTADB:
-        case SQLITE_FULL:
             return where + " failed: " + sqlite3_errstr(code) +
                    "; check the disk, and the file with `PRAGMA integrity_check`";
         default:

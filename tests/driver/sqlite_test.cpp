@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "leasehold/database.hpp"
 #include "leasehold/driver/sqlite.hpp"
@@ -48,6 +49,22 @@ TEST_F(sqlite_test, a_statement_outside_of_transactions_commits_by_itself) {
     db_.execute("VACUUM");
     transaction tx = db_.begin();
     EXPECT_THROW(tx.execute("VACUUM"), error) << "the test is about what no transaction takes";
+}
+
+// As on a full disk. The program waits for room as for a server that is away.
+TEST_F(sqlite_test, a_file_that_cannot_grow_may_pass) {
+    db_.execute("CREATE TABLE note (n TEXT)");
+    transaction tx = db_.begin();
+    const auto pages = tx.execute("PRAGMA page_count").rows.at(0).integer(0);
+    tx.execute("PRAGMA max_page_count = " + std::to_string(pages));
+    try {
+        tx.execute("INSERT INTO note VALUES (hex(zeroblob(1000000)))");
+        FAIL() << "it has grown";
+    } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), errc::database_error);
+        EXPECT_TRUE(failure.is_transient());
+        EXPECT_NE(std::string{failure.what()}.find("make room"), std::string::npos);
+    }
 }
 
 // Or a statement that changes one row would seem to have changed several where a trigger is.

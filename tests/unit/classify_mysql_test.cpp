@@ -160,6 +160,32 @@ std::vector<attempt> all_of(std::initializer_list<int> numbers, bool may_pass) {
     return made;
 }
 
+TEST(mysql_exhaustion, is_told_by_numbers_and_words) {
+    for (const int each : {1021, 1037, 1038, 1041, 1114, 3675}) {
+        EXPECT_TRUE(is_exhausted_mysql(each, "")) << each;
+    }
+    for (const char* each :
+         {"Got error 28 from storage engine",
+          "Got error 28 - 'No space left on device' from storage engine",
+          "Got error 28 \"No space left on device\" from storage engine InnoDB",
+          "Error writing file './binlog.000002' (errno: 28 - No space left on device)",
+          "Error writing file '/tmp/MYfd=7' (Errcode: 28 \"No space left on device\")"}) {
+        for (const int number : {3, 1026, 1030}) {
+            EXPECT_TRUE(is_exhausted_mysql(number, each)) << number << ": " << each;
+            EXPECT_EQ(classify_mysql(number), errc::database_error);
+        }
+        EXPECT_FALSE(is_exhausted_mysql(1064, each)) << each;
+    }
+    EXPECT_FALSE(is_exhausted_mysql(1030, "Got error 280 from storage engine"));
+    EXPECT_FALSE(is_exhausted_mysql(1030, "Got error 168 from storage engine"));
+    EXPECT_FALSE(is_exhausted_mysql(1205, ""));
+    const auto full = mysql::statement_error("MySQL at h:1/d", {1114, "HY000", "The table"}, true);
+    EXPECT_TRUE(full.is_transient());
+    EXPECT_FALSE(full.outcome_is_unknown());
+    EXPECT_NE(std::string{full.what()}.find("out of disk space"), std::string::npos);
+    EXPECT_FALSE(mysql::statement_error("MySQL", {1064, "42000", "syntax"}, true).is_transient());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     server_starts_stops_or_is_full,
     mysql_connect_error,

@@ -126,5 +126,15 @@ TEST(postgres_connect_error, may_pass_or_stays) {
     }
 }
 
+TEST(postgres_exhaustion, is_told_by_its_class) {
+    // resources, disk, memory, connections, a limit of the configuration
+    for (const char* each : {"53000", "53100", "53200", "53300", "53400"}) {
+        EXPECT_TRUE(is_exhausted_postgres(each)) << each;
+    }
+    for (const char* each : {"", "54000", "57P03", "58030", "42P01"}) {
+        EXPECT_FALSE(is_exhausted_postgres(each)) << each;
+    }
+}
+
 }  // namespace
 }  // namespace leasehold

@@ -63,5 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
     )
 );
 
+TEST(sqlite_exhaustion, is_told_by_its_code) {
+    for (const int each : {7, 13, 10 | 12 << 8}) EXPECT_TRUE(is_exhausted_sqlite(each)) << each;
+    for (const int each : {0, 1, 5, 10, 10 | 3 << 8, 11, 14, 19}) {
+        EXPECT_FALSE(is_exhausted_sqlite(each)) << each;
+    }
+}
+
 }  // namespace
 }  // namespace leasehold
