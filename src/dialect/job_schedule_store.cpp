@@ -117,8 +117,10 @@ job_schedule_look look_in(const result& found) {
 
 }  // namespace
 
-job_schedule_look sql_job_schedule_store::due(connection& on, std::string_view queue) {
-    return look_in(read(on, "due", {std::string{queue}, rows_max}));
+job_schedule_look sql_job_schedule_store::due(
+    connection& on, std::string_view queue, std::size_t skipped
+) {
+    return look_in(read(on, "due", {std::string{queue}, rows_max, skipped}));
 }
 
 bool sql_job_schedule_store::advance(connection& in, const job_schedule_row& to) {

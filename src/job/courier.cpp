@@ -371,7 +371,7 @@ bool courier::fires(connection& on, store& stores, queue_state& queue) {
         const std::string said = "schedule '" + name + "' does not fire here: " + why;
         session_->database().tell({event_kind::warning, "", 0, said});
     };
-    return fire_schedules(on, stores, queue.name, complain) > 0;
+    return fire_schedules(on, stores, queue.name, queue.schedules_skipped, complain) > 0;
 }
 
 // When to look at it next, at the latest.

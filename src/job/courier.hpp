@@ -99,6 +99,7 @@ private:
         std::optional<local_clock::time_point> in_doubt_until{};
         local_clock::time_point next_turn{};
         blocked_place place{};
+        std::size_t schedules_skipped = 0;  // that cannot fire here
         need_places needs{};
     };
 

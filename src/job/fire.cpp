@@ -147,18 +147,27 @@ std::int64_t fire_schedules(
     connection& on,
     store& stores,
     const std::string& queue,
+    std::size_t& skipped,
     const std::function<void(const std::string& name, const std::string& what)>& complain
 ) {
-    const auto seen = stores.job_schedules->due(on, queue);
+    constexpr int pages_max = 10;
     std::int64_t jobs = 0;
-    for (const job_schedule_row& each : seen.rows) {
-        try {
-            jobs += fire_one(on, stores, each, seen.now);
-        } catch (const error& failure) {
-            const bool is_its_own =
-                failure.code() == errc::invalid_argument || failure.code() == errc::unsupported;
-            if (!is_its_own) throw;
-            complain(each.what.name, failure.what());
+    for (int page = 0; page < pages_max; ++page) {
+        const auto seen = stores.job_schedules->due(on, queue, skipped);
+        for (const job_schedule_row& each : seen.rows) {
+            try {
+                jobs += fire_one(on, stores, each, seen.now);
+            } catch (const error& failure) {
+                const bool is_its_own =
+                    failure.code() == errc::invalid_argument || failure.code() == errc::unsupported;
+                if (!is_its_own) throw;
+                ++skipped;  // it stays due
+                complain(each.what.name, failure.what());
+            }
+        }
+        if (seen.rows.size() < std::size_t{job_schedule_store::rows_max}) {
+            skipped = 0;
+            break;
         }
     }
     return jobs;

@@ -35,11 +35,13 @@ new_job job_at(const job_schedule& what, schedule::instant when);
 std::string text_of(schedule::instant when);
 
 // Enqueues what the schedules of the queue bring, each in a transaction of its own on `on`. How
-// many jobs. `complain` is given what is wrong with one: it is passed by.
+// many jobs. `complain` is given what is wrong with one: it is passed by, however many there are.
+// `skipped`: how many of those were seen already, from one call to the next; 0 at first.
 std::int64_t fire_schedules(
     connection& on,
     store& stores,
     const std::string& queue,
+    std::size_t& skipped,
     const std::function<void(const std::string& name, const std::string& what)>& complain
 );
 

@@ -36,9 +36,9 @@ public:
 
     virtual ~job_schedule_store() = default;
 
-    // Of a queue those that are not paused and whose next fire time has come, at most rows_max, the
-    // longest due first; and the time. One plain read.
-    virtual job_schedule_look due(connection& on, std::string_view queue) = 0;
+    // Of a queue those that are not paused and whose next fire time has come, the longest due
+    // first: at most rows_max behind the first `skipped`; and the time. One plain read.
+    virtual job_schedule_look due(connection& on, std::string_view queue, std::size_t skipped) = 0;
 
     // In the transaction open on `inside`: goes on from the fire time of this version. False where
     // it is not of this version any more, by what is committed and not by a snapshot: the caller

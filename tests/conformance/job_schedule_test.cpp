@@ -3,6 +3,8 @@
 #include "leasehold/job_schedule.hpp"
 
 #include <atomic>
+#include <set>
+#include <string>
 
 #include "conformance/job_suite.hpp"
 #include "job/fire.hpp"
@@ -50,9 +52,14 @@ protected:
     }
     std::int64_t fire(const database& db) const {
         return with_stores(db, [&](connection& on, store& stores) {
-            return fire_schedules(on, stores, queue_, [](const auto& name, const auto& what) {
-                ADD_FAILURE() << name << ": " << what;
-            });
+            std::size_t skipped = 0;
+            return fire_schedules(
+                on,
+                stores,
+                queue_,
+                skipped,
+                [](const auto& name, const auto& what) { ADD_FAILURE() << name << ": " << what; }
+            );
         });
     }
     std::vector<job_info> jobs() const {
@@ -350,13 +357,52 @@ TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
     });
     std::vector<std::string> complaints;
     with_stores(first_, [&](connection& on, store& stores) {
-        return fire_schedules(on, stores, queue_, [&](const auto& name, const auto& what) {
+        std::size_t skipped = 0;
+        return fire_schedules(on, stores, queue_, skipped, [&](const auto& name, const auto& what) {
             complaints.push_back(name + ": " + what);
         });
     });
     ASSERT_EQ(complaints.size(), 1U);
     EXPECT_NE(complaints[0].find(name_ + ": "), std::string::npos);
     EXPECT_TRUE(remove_job_schedule(first_, name_));
+}
+
+// As on a host without zones: what cannot fire stays due longest, and is in nobody's way.
+TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot) {
+    set_job_schedule(first_, rare());
+    const job_schedule_row good = row();
+    constexpr int broken_ones = 1150;  // one call looks at a thousand
+    with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+        job_schedule_row broken = good;
+        broken.what.every = 0s;
+        broken.what.cron = "* * * * *";
+        broken.what.zone = "Europe/Nowhere";
+        broken.next = schedule::instant{};
+        broken.version = 0;
+        for (int each = 0; each < broken_ones; ++each) {
+            broken.what.name = name_ + "/" + std::to_string(each);
+            EXPECT_TRUE(schedules.put(on, broken));
+        }
+        return true;
+    });
+    miss(1);
+    std::size_t skipped = 0;
+    std::set<std::string> complained_of;
+    const auto fire_some = [&] {
+        return with_stores(first_, [&](connection& on, store& stores) {
+            return fire_schedules(on, stores, queue_, skipped, [&](const auto& name, const auto&) {
+                complained_of.insert(name);
+            });
+        });
+    };
+    EXPECT_EQ(fire_some(), 0);
+    EXPECT_EQ(fire_some(), 1);
+    EXPECT_EQ(skipped, 0U) << "from the beginning the next time";
+    EXPECT_EQ(complained_of.size(), broken_ones);
+    with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+        for (const std::string& each : complained_of) EXPECT_TRUE(schedules.remove(on, each));
+        return true;
+    });
 }
 
 TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {

@@ -393,10 +393,10 @@ TEST_P(job_cost, schedules_that_are_due_among_many) {
         }
     });
     expect_reads("due schedules, 3", {4 * 3, 4 * 3, 200 * 3}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.job_schedules->due(on, "plain").rows.size(), 3U);
+        EXPECT_EQ(stores.job_schedules->due(on, "plain", 0).rows.size(), 3U);
     });
     expect_reads("due schedules, none", {4, 8, 300}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.job_schedules->due(on, "keyed").rows.empty());
+        EXPECT_TRUE(stores.job_schedules->due(on, "keyed", 0).rows.empty());
     });
     expect_reads("find a schedule", {3, 4, 200}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.job_schedules->find(on, "schedule 7").rows.size(), 1U);

@@ -23,13 +23,15 @@ public:
     explicit memory_job_schedule_store(std::shared_ptr<memory_server> of)
         : server_(std::move(of)) {}
 
-    job_schedule_look due(connection& on, std::string_view queue) override {
+    job_schedule_look due(connection& on, std::string_view queue, std::size_t skipped) override {
         const auto is_due =
             [queue = std::string(queue)](const memory_tables& tables, const job_schedule_row& row) {
                 return row.what.queue == queue && !row.is_paused && row.next <= wall_of(tables);
             };
         auto seen = look(on, "due", is_due);
         std::ranges::stable_sort(seen.rows, {}, &job_schedule_row::next);
+        const auto first = std::min(seen.rows.size(), skipped);
+        seen.rows.erase(seen.rows.begin(), seen.rows.begin() + static_cast<std::ptrdiff_t>(first));
         seen.rows.resize(std::min(seen.rows.size(), std::size_t{rows_max}));
         return seen;
     }

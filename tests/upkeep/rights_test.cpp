@@ -87,7 +87,7 @@ void use_schedules(const database& db) {
     EXPECT_TRUE(pause_job_schedule(db, what.name));
     EXPECT_TRUE(find_job_schedule(db, what.name));
     db.inner()->use([&](connection& on, store& stores) {
-        stores.job_schedules->due(on, what.queue);
+        stores.job_schedules->due(on, what.queue, 0);
         on.begin();
         auto row = stores.job_schedules->find(on, what.name).rows.at(0);
         EXPECT_TRUE(stores.job_schedules->advance(on, row));

@@ -10,11 +10,13 @@ name, queue, is_paused, version, cron, zone, period, misfire, catch_up_max, late
 last_at, last_job, kind, priority, attempts_max, rescues_max, retry_delay, retry_delay_max,
 time_limit, unique_until, unique_conflict, unique_key, ordering_key, payload
 
--- $1 queue, $2 how many. Index: job_schedule_next. Reads: 1 row for each.
+-- $1 queue, $2 how many, $3 behind how many. Index: job_schedule_next. Reads: 1 row for each of
+-- both, and those of the last one's fire time.
 -- name: due
 SELECT {microseconds} AS now_at, {schedule_columns} FROM {prefix}job_schedule
  WHERE queue = $1 AND is_paused = 0 AND next_at <= (SELECT {microseconds})
- ORDER BY queue, is_paused, next_at LIMIT (SELECT $2::bigint);
+ ORDER BY queue, is_paused, next_at, name
+ LIMIT (SELECT $2::bigint) OFFSET (SELECT $3::bigint);
 
 -- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for who has
 -- the row, and tests its newest version. Reads: 1 row.
