@@ -20,7 +20,19 @@
 namespace leasehold::cli {
 namespace {
 
-constexpr std::size_t tail_bytes_max = 4000;
+// With the status before it, what an error of a job may have (job_store::words_bytes_max).
+constexpr std::size_t tail_bytes_max = 3900;
+constexpr std::size_t piece_max = 4096;
+
+// The end of it; what is left of a character goes, too.
+void cut_front(std::string& text, std::size_t bytes_max) {
+    if (text.size() <= bytes_max) return;
+    std::size_t first = text.size() - bytes_max;
+    while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xc0U) == 0x80U) {
+        ++first;
+    }
+    text.erase(0, first);
+}
 
 void make_patient(const descriptor& end) {
     if (fcntl(end.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
@@ -121,13 +133,18 @@ private:
         return std::max(until, nanoseconds{0});
     }
 
+    // Where our own standard error is stalled the command's is not read: the command waits then,
+    // and its guard is renewed nonetheless.
     void wait(const bell& asked) {
+        constexpr std::chrono::milliseconds look_again{10};
+        const bool has_room = of_.errors_.has_room(piece_max);
         std::array<pollfd, 4> sources{
             {{guard_.source(), POLLIN, 0},
              {asked.source(), POLLIN, 0},
-             {errors_.reading.number(), POLLIN, 0},
+             {has_room ? errors_.reading.number() : -1, POLLIN, 0},
              {input_.writing.number(), POLLOUT, 0}}};
-        const auto patience = std::chrono::ceil<std::chrono::milliseconds>(pause()).count();
+        const auto until = std::chrono::ceil<std::chrono::milliseconds>(pause());
+        const auto patience = (has_room ? until : std::min(until, look_again)).count();
         if (poll(sources.data(), sources.size(), static_cast<int>(patience)) < 0) return;
         if (sources[2].revents != 0 && !listen()) errors_.reading.close();
         if (sources[3].revents != 0) speak();
@@ -158,13 +175,13 @@ private:
 
     // False where there is nothing at this moment, or nothing will come any more.
     bool listen() {
-        std::array<char, 4096> heard{};
+        std::array<char, piece_max> heard{};
         const auto count = read(errors_.reading.number(), heard.data(), heard.size());
         if (count <= 0) return count < 0 && errno == EINTR;
         const std::string_view words{heard.data(), static_cast<std::size_t>(count)};
-        [[maybe_unused]] const auto passed = write(STDERR_FILENO, words.data(), words.size());
+        of_.errors_.add(words);
         tail_ += words;
-        if (tail_.size() > tail_bytes_max) tail_.erase(0, tail_.size() - tail_bytes_max);
+        cut_front(tail_, tail_bytes_max);
         return true;
     }
 

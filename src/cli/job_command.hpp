@@ -18,8 +18,10 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "cli/error_copy.hpp"
 #include "cli/launch.hpp"
 #include "cli/program.hpp"
 #include "leasehold/session.hpp"
@@ -28,7 +30,7 @@ namespace leasehold::cli {
 
 struct job_ending {
     int status = 0;            // as a shell would say it
-    std::string error_tail{};  // the last of what it said on standard error
+    std::string error_tail{};  // the last of what it said on standard error, in whole characters
 };
 
 class job_commands {
@@ -44,6 +46,11 @@ public:
         const inheritance& from, const std::string& payload, const std::stop_token& stop
     );
 
+    // Behind what commands have said so far.
+    void tell(std::string_view words) { errors_.add(words); }
+    // What commands have said is on our standard error; or its reader is stalled.
+    void flush() noexcept { errors_.flush(); }
+
 private:
     class running;
 
@@ -51,6 +58,7 @@ private:
     const program what_;
     const std::chrono::milliseconds kill_after_;
     std::mutex launching_;  // see guard.hpp
+    error_copy errors_;
 };
 
 }  // namespace leasehold::cli

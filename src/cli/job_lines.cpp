@@ -227,6 +227,15 @@ schedule::instant parse_instant(const std::string& text, const std::string& what
     return schedule::instant{sys_days{day}} + hours{hour} + minutes{minute} + seconds{second};
 }
 
+std::string summary_of(const std::string& error) {
+    const std::string first = error.substr(0, error.find('\n'));
+    const bool is_of_command = first.starts_with("exit status ");
+    const auto end = error.find_last_not_of(" \t\r\n");
+    if (!is_of_command || end == std::string::npos || end < first.size()) return first;
+    const auto begin = error.rfind('\n', end) + 1;
+    return error.substr(begin, end + 1 - begin) + " (" + first + ")";
+}
+
 on_conflict conflict_of(const std::string& word) {
     if (word == "keep") return on_conflict::keep;
     if (word == "replace") return on_conflict::replace;

@@ -203,7 +203,7 @@ int list(
             {std::to_string(each.attempts) + "/" + std::to_string(each.attempts_max)},
             {shown_when(each)},
             {printable(each.node_info)},
-            {printable(each.error.substr(0, each.error.find('\n')))},
+            {printable(summary_of(each.error))},
         });
     }
     if (!is_json) jobs.print();

@@ -5,6 +5,7 @@
 
 #include "cli/described.hpp"
 #include "cli/html.hpp"
+#include "cli/job_lines.hpp"
 #include "cli/output.hpp"
 
 namespace leasehold::cli {
@@ -442,6 +443,10 @@ std::string queues_section(const page_view& view) {
 }
 
 std::string failing_section(const page_view& view) {
+    const auto told = [](const std::string& error) {
+        const std::string summary = summary_of(error);
+        return error.starts_with(summary) ? error : summary + '\n' + error;
+    };
     const snapshot& now = view.now;
     html_table table{
         "Jobs whose last attempt failed, by their numbers",
@@ -465,7 +470,7 @@ std::string failing_section(const page_view& view) {
              (each.rescues > 0 ? ", " + html_number(each.rescues) + " rescued" : "")},
             {is_over ? html_ago(*now.taken, each.ended_ago.value_or(std::chrono::microseconds{0}))
                      : html_in(*now.taken, each.due_in)},
-            {html_long_text(each.error), "wide words"},
+            {html_long_text(told(each.error)), "wide words"},
         });
     }
     std::string body = now.failing.empty() ? nothing("No job is failing.") : table.html();

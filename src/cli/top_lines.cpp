@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/described.hpp"
+#include "cli/job_lines.hpp"
 #include "cli/output.hpp"
 
 namespace leasehold::cli {
@@ -139,7 +140,7 @@ pane_table failing_pane(const snapshot& now) {
             {printable(each.queue)},
             {printable(each.kind)},
             {std::to_string(each.attempts) + "/" + std::to_string(each.attempts_max)},
-            {printable(each.error)},
+            {printable(summary_of(each.error))},
         });
     }
     if (now.has_more_failing) made.note = "and more";

@@ -10,6 +10,7 @@
 #include "cli/events.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/job_command.hpp"
+#include "cli/job_lines.hpp"
 #include "cli/launch.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
@@ -49,11 +50,12 @@ void judge(job& mine, const job_ending& ended) {
     throw std::runtime_error(words);
 }
 
-void tell_failure(const job& mine, const std::string& why) {
-    std::cerr << "leasehold: job " + std::to_string(mine.id()) + " (" + printable(mine.kind()) +
-                     "), attempt " + std::to_string(mine.attempt()) + " of " +
-                     std::to_string(mine.attempts_max()) +
-                     ", failed: " + printable(why.substr(0, why.find('\n'))) + '\n';
+void tell_failure(job_commands& commands, const job& mine, const std::string& why) {
+    commands.tell(
+        "leasehold: job " + std::to_string(mine.id()) + " (" + printable(mine.kind()) +
+        "), attempt " + std::to_string(mine.attempt()) + " of " +
+        std::to_string(mine.attempts_max()) + ", failed: " + printable(summary_of(why)) + '\n'
+    );
 }
 
 job_handler handler_for(std::shared_ptr<job_commands> commands, const inheritance& common) {
@@ -70,10 +72,10 @@ job_handler handler_for(std::shared_ptr<job_commands> commands, const inheritanc
         } catch (const std::system_error& poor) {
             // No descriptors, processes or memory: that is no attempt of the job.
             constexpr std::chrono::seconds pause{5};
-            tell_failure(mine, std::string{"CMD could not be started: "} + poor.what());
+            tell_failure(*commands, mine, std::string{"CMD could not be started: "} + poor.what());
             mine.snooze_for(pause);
         } catch (const std::exception& failed) {
-            tell_failure(mine, failed.what());
+            tell_failure(*commands, mine, failed.what());
             throw;
         }
     };
@@ -119,9 +121,8 @@ int run_work(
     const auto within = std::make_shared<session>(db, timing);
     worker does{*within, settings};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
-    const job_handler with = handler_for(
-        std::make_shared<job_commands>(within, command, settings.stop_within / 2), common
-    );
+    const auto commands = std::make_shared<job_commands>(within, command, settings.stop_within / 2);
+    const job_handler with = handler_for(commands, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
     ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
@@ -134,6 +135,7 @@ int run_work(
     progress.clear();
     const worker_report report = running.take();
     within->end();
+    commands->flush();
     if (is_json) {
         print_json(json_of(report));
     } else {
