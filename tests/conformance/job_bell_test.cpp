@@ -117,9 +117,10 @@ TEST_F(job_bell_suite, what_people_make_runnable_is_rung_for) {
     const auto delayed = queue.enqueue(later);
     EXPECT_EQ(retry_job(first_, delayed.id), retry_outcome::available);
     EXPECT_TRUE(eventually([&] { return idle.done == 2; })) << "by a retry";
+    later.unique_key = "v";  // the other one may not have ended yet
     queue.enqueue(later);
     new_job now;
-    now.unique_key = "u";
+    now.unique_key = "v";
     now.conflict = on_conflict::replace;
     queue.enqueue(now);
     EXPECT_TRUE(eventually([&] { return idle.done == 3; })) << "by one that replaces it";
