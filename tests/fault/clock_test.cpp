@@ -60,9 +60,10 @@ bool looks_like_an_instant(const std::string& text) {
     return false;
 }
 
-// A list as PostgreSQL writes it: without bytes, and without what the database has said itself.
+// A list as PostgreSQL writes it: without bytes and random numbers, some of which have nine decimal
+// digits in a row, and without what the database has said itself.
 std::string without_what_is_not_ours(const std::string& words, const traffic& by) {
-    static const std::regex bytes{R"(\\\\x[0-9a-f]*)"};
+    static const std::regex bytes{R"(\\\\x[0-9a-f]*|\b[0-9a-f]{32}\b)"};
     static const std::regex number{R"(\d{9,18})"};
     std::string left = std::regex_replace(words, bytes, "");
     for (std::smatch found; std::regex_search(left, found, number);) {
