@@ -84,7 +84,21 @@ int set_paused(const std::string& name, bool is_paused, const global_options& op
     return exit_status::done;
 }
 
-// What is not named stays as it is; 0 takes a limit away.
+// In a sentence's words.
+std::string shown_limits(const queue_limits& limits) {
+    const auto at_most = [](const std::optional<int>& number) {
+        return number ? "at most " + std::to_string(*number) : std::string{"any number"};
+    };
+    std::string text = at_most(limits.running_max) + " may run at a time, " +
+                       std::to_string(limits.running_per_key_max) + " of each ordering key; " +
+                       at_most(limits.starts_max) + " may start";
+    if (limits.starts_max) text += " in each " + shown(limits.starts_per);
+    return text + "; completed jobs are kept for " + shown(limits.keep_completed) +
+           ", discarded ones for " + shown(limits.keep_discarded) + ", cancelled ones for " +
+           shown(limits.keep_cancelled);
+}
+
+// What is not named stays as it is; 0 takes a limit away. Where nothing is named they are shown.
 int set_limits(const limit_options& chosen, const CLI::App& parser, const global_options& options) {
     const job_queue queue{open_database(options), chosen.name};
     queue_limits limits = queue.describe().limits;
@@ -106,11 +120,14 @@ int set_limits(const limit_options& chosen, const CLI::App& parser, const global
     if (is_said("--keep-cancelled")) {
         limits.keep_cancelled = length(chosen.keep_cancelled, "--keep-cancelled");
     }
-    queue.set_limits(limits);
+    const auto named = parser.get_options([](const CLI::Option* each) {
+        return !each->get_positional() && each->count() > 0;
+    });
+    if (!named.empty()) queue.set_limits(limits);
     if (options.is_json) {
         print_json(json_of_queue(queue.describe()));
     } else {
-        print_line("the limits of queue '" + printable(chosen.name) + "' are set");
+        print_line("queue '" + printable(chosen.name) + "': " + shown_limits(limits));
     }
     return exit_status::done;
 }
@@ -142,6 +159,7 @@ constexpr const char* queue_help =
     "  leasehold queue\n"
     "  leasehold queue pause mail\n"
     "  leasehold queue limit images --running 4\n"
+    "  leasehold queue limit images\n"
     "  leasehold queue limit calls --starts 10 --per 1m --keep-completed 1d\n"
     "  leasehold --json queue stats mail | jq .jobs\n"
     "\n"
@@ -163,7 +181,8 @@ command add_queue(CLI::App& tool, const global_options& options) {
     for (CLI::App* const each : {pausing, resuming}) {
         each->add_option("NAME", *name, "The queue")->required();
     }
-    CLI::App* const limiting = parser->add_subcommand("limit", "Set its limits, for all workers");
+    CLI::App* const limiting =
+        parser->add_subcommand("limit", "Set its limits, for all workers, or show them");
     add_limits(*limiting, *chosen);
     for (CLI::App* const each : {stats, pausing, resuming, limiting}) {
         each->fallthrough()->footer(queue_help);
