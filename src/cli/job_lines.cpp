@@ -228,7 +228,7 @@ schedule::instant parse_instant(const std::string& text, const std::string& what
 }
 
 std::string summary_of(const std::string& error) {
-    const std::string first = error.substr(0, error.find('\n'));
+    std::string first = error.substr(0, error.find('\n'));
     const bool is_of_command = first.starts_with("exit status ");
     const auto end = error.find_last_not_of(" \t\r\n");
     if (!is_of_command || end == std::string::npos || end < first.size()) return first;
