@@ -1,6 +1,5 @@
 #include "cli/job_lines.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -101,25 +100,6 @@ void read_field(const std::string& name, const json& value, new_job& into) {
             "attempts_max, name, needs and needs_until"
         );
     }
-}
-
-// How deep brackets stand in each other: whoever parses it goes down with them.
-int depth_of(std::string_view text) {
-    int depth = 0, deepest = 0;
-    bool is_quoted = false;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const char each = text[at];
-        if (is_quoted && each == '\\') {
-            ++at;
-        } else if (each == '"') {
-            is_quoted = !is_quoted;
-        } else if (!is_quoted && (each == '[' || each == '{')) {
-            deepest = std::max(deepest, ++depth);
-        } else if (!is_quoted && (each == ']' || each == '}')) {
-            --depth;
-        }
-    }
-    return deepest;
 }
 
 named_job job_in(const std::string& line, const new_job& otherwise) {

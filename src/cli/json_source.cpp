@@ -91,6 +91,17 @@ std::optional<member_source> member_of(std::string_view object, std::string_view
     return found;
 }
 
+int depth_of(std::string_view text) {
+    int depth = 0, deepest = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const char each = text[at];
+        if (each == '[' || each == '{') deepest = std::max(deepest, ++depth);
+        if (each == ']' || each == '}') --depth;
+        at = each == '"' ? end_of_string(text, at) : at + 1;
+    }
+    return deepest;
+}
+
 bool is_json(std::string_view text) {
     return json::accept(with_small_numbers(text));
 }
