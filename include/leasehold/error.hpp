@@ -54,8 +54,8 @@ struct error_facts {
     int native_code = 0;           // the engine's own number, or 0
     std::string server_message{};  // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
-    // Of connection_failed: the server may take us later (starting, full). Of database_error: it
-    // is out of disk space or memory.
+    // The server may take us later: after connection_failed where it starts or is full, after
+    // database_error where it is out of disk space or memory.
     bool is_passing = false;
 };
 

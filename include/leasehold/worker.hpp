@@ -148,7 +148,7 @@ struct worker_settings {
     std::chrono::milliseconds stop_within{10'000};  // 0 to 24 h
 };
 
-// What one run() has done, by what the database has made of it: a job that was to be cancelled
+// One run() and its ends, as the database has carried them out: a job that was to be cancelled
 // counts as cancelled, also where its handler failed.
 struct worker_report {
     std::int64_t completed = 0;
@@ -176,7 +176,7 @@ public:
 
     // Blocks until it is asked to stop, or nothing is left (`drains`).
     worker_report run(std::stop_token stop = {});
-    // That of the run() under way, as far as it is, or of the last one; from any thread.
+    // The report of the run() under way, as far as it is, or of the last one; from any thread.
     worker_report so_far() const;
 
     class implementation;  // private: src/job/worker.cpp

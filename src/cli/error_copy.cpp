@@ -17,7 +17,8 @@ constexpr std::size_t piece_max = 4096;
 constexpr std::chrono::milliseconds look_every{100};
 constexpr std::chrono::seconds flush_patience{2};
 
-// How much was written; nothing where it takes nothing just now. What fails for good is lost.
+// The number of bytes written: 0 where standard error takes nothing just now. Bytes that can never
+// be written are lost, and count.
 std::size_t written(std::string_view words) {
     pollfd out{STDERR_FILENO, POLLOUT, 0};
     if (poll(&out, 1, static_cast<int>(look_every.count())) <= 0) return 0;

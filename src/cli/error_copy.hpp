@@ -1,7 +1,7 @@
 #pragma once
-// What commands say on standard error, on its way to ours. Our reader may be stalled: a pipe that
-// nobody empties, a terminal after Ctrl-S. So a thread of its own writes, and whoever has words for
-// it waits for nothing.
+// Copies what commands say on standard error to ours. Our reader may be stalled: a pipe that nobody
+// empties, a terminal after Ctrl-S. So a thread of its own writes, and a caller of add() waits for
+// nothing.
 //
 // Threads: safe.
 #include <chrono>
@@ -17,7 +17,7 @@ public:
     static constexpr std::size_t waiting_max = std::size_t{1} << 20;
 
     error_copy();
-    // Not before flush(); what is left then is lost.
+    // Calls flush() first; words that are left then are lost.
     ~error_copy();
     error_copy(const error_copy&) = delete;
     error_copy& operator=(const error_copy&) = delete;
@@ -25,7 +25,7 @@ public:
     bool has_room(std::size_t bytes) const;
     // Beyond waiting_max words are dropped.
     void add(std::string_view words);
-    // Until all is written, or for a moment.
+    // Waits until all is written, for 2 s at most.
     void flush() noexcept;
 
 private:

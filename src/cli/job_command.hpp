@@ -48,7 +48,7 @@ public:
 
     // Behind what commands have said so far.
     void tell(std::string_view words) { errors_.add(words); }
-    // What commands have said is on our standard error; or its reader is stalled.
+    // Waits until our standard error has all that commands have said, unless its reader is stalled.
     void flush() noexcept { errors_.flush(); }
 
 private:

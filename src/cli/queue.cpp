@@ -98,7 +98,7 @@ std::string shown_limits(const queue_limits& limits) {
            shown(limits.keep_cancelled);
 }
 
-// What is not named stays as it is; 0 takes a limit away. Where nothing is named they are shown.
+// A limit that is not named stays as it is; 0 takes one away. Without any name they are shown.
 int set_limits(const limit_options& chosen, const CLI::App& parser, const global_options& options) {
     const job_queue queue{open_database(options), chosen.name};
     queue_limits limits = queue.describe().limits;

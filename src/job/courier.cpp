@@ -35,7 +35,7 @@ job_retention retention_of(const queue_limits& limits, bool some_are_needed = fa
         std::max(limits.keep_cancelled, least)};
 }
 
-// Where nobody has said otherwise.
+// The state by the step alone.
 job_state state_after(job_step step) {
     switch (step) {
         case job_step::complete:
@@ -278,9 +278,9 @@ void courier::note_claims(
 }
 
 // An end that was sent before without an answer, and finds no claim now, was carried out then: only
-// its own end takes a claim from a session that lives. What has become of the job stands in its
-// row; where that is gone, or another claim's, what was to become of it. What fails here leaves the
-// end unknown, and the jobs that were claimed with it are not lost by that.
+// its own end takes a claim from a session that lives. The job's row has its state; where the row
+// is gone, or is another claim's, the state is that of the step. A failure here leaves the end
+// unknown, and loses none of the jobs that were claimed with it.
 void courier::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {
