@@ -67,10 +67,15 @@ enum class unique_until {
     ended = 2,    // until it is completed, discarded or cancelled
 };
 
-// What enqueue() does where a job of the same unique key is there.
+// What enqueue() does where a job of the same unique key is there. One that is replaced keeps its
+// number, its ordering key and its place behind others of that key, and begins afresh: it has
+// payload, kind, priority, due time, limits and retries of the new one, no attempts and no error.
+// One that waits for jobs it needs goes on waiting for them. One that runs stays as it is, and
+// enqueued_job::is_running says so: what was to replace it is not enqueued. Where it must not be
+// lost, use unique_until::started.
 enum class on_conflict {
     keep = 1,     // nothing: it answers with that one
-    replace = 2,  // that one gets this one's payload, kind, priority and due time, unless it runs
+    replace = 2,  // that one becomes this one, unless it runs; see below
     fail = 3,     // throws errc::constraint
 };
 
@@ -129,7 +134,8 @@ struct new_job {
 
 struct enqueued_job {
     job_id id = 0;
-    bool is_new = true;  // false: one of the same unique key was there
+    bool is_new = true;       // false: one of the same unique key was there
+    bool is_running = false;  // that one runs, so that on_conflict::replace changed nothing
 };
 
 // As the database sees it.

@@ -89,6 +89,8 @@ void read_field(const std::string& name, const json& value, new_job& into) {
         into.delay = parse_duration(text_of(value, name), name);
     } else if (name == "unique_key") {
         into.unique_key = text_of(value, name);
+    } else if (name == "unique_until") {
+        into.unique = unique_until_of(text_of(value, name));
     } else if (name == "ordering_key") {
         into.ordering_key = text_of(value, name);
     } else if (name == "attempts_max") {
@@ -96,8 +98,8 @@ void read_field(const std::string& name, const json& value, new_job& into) {
     } else {
         throw usage_failure(
             "there is no field '" + name +
-            "'; there are payload, kind, priority, run_at, delay, unique_key, ordering_key, "
-            "attempts_max, name, needs and needs_until"
+            "'; there are payload, kind, priority, run_at, delay, unique_key, unique_until, "
+            "ordering_key, attempts_max, name, needs and needs_until"
         );
     }
 }
@@ -221,6 +223,14 @@ on_conflict conflict_of(const std::string& word) {
     if (word == "replace") return on_conflict::replace;
     if (word == "fail") return on_conflict::fail;
     throw usage_failure("--on-conflict is '" + word + "'; it must be keep, replace or fail");
+}
+
+unique_until unique_until_of(const std::string& word) {
+    if (word == "ended") return unique_until::ended;
+    if (word == "started") return unique_until::started;
+    throw usage_failure(
+        "until when a job is unique is '" + word + "'; it must be ended or started"
+    );
 }
 
 }  // namespace leasehold::cli

@@ -19,6 +19,8 @@ schedule::instant parse_instant(const std::string& text, const std::string& what
 
 // keep, replace, fail
 on_conflict conflict_of(const std::string& word);
+// ended, started
+unique_until unique_until_of(const std::string& word);
 
 // One line of what a job has failed of: where a command has said why, its last words, and its
 // status behind them.

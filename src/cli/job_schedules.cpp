@@ -23,6 +23,7 @@ struct schedule_options {
     std::string misfire = "once";
     std::string late = "1m";
     std::string conflict = "keep";
+    std::string until = "ended";
     std::string retry_delay = "5s";
     std::string time_limit;
 };
@@ -61,6 +62,7 @@ json json_of_schedule(const job_schedule_info& schedule) {
         {"payload", what.job.payload},
         {"priority", what.job.priority},
         {"unique_key", what.job.unique_key},
+        {"unique_until", what.job.unique == unique_until::started ? "started" : "ended"},
         {"ordering_key", what.job.ordering_key},
         {"attempts_max", what.job.retry.attempts_max}};
 }
@@ -102,6 +104,7 @@ int add(schedule_options& chosen, const global_options& options) {
         );
     }
     what.job.conflict = conflict_of(chosen.conflict);
+    what.job.unique = unique_until_of(chosen.until);
     what.job.retry.delay = parse_duration(chosen.retry_delay, "--retry-delay");
     what.job.retry.delay_max = std::max(what.job.retry.delay_max, what.job.retry.delay);
     if (!chosen.time_limit.empty()) {
@@ -185,6 +188,7 @@ void add_options(CLI::App& parser, schedule_options& chosen) {
         ->option_text("N");
     text("--unique-key", job.unique_key, "At most one such job at a time; else one per time", "U");
     text("--on-conflict", chosen.conflict, "Where there is one: keep (default) or replace", "C");
+    text("--unique-until", chosen.until, "How long it is unique: ended (default) or started", "W");
     text("--ordering-key", job.ordering_key, "After others of the same key, in order", "O");
     parser.add_option("--attempts", job.retry.attempts_max, "Attempts in all; default 20")
         ->option_text("N");
@@ -195,6 +199,7 @@ void add_options(CLI::App& parser, schedule_options& chosen) {
     };
     only("--misfire", {"skip", "once", "catch-up"});
     only("--on-conflict", {"keep", "replace"});
+    only("--unique-until", {"ended", "started"});
 }
 
 constexpr const char* schedule_help =

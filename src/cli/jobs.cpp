@@ -31,6 +31,7 @@ struct enqueue_options {
     std::string time_limit;
     std::string retry_delay = "5s";
     std::string conflict = "keep";
+    std::string until = "ended";
     new_job what;
 };
 
@@ -70,10 +71,13 @@ std::string all_of(std::istream& from) {
 
 void tell(const enqueued_job& made, bool is_json) {
     if (is_json) {
-        print_json({{"id", made.id}, {"new", made.is_new}});
-    } else {
-        print_line(std::to_string(made.id) + (made.is_new ? "" : " was there already"));
+        print_json({{"id", made.id}, {"new", made.is_new}, {"running", made.is_running}});
+        return;
     }
+    std::string said = std::to_string(made.id);
+    if (!made.is_new) said += " was there already";
+    if (made.is_running) said += ", and runs: nothing was enqueued";
+    print_line(said);
 }
 
 std::vector<new_job> jobs_of(const enqueue_options& chosen) {
@@ -143,6 +147,8 @@ int enqueue_file(const enqueue_options& chosen, const global_options& options) {
     std::string said = "enqueued " + std::to_string(count) + " jobs";
     const auto kept = std::ssize(made) - count;
     if (kept > 0) said += "; " + std::to_string(kept) + " were there already";
+    const auto stay = std::ranges::count_if(made, &enqueued_job::is_running);
+    if (stay > 0) said += ", of which " + std::to_string(stay) + " run and stay as they are";
     print_line(said);
     return exit_status::done;
 }
@@ -157,6 +163,7 @@ int enqueue(enqueue_options& chosen, bool has_payload, const global_options& opt
         what.time_limit = parse_duration(chosen.time_limit, "--time-limit");
     }
     what.conflict = conflict_of(chosen.conflict);
+    what.unique = unique_until_of(chosen.until);
     if (!chosen.file.empty()) {
         if (has_payload) throw usage_failure("say PAYLOAD or --file, not both");
         return enqueue_file(chosen, options);
@@ -289,6 +296,12 @@ void add_enqueue_options(CLI::App& parser, enqueue_options& chosen) {
         ->option_text("C")
         ->check(CLI::IsMember(std::vector<std::string>{"keep", "replace", "fail"}));
     parser
+        .add_option(
+            "--unique-until", chosen.until, "How long it is unique: ended (default) or started"
+        )
+        ->option_text("W")
+        ->check(CLI::IsMember(std::vector<std::string>{"ended", "started"}));
+    parser
         .add_option("--ordering-key", what.ordering_key, "After others of the same key, in order")
         ->option_text("O");
     parser.add_option("--needs", what.needs, "Not before job ID has completed; may be repeated")
@@ -317,7 +330,8 @@ const std::vector<std::string> job_states{
 
 constexpr const char* job_help =
     "--file F: a line is an object with payload, and optionally kind, priority, run_at, delay,\n"
-    "unique_key, ordering_key, attempts_max; what a line does not say is as the options say. A\n"
+    "unique_key, unique_until, ordering_key, attempts_max; what a line does not say is as the "
+    "options say. A\n"
     "payload that is a JSON string is delivered as its text, any other value as it is written. "
     "All\n"
     "lines are enqueued or none. --file -: from standard input. A line with a name may be needed "

@@ -51,7 +51,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
                     throw error(errc::transient, taken_message(queue, part[at]) + "; repeat it");
                 }
                 if (const auto other = settle_conflict(on, queue, part[at])) {
-                    one.id = *other;
+                    one = *other;
                 } else if (const auto again = insert(on, queue, part.subspan(at, 1)).front()) {
                     one = {*again, true};
                 }
@@ -63,36 +63,44 @@ std::vector<enqueued_job> sql_job_store::enqueue(
     return made;
 }
 
-// The job that has the unique key; nothing where nobody has it any more.
-std::optional<job_id> sql_job_store::settle_conflict(
+// The job that has the unique key; nothing where nobody has it any more, or where it runs no more.
+std::optional<enqueued_job> sql_job_store::settle_conflict(
     connection& on, std::string_view queue, const new_job& what
 ) {
     const std::string name{queue};
+    bool is_replaced = false;
     if (what.conflict == on_conflict::replace) {
-        replace(
-            on,
+        parameters values = joined(
             {name,
              what.unique_key,
              what.kind,
              what.payload,
              what.priority,
              run_at_of(what),
-             value_of(microseconds{what.delay})}
+             value_of(microseconds{what.delay})},
+            values_of_like(what)
         );
+        values.emplace_back(static_cast<int>(what.unique));
+        is_replaced = replace(on, values);
     }
-    const auto found = find_unique(on, name, what.unique_key);
+    auto found = find_unique(on, name, what.unique_key);
     if (found && what.conflict == on_conflict::fail) {
         throw error(errc::constraint, taken_message(queue, what));
+    }
+    if (found && is_replaced) {
+        found->is_running = false;  // it started since, as what replaced it
+    } else if (found && what.conflict == on_conflict::replace && !found->is_running) {
+        return std::nullopt;
     }
     return found;
 }
 
-std::optional<job_id> sql_job_store::find_unique(
+std::optional<enqueued_job> sql_job_store::find_unique(
     connection& on, const std::string& queue, const std::string& unique_key
 ) {
     const result found = inside(on, "find_unique", {queue, unique_key});
     if (found.rows.empty()) return std::nullopt;
-    return found.rows.front().integer(0);
+    return not_new_in(found.rows.front());
 }
 
 std::int64_t sql_job_store::run_at_of(const new_job& what) {

@@ -40,13 +40,17 @@ protected:
     ) = 0;
 
     // The job that has the unique key now; nothing where nobody has it.
-    virtual std::optional<job_id> find_unique(
+    virtual std::optional<enqueued_job> find_unique(
         connection& on, const std::string& queue, const std::string& unique_key
     );
-    // $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay.
-    // Changes nothing where the job that has the key runs, or is gone.
-    virtual void replace(connection& on, const parameters& values) {
-        inside(on, "replace", values);
+    // $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
+    // to $12 values_of_like(), $13 until when it is unique. False: the job that has the key runs,
+    // or is gone, and nothing was changed.
+    virtual bool replace(connection& on, const parameters& values) {
+        return !inside(on, "replace", values).rows.empty();
+    }
+    static enqueued_job not_new_in(const row& from) {
+        return {from.integer(0), false, from.integer(1) != 0};
     }
 
     // The eleven columns of a claimed job: id, token, kind, payload, attempts, rescues, ordering
@@ -75,7 +79,7 @@ protected:
     static end_states states_of(const ended_jobs& done, const std::vector<job_end>& ends);
 
 private:
-    std::optional<job_id> settle_conflict(
+    std::optional<enqueued_job> settle_conflict(
         connection& on, std::string_view queue, const new_job& what
     );
 };

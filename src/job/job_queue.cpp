@@ -105,7 +105,8 @@ enqueued_job job_queue::enqueue(const new_job& what) const {
     database::implementation& own = *database_.inner();
     return own.use(bounds_of(database_), [&](connection& on, store& stores) {
         const enqueued_job made = stores.jobs->enqueue(on, name_, {what}).front();
-        const bool may_be_due = made.is_new || what.conflict == on_conflict::replace;
+        const bool is_replaced = what.conflict == on_conflict::replace && !made.is_running;
+        const bool may_be_due = made.is_new || is_replaced;
         if (may_be_due) own.job_bells().ring(on, stores, name_);
         return made;
     });

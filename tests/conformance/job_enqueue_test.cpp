@@ -174,23 +174,73 @@ TEST_F(job_enqueue_suite, one_that_runs_is_not_replaced) {
     const claimed_job got = one_.claim_one();
     new_job other = unique("u", on_conflict::replace);
     other.payload = "payload";
-    EXPECT_EQ(try_enqueue(other).id, first);
+    const enqueued_job refused = try_enqueue(other);
+    EXPECT_EQ(refused.id, first);
+    EXPECT_TRUE(refused.is_running);
+    EXPECT_TRUE(try_enqueue(unique("u")).is_running) << "where it was to be kept";
+    EXPECT_TRUE(enqueue_all({unique("v"), other})[1].is_running);
+    transaction tx = first_.begin();
+    EXPECT_TRUE(try_enqueue_in(tx, other).is_running);
+    tx.commit();
     EXPECT_EQ(info(first).payload, "");
     EXPECT_EQ(state(first), job_state::running);
     EXPECT_TRUE(one_.complete(got));
     EXPECT_TRUE(try_enqueue(other).is_new);
 }
 
-// It waits for its next attempt as before, and does then what it was replaced by.
-TEST_F(job_enqueue_suite, one_that_has_failed_is_replaced) {
+// The new work owes nothing to the old: no back-off, no attempts, no error, limits of its own.
+TEST_F(job_enqueue_suite, one_that_has_failed_is_replaced_and_begins_afresh) {
+    const job_id first = enqueue(unique("u"));
+    EXPECT_TRUE(one_.finish(end_of(one_.claim_one(), job_step::fail, 1h, "broken")));
+    ASSERT_EQ(state(first), job_state::retryable);
+    new_job other = unique("u", on_conflict::replace);
+    other.payload = "payload";
+    other.retry = {7, 11ms, 13ms};
+    other.time_limit = 17ms;
+    other.unique = unique_until::started;
+    const enqueued_job made = try_enqueue(other);
+    EXPECT_EQ(made.id, first);
+    EXPECT_FALSE(made.is_new);
+    EXPECT_FALSE(made.is_running);
+    const job_info seen = info(first);
+    EXPECT_EQ(seen.state, job_state::available);
+    EXPECT_EQ(seen.attempts, 0);
+    EXPECT_EQ(seen.attempts_max, 7);
+    EXPECT_EQ(seen.rescues, 0);
+    EXPECT_EQ(seen.error, "");
+    EXPECT_EQ(seen.payload, "payload");
+    const claimed_job got = one_.claim_one();
+    EXPECT_EQ(got.attempts, 1);
+    EXPECT_EQ(got.retry.delay, 11ms);
+    EXPECT_EQ(got.retry.delay_max, 13ms);
+    EXPECT_EQ(got.time_limit, std::optional{17ms});
+    EXPECT_TRUE(try_enqueue(unique("u")).is_new) << "its key is free since it has started";
+}
+
+TEST_F(job_enqueue_suite, one_that_has_failed_is_replaced_by_one_for_later) {
     const job_id first = enqueue(unique("u"));
     EXPECT_TRUE(one_.fail(one_.claim_one()));
     new_job other = unique("u", on_conflict::replace);
-    other.payload = "payload";
+    other.delay = 2h;
     EXPECT_EQ(try_enqueue(other).id, first);
-    EXPECT_EQ(state(first), job_state::retryable);
-    EXPECT_EQ(info(first).attempts, 1);
-    EXPECT_EQ(info(first).payload, "payload");
+    const job_info seen = info(first);
+    EXPECT_EQ(seen.state, job_state::scheduled);
+    EXPECT_GT(seen.due_in, 110min);
+}
+
+// The same job once more changes no value of its row but when it was enqueued.
+TEST_F(job_enqueue_suite, what_is_replaced_by_the_same_is_replaced) {
+    const new_job what = unique("u", on_conflict::replace);
+    const job_id first = enqueue(what);
+    for (int time = 0; time < 2; ++time) {
+        const enqueued_job again = try_enqueue(what);
+        EXPECT_EQ(again.id, first);
+        EXPECT_FALSE(again.is_running);
+    }
+    transaction tx = first_.begin();
+    EXPECT_FALSE(try_enqueue_in(tx, what).is_running);
+    tx.commit();
+    EXPECT_EQ(ids_of(one_.claim(10)), std::vector{first});
 }
 
 TEST_F(job_enqueue_suite, a_conflict_can_be_an_error) {

@@ -72,6 +72,73 @@ TEST_F(job_ordering_suite, enqueuing_sees_who_stands_before) {
     EXPECT_EQ(state(enqueue(keyed("j"))), job_state::blocked);
 }
 
+// A list is as the same jobs one by one, on every engine.
+TEST_F(job_ordering_suite, a_list_is_placed_as_its_jobs_one_by_one) {
+    const auto of = [](const char* ordering_key, std::chrono::milliseconds delay) {
+        new_job what = keyed(ordering_key);
+        what.delay = delay;
+        return what;
+    };
+    new_job on_a_date = keyed("date");
+    on_a_date.run_at = schedule::instant{std::chrono::sys_days{std::chrono::year{2900} / 1 / 1}};
+    new_job past = keyed("past");
+    past.run_at = schedule::instant{};
+    const std::vector<new_job> what{
+        of("k", 1h),
+        of("k", 0s),
+        of("k", 0s),
+        of("j", 0s),
+        of("j", 1h),
+        of("j", 0s),
+        on_a_date,
+        keyed("date"),
+        keyed("date"),
+        past,
+        keyed("past"),
+        {},
+    };
+    const auto states = [&](const std::vector<enqueued_job>& made) {
+        std::vector<job_state> all;
+        for (const enqueued_job& each : made) all.push_back(info(each.id).state);
+        return all;
+    };
+    const auto in_a_list = states(enqueue_all(what));
+    std::vector<enqueued_job> singly;
+    for (new_job each : what) {
+        if (!each.ordering_key.empty()) each.ordering_key += " singly";
+        singly.push_back(try_enqueue(each));
+    }
+    EXPECT_EQ(in_a_list, states(singly));
+    using enum job_state;
+    const std::vector expected{
+        scheduled,
+        available,
+        blocked,
+        available,
+        scheduled,
+        blocked,
+        scheduled,
+        available,
+        blocked,
+        available,
+        blocked,
+        available,
+    };
+    EXPECT_EQ(in_a_list, expected);
+}
+
+// Nobody would free a job that is behind one which was never inserted.
+TEST_F(job_ordering_suite, one_that_was_there_already_blocks_none_of_its_list) {
+    new_job taken = keyed("other");
+    taken.unique_key = "u";
+    const job_id first = enqueue(taken);
+    taken.ordering_key = "k";
+    const auto made = enqueue_all({taken, keyed("k"), keyed("k")});
+    EXPECT_EQ(made[0].id, first);
+    EXPECT_EQ(ids_of(one_.claim(10)), (std::vector{first, made[1].id}));
+    EXPECT_EQ(state(made[2].id), job_state::blocked);
+}
+
 TEST_F(job_ordering_suite, one_that_waits_for_its_next_attempt_holds_those_behind_it) {
     const auto ids = enqueue_many(2, keyed("k"));
     EXPECT_TRUE(one_.fail(one_.claim_one()));

@@ -286,8 +286,11 @@ private:
         const auto due_at = due_of(tables, what);
         if (!what.unique_key.empty()) {
             if (const auto other = jobs.find_unique(queue, what.unique_key)) {
-                if (what.conflict == on_conflict::replace) replace(jobs, *other, what, due_at);
-                return {*other, false};
+                const bool is_running = jobs.find(*other)->state == job_state::running;
+                if (what.conflict == on_conflict::replace && !is_running) {
+                    replace(jobs, *other, what, tables.now, due_at);
+                }
+                return {*other, false, is_running};
             }
         }
         job_row row;
@@ -304,21 +307,30 @@ private:
     }
 
     static void replace(
-        seen_jobs& jobs, job_id id, const new_job& by, const std::optional<microseconds>& due_at
+        seen_jobs& jobs,
+        job_id id,
+        const new_job& by,
+        microseconds now,
+        const std::optional<microseconds>& due_at
     ) {
         job_row row = *jobs.find(id);
-        if (row.state == job_state::running) return;
-        row.what.kind = by.kind;
-        row.what.payload = by.payload;
-        row.what.priority = by.priority;
-        if (row.due_at && is_never(*row.due_at)) {
-            // It waits for others still.
-        } else if (due_at) {
-            row.state = job_state::scheduled;
+        const std::string ordering_key = row.what.ordering_key;
+        row.what = by;
+        row.what.ordering_key = ordering_key;
+        row.enqueued_at = now;
+        row.attempts = 0;
+        row.rescues = 0;
+        row.error.clear();
+        row.progress.clear();
+        const bool waits_for_others = row.due_at && is_never(*row.due_at);
+        if (!waits_for_others) {
             row.due_at = due_at;
-        } else if (row.state == job_state::scheduled) {
-            row.state = job_state::available;
-            row.due_at.reset();
+            const bool is_blocked = row.state == job_state::blocked;
+            if (due_at) {
+                row.state = job_state::scheduled;
+            } else if (!is_blocked) {
+                row.state = job_state::available;
+            }
         }
         jobs.put(id, std::move(row));
     }

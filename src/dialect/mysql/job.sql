@@ -52,13 +52,14 @@ RETURNING id
 ($1, $2, 1, $4, {utc}, {utc} + $14, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
 -- $1 queue, $2 ordering key, $3 number, $4 how many jobs of a key may run at a time, as the caller
--- believes: a part of a UNION ALL. How many stand there, as far as they matter; and what $4 is.
--- Reads: $4 rows, and what is not due before them.
+-- believes: a part of a UNION ALL. How many stand there, as far as they matter; what $4 is; and
+-- the time. Reads: $4 rows, and what is not due before them.
 -- name: ahead
 SELECT $3, (SELECT COUNT(*) FROM (
                SELECT 1 FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
                WHERE p.queue = $1 AND p.ordering_key = $2 AND p.state <> 1 LIMIT $4) counted),
-       COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
+       COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1),
+       {utc}
 
 -- $1 queue, {keys}: unique keys from $2 on. Which of them are taken: a plain read, so that nothing
 -- stays locked in the caller's transaction.
@@ -66,36 +67,44 @@ SELECT $3, (SELECT COUNT(*) FROM (
 SELECT unique_slot FROM {prefix}job FORCE INDEX ({bare}job_unique)
 WHERE queue = $1 AND unique_slot IN ({keys});
 
--- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row. The second where a plain read may be of
--- what was long ago; it keeps the row locked, as the insert that was refused has done already.
+-- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row. The second
+-- where a plain read may be of what was long ago; it keeps the row locked, as the insert that was
+-- refused has done already.
 -- name: find_unique
-SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
+SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
 -- name: find_newest_unique
-SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK IN SHARE MODE;
+SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2 LOCK IN SHARE MODE;
 
--- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. One that
--- runs stays as it is, and is not locked: its worker would wait for the caller to commit. The first
--- finds the row by a plain read, and changes it by primary key, since who ends a job locks it in
--- this order; the second where a plain read may be of what was long ago.
--- Assignments run from left to right: `due_at` asks for the state that was.
+-- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
+-- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
+-- ended. One that runs stays as it is, and is not locked: its worker would wait for the caller to
+-- commit; then no row is answered. The first finds the row by a plain read, and changes it by
+-- primary key, since who ends a job locks it in this order; the second where a plain read may be of
+-- what was long ago. Assignments run from left to right: `state` asks for the due time that was.
+-- `enqueued_at` always changes, so that the row counts as changed with and
+-- without CLIENT_FOUND_ROWS.
 -- word: new_due
 IF($6 >= 0, $6, IF($7 > 0, {utc} + $7, NULL))
 -- word: replacement
-kind = $3, payload = $4, priority = $5,
-    due_at = CASE WHEN due_at = {never} THEN due_at
-                  WHEN {new_due} > {utc} THEN {new_due} WHEN state = 4 THEN due_at END,
-    state = CASE WHEN due_at = {never} OR {new_due} > {utc} THEN 1
-                 WHEN state IN (4, 5) THEN state ELSE 2 END
+kind = $3, payload = $4, priority = $5, enqueued_at = GREATEST({utc}, enqueued_at + 1),
+    attempts = 0, rescues = 0, error = NULL, progress = NULL, attempts_max = NULLIF($8, 20),
+    rescues_max = NULLIF($9, 3), retry_delay = NULLIF($10, 5000000),
+    retry_delay_max = NULLIF($11, 3600000000), time_limit = NULLIF($12, -1),
+    unique_until = NULLIF($13, 2),
+    state = CASE WHEN due_at = {never} OR {new_due} > {utc} THEN 1 WHEN state = 5 THEN 5 ELSE 2 END,
+    due_at = CASE WHEN due_at = {never} THEN due_at WHEN {new_due} > {utc} THEN {new_due} END
 
 -- name: replace
 SELECT MAX(id) INTO @leasehold_id FROM {prefix}job
 WHERE queue = $1 AND unique_slot = $2 AND state <> 3;
 UPDATE {prefix}job SET {replacement}
 WHERE id = @leasehold_id AND queue = $1 AND unique_slot = $2 AND state <> 3;
+SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- name: replace_newest
 UPDATE {prefix}job SET {replacement} WHERE queue = $1 AND unique_slot = $2 AND state <> 3;
+SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- ---- claiming
 

@@ -92,21 +92,27 @@ std::vector<bool> job_inserts::are_blocked(
         if (!each.ordering_key.empty()) keys.insert(each.ordering_key);
     }
     if (keys.empty()) return blocked;
-    auto before = ahead_of(on, queue, {keys.begin(), keys.end()});
+    auto [before, now] = ahead_of(on, queue, {keys.begin(), keys.end()});
     const std::int64_t per_key = queues_.of(queue).running_per_key_max;
     for (std::size_t at = 0; at < what.size(); ++at) {
-        if (what[at].ordering_key.empty()) continue;
-        blocked[at] = before[what[at].ordering_key]++ >= per_key;
+        const new_job& each = what[at];
+        if (each.ordering_key.empty()) continue;
+        std::int64_t& of_key = before[each.ordering_key];
+        blocked[at] = of_key >= per_key;
+        // One that is not due holds nobody back. One with a unique key may be refused, and then
+        // nobody would free those behind it; a claim blocks what is available too early.
+        const bool is_early =
+            each.delay.count() > 0 || (each.run_at && run_at_of(*each.run_at) > now);
+        if (!is_early && each.unique_key.empty()) ++of_key;
     }
     return blocked;
 }
 
-// How many jobs of each key stand there, as far as they matter.
-std::map<std::string, std::int64_t> job_inserts::ahead_of(
+job_inserts::ahead job_inserts::ahead_of(
     connection& on, const std::string& queue, const std::vector<std::string>& keys
 ) {
     constexpr std::size_t keys_per_statement = 64;
-    std::map<std::string, std::int64_t> ahead;
+    ahead found_ahead;
     const statement& part = texts_["ahead"];
     auto seen = queues_.of(queue);
     for (std::size_t first = 0; first < keys.size();) {
@@ -129,11 +135,13 @@ std::map<std::string, std::int64_t> job_inserts::ahead_of(
             continue;
         }
         for (const row& each : found.rows) {
-            ahead[keys.at(static_cast<std::size_t>(each.integer(0)))] = each.integer(1);
+            const auto key = static_cast<std::size_t>(each.integer(0));
+            found_ahead.of_keys[keys.at(key)] = each.integer(1);
         }
+        found_ahead.now = found.rows.at(0).integer(3);
         first = end;
     }
-    return ahead;
+    return found_ahead;
 }
 
 void job_inserts::add_row(

@@ -34,6 +34,11 @@ public:
 
 private:
     using places = std::vector<std::size_t>;  // in a list of new jobs
+    // How many jobs of each ordering key stand there, as far as they matter, and when that was.
+    struct ahead {
+        std::map<std::string, std::int64_t> of_keys;
+        std::int64_t now = 0;
+    };
 
     std::set<std::string> taken_of(
         connection& on, const std::string& queue, std::span<const new_job> what
@@ -41,9 +46,7 @@ private:
     std::vector<bool> are_blocked(
         connection& on, const std::string& queue, std::span<const new_job> what
     );
-    std::map<std::string, std::int64_t> ahead_of(
-        connection& on, const std::string& queue, const std::vector<std::string>& keys
-    );
+    ahead ahead_of(connection& on, const std::string& queue, const std::vector<std::string>& keys);
     void add_row(
         const std::string& queue,
         const new_job& what,

@@ -73,11 +73,12 @@ protected:
     ) override {
         return inserts_.insert(on, std::string{queue}, what);
     }
-    std::optional<job_id> find_unique(
+    std::optional<enqueued_job> find_unique(
         connection& on, const std::string& queue, const std::string& unique_key
     ) override;
-    void replace(connection& on, const parameters& values) override {
-        inside(on, reads_newest(on) ? "replace" : "replace_newest", values);
+    bool replace(connection& on, const parameters& values) override {
+        const char* const name = reads_newest(on) ? "replace" : "replace_newest";
+        return !inside(on, name, values).rows.empty();
     }
 
 private:
@@ -131,13 +132,13 @@ std::vector<enqueued_job> mysql_job_store::enqueue(
     });
 }
 
-std::optional<job_id> mysql_job_store::find_unique(
+std::optional<enqueued_job> mysql_job_store::find_unique(
     connection& on, const std::string& queue, const std::string& unique_key
 ) {
     if (reads_newest(on)) return sql_job_store::find_unique(on, queue, unique_key);
     const result found = inside(on, "find_newest_unique", {queue, unique_key});
     if (found.rows.empty()) return std::nullopt;
-    return found.rows.front().integer(0);
+    return not_new_in(found.rows.front());
 }
 
 // ----------------------------------------------------------------------------------- claiming

@@ -29,7 +29,9 @@ state = 3, token = j.token + 1, attempts = j.attempts + 1, session_id = $3::byte
 -- limits or -1, $15 rescues. Default values are stored as null.
 --
 -- asked: ids are drawn behind the sort, so they grow with the numbers.
--- Blocked is who has others of his key before him in this snapshot, or in this list.
+-- A job is blocked where others of its key stand before it, in this snapshot or in this list. Of the
+-- list those do not count that are not due, and those with a unique key: they may be refused, and
+-- then nobody would free the ones behind them. A claim blocks what is available too early.
 -- A unique key that is there already: nothing is inserted; who sent it asks on.
 -- Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for each, else none.
 -- name: insert
@@ -46,16 +48,18 @@ WITH asked AS MATERIALIZED (
         AS a (number, kind, payload, priority, run_at, delay, unique_key, unique_until,
               ordering_key, attempts_max, retry_delay, retry_delay_max, time_limit, rescues_max)
 ), placed AS (
-    SELECT a.*, coalesce(a.due_at > clock_timestamp(), false) AS is_early,
+    SELECT a.*,
            CASE WHEN a.ordering_key = '' THEN 0 ELSE (
                SELECT count(*) FROM (
                    SELECT FROM {prefix}job p
                     WHERE p.queue = $1 AND p.ordering_key = a.ordering_key AND p.state <> 1
                     ORDER BY p.queue, p.ordering_key, p.id
                     LIMIT {per_key}) AS counted)
-               + row_number() OVER (PARTITION BY a.ordering_key ORDER BY a.number) - 1
+               + count(*) FILTER (WHERE NOT a.is_early AND a.unique_key = '')
+                 OVER (PARTITION BY a.ordering_key ORDER BY a.number
+                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
            END AS before
-      FROM asked a
+      FROM (SELECT w.*, coalesce(w.due_at > clock_timestamp(), false) AS is_early FROM asked w) a
 )
 INSERT INTO {prefix}job AS j
     (queue, kind, state, priority, due_at, attempts_max, rescues_max, retry_delay, retry_delay_max,
@@ -92,19 +96,23 @@ WITH made AS (
 )
 SELECT string_agg(id::text, ','), {durable} FROM made;
 
--- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row.
+-- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row.
 -- name: find_unique
-SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
+SELECT id, (state = 3)::int FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
--- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. One that
--- runs stays as it is. Waits for who has the row. Reads: 1 row.
+-- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
+-- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
+-- ended. One that runs stays as it is: then no row is answered. Waits for who has the row.
+-- Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
-   SET kind = $3, payload = $4, priority = $5,
-       due_at = CASE WHEN j.due_at = {never} THEN j.due_at
-                     WHEN n.is_early THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
-       state = CASE WHEN j.due_at = {never} OR n.is_early THEN 1
-                    WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
+   SET kind = $3, payload = $4, priority = $5, enqueued_at = clock_timestamp(), attempts = 0,
+       rescues = 0, error = NULL, progress = NULL, attempts_max = nullif($8::integer, 20),
+       rescues_max = nullif($9::integer, 3), retry_delay = nullif($10::bigint, 5000000),
+       retry_delay_max = nullif($11::bigint, 3600000000), time_limit = nullif($12::bigint, -1),
+       unique_until = nullif($13::smallint, 2),
+       due_at = CASE WHEN j.due_at = {never} THEN j.due_at WHEN n.is_early THEN n.due_at END,
+       state = CASE WHEN j.due_at = {never} OR n.is_early THEN 1 WHEN j.state = 5 THEN 5 ELSE 2 END
   FROM (SELECT w.due_at, coalesce(w.due_at > clock_timestamp(), false) AS is_early
           FROM (SELECT CASE WHEN $6::bigint >= 0
                             THEN 'epoch'::timestamptz + $6::bigint * interval '1 microsecond'

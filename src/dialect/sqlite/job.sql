@@ -49,22 +49,26 @@ SELECT $1, a.kind, 2, a.priority, {wall}, NULL, nullif($2, 20), nullif($3, 3), n
   FROM a
 RETURNING id;
 
--- $1 queue, $2 unique key. Index: job_unique. Reads: 1 row.
+-- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row.
 -- name: find_unique
-SELECT id FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
+SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 
--- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay. One that
--- runs stays as it is. Reads: 1 row.
+-- $1 queue, $2 unique key, $3 kind, $4 payload, $5 priority, $6 due time or -1, $7 delay, $8
+-- attempts, $9 rescues, $10 and $11 delays of retries, $12 time limit or -1, $13 until 1 started 2
+-- ended. One that runs stays as it is: then no row is answered. Reads: 1 row.
 -- name: replace
 UPDATE {prefix}job AS j
-   SET kind = $3, payload = $4, priority = $5,
-       due_at = CASE WHEN j.due_at = {never} THEN j.due_at
-                     WHEN n.due_at IS NOT NULL THEN n.due_at WHEN j.state = 4 THEN j.due_at END,
+   SET kind = $3, payload = $4, priority = $5, enqueued_at = {wall}, attempts = 0, rescues = 0,
+       error = NULL, progress = NULL, attempts_max = nullif($8, 20), rescues_max = nullif($9, 3),
+       retry_delay = nullif($10, 5000000), retry_delay_max = nullif($11, 3600000000),
+       time_limit = nullif($12, -1), unique_until = nullif($13, 2),
+       due_at = CASE WHEN j.due_at = {never} THEN j.due_at ELSE n.due_at END,
        state = CASE WHEN j.due_at = {never} OR n.due_at IS NOT NULL THEN 1
-                    WHEN j.state IN (4, 5) THEN j.state ELSE 2 END
+                    WHEN j.state = 5 THEN 5 ELSE 2 END
   FROM (SELECT CASE WHEN $6 > {wall} THEN $6
                     WHEN $6 < 0 AND $7 > 0 THEN {wall} + $7 END AS due_at) AS n
- WHERE j.queue = $1 AND j.unique_slot = $2 AND j.state <> 3;
+ WHERE j.queue = $1 AND j.unique_slot = $2 AND j.state <> 3
+RETURNING id;
 
 -- ---- claiming
 
