@@ -142,10 +142,19 @@ struct worker_settings {
     // How long an end may wait for others to travel with, while more than half of `prefetch` is
     // left to do; 0 to 1 s.
     std::chrono::milliseconds ends_wait_max{5};
-    // Stop by itself when nothing is left that could run.
+    // Stop by itself when nothing is left that could run: what is of kinds without a handler, in a
+    // paused queue, not due, or waiting for others that do not run, stays.
     bool drains = false;
     std::chrono::milliseconds drain_for{30'000};    // 0 to 24 h
     std::chrono::milliseconds stop_within{10'000};  // 0 to 24 h
+};
+
+// Jobs that were available when a worker that drains had nothing to do any more: of kinds that have
+// no handler there, or in a paused queue.
+struct left_jobs {
+    std::string queue{};
+    std::string kind{};
+    std::int64_t jobs = 0;  // counted up to 10,000 of each queue
 };
 
 // One run() and its ends, as the database has carried them out: a job that was to be cancelled
@@ -159,7 +168,8 @@ struct worker_report {
     std::int64_t lost = 0;     // ends that were refused, because the claim was gone
     std::int64_t unknown = 0;  // ends whose answer was lost, and then the session
     std::int64_t rescued = 0;
-    std::int64_t abandoned = 0;  // handlers that still run
+    std::int64_t abandoned = 0;     // handlers that still run
+    std::vector<left_jobs> left{};  // where it drains
 };
 
 class LEASEHOLD_EXPORT worker {

@@ -1,5 +1,6 @@
 // `leasehold work --queue Q -- CMD…`: a worker in any language.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -82,6 +83,10 @@ job_handler handler_for(std::shared_ptr<job_commands> commands, const inheritanc
 }
 
 nlohmann::json json_of(const worker_report& report) {
+    auto left = nlohmann::json::array();
+    for (const left_jobs& each : report.left) {
+        left.push_back({{"queue", each.queue}, {"kind", each.kind}, {"jobs", each.jobs}});
+    }
     return {
         {"completed", report.completed},
         {"failed", report.failed},
@@ -91,7 +96,8 @@ nlohmann::json json_of(const worker_report& report) {
         {"lost", report.lost},
         {"unknown", report.unknown},
         {"rescued", report.rescued},
-        {"abandoned", report.abandoned}};
+        {"abandoned", report.abandoned},
+        {"left", left}};
 }
 
 std::string shown(const worker_report& report) {
@@ -105,6 +111,20 @@ std::string shown(const worker_report& report) {
     add(report.lost, "lost to others");
     add(report.unknown, "not known to have ended or not");
     add(report.rescued, "rescued");
+    return text;
+}
+
+// On the same line; --json has all of it.
+std::string shown_left(const std::vector<left_jobs>& left) {
+    constexpr std::size_t shown_max = 5;
+    std::string text;
+    for (std::size_t at = 0; at < std::min(left.size(), shown_max); ++at) {
+        text += "; left: " + std::to_string(left[at].jobs) + " of kind '" +
+                printable(left[at].kind) + "' in queue '" + printable(left[at].queue) + "'";
+    }
+    if (left.size() > shown_max) {
+        text += "; and of " + std::to_string(left.size() - shown_max) + " other kinds";
+    }
     return text;
 }
 
@@ -139,7 +159,7 @@ int run_work(
     if (is_json) {
         print_json(json_of(report));
     } else {
-        std::cerr << "leasehold: " + shown(report) + '\n';
+        std::cerr << "leasehold: " + shown(report) + shown_left(report.left) + '\n';
     }
     const bool was_asked = stopped_by == SIGTERM || stopped_by == SIGINT || stopped_by == SIGHUP;
     return stopped_by == 0 || was_asked ? exit_status::done : exit_status::by_signal + stopped_by;

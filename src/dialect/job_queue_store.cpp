@@ -105,6 +105,18 @@ bool sql_job_queue_store::take_turn(connection& on, std::string_view queue, micr
     return has_found(write(on, "take_turn", {std::string{queue}, value_of(every)}));
 }
 
+std::map<std::string, std::int64_t> sql_job_queue_store::count_available(
+    connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+) {
+    std::map<std::string, std::int64_t> counts;
+    const parameters values{
+        std::string{queue}, kind.has_value() ? 1 : 0, kind.value_or(std::string{}), rows_max};
+    for (const row& each : read(on, "count_available", values).rows) {
+        counts.emplace(each.bytes(0), each.integer(1));
+    }
+    return counts;
+}
+
 std::int64_t sql_job_queue_store::prune(connection& on, int rows_max) {
     return write(on, "prune", {rows_max}).affected_rows;
 }

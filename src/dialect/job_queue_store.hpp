@@ -1,6 +1,7 @@
 #pragma once
 // What is done about jobs for all, as far as the engines keep it alike. What differs:
 // src/dialect/<engine>/job_queue_store.cpp.
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ public:
 
     bool take_turn(connection& on, std::string_view queue, std::chrono::microseconds every)
         override;
+    std::map<std::string, std::int64_t> count_available(
+        connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+    ) override;
     std::int64_t prune(connection& on, int rows_max) override;
     retry_outcome retry(connection& on, job_id id) override;
     std::optional<job_info> describe(connection& on, job_id id) override;

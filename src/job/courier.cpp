@@ -364,6 +364,31 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool s
     }
 }
 
+// What a claim did not bring since the last look is beyond a limit for now, or of kinds that nobody
+// handles here.
+bool courier::is_left(connection& on, store& stores, const queue_state& queue) const {
+    if (!queue.is_promising) return false;
+    if (!queue.brings_nothing || !settings_.drains) return true;
+    if (!queue.has_limits) return false;
+    if (kinds_.empty()) return true;
+    return std::ranges::any_of(kinds_, [&](const std::string& kind) {
+        return !stores.job_queues->count_available(on, queue.name, kind, 1).empty();
+    });
+}
+
+std::vector<left_jobs> courier::count_left() {
+    constexpr int counted_max = 10'000;
+    std::vector<left_jobs> left;
+    use([&](connection& on, store& stores) {
+        for (const queue_state& each : queues_) {
+            const auto counts =
+                stores.job_queues->count_available(on, each.name, std::nullopt, counted_max);
+            for (const auto& [kind, jobs] : counts) left.push_back({each.name, kind, jobs});
+        }
+    });
+    return left;
+}
+
 // Whether there are jobs of schedules since.
 bool courier::fires(connection& on, store& stores, queue_state& queue) {
     const auto complain = [&](const std::string& name, const std::string& why) {
@@ -424,11 +449,8 @@ local_clock::time_point courier::look(local_clock::time_point now) {
         for (std::size_t at = 0; at < seen.size(); ++at) {
             queue_state& queue = queues_[at];
             next = std::min(next, look_at(on, stores, queue, seen[at]));
-            // What a claim did not bring since the last look is of other kinds, or beyond a limit
-            // for now.
-            const bool is_left = queue.is_promising && (queue.has_limits || !queue.brings_nothing);
+            if (is_left(on, stores, queue)) is_all_done_ = false;
             queue.brings_nothing = false;
-            if (is_left) is_all_done_ = false;
         }
     });
     return next;

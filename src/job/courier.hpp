@@ -70,6 +70,8 @@ public:
     local_clock::time_point look(local_clock::time_point now);
     // Since the last look: nothing is there that could run.
     bool is_all_done() const noexcept { return is_all_done_; }
+    // What is available in these queues and was not taken, by queue and kind.
+    std::vector<left_jobs> count_left();
     // Jobs of this session that are not `known`; their queue with each.
     using found_claims = std::vector<std::pair<std::string, claimed_job>>;
     template <class Knows>
@@ -125,6 +127,7 @@ private:
         connection& on, store& stores, queue_state& queue, const queue_look& seen
     );
     bool unblocks(connection& on, store& stores, queue_state& queue, bool some_wait);
+    bool is_left(connection& on, store& stores, const queue_state& queue) const;
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
     void note_doubt(queue_state& queue);

@@ -293,6 +293,10 @@ void worker::implementation::shift::look() {
     next_look_ = courier_->look(now);
     has_looked_ = true;
     is_done_ = of_.settings_.drains && courier_->is_all_done() && is_idle();
+    if (!is_done_) return;
+    auto left = courier_->count_left();
+    const thread_guard guard{of_.mutex_};
+    of_.report_.left = std::move(left);
 }
 
 // Until when the ends there are may wait for others; nothing: not at all.

@@ -44,5 +44,41 @@ TEST_F(worker_suite, a_discarded_job_is_kept_for_those_that_wait_for_it_alone) {
     EXPECT_FALSE(find_job(first_, job.id)) << "nobody waits for this one";
 }
 
+// A limit may be what keeps a job back for now; nobody here is who does this one.
+TEST_F(worker_suite, a_drain_ends_beside_jobs_that_nobody_handles) {
+    queue_limits one_at_a_time;
+    one_at_a_time.running_max = 1;
+    for (const bool is_limited : {true, false}) {
+        queue_.set_limits(is_limited ? one_at_a_time : queue_limits{});
+        std::vector<new_job> jobs(5);
+        for (std::size_t at = 0; at < jobs.size(); ++at) jobs[at].kind = at < 3 ? "mine" : "other";
+        const auto made = queue_.enqueue_many(jobs);
+        session mine{second_, calm("worker")};
+        leasehold::worker does{mine, settings(2)};
+        does.handle("mine", [](leasehold::job&) {});
+        const auto report = does.run();
+        EXPECT_EQ(report.completed, 3);
+        ASSERT_EQ(report.left.size(), 1U);
+        EXPECT_EQ(report.left[0].queue, name_);
+        EXPECT_EQ(report.left[0].kind, "other");
+        EXPECT_EQ(report.left[0].jobs, 2);
+        EXPECT_TRUE(does.run().left.size() == 1U && does.so_far().completed == 0);
+        const auto rest = drain([](leasehold::job&) {});
+        EXPECT_EQ(rest.completed, 2);
+        EXPECT_TRUE(rest.left.empty());
+    }
+}
+
+TEST_F(worker_suite, a_drain_names_what_is_paused) {
+    queue_.enqueue({});
+    queue_.pause();
+    const auto report = drain([](leasehold::job&) {});
+    EXPECT_EQ(report.completed, 0);
+    ASSERT_EQ(report.left.size(), 1U);
+    EXPECT_EQ(report.left[0].jobs, 1);
+    queue_.resume();
+    EXPECT_EQ(drain([](leasehold::job&) {}).completed, 1);
+}
+
 }  // namespace
 }  // namespace leasehold::testing

@@ -252,6 +252,24 @@ public:
         ask<bool>(on, "set_paused", attempt);
     }
 
+    std::map<std::string, std::int64_t> count_available(
+        connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
+    ) override {
+        using counts = std::map<std::string, std::int64_t>;
+        const auto attempt = [=, name = std::string(queue)](memory_tables&, seen_jobs& jobs) {
+            counts all;
+            auto left = rows_max;
+            jobs.where([&](job_id, const job_row& row) {
+                const bool is_wanted = row.queue == name && row.state == job_state::available &&
+                                       (!kind || row.what.kind == *kind);
+                if (is_wanted && left-- > 0) ++all[row.what.kind];
+                return false;
+            });
+            return std::optional{all};
+        };
+        return ask<counts>(on, "count_available", attempt);
+    }
+
     std::vector<std::string> queue_names(connection& on) override {
         using names = std::vector<std::string>;
         return ask<names>(on, "queue_names", [](memory_tables& tables, seen_jobs& jobs) {

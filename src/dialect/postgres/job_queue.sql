@@ -166,6 +166,15 @@ WITH looked AS MATERIALIZED (
 SELECT l.priority, l.id, (SELECT count(*) FROM freed)
   FROM looked l ORDER BY l.priority DESC, l.id DESC LIMIT 1;
 
+-- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each. Index:
+-- job_order. Reads: what it counts, and what is of other kinds before that.
+-- name: count_available
+SELECT a.kind, count(*)
+  FROM (SELECT j.kind FROM {prefix}job j
+         WHERE j.queue = $1 AND j.state = 2 AND ($2::integer = 0 OR j.kind = $3)
+         ORDER BY j.priority, j.id LIMIT (SELECT $4::bigint)) AS a
+ GROUP BY a.kind;
+
 -- $1 how many. By primary key. Index: job_history_prune. Reads: 2 rows for each.
 -- name: prune
 WITH over AS MATERIALIZED (
