@@ -369,4 +369,7 @@ VALUES (
 ), (
     13, 'grant_history_from_7', '01d3e04352f6f59f91180139d4d04179630ab03e951dd0de1727fac327923249',
     UNIX_TIMESTAMP() * 1000000, 1
+), (
+    14, 'job_values_from_7', 'fcc5b76778ec17bfaf755f4d1e9e41e1adcc53761d03623433af0ed99ab55f93',
+    UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -199,7 +199,8 @@ CREATE TABLE leasehold_job (
         octet_length(queue) BETWEEN 1 AND 255 AND octet_length(kind) <= 255),
     CONSTRAINT leasehold_job_runs_or_waits CHECK (
         (state = 3) = (session_id IS NOT NULL) AND (state IN (1, 4)) = (due_at IS NOT NULL)
-        AND state BETWEEN 1 AND 5)
+        AND state BETWEEN 1 AND 5),
+    CONSTRAINT leasehold_job_due_at_is_finite CHECK (isfinite(due_at))
 ) WITH (fillfactor = 80, toast_tuple_target = 256, autovacuum_vacuum_scale_factor = 0,
         autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
 -- What is available, runs or is blocked, by state: claims read its beginning, in order.
@@ -470,4 +471,6 @@ VALUES
     (12, 'run_schedules_from_7',
      'e5d183b633ad31a4465198fe5c7cdf9d2a22c971896a9ee38e05807afc6211c5', true),
     (13, 'grant_history_from_7',
-     'e4e75fe92532107f961228cc7eb3afffdc987dbc721478f2ef8873407bb8af80', true);
+     'e4e75fe92532107f961228cc7eb3afffdc987dbc721478f2ef8873407bb8af80', true),
+    (14, 'job_values_from_7',
+     '0685472150f906759fc3de24fd8b313ffd542e206175622cfce7d68802069f3b', true);

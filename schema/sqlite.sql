@@ -208,6 +208,16 @@ CREATE UNIQUE INDEX leasehold_job_unique ON leasehold_job (queue, unique_slot)
     WHERE unique_slot IS NOT NULL;
 CREATE INDEX leasehold_job_ordering ON leasehold_job (queue, ordering_key, id)
     WHERE ordering_key IS NOT NULL;
+-- A column takes what is no number of its type. What the library writes always passes.
+CREATE TRIGGER leasehold_job_values BEFORE INSERT ON leasehold_job
+WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32767
+     OR typeof(NEW.due_at) NOT IN ('integer', 'null')
+     OR typeof(NEW.attempts_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.rescues_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.time_limit) NOT IN ('integer', 'null')
+BEGIN SELECT RAISE(ABORT, 'numbers of a job are whole; due_at: microseconds since 1970'); END;
 
 -- One row per job that has ended, until its time is over. Never changed.
 CREATE TABLE leasehold_job_history (
@@ -348,4 +358,6 @@ VALUES
     (12, 'run_schedules_from_7',
      'b1bda23e7197aadf53abf54bba5865ea034cb741a58d38409d54f8c39c6d7691', 1),
     (13, 'grant_history_from_7',
-     '56be4d703e0b3bb56f4717d0c3fd6d7de25cbaba40082aa9ed8ed898c49d4a9d', 1);
+     '56be4d703e0b3bb56f4717d0c3fd6d7de25cbaba40082aa9ed8ed898c49d4a9d', 1),
+    (14, 'job_values_from_7',
+     '1804fc6316c5b66916c87b610c55d124449c0375ffa76e2910d8cd974683686d', 1);

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "leasehold/error.hpp"
 #include "leasehold/open.hpp"
 
 int main(int count, char** arguments) {
@@ -23,6 +24,8 @@ int main(int count, char** arguments) {
         }
         if (statement.find_first_not_of(" \n") == std::string::npos) return 0;
         std::cerr << "by_hand: not ended by a semicolon: " << statement;
+    } catch (const leasehold::error& refusal) {
+        std::cerr << "by_hand: " << refusal.what() << ": " << refusal.server_message() << '\n';
     } catch (const std::exception& failure) {
         std::cerr << "by_hand: " << failure.what() << '\n';
     }

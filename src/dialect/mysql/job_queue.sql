@@ -14,7 +14,7 @@ SELECT $2 AS number,
        EXISTS (
            SELECT 1 FROM {prefix}job j FORCE INDEX ({bare}job_order)
            WHERE j.queue = $1 AND j.state = 2),
-       (SELECT GREATEST(0, j.due_at - {now}) FROM {prefix}job j FORCE INDEX ({bare}job_due)
+       (SELECT GREATEST(j.due_at, {now}) - {now} FROM {prefix}job j FORCE INDEX ({bare}job_due)
         WHERE j.queue = $1 AND j.due_at IS NOT NULL
         ORDER BY j.queue, j.due_at, j.id LIMIT 1),
        (SELECT GREATEST(0, s.next_at - {now})
@@ -242,7 +242,7 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- from there on, past what was not asked for.
 -- name: list
 SELECT * FROM (
-    (SELECT {info_columns}, j.due_at - {now} AS due_in, {now} - j.claimed_at AS running_for,
+    (SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in, {now} - j.claimed_at AS running_for,
             j.is_cancel_requested, NULL AS ended_ago, NULL AS result
      FROM {prefix}job j FORCE INDEX (PRIMARY)
      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)

@@ -17,6 +17,12 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
              ORDER BY p.queue, p.ordering_key, p.id
              LIMIT {per_key}) AS counted)
 
+-- Of job row j, in microseconds. A due time that was written by hand may be infinite: that is never.
+-- word: due_in
+CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
+            least(j.due_at, {never}) - clock_timestamp()) * 1000000)::bigint
+            WHEN j.due_at IS NOT NULL THEN 0 END
+
 -- How a queue is set: see limits_in() in job_queue_store.cpp.
 -- word: queue_columns
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
@@ -29,7 +35,7 @@ SELECT a.number,
        ((SELECT j.id FROM {prefix}job j
           WHERE j.queue = a.name AND j.state = 2
           ORDER BY j.priority, j.id LIMIT 1) IS NOT NULL)::int,
-       (SELECT greatest(0, extract(epoch FROM j.due_at - clock_timestamp()) * 1000000)::bigint
+       (SELECT {due_in}
           FROM {prefix}job j
          WHERE j.queue = a.name AND j.due_at IS NOT NULL
          ORDER BY j.queue, j.due_at, j.id LIMIT 1),
@@ -262,7 +268,7 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- name: list
 SELECT * FROM (
     (SELECT {info_columns},
-            (extract(epoch FROM j.due_at - clock_timestamp()) * 1000000)::bigint AS due_in,
+            {due_in} AS due_in,
             (extract(epoch FROM clock_timestamp() - j.claimed_at) * 1000000)::bigint AS running_for,
             j.is_cancel_requested, NULL::bigint AS ended_ago, NULL::text AS result
        FROM {prefix}job j

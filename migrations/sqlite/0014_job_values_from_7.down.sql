@@ -1,0 +1,2 @@
+-- Takes back 0014.
+DROP TRIGGER {prefix}job_values;
