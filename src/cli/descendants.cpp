@@ -1,6 +1,5 @@
 #include "cli/descendants.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,31 +13,13 @@
 #include <string_view>
 
 #include "cli/events.hpp"
+#include "cli/open_numbers.hpp"
 
 namespace leasehold::cli {
 namespace {
 
 // More than a machine runs. Only what is used of the memory is ever there.
 constexpr std::size_t processes_max = 262'144;
-
-// As getdents64 gives them.
-struct entry {
-    std::uint64_t inode;
-    std::int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[1];
-};
-
-// 0: no number.
-std::uint64_t number_in(std::string_view text) noexcept {
-    std::uint64_t number = 0;
-    for (const char each : text) {
-        if (each < '0' || each > '9') return 0;
-        number = number * 10 + static_cast<std::uint64_t>(each - '0');
-    }
-    return number;
-}
 
 // The fields of /proc/…/stat that come after the name, which may have blanks and brackets in it.
 class fields {
@@ -96,7 +77,8 @@ bool descendants::read_process(int folder, pid_t id, process& into) noexcept {
     into.id = id;
     into.parent = static_cast<pid_t>(number_in(rest.next()));
     into.group = static_cast<pid_t>(number_in(rest.next()));
-    rest.skip(14);
+    into.session = static_cast<pid_t>(number_in(rest.next()));
+    rest.skip(13);
     const auto threads = number_in(rest.next());
     rest.skip(1);
     into.started = number_in(rest.next());
@@ -108,20 +90,10 @@ bool descendants::read_process(int folder, pid_t id, process& into) noexcept {
 
 void descendants::look(int folder) noexcept {
     count_ = 0;
-    alignas(entry) std::array<char, 16'384> part{};
-    while (true) {
-        const long got = syscall(SYS_getdents64, folder, part.data(), part.size());
-        if (got <= 0) return;
-        for (long at = 0; at < got;) {
-            const char* const here = part.data() + at;
-            unsigned short length = 0;
-            std::memcpy(&length, here + offsetof(entry, length), sizeof length);
-            const auto id = static_cast<pid_t>(number_in(here + offsetof(entry, name)));
-            at += length;
-            if (id == 0 || count_ == processes_max) continue;
-            if (read_process(folder, id, all_[count_])) ++count_;
-        }
-    }
+    for_each_number(folder, [&](std::uint64_t number) {
+        if (count_ == processes_max) return;
+        if (read_process(folder, static_cast<pid_t>(number), all_[count_])) ++count_;
+    });
 }
 
 const descendants::process* descendants::find(pid_t id) const noexcept {
@@ -135,13 +107,20 @@ const descendants::process* descendants::find(pid_t id) const noexcept {
     return found != end && found->id == id ? found : nullptr;
 }
 
+// Whose parent has ended is found by its group or session, too, as long as the process is there
+// that began it: the number is not given away before all have left that. It is all there is where
+// the kernel, or a container's filter, makes nobody a subreaper.
 void descendants::mark(pid_t root) noexcept {
+    const auto is_of = [&](pid_t id) {
+        const process* const found = find(id);
+        return found && found->is_ours;
+    };
     for (bool has_found = true; has_found;) {
         has_found = false;
         for (process* each = all_; each != all_ + count_; ++each) {
-            if (each->is_ours) continue;
-            const process* const parent = find(each->parent);
-            each->is_ours = each->parent == root || (parent && parent->is_ours);
+            if (each->is_ours || each->id == root) continue;
+            each->is_ours = each->parent == root || is_of(each->parent) || is_of(each->group) ||
+                            is_of(each->session);
             has_found = has_found || each->is_ours;
         }
     }
@@ -149,14 +128,17 @@ void descendants::mark(pid_t root) noexcept {
 
 // A number is given away again as soon as its process is gone. What we hold after pidfd_open is one
 // process, and if the number has the same beginning then as when we looked, it is the one we mean.
+// Linux before 5.3 has none of that, and a container's filter may refuse either call: the number
+// alone has to do there.
 bool descendants::send(int folder, const process& to, int number) noexcept {
     const auto handle = static_cast<int>(syscall(SYS_pidfd_open, to.id, 0));
-    const bool is_old_kernel = handle < 0 && errno == ENOSYS;  // before 5.3
+    if (handle < 0 && errno == ESRCH) return false;
     process now{};
     bool is_sent = false;
     if (read_process(folder, to.id, now) && now.started == to.started) {
-        if (handle >= 0) is_sent = syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0) == 0;
-        if (is_old_kernel) is_sent = kill(to.id, number) == 0;
+        is_sent = handle >= 0 && syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0) == 0;
+        const bool has_ended = handle >= 0 && errno == ESRCH;
+        if (!is_sent && !has_ended) is_sent = kill(to.id, number) == 0;
     }
     if (handle >= 0) close(handle);
     return is_sent;

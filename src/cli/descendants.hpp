@@ -38,6 +38,7 @@ private:
         pid_t id;
         pid_t parent;
         pid_t group;
+        pid_t session;
         bool is_ours;
         bool has_ended;
         std::uint64_t started;  // in ticks since the machine began

@@ -106,6 +106,7 @@ int campaign(
 
 int run_elect(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
+    warn_where_orphans_escape(what.is_json);
     signal_inbox signals;
     candidate standing{db, what, signals};
     int status = exit_status::failed;

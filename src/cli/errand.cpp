@@ -1,6 +1,10 @@
 #include "cli/errand.hpp"
 
+#include <sys/prctl.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <system_error>
 
 #include "cli/child.hpp"
 #include "cli/output.hpp"
@@ -135,6 +139,23 @@ void add_busy_status(CLI::App& parser, own_statuses& chosen) {
         )
         ->option_text("N")
         ->check(CLI::Range(0, 255));
+}
+
+void warn_where_orphans_escape(bool is_json) {
+    int was = 0;
+    prctl(PR_GET_CHILD_SUBREAPER, &was);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) {
+        prctl(PR_SET_CHILD_SUBREAPER, was);
+        return;
+    }
+    report(
+        is_json,
+        "no_subreaper",
+        "warning: this system refuses PR_SET_CHILD_SUBREAPER (" +
+            std::generic_category().message(errno) +
+            "): what CMD leaves behind in a session of its own is not stopped with CMD; let the "
+            "container's seccomp filter allow prctl"
+    );
 }
 
 failure with_own_status(const errand& what, failure meant) {

@@ -80,6 +80,9 @@ struct holding {
     std::exception_ptr failed{};
 };
 
+// Where the system makes nobody a subreaper, which some container's filter may refuse.
+void warn_where_orphans_escape(bool is_json);
+
 inline constexpr std::size_t first_source = 0;  // of what is waited for
 
 // Short enough that one heartbeat may get no answer.

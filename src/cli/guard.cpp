@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "cli/exit_status.hpp"
+#include "cli/open_numbers.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -62,12 +62,12 @@ public:
         // the command would have no terminal.
         setpgid(0, 0);
         prctl(PR_SET_NAME, "leasehold-guard");
-        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        is_subreaper_ = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
         const int problem = begin(what, lender);
         // Nothing of the tool's stays open here: not its end of the socket, no connection, no
         // output.
         dup2(lifeline, lifeline_);
-        syscall(SYS_close_range, 1U, UINT_MAX, 0U);
+        close_all(1, UINT_MAX);
         if (command_ < 0) {
             say(event::not_begun, problem);
             _exit(0);
@@ -137,8 +137,9 @@ private:
     }
 
     // The command's group at once, where its number still is its own: who is in it needs no search.
+    // Where orphans do not come to us all are looked for first, as long as they have their parents.
     pid_t group_to_signal(int number) const {
-        if (awaits_all_) return 0;
+        if (awaits_all_ || !is_subreaper_) return 0;
         kill(-command_, number);
         return command_;
     }
@@ -201,6 +202,7 @@ private:
     const std::chrono::nanoseconds margin_;
     int timer_ = -1;
     pid_t command_ = -1;
+    bool is_subreaper_ = false;
     bool has_ended_ = false;
     bool has_killed_ = false;
     bool awaits_all_ = false;

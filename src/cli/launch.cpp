@@ -1,10 +1,8 @@
 #include "cli/launch.hpp"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <system_error>
 
 #include "cli/exit_status.hpp"
+#include "cli/open_numbers.hpp"
 
 namespace leasehold::cli {
 namespace {
@@ -94,9 +93,7 @@ void launch::run(pid_t parent, const terminal& lender) noexcept {
     for (const auto& [here, there] : streams_) {
         if (dup2(here, there) < 0) return give_up();
     }
-    for (const gap& each : gaps_) {
-        syscall(SYS_close_range, each.first, each.last, CLOSE_RANGE_CLOEXEC);
-    }
+    for (const gap& each : gaps_) close_all_at_exec(each.first, each.last);
     signals_.restore();
     execve(path_.c_str(), arguments_.data(), environment_.data());
     if (errno == ENOEXEC) {

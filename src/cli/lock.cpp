@@ -166,6 +166,7 @@ int run_acquired(
 
 int run_lock(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
+    warn_where_orphans_escape(what.is_json);
     signal_inbox signals;
     candidate wanting{db, what, signals};
     int status = exit_status::failed;

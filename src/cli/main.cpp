@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "cli/arguments.hpp"
 #include "cli/exit_status.hpp"
@@ -206,6 +207,17 @@ int guarded(const arguments& given) {
     } catch (const error& failed) {
         const failure explained = failure_of(failed);
         return fail(explained.status(), explained.name(), explained.what());
+    } catch (const std::system_error& refused) {
+        // The C library begins threads by clone3, and by older means only where that is unknown.
+        const bool may_be_filter = refused.code() == std::errc::operation_not_permitted;
+        const char* const advice =
+            "; a container runtime whose seccomp filter answers clone3 with EPERM lets no thread "
+            "begin: update it (Docker 20.10.10, libseccomp 2.5), or let its filter answer ENOSYS";
+        return fail(
+            exit_status::failed,
+            "system",
+            std::string{"the system refused: "} + refused.what() + (may_be_filter ? advice : "")
+        );
     } catch (const std::exception& failed) {
         return fail(exit_status::failed, "internal", failed.what());
     }

@@ -272,6 +272,7 @@ int run_attempted(
 
 int run_once(const task& wanted, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
+    warn_where_orphans_escape(wanted.what.is_json);
     signal_inbox signals;
     attempt_end end;
     try {

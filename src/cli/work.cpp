@@ -137,6 +137,7 @@ int run_work(
     bool is_json
 ) {
     const std::vector<int> keep_open = inherited_descriptors();
+    warn_where_orphans_escape(is_json);
     signal_inbox signals;
     const auto within = std::make_shared<session>(db, timing);
     worker does{*within, settings};
