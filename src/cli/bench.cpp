@@ -159,7 +159,7 @@ int run_bench(const global_options& options, const bench_options& chosen) {
     const int cancelled_by = wait_for_end(
         running,
         signals,
-        [] { return goodbye; },
+        [](int) { return goodbye; },
         -1,
         -1,
         [] { return std::chrono::nanoseconds{std::chrono::hours{1}}; }

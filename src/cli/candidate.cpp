@@ -80,7 +80,7 @@ acquired candidate::attempt(const errand& what) {
         );
     }};
     // To a database that is away nobody can say goodbye.
-    const auto patience = [&] {
+    const auto patience = [&](int) {
         const bool is_away = away_since_ && !session_since_;
         return is_away ? milliseconds{0} : milliseconds{goodbye_max};
     };
@@ -149,9 +149,7 @@ int candidate::wait_a_moment() {
     const auto until = local_clock::now() + between;
     while (local_clock::now() < until) {
         wait_for({signals_.source()}, until - local_clock::now());
-        while (const auto next = signals_.take()) {
-            if (*next != SIGCHLD) return *next;
-        }
+        if (const auto next = signals_.take_wish()) return *next;
     }
     return 0;
 }
@@ -176,9 +174,9 @@ void candidate::end(int status) {
             const auto left = until - local_clock::now();
             if (left <= local_clock::duration{0}) _exit(status);
             wait_for({source, signals_.source()}, left);
-            while (const auto next = signals_.take()) {
+            while (const auto next = signals_.take_wish()) {
                 // The first may be the one that ended the command.
-                if (*next != SIGCHLD && heard++ > 0) end_at_once(*next);
+                if (heard++ > 0) end_at_once(*next);
             }
         }
     };

@@ -172,7 +172,7 @@ failure explain(signal_inbox& signals, const std::function<failure()>& ask) {
     constexpr std::chrono::hours for_ever{24};
     background<failure> asking{[&](const std::stop_token&) { return ask(); }};
     const int asked_by = wait_for_end(
-        asking, signals, [] { return goodbye_max; }, -1, -1, [&] { return for_ever; }
+        asking, signals, [](int) { return goodbye_max; }, -1, -1, [&] { return for_ever; }
     );
     failure found = asking.take();
     if (asked_by == 0) return found;

@@ -129,7 +129,7 @@ inline constexpr std::chrono::seconds goodbye_max{2};
 // Waits for the end of what runs in the background, and calls `look_up` when one of the other
 // sources can be read, or the time has passed that it said last. Answers with the signal that
 // cancelled it, or 0. The first signal leaves nothing behind in the database, if that takes no
-// longer than `patience` says then; the second is for those who cannot wait.
+// longer than `patience` says then of that signal; the second is for those who cannot wait.
 template <class Result, class Patience, class LookUp>
 int wait_for_end(
     background<Result>& running,
@@ -148,11 +148,10 @@ int wait_for_end(
         pause = std::max(pause, std::chrono::nanoseconds{0});
         const auto ready = wait_for({running.source(), signals.source(), other, another}, pause);
         if (ready == first_source) return cancelled_by;
-        while (const auto next = signals.take()) {
-            if (*next == SIGCHLD) continue;
+        while (const auto next = signals.take_wish()) {
             if (cancelled_by != 0) end_at_once(*next);
             cancelled_by = *next;
-            until = local_clock::now() + patience();
+            until = local_clock::now() + patience(*next);
             running.cancel();
         }
         if (cancelled_by != 0 && local_clock::now() >= until) end_at_once(cancelled_by);
@@ -177,8 +176,7 @@ auto finish(signal_inbox& signals, std::chrono::milliseconds patience, Work work
         if (wait_for({ending.source(), signals.source()}, left) == first_source) {
             return ending.take();
         }
-        while (const auto next = signals.take()) {
-            if (*next == SIGCHLD) continue;
+        while (const auto next = signals.take_wish()) {
             if (heard++ > 0) end_at_once(*next);
         }
         if (local_clock::now() >= until) _exit(give_up());

@@ -17,6 +17,15 @@ namespace {
 
 constexpr std::array<int, 6> passed_on{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
+// True where it is too soon after the last time to be another one.
+bool is_repeated(std::optional<local_clock::time_point>& last) {
+    constexpr std::chrono::seconds apart{1};
+    const auto now = local_clock::now();
+    if (last && now - *last < apart) return true;
+    last = now;
+    return false;
+}
+
 }  // namespace
 
 void fail(const char* call) {
@@ -97,8 +106,20 @@ signal_inbox::~signal_inbox() {
 
 std::optional<int> signal_inbox::take() {
     signalfd_siginfo found{};
-    if (read(source_.number(), &found, sizeof found) != sizeof found) return std::nullopt;
-    return static_cast<int>(found.ssi_signo);
+    while (read(source_.number(), &found, sizeof found) == sizeof found) {
+        const auto number = static_cast<int>(found.ssi_signo);
+        // Who says the others again means it: a program reads its settings once more at each HUP.
+        const bool asks_to_end = number == SIGTERM || number == SIGINT;
+        if (!asks_to_end || !is_repeated(taken_at_.at(found.ssi_signo))) return number;
+    }
+    return std::nullopt;
+}
+
+std::optional<int> signal_inbox::take_wish() {
+    while (const auto next = take()) {
+        if (*next != SIGCHLD && !is_repeated(wished_at_)) return next;
+    }
+    return std::nullopt;
 }
 
 bell::bell() : source_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {

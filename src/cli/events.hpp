@@ -4,6 +4,7 @@
 //
 // Threads: a signal_inbox belongs to the main thread and is made before any other thread, which
 // then inherit its mask; a bell is rung from any thread and heard by one.
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -13,6 +14,8 @@
 #include <stop_token>
 #include <thread>
 #include <utility>
+
+#include "leasehold/clock.hpp"
 
 namespace leasehold::cli {
 
@@ -69,8 +72,11 @@ public:
     signal_inbox& operator=(const signal_inbox&) = delete;
 
     int source() const noexcept { return source_.number(); }
-    // The next one, SIGCHLD among them.
+    // The next one, SIGCHLD among them. TERM or INT said again within a second is the same one: so
+    // say it `timeout` and systemd, to the process and to its group.
     std::optional<int> take();
+    // The next that tells the tool itself to end: within a second all are one, whatever they are.
+    std::optional<int> take_wish();
     // As it was before: for children.
     const signal_state& outside() const noexcept { return outside_; }
 
@@ -79,6 +85,8 @@ private:
     sigset_t mask_before_{};
     struct sigaction broken_pipe_before_ {};
     descriptor source_;
+    std::array<std::optional<local_clock::time_point>, NSIG> taken_at_;  // by number
+    std::optional<local_clock::time_point> wished_at_;
 };
 
 // Something happened, said from another thread.

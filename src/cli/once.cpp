@@ -80,7 +80,7 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
     background<started> attempt{[&](std::stop_token cancel) { return start(db, wanted, cancel); }};
     constexpr std::chrono::hours for_ever{24};
     const int cancelled_by = wait_for_end(
-        attempt, signals, [] { return goodbye_max; }, -1, -1, [&] { return for_ever; }
+        attempt, signals, [](int) { return goodbye_max; }, -1, -1, [&] { return for_ever; }
     );
     if (cancelled_by == 0) return {attempt.take(), 0};
     try {

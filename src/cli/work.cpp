@@ -1,8 +1,12 @@
 // `leasehold work --queue Q -- CMD…`: a worker in any language.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <csignal>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -51,16 +55,51 @@ void judge(job& mine, const job_ending& ended) {
     throw std::runtime_error(words);
 }
 
+// The signal that told this worker to stop, for whoever asks what his CMD has died of.
+class stop_signal {
+public:
+    void set(int number) {
+        {
+            const std::lock_guard guard{mutex_};
+            number_ = number;
+        }
+        is_set_.notify_all();
+    }
+    // Whoever signals all processes of a unit, as systemd does, may reach CMD first: where it has
+    // died of a signal that may be this one, the word is waited for.
+    bool has_ended(int status) {
+        constexpr std::array ends{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+        constexpr std::chrono::seconds patience{1};
+        const int number = status - exit_status::by_signal;
+        if (std::find(ends.begin(), ends.end(), number) == ends.end()) return false;
+        std::unique_lock guard{mutex_};
+        is_set_.wait_for(guard, patience, [&] { return number_ != 0; });
+        return number_ == number;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable is_set_;
+    int number_ = 0;
+};
+
+std::string title_of(const job& mine) {
+    return "leasehold: job " + std::to_string(mine.id()) + " (" + printable(mine.kind()) + ")";
+}
+
 void tell_failure(job_commands& commands, const job& mine, const std::string& why) {
     commands.tell(
-        "leasehold: job " + std::to_string(mine.id()) + " (" + printable(mine.kind()) +
-        "), attempt " + std::to_string(mine.attempt()) + " of " +
+        title_of(mine) + ", attempt " + std::to_string(mine.attempt()) + " of " +
         std::to_string(mine.attempts_max()) + ", failed: " + printable(summary_of(why)) + '\n'
     );
 }
 
-job_handler handler_for(std::shared_ptr<job_commands> commands, const inheritance& common) {
-    return [commands = std::move(commands), common](job& mine) {
+job_handler handler_for(
+    std::shared_ptr<job_commands> commands,
+    std::shared_ptr<stop_signal> told,
+    const inheritance& common
+) {
+    return [commands = std::move(commands), told = std::move(told), common](job& mine) {
         inheritance from = common;
         from.additions = {
             {"LEASEHOLD_JOB_ID", std::to_string(mine.id())},
@@ -69,7 +108,16 @@ job_handler handler_for(std::shared_ptr<job_commands> commands, const inheritanc
             {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         try {
-            judge(mine, commands->run(from, mine.payload(), mine.stop()));
+            const job_ending ended = commands->run(from, mine.payload(), mine.stop());
+            if (!mine.stop().stop_requested() && told->has_ended(ended.status)) {
+                commands->tell(
+                    title_of(mine) +
+                    " was ended by the signal that told this worker to stop: it is given back\n"
+                );
+                mine.release();
+                return;
+            }
+            judge(mine, ended);
         } catch (const std::system_error& poor) {
             // No descriptors, processes or memory: that is no attempt of the job.
             constexpr std::chrono::seconds pause{5};
@@ -143,12 +191,14 @@ int run_work(
     worker does{*within, settings};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
     const auto commands = std::make_shared<job_commands>(within, command, settings.stop_within / 2);
-    const job_handler with = handler_for(commands, common);
+    const auto told = std::make_shared<stop_signal>();
+    const job_handler with = handler_for(commands, told, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
     ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
-    const auto drain_patience = [&] {
+    const auto drain_patience = [&](int signal) {
+        told->set(signal);
         return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
     };
     const int stopped_by =
@@ -211,7 +261,9 @@ constexpr const char* work_help =
     "writes carry LEASEHOLD_JOB_TOKEN, which grows with each claim of the job.\n"
     "\n"
     "TERM, INT and HUP end it: no more jobs are claimed, CMDs may end, are stopped later, and\n"
-    "what they had not done is given back. A second signal ends it at once. If this process is\n"
+    "what they had not done is given back. A second signal ends it at once; two within a second\n"
+    "are one. A CMD that dies of the same signal costs no attempt; under systemd KillMode=mixed\n"
+    "keeps it from CMDs, so that they have their time. If this process is\n"
     "killed, or stopped for so long that its jobs could run elsewhere, CMDs are killed before\n"
     "that with all that they have started, as by `leasehold lock`.\n"
     "\n";
