@@ -1,103 +1,65 @@
 // cpp-httplib behind http.hpp, in a module of its own: the only file that includes it.
+#include <fcntl.h>
 #include <httplib.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cerrno>
-#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "cli/http.hpp"
+#include "cli/http_connections.hpp"
 #include "leasehold/export.hpp"
 
 namespace leasehold::cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-// The connection of one request. The library counts the time between two bytes alone, and keeps as
-// many headers as come: here a request is to arrive, and an answer to be taken, in so long.
-class bounded_stream final : public httplib::Stream {
+// A request that has arrived, and the answer that is made of it: nothing here waits for a network.
+class request_stream final : public httplib::Stream {
 public:
-    explicit bounded_stream(socket_t socket) : socket_(socket) {}
+    explicit request_stream(std::string request) : request_(std::move(request)) {}
 
-    bool is_readable() const override { return begin_ < end_ || is_ready(POLLIN, arrived_by_); }
-    bool is_writable() const override { return is_ready(POLLOUT, clock::now() + answer_time); }
+    bool is_readable() const override { return begin_ < request_.size(); }
+    bool is_writable() const override { return true; }
 
+    // Behind the last byte the connection has ended, as far as the library is told.
     ssize_t read(char* to, std::size_t size) override {
-        if (begin_ == end_) {
-            const ssize_t count = fill();
-            if (count <= 0) return count;
-        }
-        const std::size_t count = std::min(size, end_ - begin_);
-        std::copy_n(buffer_.data() + begin_, count, to);
+        const std::size_t count = std::min(size, request_.size() - begin_);
+        std::copy_n(request_.data() + begin_, count, to);
         begin_ += count;
         return static_cast<ssize_t>(count);
     }
     ssize_t write(const char* from, std::size_t size) override {
-        const auto taken_by = clock::now() + answer_time;
-        for (std::size_t sent = 0; sent < size;) {
-            if (!is_ready(POLLOUT, taken_by)) return -1;
-            const ssize_t count =
-                ::send(socket_, from + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-            if (count < 0 && errno != EAGAIN && errno != EINTR) return -1;
-            sent += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
-        }
+        answer_.append(from, size);
         return static_cast<ssize_t>(size);
     }
 
     // Nothing here asks who it is.
     void get_remote_ip_and_port(std::string&, int&) const override {}
     void get_local_ip_and_port(std::string&, int&) const override {}
-    socket_t socket() const override { return socket_; }
+    socket_t socket() const override { return INVALID_SOCKET; }
+
+    std::string take_answer() { return std::move(answer_); }
 
 private:
-    using clock = std::chrono::steady_clock;
-    static constexpr auto request_time = 2s, answer_time = 5s;
-    static constexpr std::size_t request_bytes = 98304;  // headers, and the largest body
-
-    ssize_t fill() {
-        if (left_ == 0 || !is_ready(POLLIN, arrived_by_)) return -1;
-        const ssize_t count =
-            ::recv(socket_, buffer_.data(), std::min(left_, buffer_.size()), MSG_DONTWAIT);
-        if (count <= 0) return count;
-        begin_ = 0;
-        end_ = static_cast<std::size_t>(count);
-        left_ -= end_;
-        return count;
-    }
-    bool is_ready(short what, clock::time_point until) const {
-        while (true) {
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now());
-            if (left.count() <= 0) return false;
-            pollfd asked{socket_, what, 0};
-            const int ready = ::poll(&asked, 1, static_cast<int>(left.count()));
-            if (ready > 0) return true;
-            if (ready == 0 || errno != EINTR) return false;
-        }
-    }
-
-    const socket_t socket_;
-    const clock::time_point arrived_by_ = clock::now() + request_time;
-    std::size_t left_ = request_bytes;
-    std::array<char, 4096> buffer_{};
-    std::size_t begin_ = 0, end_ = 0;
+    const std::string request_;
+    std::size_t begin_ = 0;
+    std::string answer_;
 };
 
-class bounded_server final : public httplib::Server {
-    bool process_and_close_socket(socket_t socket) override {
-        bounded_stream stream{socket};
+// The library's parser and writer, without its sockets and threads.
+class request_server final : public httplib::Server {
+public:
+    std::string answer(std::string request) {
+        request_stream stream{std::move(request)};
         bool is_closed = false;
-        // A browser that kept its connection open would keep a thread.
-        const bool is_answered = process_request(stream, true, is_closed, nullptr);
-        ::shutdown(socket, SHUT_RDWR);
-        ::close(socket);
-        return is_answered;
+        // A browser that kept its connection open would take the place of others.
+        process_request(stream, true, is_closed, nullptr);
+        return stream.take_answer();
     }
 };
 
@@ -125,11 +87,20 @@ http_request request_of(const httplib::Request& from) {
     return request;
 }
 
+constexpr std::size_t body_max = 16384;
+
 class library_server final : public http_server {
 public:
-    explicit library_server(http_handler handler) : handler_(std::move(handler)) {
-        constexpr std::size_t threads = 16;
-        server_.new_task_queue = [] { return new httplib::ThreadPool(threads); };
+    explicit library_server(http_handler handler)
+        : handler_(std::move(handler)),
+          connections_(
+              [this](std::uint64_t connection, std::string request) {
+                  pool_->enqueue([this, connection, request = std::move(request)]() mutable {
+                      connections_.reply(connection, server_.answer(std::move(request)));
+                  });
+              },
+              body_max
+          ) {
         // The library's own options let a second program take the same port; and its queue of
         // connections that nobody has accepted yet has room for five.
         server_.set_socket_options([this](socket_t socket) {
@@ -137,7 +108,6 @@ public:
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
             socket_ = socket;
         });
-        constexpr std::size_t body_max = 16384;
         server_.set_payload_max_length(body_max);
         const auto answer = [this](const httplib::Request& from, httplib::Response& to) {
             const http_response made = handler_(request_of(from));
@@ -148,6 +118,9 @@ public:
         server_.Get(".*", answer).Post(".*", answer).Options(".*", answer);
         server_.Put(".*", answer).Patch(".*", answer).Delete(".*", answer);
     }
+    ~library_server() override {
+        if (socket_ != INVALID_SOCKET) ::close(socket_);
+    }
 
     int bind(const std::string& address, int port) override {
         if (port == 0) {
@@ -155,17 +128,31 @@ public:
         } else if (!server_.bind_to_port(address, port)) {
             port = 0;
         }
-        constexpr int backlog = 256;
-        if (port != 0) ::listen(socket_, backlog);
-        return port;
+        if (port == 0) {
+            socket_ = INVALID_SOCKET;  // the library has closed it
+            return 0;
+        }
+        constexpr int backlog = 1024;
+        const int flags = ::fcntl(socket_, F_GETFL);
+        const bool is_ready = flags >= 0 && ::fcntl(socket_, F_SETFL, flags | O_NONBLOCK) == 0 &&
+                              ::listen(socket_, backlog) == 0;
+        return is_ready ? port : 0;
     }
-    bool serve() override { return server_.listen_after_bind(); }
-    void stop() override { server_.stop(); }
+    bool serve() override {
+        constexpr std::size_t threads = 16;
+        pool_.emplace(threads);
+        const bool was_stopped = connections_.serve(socket_);
+        pool_->shutdown();
+        return was_stopped;
+    }
+    void stop() override { connections_.stop(); }
 
 private:
     const http_handler handler_;
-    bounded_server server_;
+    request_server server_;
     socket_t socket_ = INVALID_SOCKET;
+    http_connections connections_;
+    std::optional<httplib::ThreadPool> pool_;
 };
 
 std::unique_ptr<http_server> made_of_the_library(http_handler handler) {

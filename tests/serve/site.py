@@ -2,6 +2,8 @@
 
 import http.client
 import re
+import resource
+import select
 import socket
 import sys
 import time
@@ -269,6 +271,48 @@ def the_slow():
     endless.close()
 
 
+# A thousand clients that say nothing, one byte, or all but the end, and some that ask for the page
+# and do not take it. Each comes back when it is thrown out.
+def the_thousand():
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
+    page = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    words = (b"", b"G", page[:-1], page)
+    there = select.poll()
+    clients = {}
+
+    def come(number):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        client.connect((url.hostname, url.port))
+        try:
+            client.sendall(words[number % len(words)])
+        except OSError:
+            pass
+        clients[client.fileno()] = (number, client)
+        there.register(client, select.POLLRDHUP)
+
+    def come_back():
+        for descriptor, _ in there.poll(0):
+            number, client = clients.pop(descriptor)
+            there.unregister(client)
+            client.close()
+            come(number)
+
+    for number in range(1000):
+        come(number)
+    longest = 0
+    for _ in range(40):
+        come_back()
+        began = time.monotonic()
+        answer = ask("/healthz")
+        longest = max(longest, time.monotonic() - began)
+        expect("health beside a thousand", (answer.status, answer.body), (200, "ok\n"))
+    expect(f"health within a second, not {longest:.2f} s", longest < 1, True)
+    for _, client in clients.values():
+        client.close()
+
+
 the_page()
 the_names()
 if token:
@@ -276,6 +320,7 @@ if token:
 else:
     the_metrics()
     the_slow()
+    the_thousand()
     only_looking()
 for each in failures:
     print("FAILED: " + each, file=sys.stderr)
