@@ -82,6 +82,8 @@ sql::ConnectOptionsMap options_for(
     options["OPT_READ_TIMEOUT"] = read_timeout;
     options["OPT_WRITE_TIMEOUT"] = read_timeout;
     options["CLIENT_MULTI_STATEMENTS"] = true;
+    // A server may ask any client that has not said no for any file that it can read.
+    options["OPT_LOCAL_INFILE"] = 0;
     // Affected rows are rows changed. OPT_RECONNECT is off unless set, and newer client libraries
     // complain on standard error when it is mentioned at all.
     options["CLIENT_FOUND_ROWS"] = false;

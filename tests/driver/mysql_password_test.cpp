@@ -3,8 +3,11 @@
 #include "mysql_support.hpp"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <future>
+#include <vector>
 
 namespace leasehold::testing_mysql {
 namespace {
@@ -33,12 +36,20 @@ std::string greeting() {
     return text;
 }
 
-// Takes one client, asks it to answer by `plugin`, and listens until it hangs up.
+// What it says after its greeting, one word after each of the client's.
+using script = std::vector<std::string>;
+
+// Takes one client, says what is in the script, and listens until it hangs up.
 class impostor {
 public:
-    explicit impostor(std::string plugin)
-        : plugin_(std::move(plugin)),
+    explicit impostor(script says)
+        : says_(std::move(says)),
           heard_(std::async(std::launch::async, [this] { return serve(); })) {}
+    // Asks the client to answer by that plugin.
+    explicit impostor(const std::string& plugin)
+        : impostor(script{
+              packet(2, "\xfe" + plugin + '\0' + "Password: " + '\0'),
+              packet(4, "\xff\x15\x04#28000Access denied"s)}) {}
 
     int port() const { return listening_.port; }
     // All that the client has said.
@@ -52,17 +63,16 @@ private:
         };
         say(packet(0, greeting()));
         std::string all;
-        for (int turn = 0;; ++turn) {
+        for (std::size_t turn = 0;; ++turn) {
             std::string bytes(4096, '\0');
             const auto count = ::recv(client.number(), bytes.data(), bytes.size(), 0);
             if (count <= 0) return all;
             all += bytes.substr(0, static_cast<std::size_t>(count));
-            if (turn == 0) say(packet(2, "\xfe" + plugin_ + '\0' + "Password: " + '\0'));
-            if (turn == 1) say(packet(4, "\xff\x15\x04#28000Access denied"s));
+            if (turn < says_.size()) say(says_[turn]);
         }
     }
 
-    const std::string plugin_;
+    const script says_;
     const listener listening_;
     std::future<std::string> heard_;
 };
@@ -109,6 +119,37 @@ TEST_F(mysql_password, would_be_heard_by_such_a_server) {
     EXPECT_THROW(open_raw(), sql::SQLException);
     address_ = kept;
     EXPECT_NE(there.heard().find(secret), std::string::npos);
+}
+
+// A server may answer any statement with the name of a file that it would like to have.
+TEST_F(mysql_password, no_file_is_given_to_a_server_that_asks_for_one) {
+    char path[] = "/tmp/leasehold-secret-XXXXXX";
+    const descriptor file{::mkstemp(path)};
+    const std::string content = std::string{secret} + " of a file\n";
+    ASSERT_EQ(::write(file.number(), content.data(), content.size()), ssize_t(content.size()));
+    const std::string done = "\x00\x00\x00\x02\x00\x00\x00"s;
+    impostor there{script{packet(2, done), packet(1, "\xfb"s + path), packet(3, done)}};
+    auto to = at(there);
+    to.tls = mysql::tls_mode::disabled;
+    const auto refused = failure_of([&] { mysql::connect(to, 10s, 10s); });
+    EXPECT_EQ(there.heard().find(content), std::string::npos) << refused.what();
+    ::unlink(path);
+}
+
+// Nor where the statement itself asks for it: MariaDB's servers have that switched on.
+TEST_F(mysql_password, load_data_local_is_refused) {
+    char path[] = "/tmp/leasehold-rows-XXXXXX";
+    const descriptor file{::mkstemp(path)};
+    ASSERT_EQ(::write(file.number(), "7\t7\n", 4), 4);
+    const auto on = open();
+    create_table(*on);
+    const auto refused = failure_of([&] {
+        on->execute(named("LOAD DATA LOCAL INFILE '"s + path + "' INTO TABLE {t}"));
+    });
+    EXPECT_NE(refused.native_code(), 0) << refused.what();
+    const auto other = open();
+    EXPECT_EQ(number_from(*other, named("SELECT COUNT(*) FROM {t}")), 2);
+    ::unlink(path);
 }
 
 }  // namespace
