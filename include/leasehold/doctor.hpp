@@ -29,6 +29,8 @@
 // | unsuitable           | all      | programs refuse it: a replica, a version, a setting         |
 // | weak_durability      | all      | a crash or fail-over could undo a grant                     |
 // | clock                | all      | the clocks of this machine and of the server differ         |
+// | clear_text           | PG, My   | the connection goes over a network without encryption       |
+// | unverified_server    | PG, My   | it is encrypted, and nobody has checked who answers         |
 // | isolation            | PostgreSQL | transactions of your own begin at another level           |
 // | read_only_default    | PostgreSQL | transactions of your own begin read-only                  |
 // | asynchronous_commit  | PostgreSQL | your own commits do not wait for the disk                 |

@@ -19,12 +19,23 @@ enum class engine {
 // "postgres", "mysql", "mariadb", "sqlite", "memory".
 LEASEHOLD_EXPORT std::string_view name_of(engine which) noexcept;
 
+// How statements and answers travel between this process and the server.
+enum class transport {
+    unknown = 0,     // of a connection that somebody else has opened
+    local = 1,       // within one machine
+    clear = 2,       // over a network, for everybody on the way to read and to change
+    unverified = 3,  // encrypted, or on MySQL's family so where the server can; whoever answers is
+                     // taken for the server
+    verified = 4,    // encrypted, and the server has shown a certificate that was checked
+};
+
 struct server_info {
     leasehold::engine engine = engine::sqlite;
     int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
     std::string version_text{};  // as the server says it
     // PostgreSQL: another process does the work than the one that let us in, as behind pgbouncer.
     bool is_pooled = false;
+    leasehold::transport transport = leasehold::transport::unknown;
 };
 
 }  // namespace leasehold

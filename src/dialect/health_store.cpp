@@ -56,6 +56,30 @@ void sql_health_store::add_connections(
     );
 }
 
+void sql_health_store::add_transport(
+    std::vector<finding>& found, transport how, const std::string& remedy
+) {
+    if (how == transport::clear) {
+        found.push_back(
+            {severity::warning,
+             "clear_text",
+             "this connection goes over a network and is not encrypted",
+             "whoever is on the way reads passwords, keys and jobs, and can change them",
+             remedy + "; docs/guides/tls.md"}
+        );
+    }
+    if (how == transport::unverified) {
+        found.push_back(
+            {severity::warning,
+             "unverified_server",
+             "this connection is encrypted, but whoever answered was taken for the server",
+             "whoever can answer at that address gets what is meant for the server, and can grant "
+             "one key twice",
+             remedy + "; docs/guides/tls.md"}
+        );
+    }
+}
+
 microseconds sql_health_store::clock(connection& on) {
     return microseconds{read(on, "clock").rows.at(0).integer(0)};
 }

@@ -62,6 +62,11 @@ protected:
         }
     }
 
+    // `remedy`: what the URL should say.
+    static void add_transport(
+        std::vector<finding>& found, transport how, const std::string& remedy
+    );
+
     std::vector<long_hold> held_long(
         connection& on,
         const char* question,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/broken_pipe.hpp"
+#include "core/loopback.hpp"
 #include "driver/mysql_exchange.hpp"
 #include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
@@ -23,6 +24,13 @@ constexpr int lock_wait = 1205;  // ER_LOCK_WAIT_TIMEOUT
 
 bool commits(std::string_view statement) {
     return step_of(statement) == transaction_step::commits;
+}
+
+// What was asked for. Whether a server that may leave encryption out does so, the doctor asks.
+transport transport_to(const address& to) {
+    if (!to.socket.empty() || is_loopback(to.host)) return transport::local;
+    if (to.tls == tls_mode::disabled) return transport::clear;
+    return to.tls >= tls_mode::verify_authority ? transport::verified : transport::unverified;
 }
 
 }  // namespace
@@ -83,6 +91,7 @@ void owned_connection::set_up(const address& to) {
     const result said = run(first_question);
     const row& first = said.rows.at(0);
     server_ = server_from(first.text(0));
+    server_.transport = transport_to(to);
     rolls_back_on_timeout_ = first.integer(1) != 0;
     place_ = title_of(server_.engine) + " at " + place_of(to);
     const bool is_mariadb = server_.engine == engine::mariadb;

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "core/loopback.hpp"
 #include "driver/postgres_connection.hpp"
 #include "driver/postgres_errors.hpp"
 #include "driver/postgres_wire.hpp"
@@ -144,6 +145,23 @@ std::vector<option> options_of_host(const PGconn* of) {
     options.push_back({"password", text_or_none(PQpass(of))});
     options.push_back({"target_session_attrs", "any"});
     return options;
+}
+
+transport transport_of(const PGconn* handle) {
+    const std::string host = text_or_none(PQhost(handle));
+    const std::string address = text_or_none(PQhostaddr(handle));
+    const bool is_socket = host.empty() || host.front() == '/' || host.front() == '@';
+    if (is_loopback(address.empty() ? host : address)) return transport::local;
+    if (address.empty() && is_socket) return transport::local;
+    if (PQgssEncInUse(const_cast<PGconn*>(handle)) == 1) return transport::verified;  // by Kerberos
+    if (PQsslInUse(const_cast<PGconn*>(handle)) == 0) return transport::clear;
+    const conninfo all = info_of(handle);
+    for (const PQconninfoOption* each = all.get(); each->keyword != nullptr; ++each) {
+        if (std::string_view{each->keyword} != "sslmode") continue;
+        const std::string mode = text_or_none(each->val);
+        if (mode == "verify-ca" || mode == "verify-full") return transport::verified;
+    }
+    return transport::unverified;
 }
 
 // libpq asks the next host where one cannot be reached or takes no writes. It does not where one

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "leasehold/clock.hpp"
+#include "leasehold/engine.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::postgres {
@@ -27,6 +28,8 @@ struct option {
 
 // Whatever this one is connected with, for the one host that it is connected to.
 std::vector<option> options_of_host(const PGconn* of);
+
+transport transport_of(const PGconn* handle);
 
 struct dialled {
     connection_handle handle;  // also where it failed: of the host that was asked last

@@ -54,6 +54,7 @@ owned_connection::owned_connection(
       known_(std::move(known)),
       limit_(limit_within_range(statement_timeout)),
       server_limit_(limit_) {
+    server_.transport = transport_of(handle_.get());
     // Without one libpq writes the server's words to standard error.
     PQsetNoticeReceiver(handle_.get(), &owned_connection::on_notice, this);
 }

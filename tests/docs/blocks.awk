@@ -9,11 +9,32 @@ function quoted(text) {
     return "'" text "'"
 }
 
+# A URL with an option of TLS keeps its options. The name that the server's certificate has is that
+# of this machine; where nobody looks at it, an address that is not known to be this machine's.
+function encrypted(text,    result, found, options, host) {
+    result = ""
+    while (match(text, /(postgresql|mysql):\/\/[^ \n"']+\?ssl-?mode=[^ \n"']+/)) {
+        found = substr(text, RSTART, RLENGTH)
+        options = substr(found, index(found, "?"))
+        host = options ~ /verify-full|VERIFY_IDENTITY/ ? "localhost" : "0.0.0.0"
+        found = url
+        sub(/127\.0\.0\.1/, host, found)
+        sub(/:\/\//, "\002", found)
+        result = result substr(text, 1, RSTART - 1) found options
+        text = substr(text, RSTART + RLENGTH)
+    }
+    text = result text
+    sub(/DNS:db\.example\.org/, "DNS:localhost", text)
+    return text
+}
+
 # What would be outside of the folder is inside.
 function inside(text,    result) {
     gsub(/(postgresql|mysql):\/\/worker:[^ \n"']+/, "\001", text)
     gsub(/--grants worker/, "--grants " worker, text)
+    text = encrypted(text)
     gsub(/(postgresql|mysql):\/\/[^ \n"']+/, url, text)
+    gsub(/\002/, "://", text)
     gsub(/\001/, worker_url, text)
     result = ""
     while (match(text, /(^|[^A-Za-z0-9_.\/])\/(etc|usr\/local|var|srv|opt)\//)) {

@@ -29,6 +29,22 @@ TEST_F(mysql_doctor_test, nobody_there_is_a_finding) {
     EXPECT_EQ(all[0].name, "unreachable");
 }
 
+// MySQL's server has a certificate of its own making, MariaDB's has none.
+TEST_F(mysql_doctor_test, a_network_without_a_look_at_the_certificate_is_told) {
+    const std::string afar = from_afar(here_.url());
+    const bool is_mysql = db_.server().engine == engine::mysql;
+    const auto preferred = examine(mysql::open(afar));
+    EXPECT_EQ(find(preferred, "unverified_server").has_value(), is_mysql) << names_of(preferred);
+    EXPECT_EQ(find(preferred, "clear_text").has_value(), !is_mysql) << names_of(preferred);
+    const auto found = find(examine(mysql::open(afar + "?ssl-mode=DISABLED")), "clear_text");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->weight, severity::warning);
+    EXPECT_NE(found->remedy.find("VERIFY_IDENTITY"), std::string::npos) << found->remedy;
+    for (const char* each : {"clear_text", "unverified_server"}) {
+        EXPECT_FALSE(find(examine(db_), each)) << "nothing leaves this machine";
+    }
+}
+
 TEST_F(mysql_doctor_test, a_server_that_may_forget_is_told) {
     const result flush = db_.execute("SELECT @@innodb_flush_log_at_trx_commit");
     const std::int64_t value = flush.rows.at(0).integer(0);

@@ -45,6 +45,16 @@ TEST_F(postgres_doctor_test, a_server_that_may_forget_is_told) {
     EXPECT_EQ(find(examine(db_), "weak_durability").has_value(), !is_safe);
 }
 
+// Encrypted connections: docs/guides/tls.md, which a test carries out.
+TEST_F(postgres_doctor_test, a_network_without_encryption_is_told) {
+    const std::string url = with_option(from_afar(here_.url()), "sslmode=disable");
+    const auto found = find(examine(postgres::open(url)), "clear_text");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->weight, severity::warning);
+    EXPECT_NE(found->remedy.find("sslmode=verify-full"), std::string::npos) << found->remedy;
+    EXPECT_FALSE(find(examine(db_), "clear_text")) << "nothing leaves this machine";
+}
+
 TEST_F(postgres_doctor_test, nobody_there_is_a_finding) {
     const auto all = examine(postgres::open("postgresql://a@127.0.0.1:1/b?connect_timeout=2"));
     ASSERT_EQ(all.size(), 1u) << names_of(all);

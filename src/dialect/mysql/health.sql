@@ -18,6 +18,9 @@ SHOW GLOBAL STATUS WHERE Variable_name IN (
     'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status',
     'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients');
 
+-- name: cipher
+SHOW SESSION STATUS LIKE 'Ssl_cipher';
+
 -- What this user may have of connections, 0: as many as the server, and how many it has: each sees
 -- its own.
 -- name: own_connections

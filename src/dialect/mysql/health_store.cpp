@@ -23,6 +23,7 @@ public:
     std::vector<finding> examine_server(connection& on, const examination_settings& settings)
         override {
         std::vector<finding> found;
+        look(found, "the connection's encryption", [&] { add_way(found, on); });
         look(found, "the server's settings", [&] {
             const named_values variables{read(on, "variables")}, status{read(on, "status")};
             add_connections(
@@ -83,6 +84,22 @@ private:
             }
         }
         throw std::logic_error("no column is known of " + table);
+    }
+
+    // Where the URL leaves it to the server whether to encrypt, that is asked.
+    void add_way(std::vector<finding>& found, connection& on) const {
+        transport way = on.server().transport;
+        if (way == transport::unverified) {
+            const result cipher = read(on, "cipher");
+            const bool is_encrypted = !cipher.rows.empty() && !cipher.rows[0].bytes(1).empty();
+            if (!is_encrypted) way = transport::clear;
+        }
+        add_transport(
+            found,
+            way,
+            "let the URL say ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE, with the certificate of the "
+            "server's authority in FILE"
+        );
     }
 
     void add_own_connections(

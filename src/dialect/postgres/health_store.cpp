@@ -17,6 +17,12 @@ public:
     std::vector<finding> examine_server(connection& on, const examination_settings& settings)
         override {
         std::vector<finding> found;
+        add_transport(
+            found,
+            on.server().transport,
+            "let the URL say sslmode=verify-full&sslrootcert=FILE, with the certificate of the "
+            "server's authority in FILE"
+        );
         look(found, "the server's settings", [&] {
             const row server = read(on, "server").rows.at(0);
             add_defaults(found, server);
