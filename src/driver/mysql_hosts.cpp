@@ -1,6 +1,7 @@
 #include "driver/mysql_hosts.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,12 +46,14 @@ std::unique_ptr<connection> host_list::connect(milliseconds patience) {
     std::string said;
     error_facts facts;
     std::size_t hosts_left = all_.size();
+    std::optional<std::size_t> left_out;
     for (const std::size_t at : order()) {
         const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
         const bool is_late = left <= milliseconds{0} && hosts_left < all_.size();
         std::string words = "MySQL at " + place_of(all_[at]);
         if (is_late) {
             words += " was not asked any more";
+            if (!left_out) left_out = at;
             facts.is_passing = true;
         } else {
             const auto part = left / static_cast<milliseconds::rep>(hosts_left);
@@ -71,6 +74,8 @@ std::unique_ptr<connection> host_list::connect(milliseconds patience) {
         said += (said.empty() ? "" : ", ") + words;
         --hosts_left;
     }
+    // Whole seconds may use the time up before it is their turn: the next call begins with them.
+    if (left_out) preferred_ = *left_out;
     throw error{
         errc::connection_failed,
         "no host of the URL takes writes: " + said +

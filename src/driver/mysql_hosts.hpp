@@ -7,6 +7,7 @@
 // | cannot be reached, or refuses us    | the next one is asked                                  |
 // | takes no writes, as a replica       | the next one is asked                                  |
 // | is the last one, and not the one    | connection_failed, which says what each has answered   |
+// | was not asked, as time was up       | the next call asks it first                            |
 //
 // They are asked in the order of the URL, the one that took writes last before the others: where
 // two of them do, as when a former primary comes back, nobody changes sides by connecting again.

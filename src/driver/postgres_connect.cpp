@@ -3,7 +3,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -48,27 +47,29 @@ std::vector<option> options_of(const std::string& url, const std::string& name) 
 dialled dial(
     const std::vector<option>& options, local_clock::time_point until, const std::stop_token& stop
 ) {
-    connection_handle handle = start(options);
-    PGconn* const on = handle.get();
+    dialled made{start(options)};
+    PGconn* const on = made.handle.get();
     PQsetNoticeReceiver(on, &ignore_notice, nullptr);
-    if (PQstatus(on) == CONNECTION_BAD) return {std::move(handle), connect_error(on)};
-    PostgresPollingStatusType next = PGRES_POLLING_WRITING;
-    while (next != PGRES_POLLING_OK) {
-        if (next == PGRES_POLLING_FAILED) return {std::move(handle), connect_error(on)};
+    made.all = hosts_of(on);
+    made.until = until;
+    host_turn turn{made.all, until};
+    PostgresPollingStatusType next =
+        PQstatus(on) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
+    while (next != PGRES_POLLING_OK && next != PGRES_POLLING_FAILED && !made.failure) {
         const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        if (!wait_for_socket(PQsocket(on), events, until, stop)) {
-            return {std::move(handle), connect_patience_error(on)};
+        made.until = turn.end(on);
+        if (wait_for_socket(PQsocket(on), events, made.until, stop)) {
+            next = PQconnectPoll(on);
+        } else {
+            made.failure = connect_patience_error(on);
         }
-        next = PQconnectPoll(on);
     }
+    if (made.failure) return made;
+    const bool is_bad = next == PGRES_POLLING_FAILED || PQsetnonblocking(on, 1) != 0;
+    if (is_bad) made.failure = connect_error(on);
     PQsetErrorVerbosity(on, PQERRORS_DEFAULT);
-    if (PQsetnonblocking(on, 1) != 0) return {std::move(handle), connect_error(on)};
-    return {std::move(handle), std::nullopt};
+    return made;
 }
-
-namespace {
-
-using conninfo = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
 
 conninfo info_of(const PGconn* of) {
     conninfo all{PQconninfo(const_cast<PGconn*>(of)), &PQconninfoFree};
@@ -79,59 +80,6 @@ conninfo info_of(const PGconn* of) {
 std::string text_or_none(const char* text) {
     return text == nullptr ? "" : text;
 }
-
-std::vector<std::string> parts_of(const std::string& list) {
-    std::vector<std::string> parts{""};
-    for (const char each : list) {
-        if (each == ',') {
-            parts.emplace_back();
-        } else {
-            parts.back() += each;
-        }
-    }
-    return parts;
-}
-
-// Without the first ones.
-std::string list_from(const std::vector<std::string>& parts, std::size_t first) {
-    std::string list;
-    for (std::size_t at = first; at < parts.size(); ++at)
-        list += (at > first ? "," : "") + parts[at];
-    return list;
-}
-
-// The hosts behind the one that was asked last, which libpq has asked in this order; nothing where
-// there are none.
-std::vector<option> hosts_behind(const PGconn* asked) {
-    std::vector<std::string> hosts, addresses, ports;
-    const conninfo all = info_of(asked);
-    for (const PQconninfoOption* each = all.get(); each->keyword != nullptr; ++each) {
-        const std::string name = each->keyword;
-        if (name == "host") hosts = parts_of(text_or_none(each->val));
-        if (name == "hostaddr") addresses = parts_of(text_or_none(each->val));
-        if (name == "port") ports = parts_of(text_or_none(each->val));
-    }
-    const std::size_t count = std::max(hosts.size(), addresses.size());
-    if (ports.size() == 1) ports.resize(count, ports.front());
-    if (count < 2 || ports.size() != count) return {};
-    constexpr const char* usual_port = "5432";
-    const auto is_asked = [&](std::size_t at) {
-        const bool has_name = at < hosts.size() && !hosts[at].empty();
-        const std::string& host = has_name ? hosts[at] : addresses.at(at);
-        const std::string port = ports[at].empty() ? usual_port : ports[at];
-        return host == text_or_none(PQhost(asked)) && port == text_or_none(PQport(asked));
-    };
-    for (std::size_t at = 0; at + 1 < count; ++at) {
-        if (!is_asked(at)) continue;
-        std::vector<option> behind{{"port", list_from(ports, at + 1)}};
-        if (hosts.size() == count) behind.push_back({"host", list_from(hosts, at + 1)});
-        if (addresses.size() == count) behind.push_back({"hostaddr", list_from(addresses, at + 1)});
-        return behind;
-    }
-    return {};
-}
-
-}  // namespace
 
 std::vector<option> options_of_host(const PGconn* of) {
     std::vector<option> options;
@@ -164,9 +112,21 @@ transport transport_of(const PGconn* handle) {
     return transport::unverified;
 }
 
-// libpq asks the next host where one cannot be reached or takes no writes. It does not where one
-// takes the connection and says nothing, as what stands before a server that is gone; and it knows
-// nothing of a former primary.
+namespace {
+
+std::optional<error> failure_at_set_up(owned_connection& on, local_clock::time_point until) {
+    try {
+        on.set_up(until);
+    } catch (const error& failure) {
+        return failure;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+// libpq asks the next host where one cannot be reached or takes no writes; this does where one says
+// nothing in its part of the time, or is a former primary.
 //
 // One thing here may take longer than the patience: libpq looks host names up by getaddrinfo(),
 // which cannot be bounded. Addresses, or `hostaddr`, avoid it.
@@ -180,25 +140,36 @@ std::unique_ptr<connection> connect(
 ) {
     const auto until = local_clock::now() + patience;
     std::vector<option> options = options_of(url, name);
+    ask_in_turn(options, known->order.now());
     std::optional<error> of_former;
+    std::string silent;
     for (;;) {
         dialled made = dial(options, until, stop);
+        known->order.learn(made.all);
+        const PGconn* const on = made.handle.get();
+        const hosts behind = hosts_behind(made.all, on);
+        const std::string address = address_of(on);
         std::optional<error> failure = std::move(made.failure);
-        std::vector<option> others = hosts_behind(made.handle.get());
         if (!failure) {
             auto ours = std::make_unique<owned_connection>(
                 std::move(made.handle), statement_timeout, known
             );
-            ours->set_up(until);
-            if (!ours->is_of_the_past()) return ours;
-            of_former = failure = ours->former_primary();
-            known->data.tell_refusal(failure->what());
+            failure = failure_at_set_up(*ours, made.until);
+            if (!failure && !ours->is_of_the_past()) {
+                known->order.note(on, !silent.empty());
+                return ours;
+            }
+            if (!failure) {
+                of_former = failure = ours->former_primary();
+                known->data.tell_refusal(failure->what());
+            }
         }
         const bool is_over = local_clock::now() >= until || stop.stop_requested();
-        if (others.empty() || is_over || !failure->is_transient()) {
-            throw error{of_former ? *of_former : *failure};
+        if (behind.empty() || is_over || !failure->is_transient()) {
+            throw of_former ? *of_former : with_silent_hosts(*failure, silent);
         }
-        for (option& each : others) options.push_back(std::move(each));
+        if (local_clock::now() >= made.until) silent += (silent.empty() ? "" : ", ") + address;
+        ask_in_turn(options, behind);
     }
 }
 

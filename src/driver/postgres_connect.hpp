@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/postgres_hosts.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/engine.hpp"
 #include "leasehold/error.hpp"
@@ -26,6 +27,11 @@ struct option {
     std::string value;
 };
 
+using conninfo = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
+// All that it is, or was to be, connected with.
+conninfo info_of(const PGconn* of);
+std::string text_or_none(const char* text);
+
 // Whatever this one is connected with, for the one host that it is connected to.
 std::vector<option> options_of_host(const PGconn* of);
 
@@ -34,10 +40,12 @@ transport transport_of(const PGconn* handle);
 struct dialled {
     connection_handle handle;  // also where it failed: of the host that was asked last
     std::optional<error> failure{};
+    hosts all{};                      // that were to be asked, where there are several
+    local_clock::time_point until{};  // the end of what time that host has
 };
 
 // Looking up a host name is libpq's, and cannot be bounded; all else ends by `until`, or when it is
-// stopped.
+// stopped. Where a host says nothing in its part of the time those behind it are not asked.
 dialled dial(
     const std::vector<option>& options,
     local_clock::time_point until,

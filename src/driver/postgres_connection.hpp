@@ -21,6 +21,7 @@
 
 #include "driver/postgres_connect.hpp"
 #include "driver/postgres_history.hpp"
+#include "driver/postgres_hosts.hpp"
 #include "driver/postgres_standby_wait.hpp"
 #include "driver/postgres_wire.hpp"
 #include "leasehold/connection.hpp"
@@ -35,6 +36,7 @@ struct handle_memory {
 
     history data;
     left_waits waits{};
+    host_order order{};
 };
 
 // The first host that is as wanted, and is no former primary: see postgres_history.hpp. Throws

@@ -312,6 +312,12 @@ error connect_patience_error(const PGconn* handle) {
         std::move(facts)};
 }
 
+error with_silent_hosts(const error& failure, const std::string& silent) {
+    if (silent.empty()) return failure;
+    const std::string words = "; before that, no answer came in time from " + silent;
+    return reworded(failure, failure.what() + words, false);
+}
+
 error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest) {
     error_facts facts;
     facts.is_passing = true;

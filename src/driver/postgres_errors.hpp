@@ -30,6 +30,8 @@ error gave_up_error(
 // PQERRORS_VERBOSE, because libpq gives a failed connection's SQLSTATE nowhere but in that text.
 error connect_error(const PGconn* handle);
 error connect_patience_error(const PGconn* handle);
+// The same, and that these of the URL's hosts were asked before in vain.
+error with_silent_hosts(const error& failure, const std::string& silent);
 // A server that a standby was promoted beside, or instead of.
 error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest);
 // One that was made and then failed: poolers let everybody in and then find no server.

@@ -80,6 +80,25 @@ TEST_F(former_primary, is_refused_by_who_has_seen_the_promoted_one) {
     EXPECT_EQ(port_of(db), promoted);
 }
 
+// All its processes stand still, and its kernel takes each connection: the first host of the URL.
+TEST_F(former_primary, that_is_frozen_keeps_nobody_from_the_promoted_one) {
+    const std::size_t former = primary();
+    const database db = open_from(former);
+    session one{db, {.name = "one", .ttl = 120s, .heartbeat_every = 500ms}};
+    auto held = mutex{one, "held"}.try_acquire();
+    ASSERT_TRUE(held);
+    cluster_.control(former, "pause");
+    promote(standby());
+    EXPECT_TRUE(eventually_well([&] { return held->verify(); }));
+    EXPECT_TRUE(eventually_well([&] { return bool{mutex{one, "next"}.try_acquire()}; }));
+    // Who has seen neither of them goes on from the URL alone, at the first attempt.
+    EXPECT_EQ(port_of(open_from(former)), port(primary()));
+    session late{open_from(former), {.name = "late"}};
+    EXPECT_FALSE((mutex{late, "held"}.try_acquire()));
+    EXPECT_TRUE(one.is_live());
+    cluster_.control(former, "kill");
+}
+
 // Nobody has stopped it, and its connections stand: they are not used any more, once a new one has
 // shown that it is of the past.
 TEST_F(former_primary, loses_the_connections_there_are) {

@@ -93,6 +93,58 @@ TEST_F(postgres_connect_test, several_hosts_are_tried_in_turn) {
     EXPECT_EQ(postgres::connect(url, 10s, 10s)->state(), connection_state::idle);
 }
 
+// As a server whose processes are stopped: its kernel takes the connection.
+TEST_F(postgres_connect_test, a_host_that_says_nothing_leaves_time_for_those_behind_it) {
+    const address there{url_};
+    const listener first, second;
+    const auto memory = std::make_shared<postgres::handle_memory>();
+    const auto connect_to = [&](const std::string& end) {
+        return postgres::connect(
+            "postgresql://" + there.user + ":" + there.password + "@127.0.0.1:" + first.port +
+                ",127.0.0.1:" + second.port + "," + end,
+            10s,
+            1500ms,
+            {},
+            memory
+        );
+    };
+    const std::string end = there.host + ":" + there.port + "/" + there.database;
+    EXPECT_EQ(connect_to(end)->state(), connection_state::idle);
+    EXPECT_EQ(first.takes(), 1);
+    EXPECT_EQ(second.takes(), 1);
+    // The one that took their place is asked first from then on.
+    EXPECT_EQ(connect_to(end)->state(), connection_state::idle);
+    EXPECT_EQ(first.takes() + second.takes(), 0);
+    // Where the last one refuses, those that said nothing are not forgotten.
+    const error failure = failure_of([&] {
+        postgres::connect(
+            "postgresql://me:" + std::string{password} + "@127.0.0.1:" + first.port +
+                ",127.0.0.1:1/app",
+            10s,
+            400ms
+        );
+    });
+    expect_discreet(failure);
+    EXPECT_TRUE(failure.is_transient());
+    EXPECT_TRUE(mentions(failure, "127.0.0.1:1/app cannot be reached")) << failure.what();
+    EXPECT_TRUE(
+        mentions(failure, "no answer came in time from PostgreSQL at 127.0.0.1:" + first.port)
+    ) << failure.what();
+}
+
+// It lets us in, and the server behind it is silent: as a pooler.
+TEST_F(postgres_connect_test, a_host_that_is_silent_after_its_greeting_is_passed_over) {
+    const address there{url_};
+    const fake_server server{{fake_server::greeting("15.4"), "", "", ""}};
+    const std::string first = server.url();
+    const auto at = first.find('@') + 1;
+    const std::string url = "postgresql://" + there.user + ":" + there.password + "@" +
+                            first.substr(at, first.find('/', at) - at) + "," + there.host + ":" +
+                            there.port + "/" + there.database +
+                            "?sslmode=disable&gssencmode=disable";
+    EXPECT_EQ(backend_of(*postgres::connect(url, 10s, 2s)) > 0, true);
+}
+
 TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
     const auto on = open(2s);
     const row got = on->execute(

@@ -131,6 +131,14 @@ listener::listener() : socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} 
     port = std::to_string(ntohs(here.sin_port));
 }
 
+int listener::takes() const {
+    int count = 0;
+    for (; is_readable(socket.number(), 0); ++count) {
+        const descriptor taken{::accept(socket.number(), nullptr, nullptr)};
+    }
+    return count;
+}
+
 proxy::proxy(const address& server) : server_(server), serving_([this] { serve(); }) {}
 
 proxy::~proxy() {

@@ -69,6 +69,8 @@ private:
 // Listens on a free loopback port.
 struct listener {
     listener();
+    // How many connections came in since the last time; each is closed.
+    int takes() const;
     descriptor socket;
     std::string port;
 };

@@ -136,11 +136,16 @@ TEST_F(mysql_hosts_test, where_none_takes_writes_each_ones_answer_is_told) {
     }
 }
 
-TEST_F(mysql_hosts_test, when_time_is_up_nobody_else_is_asked) {
-    states_ = {{"a", answer::down}, {"b", answer::writes}};
-    auto all = hosts("a,b");
+TEST_F(mysql_hosts_test, whom_no_time_was_left_for_is_asked_first_the_next_time) {
+    states_ = {{"a", answer::down}, {"b", answer::down}, {"c", answer::writes}};
+    auto all = hosts("a,b,c");
     EXPECT_THROW((void)all.connect(0ms), error);
     EXPECT_EQ(asked(), (names{"a"}));
+    EXPECT_THROW((void)all.connect(0ms), error);
+    EXPECT_EQ(asked(), (names{"b"}));
+    EXPECT_EQ(name_of(all.connect(9s)), "c");
+    EXPECT_EQ(asked(), (names{"a", "b", "c"}));
+    EXPECT_EQ(name_of(all.connect(0ms)), "c");
 }
 
 TEST_F(mysql_hosts_test, one_host_alone_is_connected_to_whatever_it_takes) {

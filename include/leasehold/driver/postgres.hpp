@@ -7,11 +7,13 @@
 // its environment (PGPASSFILE, PGSSLMODE, …). Works behind a transaction-mode pooler: it is noticed
 // because the process that answers is not the one that greeted, and then nothing relies on
 // server-side session state, at the same number of round trips.
-// Of several hosts (target_session_attrs=read-write) the first that takes writes is connected to;
-// one that takes the connection and says nothing is passed over, and so is a former primary, where
-// this handle has seen the standby that was promoted: docs/clusters.md.
-// Two things libpq leaves to others: looking up a host name may take longer than connect_timeout
-// (addresses do not), and of several hosts one that swallows packets uses all of it up.
+// Of several hosts (target_session_attrs=read-write) the first that takes writes is connected to.
+// Each has an equal part of what is left of connect_timeout: one that says nothing is passed over,
+// and the one that took its place is asked first from then on. Passed over is also a former
+// primary, where this handle has seen the standby that was promoted: docs/clusters.md. A list of
+// several is read when the handle first connects.
+// libpq leaves one thing to others: looking up a host name may take longer than connect_timeout
+// (addresses do not).
 //
 // Errors: invalid_argument for a malformed URL, or an option's value that libpq does not know (when
 // it first connects); connection_failed for host, port, password, too

@@ -1,0 +1,68 @@
+#pragma once
+// Private to the PostgreSQL driver: the hosts of a URL, and in which order they are asked.
+//
+// libpq asks them in the order of the URL and goes on where one cannot be reached or takes no
+// writes. It waits for ever for one that takes the connection and says nothing, as a server whose
+// processes are stopped. So each host has an equal part of the time that is left for it and for
+// those behind it. Where one said nothing, the one that was connected to instead is asked first
+// from then on, until it is not the one. Otherwise the order of the URL stands: by it a handle
+// meets a promoted standby beside its former primary (postgres_history.hpp).
+#include <libpq-fe.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/thread_mutex.hpp"
+#include "leasehold/clock.hpp"
+
+namespace leasehold::postgres {
+
+struct option;
+
+struct host {
+    bool operator==(const host&) const = default;
+
+    std::string name;  // or a folder of sockets; may be empty where there is an address
+    std::string address;
+    std::string port;
+};
+using hosts = std::vector<host>;
+
+// As libpq has them, in its order; nothing where there is one alone.
+hosts hosts_of(const PGconn* of);
+// Those behind the one that was asked last.
+hosts hosts_behind(const hosts& all, const PGconn* asked);
+// So that these are asked, in their order; nothing: as the options say already.
+void ask_in_turn(std::vector<option>& options, const hosts& these);
+
+// When the host that is asked now has had its part of the time.
+class host_turn {
+public:
+    host_turn(const hosts& all, local_clock::time_point until) : all_(all), until_(until) {}
+    local_clock::time_point end(const PGconn* asked);
+
+private:
+    const hosts& all_;
+    const local_clock::time_point until_;
+    std::size_t behind_ = static_cast<std::size_t>(-1);
+    local_clock::time_point end_{};
+};
+
+// Of one database handle. Threads: safe.
+class host_order {
+public:
+    // In the order in which they are to be asked; nothing: as the URL says.
+    hosts now() const;
+    // All of them, as the URL has them; the first time counts.
+    void learn(const hosts& all);
+    // This one was connected to, behind one that said nothing in its time or not.
+    void note(const PGconn* connected, bool met_silence);
+
+private:
+    mutable thread_mutex mutex_;
+    hosts all_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::size_t preferred_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace leasehold::postgres
