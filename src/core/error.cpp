@@ -21,7 +21,9 @@ bool error::is_transient() const noexcept {
             return true;
         case errc::connection_failed:
         case errc::database_error:
-            // Refused passwords and unknown databases stay wrong; drivers mark what may pass.
+        case errc::read_only:
+            // Refused passwords and unknown databases stay wrong, and so does a transaction that
+            // may not write; drivers mark what may pass.
             return facts_->is_passing;
         default:
             return false;

@@ -90,11 +90,12 @@ private:
 
 database open(std::string_view url, database_settings settings) {
     const auto limit = settings.statement_timeout;
-    const auto open_one = [limit, name = settings.name](
+    const auto known = std::make_shared<handle_memory>();
+    const auto open_one = [limit, known, name = settings.name](
                               const address& to, std::chrono::milliseconds patience
-                          ) { return connect(to, limit, patience, name); };
+                          ) { return connect(to, limit, patience, name, known); };
     const auto hosts =
-        std::make_shared<host_list>(parse_url(url, std::getenv("MYSQL_PWD")), open_one);
+        std::make_shared<host_list>(parse_url(url, std::getenv("MYSQL_PWD")), open_one, known);
     return database{
         [hosts](std::chrono::milliseconds patience) { return hosts->connect(patience); },
         std::move(settings)};

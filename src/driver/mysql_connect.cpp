@@ -104,7 +104,8 @@ std::unique_ptr<connection> connect(
     const address& to,
     milliseconds statement_timeout,
     milliseconds patience,
-    const std::string& name
+    const std::string& name,
+    const std::shared_ptr<handle_memory>& known
 ) {
     announce_thread();
     const broken_pipe_guard guard;
@@ -116,7 +117,7 @@ std::unique_ptr<connection> connect(
     } catch (const sql::SQLException& said) {
         throw connect_error(to, failure_of(said));
     }
-    auto made = std::make_unique<owned_connection>(std::move(handle), to, statement_timeout);
+    auto made = std::make_unique<owned_connection>(std::move(handle), to, statement_timeout, known);
     try {
         made->set_up(to);
     } catch (const error& failure) {

@@ -7,6 +7,7 @@
 
 #include "core/broken_pipe.hpp"
 #include "core/loopback.hpp"
+#include "driver/mysql_classify.hpp"
 #include "driver/mysql_exchange.hpp"
 #include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
@@ -74,10 +75,15 @@ seconds read_timeout_for(milliseconds limit) {
 }
 
 owned_connection::owned_connection(
-    std::unique_ptr<sql::Connection> handle, const address& to, milliseconds statement_timeout
+    std::unique_ptr<sql::Connection> handle,
+    const address& to,
+    milliseconds statement_timeout,
+    std::shared_ptr<handle_memory> known
 )
     : handle_(std::move(handle)),
       place_("MySQL at " + place_of(to)),
+      known_(std::move(known)),
+      refusals_seen_(known_->refusals.count()),
       read_timeout_(read_timeout_for(statement_timeout)),
       limits_(statement_timeout) {}
 
@@ -85,6 +91,13 @@ owned_connection::~owned_connection() {
     announce_thread();
     const broken_pipe_guard guard;
     handle_.reset();  // says goodbye to the server
+}
+
+// What was made before a server has refused a change as a standby is not used again.
+connection_state owned_connection::state() noexcept {
+    const bool is_of_demoted = known_->refusals.count() != refusals_seen_;
+    if (state_ == connection_state::idle && is_of_demoted) return connection_state::lost;
+    return state_;
 }
 
 void owned_connection::set_up(const address& to) {
@@ -216,6 +229,10 @@ void owned_connection::fail(
     const bool has_ended = ends_transaction(what.code) || commits(statement) ||
                            (what.code == lock_wait && rolls_back_on_timeout_);
     if (has_ended) rollback();
+    if (is_standby_mysql(what.code, what.words)) {
+        known_->is_super_read_only = what.words.find("super") != std::string::npos;
+        known_->refusals.note(refusals_seen_);
+    }
     throw statement_error(place_, what, is_at_stake);
 }
 

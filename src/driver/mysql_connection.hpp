@@ -15,6 +15,7 @@
 
 #include "driver/mysql_client.hpp"
 #include "driver/mysql_errors.hpp"
+#include "driver/mysql_memory.hpp"
 #include "driver/mysql_url.hpp"
 #include "leasehold/connection.hpp"
 
@@ -27,7 +28,8 @@ std::unique_ptr<connection> connect(
     const address& to,
     std::chrono::milliseconds statement_timeout,
     std::chrono::milliseconds patience,
-    const std::string& name = {}  // see connection_name()
+    const std::string& name = {},  // see connection_name()
+    const std::shared_ptr<handle_memory>& known = std::make_shared<handle_memory>()
 );
 
 // libmysqlclient wants to be told of each thread that uses it, and of its end.
@@ -68,7 +70,8 @@ public:
     owned_connection(
         std::unique_ptr<sql::Connection> handle,
         const address& to,
-        std::chrono::milliseconds statement_timeout
+        std::chrono::milliseconds statement_timeout,
+        std::shared_ptr<handle_memory> known
     );
     ~owned_connection() override;
 
@@ -76,7 +79,7 @@ public:
     void set_up(const address& to);
 
     const server_info& server() const noexcept override { return server_; }
-    connection_state state() noexcept override { return state_; }
+    connection_state state() noexcept override;
     result execute(std::string_view sql, const parameters& values) override;
     result execute_script(std::string_view sql, const parameters& values) override;
     void begin() override;
@@ -102,6 +105,8 @@ private:
     std::unique_ptr<sql::Connection> handle_;
     std::string place_;
     server_info server_;
+    const std::shared_ptr<handle_memory> known_;
+    const int refusals_seen_;
     bool rolls_back_on_timeout_ = false;  // innodb_rollback_on_timeout: 1205 ends the transaction
     const std::chrono::seconds read_timeout_;
     time_limits limits_;  // what the server was told last

@@ -179,7 +179,8 @@ error statement_error(const std::string& place, const failure& said, bool is_at_
         code = what.code == 1049 ? errc::schema_missing : errc::database_error;
     }
     error_facts facts = facts_of(what);
-    facts.is_passing = code == errc::database_error && is_exhausted_mysql(what.code, what.words);
+    facts.is_passing = is_standby_mysql(what.code, what.words) ||
+                       (code == errc::database_error && is_exhausted_mysql(what.code, what.words));
     // 2006 is said when the statement could not be handed to the network: the server has not got
     // all of it, and runs nothing that is not complete.
     facts.outcome_unknown = is_at_stake && !proves_not_done(code) && what.code != gone_away;

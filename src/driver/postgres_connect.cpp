@@ -114,12 +114,21 @@ transport transport_of(const PGconn* handle) {
 
 namespace {
 
-std::optional<error> failure_at_set_up(owned_connection& on, local_clock::time_point until) {
+std::optional<error> failure_at_set_up(
+    owned_connection& on, handle_memory& known, local_clock::time_point until
+) {
     try {
         on.set_up(until);
     } catch (const error& failure) {
         return failure;
     }
+    if (on.is_of_the_past()) {
+        error former = on.former_primary();
+        known.data.tell_refusal(former.what());
+        return former;
+    }
+    if (on.was_standby() && known.refusals.is_primary_wanted()) return on.unwanted_standby();
+    if (!on.was_standby()) known.refusals.note_primary();
     return std::nullopt;
 }
 
@@ -154,15 +163,12 @@ std::unique_ptr<connection> connect(
             auto ours = std::make_unique<owned_connection>(
                 std::move(made.handle), statement_timeout, known
             );
-            failure = failure_at_set_up(*ours, made.until);
-            if (!failure && !ours->is_of_the_past()) {
+            failure = failure_at_set_up(*ours, *known, made.until);
+            if (!failure) {
                 known->order.note(on, !silent.empty());
                 return ours;
             }
-            if (!failure) {
-                of_former = failure = ours->former_primary();
-                known->data.tell_refusal(failure->what());
-            }
+            if (ours->is_of_the_past()) of_former = failure;
         }
         const bool is_over = local_clock::now() >= until || stop.stop_requested();
         if (behind.empty() || is_over || !failure->is_transient()) {

@@ -52,6 +52,7 @@ owned_connection::owned_connection(
       address_(address_of(handle_.get())),
       server_(server_of(handle_.get())),
       known_(std::move(known)),
+      refusals_seen_(known_->refusals.count()),
       limit_(limit_within_range(statement_timeout)),
       server_limit_(limit_) {
     server_.transport = transport_of(handle_.get());
@@ -86,6 +87,7 @@ connection_state owned_connection::state() noexcept {
     if (is_of_the_past()) return connection_state::lost;
     switch (PQtransactionStatus(handle_.get())) {
         case PQTRANS_IDLE:
+            if (is_of_demoted()) return connection_state::lost;
             return is_begin_due_ ? connection_state::in_transaction : connection_state::idle;
         case PQTRANS_INTRANS:
             return connection_state::in_transaction;
@@ -185,7 +187,7 @@ void owned_connection::fail(const reply& answer, bool is_in_doubt) {
     const PGresult* failure = answer.failure();
     switch (answer.end) {
         case exchange_end::answered:
-            throw statement_error(handle_.get(), address_, failure);
+            throw statement_error(handle_.get(), address_, failure, is_refused_by_standby(failure));
         case exchange_end::gave_up:
             abandon();
             throw gave_up_error(address_, limit_, is_in_doubt);

@@ -22,8 +22,10 @@
 #include "driver/postgres_connect.hpp"
 #include "driver/postgres_history.hpp"
 #include "driver/postgres_hosts.hpp"
+#include "driver/postgres_settings.hpp"
 #include "driver/postgres_standby_wait.hpp"
 #include "driver/postgres_wire.hpp"
+#include "driver/standby_refusals.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
 
@@ -37,6 +39,7 @@ struct handle_memory {
     history data;
     left_waits waits{};
     host_order order{};
+    standby_refusals refusals{};
 };
 
 // The first host that is as wanted, and is no former primary: see postgres_history.hpp. Throws
@@ -65,6 +68,9 @@ public:
     // A newer timeline than this server's was seen.
     bool is_of_the_past() const noexcept;
     error former_primary() const;
+    // As it said when it was set up.
+    bool was_standby() const noexcept { return was_standby_; }
+    error unwanted_standby() const;
 
     const server_info& server() const noexcept override { return server_; }
     connection_state state() noexcept override;
@@ -86,7 +92,11 @@ private:
     static void on_notice(void* self, const PGresult* notice);
     void note(const PGresult* notice);
 
-    void note_place(const row& set);
+    void note_place(const row& set, set_up_question asked);
+    bool is_standby();
+    bool is_of_demoted() const noexcept;
+    // Whether this one refused a change, which it then remembers.
+    bool is_refused_by_standby(const PGresult* failure);
     connection_state require_ready();
     bool poll_input() noexcept;
     reply run(std::span<const message> batch);
@@ -116,8 +126,9 @@ private:
 
     // A primary changes its timeline only by ending.
     place_in_history place_;
-    bool tells_place_ = true;  // has the functions, and lets us call them
+    bool was_standby_ = false;
     const std::shared_ptr<handle_memory> known_;
+    const int refusals_seen_;
     mutable int changes_seen_ = 0;
     mutable bool is_past_ = false;
 

@@ -41,19 +41,20 @@ std::string words_of_the_rights_check(const PGresult* failure) {
     return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
 }
 
-// By what the server reports of itself with each change, since 14.
-std::string why_read_only(const PGconn* on, const std::string& state) {
-    const auto is_on = [on](const char* name) {
-        const char* const said = PQparameterStatus(on, name);
-        return said != nullptr && std::string_view{said} == "on";
-    };
-    if (is_on("in_hot_standby")) {
+// What the server reports of itself with each change, since 14.
+bool is_on(const PGconn* of, const char* name) {
+    const char* const said = PQparameterStatus(of, name);
+    return said != nullptr && std::string_view{said} == "on";
+}
+
+std::string why_read_only(const PGconn* on, const std::string& state, bool is_standby) {
+    if (is_standby) {
         return " is a standby, which takes no changes" + in_brackets(state) +
                ": connect to the primary; of several hosts in a URL "
                "target_session_attrs=read-write "
                "finds it";
     }
-    if (is_on("default_transaction_read_only")) {
+    if (is_on(on, "default_transaction_read_only")) {
         return " takes no changes here" + in_brackets(state) +
                ": set default_transaction_read_only = off for this user or database";
     }
@@ -61,9 +62,7 @@ std::string why_read_only(const PGconn* on, const std::string& state) {
            ": connect to the primary, or use a transaction that may write";
 }
 
-std::string sentence_of(
-    errc code, const PGconn* on, const PGresult* failure, const std::string& state
-) {
+std::string sentence_of(errc code, const PGresult* failure, const std::string& state) {
     switch (code) {
         case errc::transient:
             if (state == "40P01") return " ended a deadlock at this statement" + in_brackets(state);
@@ -86,8 +85,6 @@ std::string sentence_of(
         case errc::permission_denied:
             return " denies this user a statement" + in_brackets(state) +
                    about_a_missing_right(words_of_the_rights_check(failure));
-        case errc::read_only:
-            return why_read_only(on, state);
         case errc::wrong_transaction:
             return " refused a statement in this state of the transaction" + in_brackets(state) +
                    ": roll back and start anew";
@@ -240,7 +237,9 @@ std::string sqlstate_of(const PGresult* failure) {
     return field_of(failure, PG_DIAG_SQLSTATE);
 }
 
-error statement_error(const PGconn* on, const std::string& address, const PGresult* failure) {
+error statement_error(
+    const PGconn* on, const std::string& address, const PGresult* failure, bool is_known_standby
+) {
     error_facts facts;
     facts.sqlstate = sqlstate_of(failure);
     facts.server_message = field_of(failure, PG_DIAG_MESSAGE_PRIMARY);
@@ -250,8 +249,13 @@ error statement_error(const PGconn* on, const std::string& address, const PGresu
     if (code == errc::connection_lost || code == errc::connection_failed) {
         code = errc::database_error;
     }
-    facts.is_passing = code == errc::database_error && is_exhausted_postgres(facts.sqlstate);
-    const std::string message = address + sentence_of(code, on, failure, facts.sqlstate);
+    const bool is_standby =
+        code == errc::read_only && (is_known_standby || is_on(on, "in_hot_standby"));
+    facts.is_passing =
+        is_standby || (code == errc::database_error && is_exhausted_postgres(facts.sqlstate));
+    const std::string message =
+        address + (code == errc::read_only ? why_read_only(on, facts.sqlstate, is_standby)
+                                           : sentence_of(code, failure, facts.sqlstate));
     return error{code, message, std::move(facts)};
 }
 
@@ -327,6 +331,17 @@ error former_primary_error(const std::string& address, std::int64_t timeline, st
             ", and this program has already used timeline " + std::to_string(newest) +
             " of the same database, on a standby that was promoted. Stop it, or make it a standby "
             "of that one",
+        std::move(facts)};
+}
+
+error standby_error(const std::string& address) {
+    error_facts facts;
+    facts.is_passing = true;
+    return error{
+        errc::connection_failed,
+        address +
+            " is a standby, and a change was refused: a fail-over is in progress, or what "
+            "leads here does not follow the primary",
         std::move(facts)};
 }
 

@@ -17,7 +17,13 @@ std::string address_of(const PGconn* handle);
 std::string sqlstate_of(const PGresult* failure);
 
 // A statement the server refused.
-error statement_error(const PGconn* on, const std::string& address, const PGresult* failure);
+// The server is a standby where it says so itself, since 14, or is known to be one: that passes.
+error statement_error(
+    const PGconn* on,
+    const std::string& address,
+    const PGresult* failure,
+    bool is_known_standby = false
+);
 
 // The connection broke; `failure` may be nothing.
 error lost_error(const std::string& address, const PGresult* failure, bool outcome_unknown);
@@ -34,6 +40,8 @@ error connect_patience_error(const PGconn* handle);
 error with_silent_hosts(const error& failure, const std::string& silent);
 // A server that a standby was promoted beside, or instead of.
 error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest);
+// One that waits for a primary has got a standby.
+error standby_error(const std::string& address);
 // One that was made and then failed: poolers let everybody in and then find no server.
 error set_up_error(const std::string& address, const PGresult* failure);
 

@@ -10,10 +10,13 @@ namespace leasehold::postgres {
 
 void owned_connection::set_up(local_clock::time_point until) {
     // Never destroyed: an object of static duration may connect when these would be gone.
-    static const auto& plain = *new const std::string{set_up_text(false)};
-    static const auto& with_place = *new const std::string{set_up_text(true)};
+    static const auto& texts = *new const std::array{
+        set_up_text(set_up_question::all),
+        set_up_text(set_up_question::without_system),
+        set_up_text(set_up_question::settings_alone)};
+    auto asked = set_up_question::all;
     for (;;) {
-        const std::string& sql = tells_place_ ? with_place : plain;
+        const std::string& sql = texts.at(static_cast<std::size_t>(asked));
         const parameters values{
             PQbackendPID(handle_.get()), server_bound(server_limit_), checks_client_ ? 1 : 0};
         const bound_parameters bound{values};
@@ -26,8 +29,9 @@ void owned_connection::set_up(local_clock::time_point until) {
             sqlstate_of(failure) == "57014" && local_clock::now() < until) {
             continue;
         }
-        if (answer.end == exchange_end::answered && failure != nullptr && tells_place_) {
-            tells_place_ = false;
+        if (answer.end == exchange_end::answered && failure != nullptr &&
+            asked != set_up_question::settings_alone) {
+            asked = set_up_question{static_cast<int>(asked) + 1};
             continue;
         }
         // Where the server's platform cannot watch its clients, it refuses to be asked to.
@@ -43,19 +47,49 @@ void owned_connection::set_up(local_clock::time_point until) {
         is_pooled_ = set.integer(0) == 1;
         server_.is_pooled = is_pooled_;
         checks_client_ = set.integer(4) == 1;
-        if (tells_place_) note_place(set);
+        note_place(set, asked);
         if (!is_pooled_) known_->waits.end_on(handle_.get(), address_, until);
         return;
     }
 }
 
 // A standby has no WAL of its own to name.
-void owned_connection::note_place(const row& set) {
-    constexpr std::size_t system = 5, timeline = 6;
+void owned_connection::note_place(const row& set, set_up_question asked) {
+    constexpr std::size_t standby = 5, system = 6, timeline = 7;
     constexpr int hexadecimal = 16;
+    if (asked == set_up_question::settings_alone) return;
+    was_standby_ = set.integer(standby) == 1;
+    if (asked != set_up_question::all) return;
     if (set.is_null(system) || set.is_null(timeline)) return;
     place_ = {set.text(system), std::stoll(set.text(timeline), nullptr, hexadecimal)};
     is_past_ = !known_->data.note(place_);
+}
+
+// A server of our own says it with each change since 14. Behind a pooler that may be said of another
+// one; there, and where the server is older, it is asked for, unless a transaction has failed.
+bool owned_connection::is_standby() {
+    const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
+    if (said != nullptr && !is_pooled_) return std::string_view{said} == "on";
+    if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) return was_standby_;
+    const std::array batch{message{message_kind::query, "", "SELECT pg_is_in_recovery()"}};
+    const reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
+    if (answer.end != exchange_end::answered || answer.failure() != nullptr) return was_standby_;
+    return rows_of(answer.results.at(0).at(0).get()).at(0).integer(0) == 1;
+}
+
+bool owned_connection::is_refused_by_standby(const PGresult* failure) {
+    if (sqlstate_of(failure) != "25006" || !is_standby()) return false;
+    was_standby_ = true;
+    known_->refusals.note(refusals_seen_);
+    return true;
+}
+
+// Others that were made before it was refused are of the same server, or behind the same pooler.
+bool owned_connection::is_of_demoted() const noexcept {
+    if (known_->refusals.count() == refusals_seen_) return false;
+    const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
+    const bool is_said = said != nullptr && std::string_view{said} == "on";
+    return is_pooled_ || is_said || was_standby_;
 }
 
 bool owned_connection::is_of_the_past() const noexcept {
@@ -64,6 +98,10 @@ bool owned_connection::is_of_the_past() const noexcept {
         is_past_ = !place_.system.empty() && known_->data.is_past(place_);
     }
     return is_past_;
+}
+
+error owned_connection::unwanted_standby() const {
+    return standby_error(address_);
 }
 
 error owned_connection::former_primary() const {

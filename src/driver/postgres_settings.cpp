@@ -62,12 +62,16 @@ std::string pinned_statements() {
     return text;
 }
 
-std::string set_up_text(bool asks_for_place) {
+std::string set_up_text(set_up_question how) {
+    std::string asked;
+    if (how != set_up_question::settings_alone) asked += ", pg_is_in_recovery()";
     // The timeline of what is written now: the control file has it only after a checkpoint.
-    const std::string place =
-        ", (pg_control_system()).system_identifier::text,"
-        " CASE WHEN NOT pg_is_in_recovery()"
-        " THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
+    if (how == set_up_question::all) {
+        asked +=
+            ", (pg_control_system()).system_identifier::text,"
+            " CASE WHEN NOT pg_is_in_recovery()"
+            " THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
+    }
     return "WITH session AS MATERIALIZED (SELECT pg_backend_pid() <> $1::int AS is_shared)"
            " SELECT is_shared,"
            " set_config('default_transaction_isolation', 'read committed', is_shared),"
@@ -77,7 +81,7 @@ std::string set_up_text(bool asks_for_place) {
            " AND current_setting('client_connection_check_interval', true) IS NOT NULL"
            " THEN set_config('client_connection_check_interval', '1000', is_shared) END"
            " IS NOT NULL" +
-           (asks_for_place ? place : "") + pinned_columns("is_shared") +
+           asked + pinned_columns("is_shared") +
            raised_column("idle_in_transaction_session_timeout", "$2") +
            raised_column("transaction_timeout", "$2") +
            raised_column("idle_session_timeout", "'3600000'") + " FROM session";

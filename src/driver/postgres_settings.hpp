@@ -7,6 +7,10 @@
 
 namespace leasehold::postgres {
 
+// What is asked of a server. Not every service lets everybody ask for the number of the database
+// system, and what only speaks PostgreSQL's protocol may know none of the functions.
+enum class set_up_question { all = 0, without_system = 1, settings_alone = 2 };
+
 // The first statement of a connection. $1 the process that libpq was told of, $2 the bound of a
 // statement in milliseconds, as text, $3 whether the server shall watch its client (1 or 0).
 //
@@ -16,10 +20,10 @@ namespace leasehold::postgres {
 // a session that belongs to others. In one of our own the server's limits on idle and on long
 // transactions are raised to $2, and on idle sessions to an hour; longer ones and none stay.
 //
-// Answers whether the session is shared, and, fifth, whether the server watches its client; where
-// it is asked for, next the number of the database system and, of a primary, the timeline in
-// hexadecimal digits. Not every service lets everybody ask for that.
-std::string set_up_text(bool asks_for_place);
+// Answers whether the session is shared, and, fifth, whether the server watches its client; then,
+// as far as it is asked for that, whether it is a standby; the number of the database system and,
+// of a primary, the timeline in hexadecimal digits.
+std::string set_up_text(set_up_question how);
 
 // The settings that are the same everywhere, for one transaction alone: columns of a SELECT, which
 // begin with a comma, and statements, which begin with a semicolon.

@@ -69,6 +69,14 @@ database cluster::open_any(const std::vector<std::size_t>& order, database_setti
     return leasehold::open(url, std::move(settings));
 }
 
+database cluster::open_at(const std::string& host, database_settings settings) const {
+    settings.names.prefix = prefix_;
+    std::string url = urls_.at(0);
+    const auto place = url.find('@') + 1;
+    url.replace(place, url.find('/', place) - place, host);
+    return leasehold::open(url, std::move(settings));
+}
+
 void cluster::control(std::size_t node, const std::string& verb) const {
     const std::string command = control_ + " " + std::to_string(node + 1) + " " + verb;
     if (std::system(command.c_str()) == 0) return;

@@ -26,6 +26,8 @@ public:
     database open_all(database_settings settings = {}, std::size_t first = 0) const;
     // One handle for all of them, asked in this order for the one that takes writes.
     database open_any(const std::vector<std::size_t>& order, database_settings settings = {}) const;
+    // Of whatever is there, "127.0.0.1:5433".
+    database open_at(const std::string& host, database_settings settings = {}) const;
     const std::string& prefix() const noexcept { return prefix_; }
     // A verb of tests/cluster/servers; throws where it fails.
     void control(std::size_t node, const std::string& verb) const;

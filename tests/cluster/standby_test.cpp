@@ -12,6 +12,7 @@
 #include <set>
 
 #include "cluster/standbys.hpp"
+#include "fault/relay.hpp"
 #include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
 #include "support/findings.hpp"
@@ -308,6 +309,44 @@ TEST_F(quorum_promotion, nothing_is_lost_with_remote_apply) {
         cluster_.control(node, "set synchronous_commit remote_apply");
     }
     fail_over_to(standby(), [&] { cluster_.control(standby(1), "hold"); });
+}
+
+// ------------------------------------------------------------------- a former primary that follows
+
+// A proxy that does not look which of its servers is the primary: it leads to the former one, which
+// is a standby now, for a while.
+TEST_F(synchronous_standby, that_was_the_primary_is_left_by_all_connections) {
+    relay proxy{"127.0.0.1", static_cast<int>(port(primary()))};
+    database_settings settings;
+    settings.name = "proxied";
+    settings.statement_timeout = 2s;
+    settings.acquire_timeout = 1500ms;
+    const database db = cluster_.open_at("127.0.0.1:" + std::to_string(proxy.port()), settings);
+    session one{db, {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
+    EXPECT_TRUE((mutex{one, "key"}.try_acquire()));
+    const std::size_t former = primary();
+    cluster_.control(former, "kill");
+    promote(standby());
+    let_follow(former);
+    int refused_there = 0;
+    std::string why;
+    EXPECT_TRUE(eventually([&] {
+        try {
+            EXPECT_FALSE((mutex{one, "other"}.try_acquire()));
+        } catch (const error& failure) {
+            EXPECT_TRUE(failure.is_transient() || failure.outcome_is_unknown()) << failure.what();
+            refused_there += failure.code() == errc::read_only ? 1 : 0;
+            why = failure.what();
+        }
+        return why.find("is a standby, and a change was refused") != std::string::npos;
+    })) << why;
+    EXPECT_LE(refused_there, 1) << "each call has met it anew";
+    const std::string there =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'proxied@%'";
+    EXPECT_TRUE(eventually([&] { return integer(former, there) == 0; }));
+    proxy.lead_to(static_cast<int>(port(primary())));
+    EXPECT_TRUE(eventually_well([&] { return bool{mutex{one, "other"}.try_acquire()}; }));
+    EXPECT_TRUE(one.is_live());
 }
 
 // ------------------------------------------------------------------- an asynchronous standby

@@ -237,6 +237,26 @@ TEST(postgres_standby_test, a_commit_the_standby_did_not_confirm_is_in_doubt) {
     EXPECT_EQ(failure.code(), errc::timed_out);
 }
 
+// Only what says that it is a standby makes a refused change pass: a transaction that may not write
+// stays so.
+TEST(postgres_standby_test, a_change_that_a_standby_refuses_may_be_done_elsewhere) {
+    const std::string refusal =
+        fake_server::report('E', "ERROR", "25006", "irgendwas") + fake_server::message('Z', "I");
+    for (const char* in_hot_standby : {"on", "off"}) {
+        const std::string report = fake_server::message(
+            'S', fake_server::text("in_hot_standby") + fake_server::text(in_hot_standby)
+        );
+        const fake_server server{
+            {fake_server::greeting("15.4"), report + fake_server::set_up_answer(), refusal, ""}};
+        const auto on = postgres::connect(server.url(), 10s, 10s);
+        const error failure = failure_of([&] { on->execute_script("CREATE TABLE t ()"); });
+        const bool is_standby = std::string_view{in_hot_standby} == "on";
+        EXPECT_EQ(failure.code(), errc::read_only);
+        EXPECT_EQ(failure.is_transient(), is_standby) << failure.what();
+        EXPECT_EQ(on->state(), is_standby ? connection_state::lost : connection_state::idle);
+    }
+}
+
 TEST(postgres_standby_test, a_commit_answered_with_rollback_is_an_error) {
     const fake_server server{
         {fake_server::greeting("15.4"),

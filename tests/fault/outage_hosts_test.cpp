@@ -1,4 +1,5 @@
 // A URL with several hosts, on a server of the test's own that stops taking writes.
+#include "fault/relay.hpp"
 #include "fault/suite.hpp"
 #include "fault/where.hpp"
 #include "support/url.hpp"
@@ -41,6 +42,59 @@ TEST_F(outage_hosts, one_that_takes_no_writes_is_waited_for) {
     set_read_only(false);
     session late{open(), calm("late")};
     EXPECT_TRUE((mutex{late, fresh("k")}.try_acquire()));
+}
+
+// Behind a proxy that lets its sessions live: a pool full of them, on a server that was demoted.
+class outage_demoted : public outage_hosts {
+protected:
+    database open_by_relay() const {
+        database_settings settings;
+        settings.names = first_.settings().names;
+        settings.acquire_timeout = 1500ms;
+        return open_at(with_port(url_, relay_.port()), settings);
+    }
+    relay relay_{host_of(url_), port_of(url_)};
+};
+
+TEST_F(outage_demoted, a_server_is_left_by_all_connections_and_waited_for) {
+    const database db = open_by_relay();
+    session one{db, calm("one")};
+    EXPECT_TRUE((mutex{one, fresh("k")}.try_acquire()));
+    const auto fill = [&] {
+        constexpr int connections = 4;
+        std::vector<std::int64_t> ids;
+        std::vector<transaction> all;
+        for (int each = 0; each < connections; ++each) {
+            all.push_back(db.begin());
+            ids.push_back(id_of(all.back()));
+        }
+        return ids;
+    };
+    const std::vector<std::int64_t> before = fill();
+    set_read_only(true);
+    const auto refused = thrown_by([&] {
+        transaction tx = db.begin();
+        current().increment_counter(transaction_ref{tx}.inside());
+    });
+    ASSERT_TRUE(refused);
+    EXPECT_TRUE(refused->is_transient()) << refused->what();
+    EXPECT_EQ(refused->code(), errc::read_only) << refused->what();
+    // The next one waits for a server that takes writes; nothing of the old ones is lent.
+    const auto waited = thrown_by([&] { (void)mutex{one, fresh("k")}.try_acquire(); });
+    ASSERT_TRUE(waited);
+    EXPECT_TRUE(waited->is_transient()) << waited->what();
+    EXPECT_EQ(waited->code(), errc::connection_failed) << waited->what();
+    for (const std::int64_t each : before) {
+        EXPECT_TRUE(eventually([&] {
+            return !ask([&](connection& on) { return server_->is_connected(on, each); });
+        })) << each;
+    }
+    auto wanted = std::async(std::launch::async, [&] {
+        return mutex{one, fresh("k")}.acquire_for(20s).has_value();
+    });
+    set_read_only(false);
+    EXPECT_TRUE(wanted.get());
+    EXPECT_TRUE(eventually([&] { return one.is_live() && !fill().empty(); }));
 }
 
 }  // namespace

@@ -43,6 +43,10 @@ public:
     void mend();
     std::int64_t bytes_swallowed() const { return bytes_swallowed_; }
 
+    // Connections there are stay with the server they have, as behind a proxy that lets sessions
+    // live; new ones go to this one.
+    void lead_to(int server_port) { server_port_ = server_port; }
+
     // Of what is sent from now on.
     void delay_by(std::chrono::milliseconds length) { delay_ = length; }
 
@@ -82,7 +86,7 @@ private:
     void close_pair(pair& which);
 
     std::string host_;
-    int server_port_;
+    std::atomic<int> server_port_;
     int listener_ = -1;
     int port_ = 0;
     std::vector<pair> pairs_;  // of the thread alone

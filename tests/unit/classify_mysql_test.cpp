@@ -186,6 +186,37 @@ TEST(mysql_exhaustion, is_told_by_numbers_and_words) {
     EXPECT_FALSE(mysql::statement_error("MySQL", {1064, "42000", "syntax"}, true).is_transient());
 }
 
+TEST(mysql_standby, is_told_by_numbers_and_words) {
+    for (const char* each :
+         {"The MySQL server is running with the --read-only option so it cannot execute this "
+          "statement",
+          "The MySQL server is running with the --super-read-only option so it cannot execute this "
+          "statement",
+          "Der MariaDB-Server l\303\244uft mit der Option --read-only",
+          "The MariaDB server is running with the --read_only=ON option"}) {
+        EXPECT_TRUE(is_standby_mysql(1290, each)) << each;
+        EXPECT_FALSE(is_standby_mysql(1792, each)) << each;
+        const auto refused = mysql::statement_error("MySQL at h:1/d", {1290, "HY000", each}, true);
+        EXPECT_EQ(refused.code(), errc::read_only);
+        EXPECT_TRUE(refused.is_transient());
+        EXPECT_FALSE(refused.outcome_is_unknown());
+    }
+    EXPECT_TRUE(is_standby_mysql(1836, "Running in read-only mode"));
+    for (const char* each :
+         {"The MySQL server is running with the --secure-file-priv option so it cannot execute "
+          "this statement",
+          "The MySQL server is running with the --skip-grant-tables option so it cannot execute "
+          "this statement",
+          ""}) {
+        EXPECT_FALSE(is_standby_mysql(1290, each)) << each;
+        EXPECT_FALSE(mysql::statement_error("MySQL", {1290, "HY000", each}, true).is_transient());
+    }
+    // A transaction, a table or a schema, which stays so.
+    for (const int each : {1036, 1223, 1792, 1874, 3989}) {
+        EXPECT_FALSE(is_standby_mysql(each, "read-only")) << each;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     server_starts_stops_or_is_full,
     mysql_connect_error,
