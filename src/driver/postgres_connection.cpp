@@ -145,11 +145,11 @@ reply owned_connection::run_committing(std::span<const message> batch) {
     bool is_late = false;
     const impatience late{until - head_start(limit_) * 2 / 3, [&] {
                               is_late = true;
-                              end_standby_wait(handle_.get(), until);
+                              end_standby_wait(handle_.get(), origin_, until);
                           }};
     reply answer = exchange(handle_.get(), batch, until, &late);
     if (is_late && answer.end == exchange_end::gave_up) {
-        known_->waits.add(address_, PQbackendPID(handle_.get()));
+        known_->waits.add(origin_, PQbackendPID(handle_.get()));
     }
     // As without the cancel: this server does not get on.
     if (is_late && is_unreplicated_) answer.end = exchange_end::gave_up;

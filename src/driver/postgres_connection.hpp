@@ -127,6 +127,7 @@ private:
     // A primary changes its timeline only by ending.
     place_in_history place_;
     bool was_standby_ = false;
+    server_origin origin_{};
     const std::shared_ptr<handle_memory> known_;
     const int refusals_seen_;
     mutable int changes_seen_ = 0;

@@ -48,17 +48,18 @@ void owned_connection::set_up(local_clock::time_point until) {
         server_.is_pooled = is_pooled_;
         checks_client_ = set.integer(4) == 1;
         note_place(set, asked);
-        if (!is_pooled_) known_->waits.end_on(handle_.get(), address_, until);
+        if (!is_pooled_) known_->waits.end_on(handle_.get(), origin_, until);
         return;
     }
 }
 
 // A standby has no WAL of its own to name.
 void owned_connection::note_place(const row& set, set_up_question asked) {
-    constexpr std::size_t standby = 5, system = 6, timeline = 7;
+    constexpr std::size_t standby = 5, origin = 6, system = 7, timeline = 8;
     constexpr int hexadecimal = 16;
     if (asked == set_up_question::settings_alone) return;
     was_standby_ = set.integer(standby) == 1;
+    origin_ = {set.text(origin), asked};
     if (asked != set_up_question::all) return;
     if (set.is_null(system) || set.is_null(timeline)) return;
     place_ = {set.text(system), std::stoll(set.text(timeline), nullptr, hexadecimal)};

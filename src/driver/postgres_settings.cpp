@@ -62,9 +62,19 @@ std::string pinned_statements() {
     return text;
 }
 
+std::string origin_words(set_up_question how) {
+    const std::string server =
+        how == set_up_question::all
+            ? "(pg_control_system()).system_identifier::text"
+            : "coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'local')";
+    return "extract(epoch FROM pg_postmaster_start_time())::text || ' ' || " + server;
+}
+
 std::string set_up_text(set_up_question how) {
     std::string asked;
-    if (how != set_up_question::settings_alone) asked += ", pg_is_in_recovery()";
+    if (how != set_up_question::settings_alone) {
+        asked += ", pg_is_in_recovery(), " + origin_words(how);
+    }
     // The timeline of what is written now: the control file has it only after a checkpoint.
     if (how == set_up_question::all) {
         asked +=

@@ -13,46 +13,53 @@
 
 namespace leasehold::postgres {
 
-void end_standby_wait(const PGconn* of, local_clock::time_point until) noexcept {
+bool end_standby_wait(
+    const PGconn* of, const server_origin& origin, local_clock::time_point until
+) noexcept {
     try {
+        if (origin.text.empty()) return false;
         const dialled made = dial(options_of_host(of), until);
-        if (made.failure) return;
-        const parameters process{PQbackendPID(of)};
+        if (made.failure) return false;
+        const parameters process{PQbackendPID(of), origin.text};
         const bound_parameters values{process};
         // A user may see and cancel what he has under way himself.
-        constexpr const char* sql =
-            "WITH session AS MATERIALIZED (SELECT pg_stat_get_activity($1::int) AS it)"
-            " SELECT pg_cancel_backend((it).pid) FROM session"
+        const std::string sql =
+            "WITH session AS MATERIALIZED (SELECT pg_stat_get_activity($1::int) AS it WHERE " +
+            origin_words(origin.how) +
+            " = $2) SELECT pg_cancel_backend((it).pid) FROM session"
             " WHERE (it).wait_event = 'SyncRep'";
-        const std::array batch{message{message_kind::query, "", sql, &values}};
-        static_cast<void>(exchange(made.handle.get(), batch, until));
+        const std::array batch{message{message_kind::query, "", sql.c_str(), &values}};
+        const reply answer = exchange(made.handle.get(), batch, until);
+        return answer.end == exchange_end::answered && answer.failure() == nullptr &&
+               PQntuples(answer.results.at(0).at(0).get()) == 1;
     } catch (const std::exception&) {
-        return;
+        return false;
     }
 }
 
-void left_waits::add(const std::string& address, int process) {
+void left_waits::add(const server_origin& on, int process) {
     const thread_guard guard{mutex_};
-    if (all_.size() < size_max) all_.push_back({address, process, local_clock::now()});
+    if (!on.text.empty() && all_.size() < size_max)
+        all_.push_back({on, process, local_clock::now()});
 }
 
 // The number of a process comes back for a stranger. What waited already when it was given up here
 // is older than that.
 void left_waits::end_on(
-    PGconn* handle, const std::string& address, local_clock::time_point until
+    PGconn* handle, const server_origin& here, local_clock::time_point until
 ) noexcept {
     try {
-        std::vector<left_wait> here;
+        std::vector<left_wait> left;
         {
             const thread_guard guard{mutex_};
-            const auto is_elsewhere = [&](const auto& each) { return each.address != address; };
+            const auto is_elsewhere = [&](const auto& each) { return each.on != here; };
             const auto middle = std::partition(all_.begin(), all_.end(), is_elsewhere);
-            here.assign(middle, all_.end());
+            left.assign(middle, all_.end());
             all_.erase(middle, all_.end());
         }
-        if (here.empty()) return;
+        if (left.empty()) return;
         std::string processes, ages;
-        for (const left_wait& each : here) {
+        for (const left_wait& each : left) {
             const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(
                 local_clock::now() - each.since
             );

@@ -12,26 +12,39 @@
 #include <vector>
 
 #include "core/thread_mutex.hpp"
+#include "driver/postgres_settings.hpp"
 #include "leasehold/clock.hpp"
 
 namespace leasehold::postgres {
 
+// Which start of which server it is; see origin_words(). Without text it is not known, and no wait
+// is ended.
+struct server_origin {
+    bool operator==(const server_origin&) const = default;
+
+    std::string text{};
+    set_up_question how = set_up_question::settings_alone;
+};
+
 // By a second connection, which libpq before 17 cannot do by its own cancel without waiting for
-// however long the network takes. Ends nothing else than such a wait. Best effort: what cannot be
-// done until then is left.
-void end_standby_wait(const PGconn* of, local_clock::time_point until) noexcept;
+// however long the network takes. Ends nothing else than such a wait, and none on another server, to
+// which a proxy may lead meanwhile. Best effort: what cannot be done until then is left. Says whether
+// one was ended.
+bool end_standby_wait(
+    const PGconn* of, const server_origin& origin, local_clock::time_point until
+) noexcept;
 
 // Of one database handle: connections that were given up while they may have waited. Who connects
 // next to the same server ends what is left of them, so that they do not add up. Threads: safe.
 class left_waits {
 public:
-    void add(const std::string& address, int process);
+    void add(const server_origin& on, int process);
     // By this connection, which is ready and between statements, and without a word where it fails.
-    void end_on(PGconn* handle, const std::string& address, local_clock::time_point until) noexcept;
+    void end_on(PGconn* handle, const server_origin& here, local_clock::time_point until) noexcept;
 
 private:
     struct left_wait {
-        std::string address;
+        server_origin on;
         int process;
         local_clock::time_point since;
     };

@@ -234,7 +234,7 @@ std::string fake_server::greeting(const std::string& version) {
 
 std::string fake_server::set_up_answer() {
     const std::vector<std::string> columns{
-        "f", "read committed", "9500", "9500", "t", "f", "1", "00000001"};
+        "f", "read committed", "9500", "9500", "t", "f", "origin", "1", "00000001"};
     std::string names = big_endian(static_cast<std::uint32_t>(columns.size()), 2);
     std::string values = names;
     for (std::size_t index = 0; index < columns.size(); ++index) {
