@@ -14,6 +14,7 @@
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/unstalled_errors.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::cli {
@@ -107,6 +108,7 @@ int campaign(
 int run_elect(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(what.is_json);
+    const unstalled_errors unstalled{what.is_json};
     signal_inbox signals;
     candidate standing{db, what, signals};
     int status = exit_status::failed;

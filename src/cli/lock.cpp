@@ -15,6 +15,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/row_locked.hpp"
+#include "cli/unstalled_errors.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/semaphore.hpp"
@@ -167,6 +168,7 @@ int run_acquired(
 int run_lock(const errand& what, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(what.is_json);
+    const unstalled_errors unstalled{what.is_json};
     signal_inbox signals;
     candidate wanting{db, what, signals};
     int status = exit_status::failed;

@@ -22,6 +22,7 @@
 #include "cli/output.hpp"
 #include "cli/program.hpp"
 #include "cli/ticking_line.hpp"
+#include "cli/unstalled_errors.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/worker.hpp"
 
@@ -186,6 +187,7 @@ int run_work(
 ) {
     const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(is_json);
+    const unstalled_errors unstalled{is_json};
     signal_inbox signals;
     const auto within = std::make_shared<session>(db, timing);
     worker does{*within, settings};
