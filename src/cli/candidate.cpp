@@ -66,7 +66,7 @@ acquired candidate::wait() {
             if (!may_wait || !may_pass(failure) || !has_time) throw;
             report_away(failure);
         }
-        const int asked_by = wait_a_moment();
+        const int asked_by = wait_a_moment(signals_);
         if (asked_by != 0) return {std::nullopt, asked_by};
     }
 }
@@ -141,17 +141,6 @@ void candidate::report_away(const error& failure) {
     if (lasted >= std::chrono::minutes{1}) message += " (for " + shown(lasted) + " so far)";
     message += ", to ask for '" + what_.name.name() + "' again";
     report(what_.is_json, name_of(failure.code()), message);
-}
-
-// Answers with the signal that ended it, or 0.
-int candidate::wait_a_moment() {
-    constexpr std::chrono::seconds between{1};
-    const auto until = local_clock::now() + between;
-    while (local_clock::now() < until) {
-        wait_for({signals_.source()}, until - local_clock::now());
-        if (const auto next = signals_.take_wish()) return *next;
-    }
-    return 0;
 }
 
 void candidate::part_with(acquired gone) {

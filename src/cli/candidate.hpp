@@ -63,7 +63,6 @@ private:
     std::chrono::nanoseconds look_up();
     void has_answered();
     void report_away(const error& failure);
-    int wait_a_moment();
 
     const database& database_;
     const errand& what_;

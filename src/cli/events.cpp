@@ -122,6 +122,16 @@ std::optional<int> signal_inbox::take_wish() {
     return std::nullopt;
 }
 
+int wait_a_moment(signal_inbox& signals) {
+    constexpr std::chrono::seconds between{1};
+    const auto until = local_clock::now() + between;
+    while (local_clock::now() < until) {
+        wait_for({signals.source()}, until - local_clock::now());
+        if (const auto next = signals.take_wish()) return *next;
+    }
+    return 0;
+}
+
 bell::bell() : source_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (source_.number() < 0) fail("eventfd");
 }

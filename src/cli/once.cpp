@@ -9,6 +9,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/child.hpp"
+#include "cli/complaints.hpp"
 #include "cli/described.hpp"
 #include "cli/errand.hpp"
 #include "cli/key_option.hpp"
@@ -18,6 +19,7 @@
 #include "cli/output.hpp"
 #include "cli/row_locked.hpp"
 #include "cli/supervisor.hpp"
+#include "cli/unstalled_errors.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/inspect.hpp"
 
@@ -34,7 +36,8 @@ struct once_options {
     std::string at_least = "0";
     std::string at_most;
     std::string ttl = "30s";
-    std::string early = "5s";
+    std::string early = "1m";
+    std::string wait = "0";
     std::string note;
     bool is_never_repeated = false;
     bool is_quiet = false;
@@ -87,6 +90,33 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
         return {attempt.take(), cancelled_by};
     } catch (const error&) {
         return {std::nullopt, cancelled_by};  // what failed is not what the user asked for any more
+    }
+}
+
+// The same, where the database is away, until the errand's patience is over.
+attempt_end outwait_outage(const database& db, const task& wanted, signal_inbox& signals) {
+    const errand& what = wanted.what;
+    const auto began = local_clock::now();
+    complaints said;
+    while (true) {
+        try {
+            return wait_for_start(db, wanted, signals);
+        } catch (const error& failure) {
+            const auto now = local_clock::now();
+            const bool may_pass = exit_status_of(failure.code()) == exit_status::unreachable ||
+                                  failure.is_transient();
+            if (!may_pass || now - began >= what.patience.value_or(milliseconds{0})) throw;
+            if (said.is_due(failure, now)) {
+                report(
+                    what.is_json,
+                    name_of(failure.code()),
+                    std::string{failure_of(failure).what()} +
+                        "; waiting for the database, to start '" + what.name.name() + "' then"
+                );
+            }
+        }
+        const int asked_by = wait_a_moment(signals);
+        if (asked_by != 0) return {std::nullopt, asked_by};
     }
 }
 
@@ -273,10 +303,11 @@ int run_attempted(
 int run_once(const task& wanted, const program& command, const database& db) {
     const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(wanted.what.is_json);
+    const unstalled_errors unstalled{wanted.what.is_json};
     signal_inbox signals;
     attempt_end end;
     try {
-        end = wait_for_start(db, wanted, signals);
+        end = outwait_outage(db, wanted, signals);
     } catch (const error& failed) {
         throw with_own_status(wanted.what, explain(signals, [&] {
                                   return explained(failed, db, wanted.what.name);
@@ -338,7 +369,8 @@ constexpr const char* once_description =
     "decide nothing. Once CMD has ended, whatever its status, its tick is done: whoever calls\n"
     "later, also minutes later, gets 75. If its host dies before that, the tick runs again on the\n"
     "next call, unless --no-repeat; what --at-most has stopped has failed, and does not. Of ticks\n"
-    "nobody called for in time the latest alone is run.\n"
+    "nobody called for in time the latest alone is run. A call on a host whose clock is ahead, by\n"
+    "up to --early, waits for its tick.\n"
     "\n"
     "--per D has its ticks at the multiples of D since 1970 in UTC: --per 1h at each full hour.\n"
     "--cron EXPR has five fields, minute hour day-of-month month day-of-week, or is one of\n"
@@ -360,6 +392,7 @@ constexpr const char* once_examples =
     "\n"
     "Examples:\n"
     "  leasehold once nightly --cron '30 2 * * *' --tz Europe/Berlin -- /usr/local/bin/nightly\n"
+    "  leasehold once nightly --cron '30 2 * * *' --wait 2h -- /usr/local/bin/nightly\n"
     "  leasehold once digest --cron '0 9 * * MON-FRI' --quiet -- make digest\n"
     "  leasehold once purge --per 1h --at-least 10m -- purge --older-than 30d\n"
     "  leasehold once nightly --cron '30 2 * * *' --tz Europe/Berlin --dry-run\n"
@@ -385,8 +418,9 @@ void add_options(CLI::App& parser, once_options& chosen) {
     add("--ttl", chosen.ttl, "Free NAME so long after a crash: 1s to 24h; default 30s", "D");
     add("--early",
         chosen.early,
-        "Called so shortly before a tick, wait for it: 0 to 1h; default 5s",
+        "Called so shortly before a tick, wait for it: 0 to 1h; default 1m",
         "D");
+    add("--wait", chosen.wait, "How long to wait for a database that is away; default 0", "D");
     parser.add_flag(
         "--no-repeat", chosen.is_never_repeated, "Never run a tick again, even if its host died"
     );
@@ -415,7 +449,7 @@ command add_once(CLI::App& tool, const global_options& options, const arguments&
             throw usage_failure("--ttl must be 1s to 24h");
         }
         task wanted{
-            {chosen->name.get(), std::nullopt, timing, options.is_json},
+            {chosen->name.get(), parse_duration(chosen->wait, "--wait"), timing, options.is_json},
             schedule_of(*chosen),
             settings_of(*chosen),
             chosen->is_quiet};

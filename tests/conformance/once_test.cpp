@@ -420,21 +420,6 @@ TEST_F(once_suite, the_outlook_needs_no_session) {
     EXPECT_EQ(outlook(second_, name, quick, without_waiting()).refusal, start_refusal::none);
 }
 
-// Who calls early, by the database's clock, means the tick to come, and waits for it.
-TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
-    session one{first_, calm("one")};
-    const key name = fresh("task");
-    once_settings settings;
-    settings.early_max = 1h;  // half a second, since that is half of the period
-    for (int round = 0; round < 3; ++round) {
-        auto run = once{one, name, quick, settings}.start();
-        if (!run) continue;  // the tick of the round before
-        const auto seen = outlook(second_, name, quick, without_waiting());
-        EXPECT_LE(run->tick(), seen.tick) << "no tick runs before its time";
-        run->finish();
-    }
-}
-
 TEST_F(once_suite, bad_settings_are_refused_before_anything_is_sent) {
     session one{first_, calm("one")};
     const auto code_of = [&](auto change) {
