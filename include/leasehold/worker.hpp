@@ -1,8 +1,7 @@
 #pragma once
 // Does the jobs of queues: claims them in batches, runs a handler for each, and records the ends.
 //
-//   leasehold::session session{db, {.name = "mailer"}};
-//   leasehold::worker mailer{session, {.queues = {"mail"}, .threads = 4}};
+//   leasehold::worker mailer{db, {.queues = {"mail"}, .threads = 4}, {.name = "mailer"}};
 //   mailer.handle("confirm", [&](leasehold::job& job) {
 //       leasehold::transaction tx = db.begin();
 //       tx.execute("INSERT INTO outbox (letter) VALUES ($1)", {job.payload()});
@@ -42,6 +41,16 @@
 // Ends are recorded under the claim's token. Kinds without a handler are left alone.
 // Does not promise: that a handler runs once, see job.hpp.
 //
+// | the database is away …        | a worker of a database               | a worker of a session |
+// |-------------------------------|--------------------------------------|-----------------------|
+// | when run() begins             | waits; throws where it drains        | waits                 |
+// | for less than the ttl         | goes on                              | goes on               |
+// | for longer: its jobs are lost | stops handlers, opens a new session, | stops handlers, and   |
+// |                               | and goes on                          | throws session_lost   |
+//
+// Once it has worked, a worker of a database also waits while it is let in no more, or the tables
+// are gone or take no changes: somebody may be restoring them.
+//
 // An idle worker hears of jobs that are enqueued by this library, and starts them at once: by a
 // datagram on the same machine, and between machines with a database_settings::bell_address (at a
 // port of the worker's own); on
@@ -52,9 +61,9 @@
 // Cost: an idle worker reads once in `poll_every` for all its queues; one of all workers of a queue
 // looks once in a second or two for what the dead have left. A busy one records ends and claims
 // more with one statement for many. One thread, and on PostgreSQL one connection, to hear of jobs.
-// Errors: run() throws session_lost where the session ends first, and what cannot pass (permission,
-// schema); it waits out what can, also that a server takes no changes for a time, and tells the
-// observer. invalid_argument for settings out of range, a second handler of a kind, and a session
+// Errors: run() throws session_lost where the session that it was given ends first, and what cannot
+// pass (permission, schema); it waits out what can, also that a server takes no changes for a time,
+// and tells the observer. invalid_argument for settings out of range, a second handler of a kind, and a session
 // under which another worker runs.
 //
 // Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
@@ -67,6 +76,8 @@
 #include <string>
 #include <vector>
 
+#include "leasehold/clock.hpp"
+#include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
 #include "leasehold/job.hpp"
 #include "leasehold/session.hpp"
@@ -102,6 +113,9 @@ public:
 
     // Asked to stop, and why.
     std::stop_token stop() const noexcept;
+    // Until then nobody else can have it, unless its session is ended by force: heed stop(). Later
+    // with each heartbeat.
+    local_clock::time_point deadline() const noexcept;
     job_stop_reason why_stopped() const noexcept;
 
     // For find_job() and `leasehold job show`: UTF-8, cut to 4,000 bytes. progress() is written at
@@ -174,6 +188,9 @@ struct worker_report {
 
 class LEASEHOLD_EXPORT worker {
 public:
+    // Opens sessions of its own, one after the other, each as `timing` says.
+    worker(database of, worker_settings settings, session_settings timing = {});
+    // Works under this session for as long as that lives.
     worker(session& within, worker_settings settings);
     worker(worker&&) noexcept;
     worker& operator=(worker&&) noexcept;

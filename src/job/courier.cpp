@@ -476,6 +476,10 @@ std::vector<claim_standing> courier::standings(const std::vector<job_claim>& hel
     });
 }
 
+local_clock::time_point courier::deadline() const noexcept {
+    return session_->deadline();
+}
+
 bool courier::note_progress(job_id id, fencing_token token, const std::string& words) {
     return use([&](connection& on, store& stores) {
         return stores.jobs->note_progress(on, session_->id(), id, token, words);

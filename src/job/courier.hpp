@@ -84,6 +84,7 @@ public:
     }
     std::vector<claim_standing> standings(const std::vector<job_claim>& held);
 
+    local_clock::time_point deadline() const noexcept override;
     bool note_progress(job_id id, fencing_token token, const std::string& words) override;
     bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) override;
 

@@ -38,6 +38,11 @@ job_stop_reason job::implementation::why_stopped() const {
     return why_;
 }
 
+local_clock::time_point job::implementation::deadline() const noexcept {
+    const auto desk = desk_.lock();
+    return desk ? desk->deadline() : local_clock::time_point{};
+}
+
 void job::implementation::ask_to_stop(job_stop_reason why) {
     {
         const thread_guard guard{mutex_};
@@ -346,6 +351,9 @@ std::stop_token job::stop() const noexcept {
 }
 job_stop_reason job::why_stopped() const noexcept {
     return inner_.why_stopped();
+}
+local_clock::time_point job::deadline() const noexcept {
+    return inner_.deadline();
 }
 void job::progress(std::string_view words) {
     inner_.progress(words);

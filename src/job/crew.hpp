@@ -34,6 +34,7 @@ namespace leasehold {
 class job_desk {
 public:
     virtual ~job_desk() = default;
+    virtual local_clock::time_point deadline() const noexcept = 0;
     virtual bool note_progress(job_id id, fencing_token token, const std::string& words) = 0;
     virtual bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) = 0;
 };
@@ -47,6 +48,7 @@ public:
     const std::string& queue() const noexcept { return queue_; }
     std::stop_token stop() const noexcept { return stop_.get_token(); }
     job_stop_reason why_stopped() const;
+    local_clock::time_point deadline() const noexcept;
     // The first reason counts, but that a lost claim is worse than all others.
     void ask_to_stop(job_stop_reason why);
 

@@ -65,10 +65,15 @@ void require_valid(const worker_settings& settings) {
 
 class worker::implementation {
 public:
-    implementation(session& within, worker_settings settings)
-        : session_(within.inner()), settings_(std::move(settings)) {
+    implementation(session& within, worker_settings settings) : settings_(std::move(settings)) {
         require_valid(settings_);
-        courier_ = std::make_shared<courier>(session_, settings_);
+        begin_under(within);
+    }
+    implementation(database of, worker_settings settings, session_settings timing)
+        : settings_(std::move(settings)),
+          database_(std::move(of)),
+          timing_(completed(std::move(timing))) {
+        require_valid(settings_);
     }
 
     void handle(std::string kind, job_handler with) {
@@ -95,8 +100,19 @@ private:
     // One run(): what it has, and what it does in turns.
     class shift;
 
-    const std::shared_ptr<session::implementation> session_;
+    void begin_under(const session& within) {
+        session_ = within.inner();
+        courier_ = std::make_shared<courier>(session_, settings_);
+    }
+    void work_under_one(const std::stop_token& stop);
+    void work_under_several(const std::stop_token& stop);
+    bool may_return(const error& failure) const;
+
     const worker_settings settings_;
+    // Where it opens its sessions itself.
+    const std::optional<leasehold::database> database_{};
+    const session_settings timing_{};
+    std::shared_ptr<session::implementation> session_;
     crew::handlers by_kind_;
     job_handler for_all_;
     // From one run() to the next: what is in doubt, and ends that nobody has heard of.
@@ -421,19 +437,12 @@ void worker::implementation::shift::say_goodbye() {
     of_.session_->database().tell({event_kind::warning, "", std::ssize(of_.unsent_), said});
 }
 
-worker_report worker::implementation::run(const std::stop_token& stop) {
-    if (by_kind_.empty() && !for_all_) {
-        throw error(errc::invalid_argument, "a worker needs a handler: call handle() before run()");
-    }
+void worker::implementation::work_under_one(const std::stop_token& stop) {
     if (!session_->begin_work()) {
         throw error(
             errc::invalid_argument,
             "a worker works under this session already: open a session for each worker"
         );
-    }
-    {
-        const thread_guard guard{mutex_};
-        report_ = {};
     }
     shift now{*this, stop};
     std::exception_ptr failed;
@@ -450,11 +459,61 @@ worker_report worker::implementation::run(const std::stop_token& stop) {
     now.end();
     session_->end_work();
     if (failed) std::rethrow_exception(failed);
+}
+
+// Where it has worked before, also what somebody has to put right: see the header.
+bool worker::implementation::may_return(const error& failure) const {
+    const bool has_worked = session_ != nullptr;
+    if (failure.is_transient()) return has_worked || !settings_.drains;
+    if (!has_worked) return false;
+    switch (failure.code()) {
+        case errc::session_lost:
+        case errc::connection_failed:
+        case errc::read_only:
+        case errc::schema_missing:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void worker::implementation::work_under_several(const std::stop_token& stop) {
+    for (int failures = 0; !stop.stop_requested();) {
+        try {
+            session mine{*database_, timing_};
+            begin_under(mine);
+            failures = 0;
+            work_under_one(stop);
+            return;
+        } catch (const error& failure) {
+            if (!may_return(failure)) throw;
+            database_->inner()->tell(
+                {event_kind::warning,
+                 "",
+                 ++failures,
+                 std::string{"a worker waits: "} + failure.what()}
+            );
+        }
+        rest(local_clock::now() + backed_off(failures, milliseconds{50}, seconds{2}), stop, {});
+    }
+}
+
+worker_report worker::implementation::run(const std::stop_token& stop) {
+    if (by_kind_.empty() && !for_all_) {
+        throw error(errc::invalid_argument, "a worker needs a handler: call handle() before run()");
+    }
+    {
+        const thread_guard guard{mutex_};
+        report_ = {};
+    }
+    database_ ? work_under_several(stop) : work_under_one(stop);
     return so_far();
 }
 
 worker::worker(session& within, worker_settings settings)
     : inner_(make_at_home<implementation>(within, std::move(settings))) {}
+worker::worker(database of, worker_settings settings, session_settings timing)
+    : inner_(make_at_home<implementation>(std::move(of), std::move(settings), std::move(timing))) {}
 worker::worker(worker&&) noexcept = default;
 worker& worker::operator=(worker&&) noexcept = default;
 worker::~worker() = default;

@@ -1,5 +1,10 @@
 // What a run of a worker says that it has done, and how long the jobs are kept that it has ended.
+#include <atomic>
+#include <stdexcept>
+
 #include "conformance/worker_suite.hpp"
+#include "leasehold/inspect.hpp"
+#include "support/eventually.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -78,6 +83,52 @@ TEST_F(worker_suite, a_drain_names_what_is_paused) {
     EXPECT_EQ(report.left[0].jobs, 1);
     queue_.resume();
     EXPECT_EQ(drain([](leasehold::job&) {}).completed, 1);
+}
+
+// A worker of a database goes on under another session where the one that it had is lost.
+TEST_F(worker_suite, a_worker_of_a_database_outlives_its_session) {
+    auto by = settings(1);
+    by.drains = false;
+    auto timing = calm("own");
+    timing.name = fresh("own");
+    timing.ttl = 3s;
+    timing.heartbeat_every = 100ms;
+    const auto mine = [&] {
+        std::vector<session_id> ids;
+        for (const session_info& each : list_sessions(first_)) {
+            if (each.is_live && each.node_info.starts_with(timing.name)) ids.push_back(each.id);
+        }
+        return ids;
+    };
+    std::atomic<int> stopped_jobs = 0, done = 0;
+    std::atomic<bool> is_first = true;
+    leasehold::worker does{second_, by, timing};
+    does.handle_all([&](leasehold::job& job) {
+        EXPECT_GT(job.deadline(), local_clock::now());
+        if (is_first.exchange(false)) {
+            EXPECT_TRUE(stopped(job.stop(), 20s));
+            EXPECT_EQ(job.why_stopped(), job_stop_reason::claim_lost);
+            ++stopped_jobs;
+            throw std::runtime_error("stopped");
+        }
+        ++done;
+    });
+    std::stop_source stop;
+    auto report = std::async(std::launch::async, [&] { return does.run(stop.get_token()); });
+    queue_.enqueue({});
+    ASSERT_TRUE(eventually([&] { return !is_first; }));
+    const auto before = mine();
+    ASSERT_EQ(before.size(), 1U);
+    current().age_session(before.front(), 2h);
+    EXPECT_TRUE(eventually([&] { return stopped_jobs == 1 && done == 1; }))
+        << "the job that was lost is done under another session";
+    const auto after = mine();
+    ASSERT_EQ(after.size(), 1U);
+    EXPECT_NE(after.front(), before.front());
+    stop.request_stop();
+    const auto counts = report.get();
+    EXPECT_EQ(counts.completed, 1);
+    EXPECT_TRUE(mine().empty()) << "its session ends with run()";
 }
 
 }  // namespace
