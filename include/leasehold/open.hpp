@@ -22,11 +22,14 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/url_source.hpp"
 
 namespace leasehold {
 
 // Connects to nothing: the first use does.
 LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+// The URL is asked for again before each new connection, but for SQLite.
+LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
 // "postgres", "mysql" (for MariaDB, too) or "sqlite", by the scheme alone and whether it was built
 // in or not. Throws invalid_argument for any other.

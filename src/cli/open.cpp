@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +34,51 @@ std::string place_of(std::string_view url) {
     return place.append(rest.substr(0, rest.find('?')));
 }
 
+namespace {
+
+// Of a file, which somebody may be writing at this moment, what it said last.
+url_source url_source_of(const global_options& options) {
+    struct said {
+        std::mutex guarding;
+        std::string url;
+    };
+    const auto last = std::make_shared<said>();
+    last->url = url_of(options);
+    return [last, options] {
+        const std::lock_guard guard{last->guarding};
+        try {
+            last->url = url_of(options);
+        } catch (const failure&) {
+            return last->url;
+        }
+        return last->url;
+    };
+}
+
+bool has_password(std::string_view url) {
+    const auto scheme = url.find("://");
+    if (scheme == std::string_view::npos) return url.find("password=") != std::string_view::npos;
+    const std::string_view rest = url.substr(scheme + 3);
+    return rest.substr(0, rest.find('@')).find(':') < rest.find('@');
+}
+
+// As ssh does, but that it is used: it may be on a volume whose modes somebody else sets.
+void warn_of_readers(const global_options& options, const std::shared_ptr<observer>& told) {
+    const auto file = url_file_of(options);
+    if (!file || !has_password(url_of(options))) return;
+    std::error_code unknown;
+    const auto rights = std::filesystem::status(*file, unknown).permissions();
+    if (unknown || (rights & std::filesystem::perms::others_read) == std::filesystem::perms::none) {
+        return;
+    }
+    const std::string said = "the file " + *file +
+                             " holds a password, and everybody on this machine may read it: give "
+                             "it to who runs this, and chmod 600 it";
+    told->on_event({event_kind::warning, "", 0, said});
+}
+
+}  // namespace
+
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout,
@@ -39,12 +86,12 @@ database open_database(
     std::string name,
     int connections_max
 ) {
-    const std::string url = url_of(options);
     database_settings settings;
     settings.names.prefix = options.table_prefix;
     settings.names.schema = options.schema;
     settings.bell_address = options.bell_address;
     settings.observer = std::make_shared<warnings>(options.is_json);
+    warn_of_readers(options, settings.observer);
     settings.connections_max = connections_max;
     settings.statement_timeout = statement_timeout;
     settings.name = std::move(name);
@@ -53,7 +100,7 @@ database open_database(
         settings.connect_timeout = std::clamp(*patience, least, settings.connect_timeout);
     }
     try {
-        return open(url, std::move(settings));
+        return open(url_source_of(options), std::move(settings));
     } catch (const error& refused) {
         // Of no driver: the URL is to be another one, or the build.
         if (refused.code() == errc::unsupported) throw usage_failure(refused.what());

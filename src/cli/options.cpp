@@ -80,6 +80,12 @@ std::optional<std::string> from_environment(const char* name) {
     throw usage_failure(std::string(name) + " is set but empty: unset it, or give it a value");
 }
 
+std::optional<std::string> url_file_of(const global_options& options) {
+    if (!options.url_file.empty()) return options.url_file;
+    if (!options.url.empty()) return std::nullopt;
+    return from_environment("LEASEHOLD_URL_FILE");
+}
+
 std::string url_of(const global_options& options) {
     if (!options.url.empty() && !options.url_file.empty()) {
         throw usage_failure("say --url or --url-file, and not both");

@@ -29,6 +29,8 @@ struct global_options {
 // --url or what is in --url-file, else LEASEHOLD_URL or what is in LEASEHOLD_URL_FILE. There is no
 // other: two hosts that fell back to a file of their own would exclude nobody.
 std::string url_of(const global_options& options);
+// The file that it is in; nothing: it is said in full.
+std::optional<std::string> url_file_of(const global_options& options);
 
 // The value of an environment variable; nothing where it is not set. Throws where it is empty: that
 // is a mistake in somebody's configuration, and what is meant is not known.

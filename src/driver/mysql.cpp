@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/thread_mutex.hpp"
 #include "driver/mysql_connection.hpp"
 #include "driver/mysql_exchange.hpp"
 #include "driver/mysql_hosts.hpp"
@@ -88,16 +89,53 @@ private:
 
 }  // namespace
 
+namespace {
+
+// The hosts of a URL that may change, and what is known of them.
+class host_source {
+public:
+    using opener = host_list::opener;
+
+    host_source(url_source source, opener open_one, std::shared_ptr<handle_memory> known)
+        : source_(std::move(source)), open_one_(std::move(open_one)), known_(std::move(known)) {
+        static_cast<void>(hosts());
+    }
+    std::shared_ptr<host_list> hosts() {
+        std::string url = source_();
+        const thread_guard guard{mutex_};
+        if (!hosts_ || url != url_) {
+            hosts_ = std::make_shared<host_list>(
+                parse_url(url, std::getenv("MYSQL_PWD")), open_one_, known_
+            );
+            url_ = std::move(url);
+        }
+        return hosts_;
+    }
+
+private:
+    const url_source source_;
+    const opener open_one_;
+    const std::shared_ptr<handle_memory> known_;
+    thread_mutex mutex_;
+    std::string url_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::shared_ptr<host_list> hosts_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
 database open(std::string_view url, database_settings settings) {
+    return open([url = std::string{url}] { return url; }, std::move(settings));
+}
+
+database open(url_source source, database_settings settings) {
     const auto limit = settings.statement_timeout;
     const auto known = std::make_shared<handle_memory>();
     const auto open_one = [limit, known, name = settings.name](
                               const address& to, std::chrono::milliseconds patience
                           ) { return connect(to, limit, patience, name, known); };
-    const auto hosts =
-        std::make_shared<host_list>(parse_url(url, std::getenv("MYSQL_PWD")), open_one, known);
+    const auto from = std::make_shared<host_source>(std::move(source), open_one, known);
     return database{
-        [hosts](std::chrono::milliseconds patience) { return hosts->connect(patience); },
+        [from](std::chrono::milliseconds patience) { return from->hosts()->connect(patience); },
         std::move(settings)};
 }
 

@@ -66,14 +66,19 @@ std::string_view driver_of(std::string_view url) {
 std::vector<std::string_view> drivers_built_in() {
     std::vector<std::string_view> names;
     for (const driver& each : drivers) {
-        if (opener_of(each.name)) names.push_back(each.name);
+        if (is_installed(each.name)) names.push_back(each.name);
     }
     return names;
 }
 
 database open(std::string_view url, database_settings settings) {
-    const std::string_view wanted = driver_of(url);
-    if (const opener found = opener_of(wanted)) return found(url, std::move(settings));
+    return open([url = std::string{url}] { return url; }, std::move(settings));
+}
+
+database open(url_source source, database_settings settings) {
+    const std::string_view wanted = driver_of(source());
+    if (const opener found = opener_of(wanted))
+        return found(std::move(source), std::move(settings));
     const auto is_wanted = [&](const driver& each) { return each.name == wanted; };
     const char* const missing = std::find_if(drivers.begin(), drivers.end(), is_wanted)->missing;
     std::string others;

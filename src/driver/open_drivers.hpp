@@ -4,12 +4,16 @@
 #include <string_view>
 
 #include "leasehold/database.hpp"
+#include "leasehold/url_source.hpp"
 
 namespace leasehold {
 
-using opener = database (*)(std::string_view url, database_settings settings);
+using opener = database (*)(url_source source, database_settings settings);
 
 // Nothing where leasehold was built without it: LEASEHOLD_OPEN_<DRIVER> is 0 or 1.
 opener opener_of(std::string_view driver) noexcept;
+
+// Whether it can be used here: a module may not be installed.
+bool is_installed(std::string_view driver) noexcept;
 
 }  // namespace leasehold

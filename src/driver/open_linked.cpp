@@ -25,4 +25,8 @@ opener opener_of(std::string_view driver) noexcept {
     return nullptr;
 }
 
+bool is_installed(std::string_view driver) noexcept {
+    return opener_of(driver) != nullptr;
+}
+
 }  // namespace leasehold

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <sys/auxv.h>
 
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -63,26 +64,35 @@ opener load(const std::string& driver) {
 opener opener_of(std::string_view driver) noexcept {
 #if LEASEHOLD_OPEN_SQLITE
     if (driver == "sqlite") {
-        return [](std::string_view url, database_settings settings) {
-            return load("sqlite")(url, std::move(settings));
+        return [](url_source source, database_settings settings) {
+            return load("sqlite")(std::move(source), std::move(settings));
         };
     }
 #endif
 #if LEASEHOLD_OPEN_POSTGRES
     if (driver == "postgres") {
-        return [](std::string_view url, database_settings settings) {
-            return load("postgres")(url, std::move(settings));
+        return [](url_source source, database_settings settings) {
+            return load("postgres")(std::move(source), std::move(settings));
         };
     }
 #endif
 #if LEASEHOLD_OPEN_MYSQL
     if (driver == "mysql") {
-        return [](std::string_view url, database_settings settings) {
-            return load("mysql")(url, std::move(settings));
+        return [](url_source source, database_settings settings) {
+            return load("mysql")(std::move(source), std::move(settings));
         };
     }
 #endif
     return nullptr;
+}
+
+bool is_installed(std::string_view driver) noexcept {
+    if (!opener_of(driver)) return false;
+    try {
+        return std::filesystem::exists(path_of(std::string{driver}));
+    } catch (const std::exception&) {
+        return false;
+    }
 }
 
 }  // namespace leasehold

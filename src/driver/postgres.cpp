@@ -177,16 +177,21 @@ private:
 }  // namespace
 
 database open(std::string_view url, database_settings settings) {
-    require_valid_url(url);
+    return open([url = std::string{url}] { return url; }, std::move(settings));
+}
+
+database open(url_source source, database_settings settings) {
+    require_valid_url(source());
     const milliseconds limit = settings.statement_timeout;
     const auto warn = [told = settings.observer](const std::string& message) {
         if (told) told->on_event({event_kind::warning, "", 0, message});
     };
     const auto known = std::make_shared<handle_memory>(warn);
-    connector connects =
-        [url = std::string{url}, limit, known, name = settings.name](const connect_limits& within) {
-            return connect(url, limit, within.patience, within.stop, known, name);
-        };
+    connector connects = [source = std::move(source), limit, known, name = settings.name](
+                             const connect_limits& within
+                         ) {
+        return connect(source(), limit, within.patience, within.stop, known, name);
+    };
     return database{std::move(connects), std::move(settings)};
 }
 

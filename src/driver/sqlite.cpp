@@ -473,6 +473,10 @@ database open(std::string_view url, database_settings settings) {
     return database{opener(false), opener(true), std::move(settings)};
 }
 
+database open(url_source source, database_settings settings) {
+    return open(source(), std::move(settings));
+}
+
 }  // namespace sqlite
 
 borrowed_connection borrow(sqlite3* handle) {

@@ -43,6 +43,7 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/url_source.hpp"
 
 namespace sql {
 class Connection;
@@ -53,6 +54,7 @@ namespace leasehold {
 namespace mysql {
 
 LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
 }  // namespace mysql
 

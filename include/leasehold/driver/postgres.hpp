@@ -24,6 +24,7 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/url_source.hpp"
 
 struct pg_conn;  // libpq's PGconn
 
@@ -32,6 +33,7 @@ namespace leasehold {
 namespace postgres {
 
 LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
 }  // namespace postgres
 

@@ -20,6 +20,7 @@
 
 #include "leasehold/database.hpp"
 #include "leasehold/export.hpp"
+#include "leasehold/url_source.hpp"
 
 struct sqlite3;
 
@@ -29,6 +30,8 @@ namespace sqlite {
 
 // URL: `sqlite:PATH`. `sqlite::memory:` is refused: it could not be shared.
 LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
+// Asked once: a file has no password.
+LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
 }  // namespace sqlite
 
