@@ -14,6 +14,7 @@
 // |------------------------------------------------------|-------------------------------------|
 // | returns                                              | completed                           |
 // | returns after snooze_for(d), release(), discard(…)   | scheduled in d; available; discarded |
+// | returns after release_and_rest(d)                    | available, soon to another worker   |
 // | returns after complete_in(tx)                        | completed if tx was committed,      |
 // |                                                      | failed if not                       |
 // | throws                                               | retryable, or discarded where that  |
@@ -127,6 +128,9 @@ public:
     // What becomes of it when the handler returns, instead of completed. The last one counts.
     void snooze_for(std::chrono::milliseconds delay);
     void release();
+    // The same; and for so long, 0 to 24 h, the worker claims nothing more, and gives back what has
+    // not started: for what this host cannot do, and another one may.
+    void release_and_rest(std::chrono::milliseconds rest);
     void discard(std::string_view why);
 
     // Completes it in the caller's transaction, together with what that writes. Throws lease_lost

@@ -58,9 +58,10 @@ public:
         : shared_(shared), family_(family), margin_(margin) {}
 
     [[noreturn]] void run(launch& what, const terminal& lender, int lifeline) {
-        // No signal from the terminal or to the tool's group reaches it. In a session of its own
-        // the command would have no terminal.
-        setpgid(0, 0);
+        // No signal from the terminal or to the tool's group reaches it. The command is in its
+        // session: in one of its own it has no terminal, as one that does a job is to have none,
+        // which nobody would give it back.
+        if (!what.is_apart() || setsid() < 0) setpgid(0, 0);
         prctl(PR_SET_NAME, "leasehold-guard");
         is_subreaper_ = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
         const int problem = begin(what, lender);

@@ -54,6 +54,7 @@ class job_commands::running {
     static inheritance with_streams(
         inheritance from, const pipe_ends& input, const pipe_ends& errors
     ) {
+        from.is_apart = true;
         from.streams = {
             {input.reading.number(), STDIN_FILENO}, {errors.writing.number(), STDERR_FILENO}};
         return from;
@@ -85,8 +86,9 @@ public:
         throw failure{
             is_missing ? exit_status::not_found : exit_status::not_executable,
             "not_executable",
-            of.what_.name() +
-                " could not be executed: " + std::generic_category().message(*problem)};
+            of.what_.path + ": " +
+                (is_missing ? "it, or the interpreter it names, was not found"
+                            : std::generic_category().message(*problem))};
     }
     running(const running&) = delete;
     running& operator=(const running&) = delete;

@@ -1,6 +1,7 @@
 #pragma once
 // A command that does one job: the payload on its standard input, what it says on standard error
-// kept and passed on. It runs below a guard of its own, see guard.hpp.
+// kept and passed on. It runs below a guard of its own, see guard.hpp, in a session without a
+// terminal: one that it read from would stop it for good.
 //
 // | what happens             | the command                                           |
 // |--------------------------|-------------------------------------------------------|

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -21,6 +22,20 @@ namespace {
 // What it is told to go with.
 constexpr std::uint64_t word_alone = 1;
 constexpr std::uint64_t word_with_terminal = 2;
+
+// As shells tell a script without #! from a program of another kind of machine: the first line has
+// no NUL in it. Keeps errno; async-signal-safe.
+bool is_text(const char* path) noexcept {
+    const int problem = errno;
+    std::array<char, 128> first{};
+    const int file = open(path, O_RDONLY | O_CLOEXEC);  // NOLINT(*-vararg)
+    const auto count = file < 0 ? 0 : read(file, first.data(), first.size());
+    if (file >= 0) close(file);
+    errno = problem;
+    const char* const begin = first.data();
+    const char* const line_end = std::find(begin, begin + std::max<ssize_t>(count, 0), '\n');
+    return std::find(begin, line_end, '\0') == line_end;
+}
 
 }  // namespace
 
@@ -40,7 +55,11 @@ std::vector<int> inherited_descriptors() {
 }
 
 launch::launch(const program& what, const inheritance& from)
-    : words_(what.arguments), path_(what.path), streams_(from.streams), signals_(from.signals) {
+    : words_(what.arguments),
+      path_(what.path),
+      streams_(from.streams),
+      signals_(from.signals),
+      is_apart_(from.is_apart) {
     shell_arguments_ = {const_cast<char*>("/bin/sh"), path_.data()};
     for (std::string& each : words_) arguments_.push_back(each.data());
     shell_arguments_.insert(shell_arguments_.end(), arguments_.begin() + 1, arguments_.end());
@@ -96,7 +115,7 @@ void launch::run(pid_t parent, const terminal& lender) noexcept {
     for (const gap& each : gaps_) close_all_at_exec(each.first, each.last);
     signals_.restore();
     execve(path_.c_str(), arguments_.data(), environment_.data());
-    if (errno == ENOEXEC) {
+    if (errno == ENOEXEC && is_text(path_.c_str())) {
         execve(shell_arguments_[0], shell_arguments_.data(), environment_.data());
     }
     give_up();

@@ -28,6 +28,8 @@ struct inheritance {
     signal_state signals;
     // Pairs of a descriptor here, and what it is there: 0 its standard input.
     std::vector<std::pair<int, int>> streams{};
+    // In a session of its own, without a terminal that could stop it.
+    bool is_apart = false;
 };
 
 class launch {
@@ -37,6 +39,7 @@ public:
     // In the process that is to become the command, whose parent is `parent`: waits for the word to
     // go, then executes it. Returns only when that failed.
     void run(pid_t parent, const terminal& lender) noexcept;
+    bool is_apart() const noexcept { return is_apart_; }
 
     // In the tool: once that process is there.
     void keep_reading_end() noexcept { writing_.close(); }
@@ -61,6 +64,7 @@ private:
     std::vector<gap> gaps_;
     const std::vector<std::pair<int, int>> streams_;
     const signal_state signals_;
+    const bool is_apart_;
     descriptor go_;       // an eventfd: the end of the tool is no word to go
     descriptor problem_;  // what execve said; its end: nothing, it became the command
     descriptor writing_;

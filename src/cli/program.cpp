@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "cli/exit_status.hpp"
@@ -63,14 +66,37 @@ std::string program::name() const {
     return called.substr(called.rfind('/') + 1);
 }
 
+std::optional<std::string> missing_interpreter(const program& what) {
+    std::array<char, 256> first{};  // as much as the kernel reads
+    std::ifstream{what.path}.read(first.data(), first.size() - 1);
+    const std::string_view text{first.data()};
+    if (!text.starts_with("#!")) return std::nullopt;
+    std::istringstream words{std::string{text.substr(2, text.find('\n') - 2)}};
+    std::string name;
+    words >> name;
+    if (name.empty()) return std::nullopt;
+    if (look_at(name) == found::nothing) return name;
+    if (!name.ends_with("/env")) return std::nullopt;
+    words >> name;
+    if (name == "-S") words >> name;
+    // Of what else `env` can be told, nothing is known here.
+    if (!words || name.front() == '-' || name.find_first_of("=/'\"\\$") != std::string::npos) {
+        return std::nullopt;
+    }
+    try {
+        search(name);
+    } catch (const failure&) {
+        return name;
+    }
+    return std::nullopt;
+}
+
 program find_program(std::vector<std::string> arguments) {
     const std::string name = arguments.front();
     if (name.empty()) throw not_found(name, ", its name is empty");
-    if (name.find('/') == std::string::npos) {
-        std::string path = search(name);
-        return {std::move(arguments), std::move(path)};
-    }
-    switch (look_at(name)) {
+    program wanted{std::move(arguments), name};
+    if (name.find('/') == std::string::npos) wanted.path = search(name);
+    switch (look_at(wanted.path)) {
         case found::nothing:
             throw not_found(name, "");
         case found::folder:
@@ -80,7 +106,14 @@ program find_program(std::vector<std::string> arguments) {
         case found::executable:
             break;
     }
-    return {std::move(arguments), name};
+    if (const auto missing = missing_interpreter(wanted)) {
+        throw failure{
+            exit_status::not_found,
+            "command_not_found",
+            "the command '" + name + "' cannot be run: its interpreter '" + *missing +
+                "' was not found; nothing was locked"};
+    }
+    return wanted;
 }
 
 }  // namespace leasehold::cli

@@ -1,5 +1,6 @@
 #pragma once
 // The command to run, looked for before anything is acquired for it.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,8 @@ struct program {
 
 // As a shell finds it. Throws failure: 127 where there is none, 126 where it may not be run.
 program find_program(std::vector<std::string> arguments);
+
+// What its first line names as its interpreter, `env` aside, where there is no such program.
+std::optional<std::string> missing_interpreter(const program& what);
 
 }  // namespace leasehold::cli

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <iostream>
@@ -23,6 +24,7 @@
 #include "cli/program.hpp"
 #include "cli/ticking_line.hpp"
 #include "cli/unstalled_errors.hpp"
+#include "leasehold/clock.hpp"
 #include "leasehold/error.hpp"
 #include "leasehold/worker.hpp"
 
@@ -84,6 +86,61 @@ private:
     int number_ = 0;
 };
 
+// CMD cannot be run on this host: its file or interpreter is not there or not executable, or there
+// are no processes or descriptors. Others are to do the jobs meanwhile, for longer each time.
+class host_trouble {
+public:
+    struct rest {
+        milliseconds length;
+        bool is_new;  // it begins with this failure; else with that of another job
+    };
+    rest begin_rest() {
+        constexpr milliseconds least{1000}, most{60'000};
+        const std::lock_guard guard{mutex_};
+        const auto now = local_clock::now();
+        if (now < rests_until_) return {std::chrono::ceil<milliseconds>(rests_until_ - now), false};
+        last_ = std::clamp(last_ * 2, least, most);
+        rests_until_ = now + last_;
+        return {last_, true};
+    }
+    void is_over() {
+        const std::lock_guard guard{mutex_};
+        last_ = milliseconds{0};
+    }
+
+    // A worker that drains does not wait for somebody to put it right: it ends with this status.
+    void end_with(int status) {
+        status_ = status;
+        ends_.ring();
+    }
+    bool has_ended() noexcept { return ends_.hush(); }
+    int source() const noexcept { return ends_.source(); }
+    int status() const noexcept { return status_; }
+
+private:
+    std::mutex mutex_;
+    milliseconds last_{0};
+    local_clock::time_point rests_until_{};
+    std::atomic<int> status_ = 0;
+    bell ends_;
+};
+
+// What the jobs of one worker share. Their threads may outlive its end.
+struct workshop {
+    workshop(
+        const std::shared_ptr<session>& within, const program& what, const worker_settings& settings
+    )
+        : command(what),
+          drains(settings.drains),
+          commands(within, command, settings.stop_within / 2) {}
+
+    const program command;
+    const bool drains;
+    job_commands commands;
+    stop_signal told;
+    host_trouble trouble;
+};
+
 std::string title_of(const job& mine) {
     return "leasehold: job " + std::to_string(mine.id()) + " (" + printable(mine.kind()) + ")";
 }
@@ -95,12 +152,44 @@ void tell_failure(job_commands& commands, const job& mine, const std::string& wh
     );
 }
 
-job_handler handler_for(
-    std::shared_ptr<job_commands> commands,
-    std::shared_ptr<stop_signal> told,
-    const inheritance& common
-) {
-    return [commands = std::move(commands), told = std::move(told), common](job& mine) {
+// That is no attempt of the job.
+void leave_to_others(workshop& in, job& mine, const std::string& why) {
+    const auto [length, is_new] = in.trouble.begin_rest();
+    if (is_new) {
+        in.commands.tell(
+            "leasehold: CMD cannot be run on this host: " + printable(why) +
+            "; its jobs are given back and cost no attempt, and none is claimed here for " +
+            shown(length) + ": put it right, or stop this worker\n"
+        );
+    }
+    mine.release_and_rest(length);
+}
+
+// What CMD's end means for the job.
+void conclude(workshop& in, job& mine, const job_ending& ended) {
+    if (!mine.stop().stop_requested() && in.told.has_ended(ended.status)) {
+        in.commands.tell(
+            title_of(mine) +
+            " was ended by the signal that told this worker to stop: it is given back\n"
+        );
+        mine.release();
+        return;
+    }
+    // `env` itself was found, and says so by this of an interpreter that is not.
+    if (ended.status == exit_status::not_found) {
+        if (const auto missing = missing_interpreter(in.command)) {
+            throw failure{
+                exit_status::not_found,
+                "not_executable",
+                in.command.path + ": its interpreter '" + *missing + "' was not found"};
+        }
+    }
+    in.trouble.is_over();
+    judge(mine, ended);
+}
+
+job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common) {
+    return [in = std::move(in), common](job& mine) {
         inheritance from = common;
         from.additions = {
             {"LEASEHOLD_JOB_ID", std::to_string(mine.id())},
@@ -109,23 +198,14 @@ job_handler handler_for(
             {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         try {
-            const job_ending ended = commands->run(from, mine.payload(), mine.stop());
-            if (!mine.stop().stop_requested() && told->has_ended(ended.status)) {
-                commands->tell(
-                    title_of(mine) +
-                    " was ended by the signal that told this worker to stop: it is given back\n"
-                );
-                mine.release();
-                return;
-            }
-            judge(mine, ended);
+            conclude(*in, mine, in->commands.run(from, mine.payload(), mine.stop()));
+        } catch (const failure& not_run) {
+            leave_to_others(*in, mine, not_run.what());
+            if (in->drains) in->trouble.end_with(not_run.status());
         } catch (const std::system_error& poor) {
-            // No descriptors, processes or memory: that is no attempt of the job.
-            constexpr std::chrono::seconds pause{5};
-            tell_failure(*commands, mine, std::string{"CMD could not be started: "} + poor.what());
-            mine.snooze_for(pause);
+            leave_to_others(*in, mine, poor.what());
         } catch (const std::exception& failed) {
-            tell_failure(*commands, mine, failed.what());
+            tell_failure(in->commands, mine, failed.what());
             throw;
         }
     };
@@ -192,30 +272,34 @@ int run_work(
     const auto within = std::make_shared<session>(db, timing);
     worker does{*within, settings};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
-    const auto commands = std::make_shared<job_commands>(within, command, settings.stop_within / 2);
-    const auto told = std::make_shared<stop_signal>();
-    const job_handler with = handler_for(commands, told, common);
+    const auto in = std::make_shared<workshop>(within, command, settings);
+    const job_handler with = handler_for(in, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
     ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
     const auto drain_patience = [&](int signal) {
-        told->set(signal);
+        in->told.set(signal);
         return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
     };
+    const auto look_up = [&] {
+        if (in->trouble.has_ended()) running.cancel();
+        return progress.tick();
+    };
     const int stopped_by =
-        wait_for_end(running, signals, drain_patience, -1, -1, [&] { return progress.tick(); });
+        wait_for_end(running, signals, drain_patience, in->trouble.source(), -1, look_up);
     progress.clear();
     const worker_report report = running.take();
     within->end();
-    commands->flush();
+    in->commands.flush();
     if (is_json) {
         print_json(json_of(report));
     } else {
         std::cerr << "leasehold: " + shown(report) + shown_left(report.left) + '\n';
     }
+    if (stopped_by == 0) return in->trouble.status();
     const bool was_asked = stopped_by == SIGTERM || stopped_by == SIGINT || stopped_by == SIGHUP;
-    return stopped_by == 0 || was_asked ? exit_status::done : exit_status::by_signal + stopped_by;
+    return was_asked ? exit_status::done : exit_status::by_signal + stopped_by;
 }
 
 void add_options(CLI::App& parser, work_options& chosen) {
@@ -259,6 +343,10 @@ constexpr const char* work_help =
     "  0      it is completed\n"
     "  75     later: again after the retry delay; the attempt does not count\n"
     "  other  the attempt has failed; the end of CMD's standard error is kept with the job\n"
+    "Where CMD cannot be run at all, because it or its interpreter is not there or may not be, "
+    "the\n"
+    "attempt does not count: this worker says so, leaves the jobs to others, and tries again, a\n"
+    "minute apart in the end; with --drain it ends with 126 or 127. CMD has no terminal.\n"
     "A job runs at least once: where a worker dies, another one runs it again. Let what CMD\n"
     "writes carry LEASEHOLD_JOB_TOKEN, which grows with each claim of the job.\n"
     "\n"

@@ -179,16 +179,28 @@ void crew::work() {
         guard.lock();
         if (mine->is_abandoned) continue;
         running_.erase(claim);
-        if (ended_.empty()) oldest_end_ = local_clock::now();
-        ended_.push_back({mine->queue(), end, mine->is_completed_in_transaction()});
+        note_end({mine->queue(), end, mine->is_completed_in_transaction()});
+        if (mine->rest() > mine->rest().zero()) rest(mine->rest());
         has_news_.notify_all();
     }
+}
+
+void crew::note_end(ended_job end) {
+    if (ended_.empty()) oldest_end_ = local_clock::now();
+    ended_.push_back(std::move(end));
+}
+
+void crew::rest(std::chrono::milliseconds how_long) {
+    rests_until_ = std::max(rests_until_, local_clock::now() + how_long);
+    for (const task& each : std::exchange(waiting_, {}))
+        note_end({each->queue(), each->returned()});
 }
 
 void crew::give(const std::vector<task>& jobs) {
     {
         const thread_guard guard{mutex_};
         waiting_.insert(waiting_.end(), jobs.begin(), jobs.end());
+        if (local_clock::now() < rests_until_) rest({});
     }
     has_work_.notify_all();
 }
@@ -221,7 +233,7 @@ crew::tally crew::count() const {
 }
 
 crew::tally crew::counted() const {
-    return {waiting_.size(), running_.size(), ended_.size(), oldest_end_};
+    return {waiting_.size(), running_.size(), ended_.size(), oldest_end_, rests_until_};
 }
 
 bool crew::knows(job_id id, fencing_token token) const {
@@ -369,6 +381,13 @@ void job::snooze_for(std::chrono::milliseconds delay) {
 }
 void job::release() {
     inner_.decide(job_step::release, {}, {});
+}
+void job::release_and_rest(std::chrono::milliseconds rest) {
+    if (rest < rest.zero() || rest > std::chrono::hours{24}) {
+        throw error(errc::invalid_argument, "a worker rests for 0 to 24 h");
+    }
+    release();
+    inner_.rest_for(rest);
 }
 void job::discard(std::string_view why) {
     inner_.decide(job_step::discard, {}, why);

@@ -55,10 +55,12 @@ public:
     void progress(std::string_view words);
     void set_result(std::string_view words);
     void decide(job_step step, std::chrono::microseconds delay, std::string_view words);
+    void rest_for(std::chrono::milliseconds rest) noexcept { rest_ = rest; }
     void complete_in(transaction_ref tx);
 
     // What gives it back, with its attempt uncounted.
     bool is_completed_in_transaction() const noexcept { return is_completed_in_transaction_; }
+    std::chrono::milliseconds rest() const noexcept { return rest_; }
     job_end returned() const { return {what_.id, what_.token, job_step::release, {}, {}}; }
     // Runs the handler, and says what becomes of the job.
     job_end run(const job_handler& with);
@@ -80,6 +82,7 @@ private:
     job_stop_reason why_ LEASEHOLD_GUARDED_BY(mutex_) = job_stop_reason::none;
     // The handler's alone.
     job_end end_;
+    std::chrono::milliseconds rest_{0};  // of the worker, behind this job
     std::atomic<bool> is_completed_in_transaction_ = false;
 };
 
@@ -115,7 +118,8 @@ public:
 
     struct tally {
         std::size_t waiting = 0, running = 0, ended = 0;
-        local_clock::time_point oldest_end{};  // where something has ended
+        local_clock::time_point oldest_end{};   // where something has ended
+        local_clock::time_point rests_until{};  // nothing is to be claimed before
         std::size_t busy() const noexcept { return waiting + running; }
     };
     tally count() const;
@@ -141,6 +145,9 @@ public:
 private:
     void work();
     tally counted() const LEASEHOLD_REQUIRES(mutex_);
+    void note_end(ended_job end) LEASEHOLD_REQUIRES(mutex_);
+    // What waits goes back, and what comes meanwhile.
+    void rest(std::chrono::milliseconds how_long) LEASEHOLD_REQUIRES(mutex_);
     const job_handler& handler_of(const std::string& kind) const;
 
     const handlers by_kind_;
@@ -152,6 +159,7 @@ private:
     std::map<std::pair<job_id, std::int64_t>, task> running_ LEASEHOLD_GUARDED_BY(mutex_);
     std::deque<ended_job> ended_ LEASEHOLD_GUARDED_BY(mutex_);
     local_clock::time_point oldest_end_ LEASEHOLD_GUARDED_BY(mutex_){};
+    local_clock::time_point rests_until_ LEASEHOLD_GUARDED_BY(mutex_){};
     bool is_over_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool is_woken_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     std::vector<std::thread> threads_;

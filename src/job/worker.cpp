@@ -161,7 +161,7 @@ private:
     // Many at once: not before half of what was claimed ahead is done.
     bool may_claim(const crew::tally& now) const {
         const auto half = static_cast<std::size_t>(of_.settings_.prefetch) / 2;
-        return room(now) > 0 && now.waiting <= half;
+        return room(now) > 0 && now.waiting <= half && local_clock::now() >= now.rests_until;
     }
     std::optional<local_clock::time_point> ends_wait(const crew::tally& now) const;
     bool is_idle() const {
@@ -343,6 +343,7 @@ bool worker::implementation::shift::step() {
     }
     if (of_.settings_.drains && is_idle() && !has_looked_) next_look_ = {};
     auto until = next_look_;
+    if (seen.rests_until > now) until = std::min(until, seen.rests_until);
     using instant = std::optional<local_clock::time_point>;
     for (const instant& each : {limit, later}) {
         if (each) until = std::min(until, *each);

@@ -190,6 +190,39 @@ TEST_F(worker_suite, a_handler_says_what_else_becomes_of_its_job) {
     EXPECT_FALSE(find_job(first_, back.id));
 }
 
+TEST_F(worker_suite, a_worker_that_rests_leaves_its_jobs_to_others) {
+    constexpr int count = 6;
+    for (int each = 0; each < count; ++each) queue_.enqueue({});
+    auto by = settings(1);
+    by.prefetch = count;
+    by.drains = false;
+    std::atomic<int> tries = 0;
+    shift poor{second_, by, [&](leasehold::job& mine) {
+                   ++tries;
+                   mine.release_and_rest(1h);
+               }};
+    ASSERT_TRUE(eventually([&] { return poor.does.so_far().returned == count; }));
+    EXPECT_EQ(tries, 1) << "what had not started goes back, too";
+    const auto report = drain([&](leasehold::job& mine) { EXPECT_EQ(mine.attempt(), 1); });
+    EXPECT_EQ(report.completed, count);
+    queue_.enqueue({});
+    EXPECT_EQ(drain([](leasehold::job&) {}).completed, 1);
+    EXPECT_EQ(poor.end().returned, count) << "it claims nothing while it rests";
+}
+
+TEST_F(worker_suite, a_worker_has_rested_when_it_is_over) {
+    queue_.enqueue({});
+    std::atomic<int> tries = 0;
+    const auto report = drain([&](leasehold::job& mine) {
+        if (++tries == 1) mine.release_and_rest(30ms);
+        EXPECT_THROW(mine.release_and_rest(-1ms), error);
+        EXPECT_THROW(mine.release_and_rest(24h + 1ms), error);
+    });
+    EXPECT_EQ(tries, 2);
+    EXPECT_EQ(report.returned, 1);
+    EXPECT_EQ(report.completed, 1);
+}
+
 TEST_F(worker_suite, kinds_without_a_handler_are_left_alone) {
     const auto unknown = queue_.enqueue({.kind = "of a newer version"});
     const auto known = queue_.enqueue({.kind = "known"});
