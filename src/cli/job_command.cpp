@@ -61,17 +61,12 @@ class job_commands::running {
     }
 
 public:
-    running(job_commands& of, const inheritance& from, const std::string& payload)
+    running(job_commands& of, const inheritance& from, const job& mine)
         : of_(of),
-          payload_(payload),
+          mine_(mine),
+          payload_(mine.payload()),
           launch_(of.what_, with_streams(from, input_, errors_)),
-          guard_(
-              launch_,
-              lender_,
-              of.within_->deadline(),
-              of.within_->settings().margin,
-              guard::siblings::others
-          ) {
+          guard_(launch_, lender_, mine.deadline(), of.margin_, guard::siblings::others) {
         make_patient(input_.writing);
         make_patient(errors_.reading);
         input_.reading.close();
@@ -93,9 +88,9 @@ public:
     running(const running&) = delete;
     running& operator=(const running&) = delete;
 
-    job_ending run(const std::stop_token& stop) {
+    job_ending run() {
         bell asked;
-        const std::stop_callback rings{stop, [&] { asked.ring(); }};
+        const std::stop_callback rings{mine_.stop(), [&] { asked.ring(); }};
         if (payload_.empty()) input_.writing.close();
         while (!status_) {
             wait(asked);
@@ -125,12 +120,10 @@ private:
     std::chrono::nanoseconds pause() {
         using std::chrono::nanoseconds;
         constexpr std::chrono::milliseconds least{10};
-        guard_.renew(of_.within_->deadline());
+        const auto deadline = mine_.deadline();
+        guard_.renew(deadline);
         const auto now = local_clock::now();
-        nanoseconds until = of_.within_->deadline() - now;
-        until = std::clamp<nanoseconds>(
-            until / 4, least, std::max(least, of_.within_->settings().heartbeat_every / 2)
-        );
+        nanoseconds until = std::max<nanoseconds>((deadline - now) / 4, least);
         if (kill_at_) until = std::min<nanoseconds>(until, *kill_at_ - now);
         return std::max(until, nanoseconds{0});
     }
@@ -188,6 +181,7 @@ private:
     }
 
     job_commands& of_;
+    const job& mine_;
     const std::string& payload_;
     const terminal lender_;  // which is never lent
     pipe_ends input_, errors_;
@@ -199,15 +193,13 @@ private:
     std::string tail_;
 };
 
-job_ending job_commands::run(
-    const inheritance& from, const std::string& payload, const std::stop_token& stop
-) {
+job_ending job_commands::run(const inheritance& from, const job& mine) {
     std::optional<running> one;
     {
         const std::lock_guard alone{launching_};
-        one.emplace(*this, from, payload);
+        one.emplace(*this, from, mine);
     }
-    return one->run(stop);
+    return one->run();
 }
 
 }  // namespace leasehold::cli

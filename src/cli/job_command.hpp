@@ -25,7 +25,7 @@
 #include "cli/error_copy.hpp"
 #include "cli/launch.hpp"
 #include "cli/program.hpp"
-#include "leasehold/session.hpp"
+#include "leasehold/worker.hpp"
 
 namespace leasehold::cli {
 
@@ -36,16 +36,15 @@ struct job_ending {
 
 class job_commands {
 public:
-    // Nothing runs on for longer than this session has its jobs. `kill_after`: from SIGTERM on.
+    // `margin`: of the sessions that have the jobs. `kill_after`: from SIGTERM on.
     job_commands(
-        std::shared_ptr<const session> within, program what, std::chrono::milliseconds kill_after
+        program what, std::chrono::milliseconds margin, std::chrono::milliseconds kill_after
     )
-        : within_(std::move(within)), what_(std::move(what)), kill_after_(kill_after) {}
+        : what_(std::move(what)), margin_(margin), kill_after_(kill_after) {}
 
-    // Throws failure 126 or 127 where it could not be executed.
-    job_ending run(
-        const inheritance& from, const std::string& payload, const std::stop_token& stop
-    );
+    // Nothing runs on for longer than `mine` is this worker's. Throws failure 126 or 127 where it
+    // could not be executed.
+    job_ending run(const inheritance& from, const job& mine);
 
     // Behind what commands have said so far.
     void tell(std::string_view words) { errors_.add(words); }
@@ -55,8 +54,8 @@ public:
 private:
     class running;
 
-    const std::shared_ptr<const session> within_;
     const program what_;
+    const std::chrono::milliseconds margin_;
     const std::chrono::milliseconds kill_after_;
     std::mutex launching_;  // see guard.hpp
     error_copy errors_;

@@ -127,12 +127,10 @@ private:
 
 // What the jobs of one worker share. Their threads may outlive its end.
 struct workshop {
-    workshop(
-        const std::shared_ptr<session>& within, const program& what, const worker_settings& settings
-    )
+    workshop(const program& what, milliseconds margin, const worker_settings& settings)
         : command(what),
           drains(settings.drains),
-          commands(within, command, settings.stop_within / 2) {}
+          commands(command, margin, settings.stop_within / 2) {}
 
     const program command;
     const bool drains;
@@ -198,7 +196,7 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
             {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         try {
-            conclude(*in, mine, in->commands.run(from, mine.payload(), mine.stop()));
+            conclude(*in, mine, in->commands.run(from, mine));
         } catch (const failure& not_run) {
             leave_to_others(*in, mine, not_run.what());
             if (in->drains) in->trouble.end_with(not_run.status());
@@ -260,7 +258,7 @@ std::string shown_left(const std::vector<left_jobs>& left) {
 int run_work(
     const work_options& chosen,
     const worker_settings& settings,
-    const session_settings& timing,
+    session_settings timing,
     const program& command,
     const database& db,
     bool is_json
@@ -269,10 +267,11 @@ int run_work(
     warn_where_orphans_escape(is_json);
     const unstalled_errors unstalled{is_json};
     signal_inbox signals;
-    const auto within = std::make_shared<session>(db, timing);
-    worker does{*within, settings};
+    // As it would be by itself: the guards of CMDs have to know it.
+    timing.margin = std::min<milliseconds>(std::chrono::seconds{2}, timing.ttl / 6);
+    worker does{db, settings, timing};
     const inheritance common{{}, command.withheld, keep_open, signals.outside()};
-    const auto in = std::make_shared<workshop>(within, command, settings);
+    const auto in = std::make_shared<workshop>(command, timing.margin, settings);
     const job_handler with = handler_for(in, common);
     for (const std::string& each : chosen.kinds) does.handle(each, with);
     if (chosen.kinds.empty()) does.handle_all(with);
@@ -290,7 +289,6 @@ int run_work(
         wait_for_end(running, signals, drain_patience, in->trouble.source(), -1, look_up);
     progress.clear();
     const worker_report report = running.take();
-    within->end();
     in->commands.flush();
     if (is_json) {
         print_json(json_of(report));
@@ -356,6 +354,9 @@ constexpr const char* work_help =
     "keeps it from CMDs, so that they have their time. If this process is\n"
     "killed, or stopped for so long that its jobs could run elsewhere, CMDs are killed before\n"
     "that with all that they have started, as by `leasehold lock`.\n"
+    "\n"
+    "Where the database is away, also at the start, it waits, and goes on when it is back; with\n"
+    "--drain it has to answer at the start.\n"
     "\n";
 
 constexpr const char* work_examples =
