@@ -50,7 +50,9 @@ int show_findings(const std::vector<finding>& findings, bool is_json, bool is_qu
     for (const finding& each : findings) {
         warnings += each.weight == severity::warning ? 1 : 0;
         errors += each.weight == severity::error ? 1 : 0;
-        if (is_quiet && each.weight == severity::good) continue;
+        // What was not examined is not known to be good.
+        const bool is_known = each.name != "not_looked_at";
+        if (is_quiet && each.weight == severity::good && is_known) continue;
         is_json ? print_json(json_of_finding(each)) : print_finding(each);
     }
     if (!is_json && !is_quiet) {
@@ -102,8 +104,9 @@ std::chrono::seconds limit_of(const std::string& text, const char* option) {
 
 constexpr const char* doctor_help =
     "Without KEY: the server, its clock, its settings and standbys, the tables and this user's\n"
-    "rights to them, sessions, the clean-up, keys and queues. With KEY: who has it and how, whose\n"
-    "open transaction keeps its row, whether the holder still shows signs of life, who waits.\n"
+    "rights to them, sessions, the clean-up, keys, queues, jobs that were given up, runs and\n"
+    "schedules. With KEY: who has it and how, whose open transaction keeps its row, whether the\n"
+    "holder still shows signs of life, who waits.\n"
     "Each finding says what, why it matters, and what to do. It changes nothing.\n"
     "\n"
     "What this user may not ask is said, and not judged: PostgreSQL tells a member of\n"
@@ -126,7 +129,7 @@ command add_doctor(CLI::App& tool, const global_options& options) {
         tool.add_subcommand("doctor", "Find what is wrong with the database, or with a key");
     auto chosen = std::make_shared<doctor_options>();
     chosen->key.add(*parser, "KEY", "Why it is not free");
-    parser->add_flag("--quiet", chosen->is_quiet, "Only what is not good");
+    parser->add_flag("--quiet", chosen->is_quiet, "Only what is not good, or not known");
     parser->add_option("--held-longer-than", chosen->held_longer_than, "Name such keys; default 1d")
         ->option_text("D");
     parser

@@ -147,7 +147,7 @@ std::string header_of(const page_view& view) {
 std::string page_content(const page_view& view) {
     std::string html = "<div id=\"state\">\n" + header_of(view) + said_line(view) + banner(view) +
                        (view.now.taken ? tiles(view) : "") + "</div>\n";
-    if (!view.now.taken) return html;
+    if (!view.now.taken) return view.now.examined ? html + findings_section(view) : html;
     return html + findings_section(view) + locks_section(view) + sessions_section(view) +
            runs_section(view) + queues_section(view) + failing_section(view);
 }

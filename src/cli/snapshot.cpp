@@ -104,6 +104,13 @@ void read_failing(const database& db, snapshot& into) {
     }
 }
 
+// Whether the database has said that itself.
+bool is_answer(const std::exception& failed) {
+    const auto* const known = dynamic_cast<const error*>(&failed);
+    return known && !known->connection_is_lost() && known->code() != errc::timed_out &&
+           known->code() != errc::connection_failed;
+}
+
 // In the words of the tool, which has no password in them.
 void say_failure(const std::exception& failed, snapshot& now) {
     const auto* const known = dynamic_cast<const error*>(&failed);
@@ -136,7 +143,10 @@ void overview::read_all(snapshot& into) {
     read_runs(database_, into);
     read_queues(database_, into);
     read_failing(database_, into);
-    if (local_clock::now() < next_examination_) return;
+    if (local_clock::now() >= next_examination_) examine_all(into);
+}
+
+void overview::examine_all(snapshot& into) {
     const auto began = local_clock::now();
     into.findings = examine(database_);
     // Those of a program: who only looks needs none of them, and is told where one is missing.
@@ -157,10 +167,18 @@ snapshot overview::read() {
         now.taken = wall_now();
         now.history.note(std::chrono::system_clock::now(), now.queues);
         last_ = now;
+        has_failed_ = false;
     } catch (const std::exception& failed) {
         now = last_;  // none of what has changed halfway
         now.tried = wall_now();
         say_failure(failed, now);
+        // The doctor may know why, at once where this is news. It throws nothing that a database
+        // says, and is not asked about one that does not answer.
+        const bool is_news = !std::exchange(has_failed_, true);
+        if (!is_answer(failed) || (!is_news && local_clock::now() < next_examination_)) return now;
+        examine_all(now);
+        last_.findings = now.findings;
+        last_.examined = now.examined;
     }
     return now;
 }

@@ -94,12 +94,14 @@ private:
 
     snapshot read();
     void read_all(snapshot& into);
+    void examine_all(snapshot& into);
 
     const database database_;
     // What is read less often, or goes on from one snapshot to the next; of the reading thread.
     snapshot last_;
     local_clock::time_point next_examination_{};
-    std::timed_mutex asks_;  // of the database for some locks, and of `kept_`
+    bool has_failed_ = false;  // the last read
+    std::timed_mutex asks_;    // of the database for some locks, and of `kept_`
     std::vector<kept_view> kept_;
     refreshed<snapshot> snapshots_;  // last: its thread uses the others
 };

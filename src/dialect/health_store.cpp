@@ -86,7 +86,7 @@ microseconds sql_health_store::clock(connection& on) {
 
 std::vector<std::string> sql_health_store::shape(connection& on) {
     std::vector<std::string> lines;
-    for (const row& each : read(on, "shape", {how_->names().prefix}).rows) {
+    for (const row& each : how_->read(on, shapes_["shape"], {how_->names().prefix}).rows) {
         lines.push_back(each.bytes(0));
     }
     std::sort(lines.begin(), lines.end());
@@ -96,13 +96,41 @@ std::vector<std::string> sql_health_store::shape(connection& on) {
 // The statement is a list of such lines in quotes, one to a line.
 std::vector<std::string> sql_health_store::known_shape() const {
     std::vector<std::string> lines;
-    std::istringstream text{texts_.source("known_shape")};
+    std::istringstream text{shapes_.source("known_shape")};
     for (std::string line; std::getline(text, line);) {
         const auto first = line.find('\'') + 1;
         lines.push_back(line.substr(first, line.rfind('\'') - first));
     }
     std::sort(lines.begin(), lines.end());
     return lines;
+}
+
+// `CREATE [UNIQUE ]INDEX name ON table (columns)[ WHERE …];`, one after another.
+std::vector<index_maker> sql_health_store::known_indexes() const {
+    std::vector<index_maker> all;
+    for (std::string each : split(shapes_.source("known_indexes"), ';')) {
+        constexpr std::string_view begin = "INDEX ", on = " ON ";
+        if (each.empty()) continue;
+        std::replace(each.begin(), each.end(), '\n', ' ');
+        const auto name = each.find(begin) + begin.size(), middle = each.find(on, name);
+        const auto columns = each.find(" (", middle), end = each.find(')', columns) + 1;
+        const bool is_unique = each.find(" UNIQUE ") < name;
+        const bool is_partial = each.find(" WHERE ", end) != std::string::npos;
+        // Names of tables, and SQLite's of indexes, have that of their schema before them.
+        const auto bare = [&](std::size_t first, std::size_t last) {
+            const std::string whole = each.substr(first, last - first);
+            return whole.substr(whole.rfind('.') + 1);
+        };
+        const std::size_t prefix = how_->names().prefix.size();
+        const std::string table = bare(middle + on.size(), columns).substr(prefix);
+        all.push_back(
+            {table + (is_unique ? " unique index" : " index") +
+                 each.substr(columns, end - columns) + (is_partial ? " partial" : ""),
+             bare(name, middle),
+             each}
+        );
+    }
+    return all;
 }
 
 std::vector<needed_rights> sql_health_store::rights_in(const std::string& grants) {
@@ -201,6 +229,28 @@ std::vector<waiting_queue> sql_health_store::waiting_queues(
         all.push_back({each.bytes(0), microseconds{each.integer(1)}, each.integer(2) != 0});
     }
     return all;
+}
+
+std::optional<microseconds> sql_health_store::usual_time(connection& on, const std::string& queue) {
+    const row found = read(on, "usual_time", {queue}).rows.at(0);
+    if (found.is_null(0)) return std::nullopt;
+    return microseconds{found.integer(0)};
+}
+
+std::vector<discarded_jobs> sql_health_store::discarded(
+    connection& on, microseconds within, std::int64_t at_most
+) {
+    std::vector<discarded_jobs> all;
+    for (const row& each : read(on, "discarded", {value_of(within), at_most}).rows) {
+        all.push_back({each.bytes(0), std::min(each.integer(1), at_most)});
+    }
+    return all;
+}
+
+std::int64_t sql_health_store::discarded_of(
+    connection& on, const std::string& queue, microseconds within, std::int64_t at_most
+) {
+    return read(on, "discarded_of", {queue, value_of(within), at_most}).rows.at(0).integer(0);
 }
 
 }  // namespace leasehold

@@ -26,6 +26,7 @@ public:
     std::chrono::microseconds clock(connection& on) override;
     std::vector<std::string> shape(connection& on) override;
     std::vector<std::string> known_shape() const override;
+    std::vector<index_maker> known_indexes() const override;
     std::vector<std::string> missing_rights(connection& on) override;
     session_counts count_sessions(connection& on) override;
     std::vector<long_hold> long_holds(
@@ -40,10 +41,23 @@ public:
     std::optional<std::chrono::microseconds> closed_for(connection& on, const key& name) override;
     std::vector<waiting_queue> waiting_queues(connection& on, std::chrono::microseconds longer_than)
         override;
+    std::optional<std::chrono::microseconds> usual_time(connection& on, const std::string& queue)
+        override;
+    std::vector<discarded_jobs> discarded(
+        connection& on, std::chrono::microseconds within, std::int64_t at_most
+    ) override;
+    std::int64_t discarded_of(
+        connection& on,
+        const std::string& queue,
+        std::chrono::microseconds within,
+        std::int64_t at_most
+    ) override;
 
 protected:
     explicit sql_health_store(std::shared_ptr<const sql_dialect> how)
-        : sql_store(std::move(how), "health") {}
+        : sql_store(std::move(how), "health"), shapes_(how_->of("shape")) {}
+
+    const statements& shapes_;
 
     // None where the engine knows no rights.
     virtual std::vector<needed_rights> needed() const { return {}; }

@@ -13,6 +13,7 @@ sql_dialect::sql_dialect(engine which, const table_names& names, written_nodes w
           "schema",
           "run",
           "health",
+          "shape",
           "history",
           "waiter",
           "holder",

@@ -36,6 +36,19 @@ struct long_hold {
     std::int64_t holds = 0;  // how many such keys there are in all
 };
 
+// Jobs of a queue that were given up of late.
+struct discarded_jobs {
+    std::string queue{};
+    std::int64_t count = 0;
+};
+
+// What makes an index of ours.
+struct index_maker {
+    std::string line{};  // as shape() says it
+    std::string name{};  // whole, without quotes
+    std::string statement{};
+};
+
 // A queue of which a job is available.
 struct waiting_queue {
     std::string name{};
@@ -77,6 +90,11 @@ public:
     virtual bool is_hidden(connection&, const std::string& /*table*/) { return false; }
     // As the migrations make them.
     virtual std::vector<std::string> known_shape() const = 0;
+    // Of all indexes of theirs that are no primary keys.
+    virtual std::vector<index_maker> known_indexes() const { return {}; }
+    // Of tables whose rows a policy may hide from this user or from others. It is asked before the
+    // tables are read: such a user finds them empty.
+    virtual std::vector<finding> hidden_rows(connection&) { return {}; }
 
     // "INSERT, UPDATE ON leasehold_lock" for each table on which this user lacks a right that
     // schema_store::grants() has.
@@ -105,6 +123,22 @@ public:
     // statement, which reads some rows for each queue.
     virtual std::vector<waiting_queue> waiting_queues(
         connection& on, std::chrono::microseconds longer_than
+    ) = 0;
+    // From enqueuing to the end, on average: of the 100 jobs that were enqueued last among those of
+    // the queue that have completed and are kept. Nothing where there are none.
+    virtual std::optional<std::chrono::microseconds> usual_time(
+        connection& on, const std::string& queue
+    ) = 0;
+    // In byte order of queues, those that have some that ended within that time: of so many jobs at
+    // most that were enqueued last among those given up there. Of all queues, or of one.
+    virtual std::vector<discarded_jobs> discarded(
+        connection& on, std::chrono::microseconds within, std::int64_t at_most
+    ) = 0;
+    virtual std::int64_t discarded_of(
+        connection& on,
+        const std::string& queue,
+        std::chrono::microseconds within,
+        std::int64_t at_most
     ) = 0;
 };
 

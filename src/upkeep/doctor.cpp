@@ -19,6 +19,7 @@
 #include "store/session_store.hpp"
 #include "upkeep/drift.hpp"
 #include "upkeep/queue_findings.hpp"
+#include "upkeep/work_findings.hpp"
 
 namespace leasehold {
 namespace {
@@ -68,7 +69,18 @@ public:
         look("sessions", [&](connection& on, store& stores) { add_sessions(on, stores); });
         look("the clean-up", [&](connection& on, store& stores) { add_clean_up(on, stores); });
         look("held keys", [&](connection& on, store& stores) { add_long_holds(on, stores); });
-        look("queues", [&](connection& on, store& stores) { add_queues(on, stores); });
+        look("queues", [&](connection& on, store& stores) {
+            append(found_, find_in_queues(on, *stores.health, settings_));
+        });
+        look("jobs that were given up", [&](connection& on, store& stores) {
+            append(found_, find_discarded(on, *stores.health));
+        });
+        look("runs", [&](connection& on, store& stores) {
+            append(found_, find_in_runs(on, *stores.runs));
+        });
+        look("schedules", [&](connection& on, store& stores) {
+            append(found_, find_in_schedules(on, *stores.job_schedules));
+        });
         look("the history", [&](connection& on, store& stores) { add_history(on, stores); });
         return std::move(found_);
     }
@@ -255,6 +267,7 @@ private:
     }
 
     void add_schema(connection& on, store& stores) {
+        append(found_, stores.health->hidden_rows(on));
         const auto records = recorded(on, stores);
         const auto steps = compare(stores.schema->known(), records);
         const std::string theirs = add_others(db_.inner()->installations(on));
@@ -393,11 +406,6 @@ private:
                     (keys > shown_max ? "; " + std::to_string(keys) + " keys are held for that long"
                                       : ""));
         }
-    }
-
-    void add_queues(connection& on, store& stores) {
-        const auto seen = stores.health->waiting_queues(on, settings_.waiting_longer_than);
-        append(found_, findings_of(seen));
     }
 
     static constexpr const char* unreachable_matters =

@@ -32,6 +32,36 @@ lines take_hidden(connection& on, health_store& health, lines& missing) {
     return hidden;
 }
 
+// What has a remedy of its own is taken from the others: an index, and the function that enqueues.
+void take_made(
+    std::vector<finding>& found, lines& missing, const lines& there, const health_store& health
+) {
+    for (const index_maker& each : health.known_indexes()) {
+        if (std::erase(missing, each.line) == 0) continue;
+        // As a CREATE INDEX CONCURRENTLY leaves it that has failed.
+        const bool is_there = std::ranges::count(there, each.line + " invalid") > 0;
+        found.push_back(
+            {severity::error,
+             "schema_drift",
+             "index " + each.name + " is " + (is_there ? "not complete" : "missing"),
+             "statements that look for some rows read the whole table, and lock what they read",
+             (is_there ? "DROP INDEX " + each.name + "; " : "") + each.statement}
+        );
+    }
+    std::erase_if(missing, [&](const std::string& line) {
+        if (!line.starts_with("enqueue function ")) return false;
+        found.push_back(
+            {severity::error,
+             "schema_drift",
+             "the function that enqueues is missing, or takes other values: " + line,
+             "triggers and programs in other languages can enqueue no job",
+             "run what `leasehold migrate sql` prints from the last CREATE FUNCTION on, up to "
+             "$pin$"}
+        );
+        return true;
+    });
+}
+
 void add_lines(
     std::vector<finding>& found,
     const lines& all,
@@ -78,6 +108,7 @@ std::vector<finding> find_drift(connection& on, health_store& health, const tabl
             error(errc::permission_denied, "who may not read a table is not shown them")
         ));
     }
+    take_made(found, missing, there, health);
     add_lines(
         found,
         missing,

@@ -1,35 +1,40 @@
 #include "upkeep/queue_findings.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 
 #include "core/in_words.hpp"
 #include "core/shell_word.hpp"
+#include "upkeep/some_findings.hpp"
 
 namespace leasehold {
 namespace {
 
-constexpr std::size_t named_max = 20;
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+// From when on a wait may be unusual, and how many times longer than usual it is then.
+constexpr microseconds unusual_from = 1min;
+constexpr int unusual_times = 10;
 
 std::string since(const waiting_queue& queue) {
     return "the next job of queue '" + queue.name + "' was enqueued " + in_words(queue.waits) +
            " ago";
 }
 
-finding paused(const waiting_queue& queue, const std::string& more) {
+finding paused(const waiting_queue& queue) {
     return {
         severity::warning,
         "paused_queue",
-        "queue '" + queue.name + "' is paused, and jobs wait in it; " + since(queue) + more,
+        "queue '" + queue.name + "' is paused, and jobs wait in it; " + since(queue),
         "none of them starts",
         "leasehold queue resume " + shell_word(queue.name)};
 }
 
-finding slow(const waiting_queue& queue, const std::string& more) {
+finding late(const char* name, const waiting_queue& queue, const std::string& more) {
     return {
         severity::warning,
-        "slow_queue",
+        name,
         since(queue) + ", and no worker has it yet" + more,
         "there is no worker for it, none for its kind, a limit holds it back, or they do not keep "
         "up",
@@ -40,25 +45,62 @@ finding slow(const waiting_queue& queue, const std::string& more) {
 
 }  // namespace
 
-std::vector<finding> findings_of(const std::vector<waiting_queue>& queues) {
-    std::vector<finding> found;
-    for (const bool is_paused : {true, false}) {
-        const auto is_meant = [&](const waiting_queue& each) {
-            return each.is_paused == is_paused;
-        };
-        const auto count =
-            static_cast<std::size_t>(std::count_if(queues.begin(), queues.end(), is_meant));
-        std::size_t named = 0;
-        for (const waiting_queue& each : queues) {
-            if (!is_meant(each)) continue;
-            if (++named > named_max) break;
-            const bool is_last = named == named_max && count > named_max;
-            const std::string more =
-                is_last ? "; and " + std::to_string(count - named_max) + " more queues are like it"
-                        : "";
-            found.push_back(is_paused ? paused(each, more) : slow(each, more));
+std::vector<finding> find_in_queues(
+    connection& on, health_store& health, const examination_settings& settings
+) {
+    const microseconds slow_from = settings.waiting_longer_than;
+    some_findings paused_ones{"queues"}, slow_ones{"queues"}, unusual_ones{"queues"};
+    constexpr int asked_max = 100;  // of queues for what is usual there
+    int asked = 0;
+    for (const waiting_queue& each : health.waiting_queues(on, std::min(slow_from, unusual_from))) {
+        if (each.is_paused) {
+            paused_ones.add(paused(each));
+        } else if (each.waits > slow_from) {
+            slow_ones.add(late("slow_queue", each, ""));
+        } else if (each.waits > unusual_from && asked++ < asked_max) {
+            const auto usual = health.usual_time(on, each.name);
+            if (!usual || each.waits <= *usual * unusual_times) continue;
+            unusual_ones.add(late(
+                "slower_than_usual",
+                each,
+                "; the last ones that completed there took " + in_words(*usual) + " in all"
+            ));
         }
     }
+    std::vector<finding> found;
+    paused_ones.move_to(found);
+    slow_ones.move_to(found);
+    unusual_ones.move_to(found);
+    return found;
+}
+
+// A look at a few jobs of each queue finds those queues that are worth a second one.
+std::vector<finding> find_discarded(connection& on, health_store& health) {
+    constexpr microseconds within = 24h;
+    constexpr std::int64_t first_look = 20, second_look = 1000;
+    constexpr int second_looks = 20;
+    some_findings all{"queues"};
+    int looks = 0;
+    for (discarded_jobs each : health.discarded(on, within, first_look)) {
+        std::int64_t counted_max = first_look;
+        if (each.count >= counted_max && looks++ < second_looks) {
+            counted_max = second_look;
+            each.count = health.discarded_of(on, each.queue, within, counted_max);
+        }
+        all.add(
+            {severity::warning,
+             "discarded_jobs",
+             in_words(each.count, "job") + (each.count >= counted_max ? " or more" : "") +
+                 " of queue '" + each.queue + "' " + (each.count == 1 ? "was" : "were") +
+                 " given up within the last day",
+             "nobody does them any more",
+             "leasehold job list --queue " + shell_word(each.queue) +
+                 " --state discarded shows them; what has failed is in `leasehold job show ID`, "
+                 "and `leasehold job retry ID` begins one again"}
+        );
+    }
+    std::vector<finding> found;
+    all.move_to(found);
     return found;
 }
 

@@ -1,13 +1,17 @@
 #pragma once
-// What the doctor says of queues whose jobs nobody takes.
+// What the doctor says of queues: of jobs that nobody takes, and of those that were given up.
 #include <vector>
 
+#include "leasehold/connection.hpp"
 #include "leasehold/doctor.hpp"
 #include "store/health_store.hpp"
 
 namespace leasehold {
 
 // Of many some are named, by name, and the last of each kind says how many more there are.
-std::vector<finding> findings_of(const std::vector<waiting_queue>& queues);
+std::vector<finding> find_in_queues(
+    connection& on, health_store& health, const examination_settings& settings
+);
+std::vector<finding> find_discarded(connection& on, health_store& health);
 
 }  // namespace leasehold

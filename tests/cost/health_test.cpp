@@ -3,6 +3,7 @@
 #include "cost/suite.hpp"
 #include "store/health_store.hpp"
 #include "store/holder_store.hpp"
+#include "store/run_store.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -75,6 +76,31 @@ TEST_P(health_cost, one_session_and_one_key_are_some_rows) {
 TEST_P(health_cost, queues_are_some_rows_each) {
     expect_reads("waiting_queues", {60, 100, 3'000}, [](connection& on, store& stores) {
         EXPECT_EQ(stores.health->waiting_queues(on, 0us).size(), 3U);
+    });
+}
+
+// A third of the history was discarded, in one queue: however many those are.
+TEST_P(health_cost, ended_jobs_are_read_up_to_a_bound) {
+    expect_reads("usual_time", {120, 220, 3'000}, [](connection& on, store& stores) {
+        EXPECT_TRUE(stores.health->usual_time(on, "plain"));
+    });
+    expect_reads("discarded", {1'200, 3'200, 30'000}, [](connection& on, store& stores) {
+        const auto all = stores.health->discarded(on, 24h * 365, 1'000);
+        ASSERT_EQ(all.size(), 1U);
+        EXPECT_EQ(all[0].count, 1'000);
+    });
+    expect_reads("discarded, a few", {130, 160, 3'000}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.health->discarded(on, 24h * 365, 20).at(0).count, 20);
+    });
+    expect_reads("discarded_of", {1'100, 2'100, 30'000}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.health->discarded_of(on, "plain", 24h * 365, 1'000), 1'000);
+    });
+}
+
+// The doctor asks for a page of a thousand.
+TEST_P(health_cost, runs_and_schedules_are_read_up_to_a_bound) {
+    expect_reads("a thousand runs", {3'100, 3'100, 100'000}, [](connection& on, store& stores) {
+        EXPECT_EQ(stores.runs->list(on, "", "", 1'000).size(), 1'000U);
     });
 }
 

@@ -9,6 +9,7 @@
 #include "leasehold/error.hpp"
 #include "store/health_store.hpp"
 #include "store/history_store.hpp"
+#include "store/run_store.hpp"
 #include "store/session_store.hpp"
 #include "support/findings.hpp"
 #include "support/memory_store.hpp"
@@ -28,6 +29,8 @@ struct answers {
     std::vector<long_hold> long_holds{}, long_shares{};
     std::int64_t dead_holds = 0, dead_shares = 0;
     std::vector<waiting_queue> waiting_queues{};
+    std::optional<microseconds> usual_time{};
+    std::vector<discarded_jobs> discarded{};
     grant_history_status history{};
     std::string words{};            // of the server, where it refuses
     std::optional<errc> refused{};  // of questions about sessions
@@ -73,6 +76,22 @@ public:
     }
     std::vector<waiting_queue> waiting_queues(connection&, microseconds) override {
         return what_.waiting_queues;
+    }
+    std::optional<microseconds> usual_time(connection&, const std::string&) override {
+        return what_.usual_time;
+    }
+    std::vector<discarded_jobs> discarded(connection&, microseconds, std::int64_t most) override {
+        auto all = what_.discarded;
+        for (discarded_jobs& each : all) each.count = std::min(each.count, most);
+        return all;
+    }
+    std::int64_t discarded_of(
+        connection&, const std::string& queue, microseconds, std::int64_t most
+    ) override {
+        for (const discarded_jobs& each : what_.discarded) {
+            if (each.queue == queue) return std::min(each.count, most);
+        }
+        return 0;
     }
 
 private:
@@ -252,6 +271,66 @@ TEST_F(doctor_test, of_many_queues_some_are_named_and_the_rest_counted) {
     }
     says_.waiting_queues.resize(1);
     EXPECT_EQ(found("paused_queue")->remedy, "leasehold queue resume 'q100'");
+}
+
+TEST_F(doctor_test, a_wait_is_unusual_by_what_the_queue_takes_otherwise) {
+    says_.waiting_queues = {{"mail", 2min, false}};
+    EXPECT_FALSE(found("slower_than_usual")) << "nothing is known of the queue";
+    says_.usual_time = 12s;
+    EXPECT_FALSE(found("slower_than_usual")) << "ten times as long";
+    says_.usual_time = 11s;
+    const auto unusual = found("slower_than_usual");
+    ASSERT_TRUE(unusual);
+    EXPECT_EQ(unusual->weight, severity::warning);
+    EXPECT_NE(unusual->what.find("took 11 s in all"), std::string::npos) << unusual->what;
+    says_.waiting_queues = {{"mail", 59s, false}};
+    EXPECT_FALSE(found("slower_than_usual")) << "whoever waits for less than a minute";
+    says_.waiting_queues = {{"mail", 11min, false}};
+    EXPECT_FALSE(found("slower_than_usual"));
+    EXPECT_TRUE(found("slow_queue"));
+}
+
+TEST_F(doctor_test, discarded_jobs_are_counted_up_to_a_thousand) {
+    says_.discarded = {{"calls", 1}, {"mail", 300}, {"news", 1000}};
+    std::vector<std::string> told;
+    for (const finding& each : examined()) {
+        if (each.name == "discarded_jobs") told.push_back(each.what);
+    }
+    ASSERT_EQ(told.size(), 3u);
+    EXPECT_EQ(told[0], "1 job of queue 'calls' was given up within the last day");
+    EXPECT_EQ(told[1], "300 jobs of queue 'mail' were given up within the last day");
+    EXPECT_EQ(told[2], "1000 jobs or more of queue 'news' were given up within the last day");
+}
+
+// What nobody looks at is said, and the number of those that are looked at is bounded.
+TEST_F(doctor_test, of_more_tasks_than_a_thousand_the_rest_is_said_not_to_be_looked_at) {
+    const auto name = [](int number) { return "task" + std::to_string(number); };
+    const auto claim = [&](int number) {
+        store stores = model_.stores();
+        const auto on = model_.connect();
+        const run_claim wanted{
+            key{name(number)},
+            {1},
+            identity::random(),
+            "a@h:1",
+            schedule::instant{},
+            0us,
+            true,
+            ""};
+        ASSERT_TRUE(stores.runs->claim(*on, wanted));
+    };
+    for (int at = 1000; at < 2000; ++at) claim(at);
+    EXPECT_FALSE(found("not_looked_at"));
+    claim(2000);
+    const auto rest = found("not_looked_at");
+    ASSERT_TRUE(rest);
+    EXPECT_NE(rest->what.find("behind 'task1999'"), std::string::npos) << rest->what;
+    std::vector<std::string> told;
+    for (const finding& each : examined()) {
+        if (each.name == "abandoned_run") told.push_back(each.what);
+    }
+    ASSERT_EQ(told.size(), 20u);
+    EXPECT_TRUE(told.back().ends_with("; and 980 more tasks are like it")) << told.back();
 }
 
 TEST_F(doctor_test, a_refusal_without_words_of_ours_has_those_of_the_server) {

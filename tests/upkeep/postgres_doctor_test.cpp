@@ -55,6 +55,33 @@ TEST_F(postgres_doctor_test, a_network_without_encryption_is_told) {
     EXPECT_FALSE(find(examine(db_), "clear_text")) << "nothing leaves this machine";
 }
 
+TEST_F(postgres_doctor_test, rows_that_a_policy_hides_are_told) {
+    here_.load(here_.grants());
+    const database program = here_.open_as_program();
+    EXPECT_FALSE(find(examine(program), "row_security"));
+    run_in(db_, {"ALTER TABLE leasehold_job ENABLE ROW LEVEL SECURITY"});
+    const auto hidden = find(examine(program), "row_security");
+    ASSERT_TRUE(hidden);
+    EXPECT_EQ(hidden->weight, severity::error);
+    EXPECT_EQ(hidden->remedy, "ALTER TABLE leasehold_job DISABLE ROW LEVEL SECURITY");
+    const auto of_owner = find(examine(db_), "row_security");
+    ASSERT_TRUE(of_owner);
+    EXPECT_EQ(of_owner->weight, severity::warning) << "an owner sees all";
+    run_in(db_, {hidden->remedy});
+    EXPECT_FALSE(find(examine(program), "row_security"));
+    // Without the records there seem to be no tables.
+    run_in(db_, {"ALTER TABLE leasehold_migration ENABLE ROW LEVEL SECURITY"});
+    EXPECT_TRUE(find(examine(program), "row_security"));
+}
+
+TEST_F(postgres_doctor_test, a_dropped_function_is_told) {
+    run_in(db_, {"DROP FUNCTION leasehold_enqueue"});
+    const auto found = find(examine(db_), "schema_drift");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->weight, severity::error);
+    EXPECT_NE(found->what.find("enqueue function (text, text"), std::string::npos) << found->what;
+}
+
 TEST_F(postgres_doctor_test, nobody_there_is_a_finding) {
     const auto all = examine(postgres::open("postgresql://a@127.0.0.1:1/b?connect_timeout=2"));
     ASSERT_EQ(all.size(), 1u) << names_of(all);

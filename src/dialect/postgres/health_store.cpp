@@ -53,6 +53,17 @@ public:
         return found;
     }
 
+    std::vector<finding> hidden_rows(connection& on) override {
+        std::vector<finding> found;
+        look(found, "policies of the tables", [&] {
+            for (const row& each :
+                 how_->read(on, shapes_["hidden_rows"], {how_->names().prefix}).rows) {
+                found.push_back(hidden_in(how_->names().prefix + each.text(0), each));
+            }
+        });
+        return found;
+    }
+
     std::int64_t server_process(connection& on) override {
         return read(on, "process").rows.at(0).integer(0);
     }
@@ -107,6 +118,21 @@ private:
                  texts_.source("set_vacuum") + ", and reload the server's settings"}
             );
         }
+    }
+
+    finding hidden_in(const std::string& table, const row& seen) const {
+        const std::string& user = seen.text(2);
+        const bool hides = seen.integer(1) != 0;
+        return {
+            hides ? severity::error : severity::warning,
+            "row_security",
+            "row level security is on for " + table +
+                (hides ? ", and hides rows from user " + user
+                       : "; it hides no rows from user " + user + ", and may from others"),
+            "whom it hides rows from passes them over without an error: a worker finds no jobs, "
+            "and "
+            "a key that is held looks free",
+            replaced(shapes_.source("show_rows"), "{table}", table)};
     }
 
     // Others' connections and standbys are shown to all, without what they do.

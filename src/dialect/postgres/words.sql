@@ -89,6 +89,15 @@ in_order AS (
       FROM in_order o WHERE o.queue IS NOT NULL
 )
 
+-- Of the schema that our table of records stands in: $1 the prefix.
+-- word: ours
+SELECT c.oid, c.reloptions, c.relrowsecurity,
+       substr(c.relname::text, length(lower($1::text)) + 1) AS name
+  FROM pg_class c
+ WHERE c.relkind IN ('r', 'p') AND left(c.relname::text, length($1::text)) = lower($1::text)
+   AND c.relnamespace = (SELECT m.relnamespace FROM pg_class m
+                          WHERE m.oid = to_regclass('{prefix}migration'))
+
 -- When a job is due that waits for others: see job_need.sql.
 -- word: never
 timestamptz '9999-01-01 00:00:00+00'
