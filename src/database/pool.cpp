@@ -66,25 +66,31 @@ std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
 }
 
 void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadline) {
-    {
-        const thread_guard guard{mutex_};
-        if (lent_ < settings_.connections_max) {
-            ++lent_;
-            return;
-        }
-    }
     const either_stop stop{of_call.cancel, of_call.over};
     const auto asked = local_clock::now();
-    bool is_free = false;
-    {
-        thread_guard guard{mutex_};
-        const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
-            return lent_ < settings_.connections_max;
-        };
-        is_free = wait_until(guard, given_back_, stop.token(), deadline, has_place);
-        if (is_free) ++lent_;
+    for (bool has_waited = false;;) {
+        bool is_turn = false;
+        {
+            thread_guard guard{mutex_};
+            const auto has_turn = [&]() LEASEHOLD_REQUIRES(mutex_) {
+                return is_place_free() || may_settle();
+            };
+            is_turn = has_turn();
+            has_waited = has_waited || !is_turn;
+            while (!is_turn && local_clock::now() < deadline && !stop.token().stop_requested()) {
+                const auto wake = std::min(deadline, next_look());
+                is_turn = wait_until(guard, given_back_, stop.token(), wake, has_turn);
+            }
+            if (is_turn && is_place_free()) {
+                ++lent_;
+                if (!has_waited) return;
+                break;
+            }
+            is_settling_ = is_settling_ || is_turn;
+        }
+        if (!is_turn) give_up(of_call, asked);
+        settle(of_call, deadline);
     }
-    if (!is_free) give_up(of_call, asked);
     tell_wait(event_reason::granted, asked);
 }
 
@@ -105,11 +111,12 @@ void pool::give_up(const bounds& of_call, local_clock::time_point asked) const {
     tell_wait(is_stopped ? event_reason::cancelled : event_reason::timed_out, asked);
     if (is_stopped) throw not_wanted();
     const auto waited = duration_cast<milliseconds>(local_clock::now() - asked);
+    const std::string left = words_of_left();
     throw error(
         errc::timed_out,
         "all " + std::to_string(settings_.connections_max) + " connections were busy for " +
-            std::to_string(waited.count()) +
-            " ms; raise connections_max or hold transactions for less time"
+            std::to_string(waited.count()) + " ms" + left +
+            (left.empty() ? "; raise connections_max or hold transactions for less time" : "")
     );
 }
 
@@ -139,7 +146,9 @@ std::unique_ptr<connection> pool::take_idle(
         idle_connection found;
         {
             const thread_guard guard{mutex_};
-            if (idle_.empty()) return nullptr;
+            // The last one is for a heartbeat that the server does not let in.
+            const bool is_reserved = is_vital_refused_ && failures_in_a_row_ > 0;
+            if (idle_.size() <= (is_reserved ? 1U : 0U)) return nullptr;
             found = std::move(idle_.back());
             idle_.pop_back();
         }
@@ -171,19 +180,14 @@ std::unique_ptr<connection> pool::connect_within(
 ) {
     const either_stop stop{of_call.cancel, of_call.over};
     while (true) {
-        wait_for_back_off(deadline, stop.token());
+        const turn mine{*this, wait_for_turn(deadline, stop.token())};
         require_wanted(stop.token());
         const auto patience =
             std::clamp(left_until(deadline), milliseconds{100}, settings_.connect_timeout);
-        const auto began = local_clock::now();
         try {
-            auto made = connect_({patience, stop.token()});
-            made->set_statement_timeout(settings_.statement_timeout);
-            note_success();
-            return made;
+            return attempt(patience, stop.token());
         } catch (const error& failure) {
-            require_wanted(stop.token());  // or it says nothing about the server
-            note_failure(began, patience);
+            require_wanted(stop.token());
             const thread_guard guard{mutex_};
             const bool may_pass = failure.is_transient() && connected_once_;
             if (!may_pass || of_call.is_parting || next_attempt_ >= deadline) throw;
@@ -191,31 +195,82 @@ std::unique_ptr<connection> pool::connect_within(
     }
 }
 
-std::unique_ptr<connection> pool::connect_apart(
-    milliseconds patience, const std::stop_token& stop
-) {
-    require_at_home();
-    wait_for_back_off(local_clock::now() + patience, stop);
-    require_wanted(stop);
+// Counts, unless nobody wants it any more: that says nothing about the server.
+std::unique_ptr<connection> pool::attempt(milliseconds patience, const std::stop_token& stop) {
     const auto began = local_clock::now();
-    const auto time = std::clamp(patience, milliseconds{100}, settings_.connect_timeout);
     try {
-        auto made = connect_({time, stop});
+        auto made = connect_({patience, stop});
+        made->set_statement_timeout(settings_.statement_timeout);
         note_success();
         return made;
     } catch (const error&) {
         require_wanted(stop);
-        note_failure(began, time);
+        note_failure(began, patience);
         throw;
     }
 }
 
-void pool::wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop) {
+std::unique_ptr<connection> pool::connect_apart(
+    milliseconds patience, const std::stop_token& stop, bool is_vital
+) {
+    require_at_home();
+    {
+        thread_guard guard{mutex_};
+        const auto wake = std::min(next_attempt_, local_clock::now() + patience);
+        wait_until(guard, recovered_, stop, wake, [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return failures_in_a_row_ == 0;
+        });
+    }
+    require_wanted(stop);
+    const auto time = std::clamp(patience, milliseconds{100}, settings_.connect_timeout);
+    const auto began = local_clock::now();
+    try {
+        return attempt(time, stop);
+    } catch (const error& failure) {
+        const bool was_refused = local_clock::now() - began < time / 2;
+        if (!is_vital || !was_refused || !failure.is_transient()) throw;
+        if (auto reserved = take_reserved()) return reserved;
+        throw;
+    }
+}
+
+// A server that lets nobody in may still answer who is in.
+std::unique_ptr<connection> pool::take_reserved() {
+    for (;;) {
+        std::unique_ptr<connection> found;
+        {
+            const thread_guard guard{mutex_};
+            is_vital_refused_ = idle_.empty();
+            if (idle_.empty()) return nullptr;
+            found = std::move(idle_.back().held);
+            idle_.pop_back();
+        }
+        if (found->state() == connection_state::idle && found->answers()) return found;
+        note_broken();
+    }
+}
+
+// After a failure one attempt at a time tells all who wait. Who has no time left tries for himself.
+bool pool::wait_for_turn(local_clock::time_point deadline, const std::stop_token& stop) {
     thread_guard guard{mutex_};
-    const auto wake = std::min(next_attempt_, deadline);
-    wait_until(guard, recovered_, stop, wake, [&]() LEASEHOLD_REQUIRES(mutex_) {
-        return failures_in_a_row_ == 0;
-    });
+    const auto is_well = [&]() LEASEHOLD_REQUIRES(mutex_) { return failures_in_a_row_ == 0; };
+    while (!is_well() && local_clock::now() < deadline && !stop.stop_requested()) {
+        if (!is_probing_ && local_clock::now() >= next_attempt_) return is_probing_ = true;
+        const auto wake = is_probing_ ? deadline : std::min(next_attempt_, deadline);
+        wait_until(guard, recovered_, stop, wake, [&]() LEASEHOLD_REQUIRES(mutex_) {
+            return is_well() || (!is_probing_ && local_clock::now() >= next_attempt_);
+        });
+    }
+    return false;
+}
+
+pool::turn::~turn() {
+    if (!is_only_) return;
+    {
+        const thread_guard guard{of_.mutex_};
+        of_.is_probing_ = false;
+    }
+    of_.recovered_.notify_all();
 }
 
 void pool::note_silence() noexcept {
@@ -269,6 +324,7 @@ void pool::note_success() {
     {
         const thread_guard guard{mutex_};
         had_failed = std::exchange(failures_in_a_row_, 0) > 0;
+        is_vital_refused_ = false;
         const bool had_lost = std::exchange(has_lost_one_, false);
         is_recovery = (had_failed || had_lost) && connected_once_;
         connected_once_ = true;
@@ -297,8 +353,10 @@ void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
     const bool is_well = lent && lent->state() == connection_state::idle;
     if (is_well) note_answer();
     {
+        const bool keeps_place = !is_well && keep_place_of(lent.get());
         const thread_guard guard{mutex_};
         if (lent && !is_well) has_lost_one_ = true;
+        if (keeps_place) return;
         const bool is_fit = is_well && filling == filling_;
         const bool is_beyond_bound = lent_-- > settings_.connections_max;
         if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});

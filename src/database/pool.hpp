@@ -3,8 +3,12 @@
 //
 // take() lends a connection that is idle and was answering a moment ago; give_back() keeps it if it
 // is still fit. After a failed attempt to connect, the next ones are spaced by a jittered back-off,
-// so that a restarted server is not met by a stampede. A pool that never connected fails at once:
-// a wrong address should not take ten seconds to say so.
+// so that a restarted server is not met by a stampede: one at a time. A pool that never connected
+// fails at once: a wrong address should not take ten seconds to say so.
+//
+// One that was given up keeps its place until the server is known to have ended it: see
+// core/left_work.hpp. Where places are taken by nothing else a connection beyond the bound, one at
+// a time, sees to it.
 //
 // It remembers what was last heard of the server: who only wants to say good-bye does not insist
 // where that was nothing. That a connection opens is no answer: a server whose commits wait for
@@ -16,9 +20,11 @@
 #include <condition_variable>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/left_work.hpp"
 #include "core/process.hpp"
 #include "core/thread_mutex.hpp"
 #include "database/bounds.hpp"
@@ -61,6 +67,8 @@ public:
     }
     // `filling`: as it was before the connection was taken.
     void give_back(std::unique_ptr<connection> lent, int filling) noexcept;
+    // One of connect_apart() that is of no use any more; it may be nothing.
+    void retire(std::unique_ptr<connection> apart) noexcept;
     // Connections of before are not lent again.
     void fill_anew() noexcept;
     int filling() const noexcept { return filling_; }
@@ -84,15 +92,29 @@ public:
     void note_answer() noexcept;
     server_word last_word() const noexcept { return last_word_; }
 
-    // One outside the bound, for a session's heartbeat; spaced by the same back-off.
+    // One outside the bound, for a session's heartbeat; spaced by the same back-off. A vital one is
+    // refused last: where the server lets nobody in, it is the next one of the pool that is free.
     std::unique_ptr<connection> connect_apart(
-        std::chrono::milliseconds patience, const std::stop_token& stop = {}
+        std::chrono::milliseconds patience, const std::stop_token& stop = {}, bool is_vital = false
     );
 
 private:
     struct idle_connection {
         std::unique_ptr<connection> held;
         local_clock::time_point since;
+    };
+
+    // An attempt to connect; the only one, after a failure.
+    class turn {
+    public:
+        turn(pool& of, bool is_only) noexcept : of_(of), is_only_(is_only) {}
+        turn(const turn&) = delete;
+        turn& operator=(const turn&) = delete;
+        ~turn();
+
+    private:
+        pool& of_;
+        const bool is_only_;
     };
 
     void tell_wait(event_reason how, local_clock::time_point asked) const;
@@ -104,7 +126,21 @@ private:
     std::unique_ptr<connection> connect_within(
         const bounds& of_call, local_clock::time_point deadline
     );
-    void wait_for_back_off(local_clock::time_point deadline, const std::stop_token& stop);
+    // Whether the next attempt is the one that all others wait for.
+    bool wait_for_turn(local_clock::time_point deadline, const std::stop_token& stop);
+    std::unique_ptr<connection> attempt(
+        std::chrono::milliseconds patience, const std::stop_token& stop
+    );
+    std::unique_ptr<connection> take_reserved();
+
+    // What was left at the server, in pool_left.cpp.
+    bool is_place_free() LEASEHOLD_REQUIRES(mutex_);
+    bool may_settle() const LEASEHOLD_REQUIRES(mutex_);
+    local_clock::time_point next_look() const LEASEHOLD_REQUIRES(mutex_);
+    void settle(const bounds& of_call, local_clock::time_point deadline);
+    static void end_left(connection& by, std::vector<std::unique_ptr<left_work>>& all);
+    bool keep_place_of(const connection* lent);
+    std::string words_of_left() const;
     void note_failure(local_clock::time_point began, std::chrono::milliseconds patience);
     void note_success() LEASEHOLD_EXCLUDES(mutex_);  // tells the observer
     void forget_idle() noexcept;
@@ -125,10 +161,19 @@ private:
     std::vector<idle_connection> idle_ LEASEHOLD_GUARDED_BY(mutex_);  // most recently used last
     int lent_ LEASEHOLD_GUARDED_BY(mutex_) = 0;                       // taken or being opened
     int failures_in_a_row_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    bool is_probing_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // somebody, after a failure
+    bool is_vital_refused_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool connected_once_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     // Since a connection was last opened.
     bool has_lost_one_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     local_clock::time_point next_attempt_ LEASEHOLD_GUARDED_BY(mutex_){};
+
+    // Each counts as lent.
+    std::vector<std::unique_ptr<left_work>> left_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::unique_ptr<connection> settler_ LEASEHOLD_GUARDED_BY(mutex_);  // beyond the bound
+    bool is_settling_ LEASEHOLD_GUARDED_BY(mutex_) = false;
+    int settlements_in_vain_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
+    local_clock::time_point next_settlement_ LEASEHOLD_GUARDED_BY(mutex_){};
 };
 
 }  // namespace leasehold

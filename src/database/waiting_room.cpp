@@ -150,11 +150,11 @@ void waiting_room::tend(std::stop_token stop) {
                 own_connection_->state() == connection_state::lost) {
                 of_.connections().note_silence();
             }
-            own_connection_.reset();
             of_.connections().note_broken();
+            of_.connections().retire(std::move(own_connection_));
             if (!failure.is_transient()) tell_failure(std::current_exception());
         } catch (const std::exception&) {
-            own_connection_.reset();
+            of_.connections().retire(std::move(own_connection_));
             tell_failure(std::current_exception());
         }
         const thread_guard guard{mutex_};
@@ -293,8 +293,7 @@ void waiting_room::hear_direct_bells(waiters& rung) {
 
 connection& waiting_room::own_connection(const std::stop_token& stop) {
     if (own_connection_ && own_connection_->state() != connection_state::idle) {
-        own_connection_.reset();
-        of_.connections().note_broken();
+        of_.connections().retire(std::move(own_connection_));
     }
     if (own_connection_) return *own_connection_;
     own_connection_ = of_.connections().connect_apart(of_.settings().connect_timeout, stop);

@@ -9,6 +9,7 @@
 #include "core/loopback.hpp"
 #include "driver/mysql_classify.hpp"
 #include "driver/mysql_exchange.hpp"
+#include "driver/mysql_left.hpp"
 #include "driver/mysql_settings.hpp"
 #include "driver/mysql_text.hpp"
 #include "leasehold/error.hpp"
@@ -100,12 +101,18 @@ connection_state owned_connection::state() noexcept {
     return state_;
 }
 
+std::unique_ptr<left_work> owned_connection::left() const {
+    return given_up_ ? left_statement(number_, server_place_, *given_up_) : nullptr;
+}
+
 void owned_connection::set_up(const address& to) {
     const result said = run(first_question);
     const row& first = said.rows.at(0);
     server_ = server_from(first.text(0));
     server_.transport = transport_to(to);
     rolls_back_on_timeout_ = first.integer(1) != 0;
+    number_ = first.integer(5);
+    server_place_ = first.text(6);
     place_ = title_of(server_.engine) + " at " + place_of(to);
     const bool is_mariadb = server_.engine == engine::mariadb;
     if (server_.version < (is_mariadb ? 100600 : 80001)) {
@@ -220,6 +227,7 @@ void owned_connection::fail(
         // 2013, or under TLS 2026.
         const auto waited = steady_clock::now() - sent;
         if (waited >= read_timeout_ - milliseconds{50}) {
+            given_up_ = local_clock::now();
             throw gave_up_error(place_, what, read_timeout_, is_at_stake);
         }
         throw statement_error(place_, what, is_at_stake);

@@ -9,10 +9,13 @@
 // Threads: one thread at a time.
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/left_work.hpp"
 #include "driver/mysql_client.hpp"
 #include "driver/mysql_errors.hpp"
 #include "driver/mysql_memory.hpp"
@@ -65,7 +68,7 @@ struct time_limits {
 };
 std::chrono::seconds read_timeout_for(std::chrono::milliseconds limit);
 
-class owned_connection final : public connection {
+class owned_connection final : public connection, public leaves_work {
 public:
     owned_connection(
         std::unique_ptr<sql::Connection> handle,
@@ -88,6 +91,8 @@ public:
     void rollback() noexcept override;
     void set_statement_timeout(std::chrono::milliseconds limit) override;
 
+    std::unique_ptr<left_work> left() const override;
+
 private:
     void require_open() const;
     void require_tls();
@@ -105,6 +110,9 @@ private:
     std::unique_ptr<sql::Connection> handle_;
     std::string place_;
     server_info server_;
+    std::int64_t number_ = 0;     // of the connection at its server
+    std::string server_place_{};  // which that is
+    std::optional<local_clock::time_point> given_up_{};
     const std::shared_ptr<handle_memory> known_;
     const int refusals_seen_;
     bool rolls_back_on_timeout_ = false;  // innodb_rollback_on_timeout: 1205 ends the transaction

@@ -2,7 +2,7 @@
 // Private to the MySQL driver: what the connections of one database handle know of the servers.
 #include <atomic>
 
-#include "driver/standby_refusals.hpp"
+#include "core/standby_refusals.hpp"
 
 namespace leasehold::mysql {
 

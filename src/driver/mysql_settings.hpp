@@ -10,12 +10,14 @@
 namespace leasehold::mysql {
 
 // A first question that every server answers, whatever its global settings: version,
-// innodb_rollback_on_timeout, max_allowed_packet, wait_timeout, and whether `timestamp` is set.
+// innodb_rollback_on_timeout, max_allowed_packet, wait_timeout, whether `timestamp` is set, the
+// number of the connection, and which server that is.
 // The LIMIT is heeded before sql_select_limit, which may be 0. NOW() follows `timestamp`, SYSDATE()
 // does not, and two local times are not converted, which would be ambiguous for an hour a year.
 inline constexpr std::string_view first_question =
     "SELECT VERSION(), @@GLOBAL.innodb_rollback_on_timeout, @@max_allowed_packet, @@wait_timeout,"
-    " ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) > 2 LIMIT 1";
+    " ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) > 2, CONNECTION_ID(),"
+    " CONCAT_WS(':', @@hostname, @@port, @@server_id) LIMIT 1";
 
 // Below this statements of ours are cut off or refused. It cannot be raised in a session.
 inline constexpr std::int64_t max_allowed_packet_min = 65'536;

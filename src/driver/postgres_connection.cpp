@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "driver/postgres_errors.hpp"
+#include "driver/postgres_left.hpp"
 #include "driver/postgres_server.hpp"
 #include "driver/postgres_settings.hpp"
 #include "driver/postgres_values.hpp"
@@ -125,6 +126,12 @@ connection_state owned_connection::require_ready() {
     return now;
 }
 
+std::unique_ptr<left_work> owned_connection::left() const {
+    if (!given_up_) return nullptr;
+    if (is_pooled_ || origin_.text.empty()) return left_behind_pooler(*given_up_);
+    return left_process(left_pid_, origin_, *given_up_);
+}
+
 void owned_connection::abandon() noexcept {
     if (handle_ == nullptr) return;
     // Nothing more is sent, not even a good-bye: the other side may not be reading. The server
@@ -135,7 +142,15 @@ void owned_connection::abandon() noexcept {
 
 reply owned_connection::run(std::span<const message> batch) {
     is_unreplicated_ = false;
-    return exchange(handle_.get(), batch, local_clock::now() + limit_);
+    reply answer = exchange(handle_.get(), batch, local_clock::now() + limit_);
+    note_end(answer.end);
+    return answer;
+}
+
+void owned_connection::note_end(exchange_end how) noexcept {
+    if (how != exchange_end::gave_up) return;
+    given_up_ = local_clock::now();
+    left_pid_ = PQbackendPID(handle_.get());
 }
 
 // What the server has not ended by then waits for a standby, or nothing comes through.
@@ -153,6 +168,7 @@ reply owned_connection::run_committing(std::span<const message> batch) {
     }
     // As without the cancel: this server does not get on.
     if (is_late && is_unreplicated_) answer.end = exchange_end::gave_up;
+    note_end(answer.end);
     return answer;
 }
 

@@ -19,13 +19,14 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/left_work.hpp"
+#include "core/standby_refusals.hpp"
 #include "driver/postgres_connect.hpp"
 #include "driver/postgres_history.hpp"
 #include "driver/postgres_hosts.hpp"
 #include "driver/postgres_settings.hpp"
 #include "driver/postgres_standby_wait.hpp"
 #include "driver/postgres_wire.hpp"
-#include "driver/standby_refusals.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
 
@@ -53,7 +54,7 @@ std::unique_ptr<connection> connect(
     const std::string& name = {}  // see connection_name()
 );
 
-class owned_connection final : public connection {
+class owned_connection final : public connection, public leaves_work {
 public:
     // `handle` is connected and non-blocking.
     owned_connection(
@@ -86,6 +87,8 @@ public:
     std::optional<notification> wait_for_notification(std::chrono::milliseconds patience) override;
     int notification_descriptor() const noexcept override;
 
+    std::unique_ptr<left_work> left() const override;
+
     bool is_pooled() const noexcept { return is_pooled_; }
 
 private:
@@ -100,6 +103,7 @@ private:
     connection_state require_ready();
     bool poll_input() noexcept;
     reply run(std::span<const message> batch);
+    void note_end(exchange_end how) noexcept;
     // The same of what commits by itself: where it waits for a standby that is gone, that wait ends
     // before the connection is given up.
     reply run_committing(std::span<const message> batch);
@@ -133,6 +137,8 @@ private:
     mutable int changes_seen_ = 0;
     mutable bool is_past_ = false;
 
+    std::optional<local_clock::time_point> given_up_{};
+    int left_pid_ = 0;  // where it was given up
     bool is_pooled_ = false;
     bool is_begin_due_ = false;  // a transaction is open here, and the server is told with the next
     std::chrono::milliseconds limit_;         // of each call, kept here

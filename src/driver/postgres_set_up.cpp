@@ -66,8 +66,8 @@ void owned_connection::note_place(const row& set, set_up_question asked) {
     is_past_ = !known_->data.note(place_);
 }
 
-// A server of our own says it with each change since 14. Behind a pooler that may be said of another
-// one; there, and where the server is older, it is asked for, unless a transaction has failed.
+// A server says it with each change since 14. Behind a pooler that may be said of another one;
+// there, and where the server is older, it is asked for, unless a transaction has failed.
 bool owned_connection::is_standby() {
     const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
     if (said != nullptr && !is_pooled_) return std::string_view{said} == "on";

@@ -67,7 +67,7 @@ std::string origin_words(set_up_question how) {
         how == set_up_question::all
             ? "(pg_control_system()).system_identifier::text"
             : "coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'local')";
-    return "extract(epoch FROM pg_postmaster_start_time())::text || ' ' || " + server;
+    return "date_part('epoch', pg_postmaster_start_time())::text || ' ' || " + server;
 }
 
 std::string set_up_text(set_up_question how) {

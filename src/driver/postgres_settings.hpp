@@ -21,13 +21,13 @@ enum class set_up_question { all = 0, without_system = 1, settings_alone = 2 };
 // transactions are raised to $2, and on idle sessions to an hour; longer ones and none stay.
 //
 // Answers whether the session is shared, and, fifth, whether the server watches its client; then,
-// as far as it is asked for that, whether it is a standby, and its origin; the number of the database
-// system and, of a primary, the timeline in hexadecimal digits.
+// as far as it is asked for that, whether it is a standby, and its origin; the number of the
+// database system and, of a primary, the timeline in hexadecimal digits.
 std::string set_up_text(set_up_question how);
 
-// An expression: which start of which server this is. Through a proxy two connections to one address
-// may be to two servers, where the number of a process is another one's. Without the number of the
-// database system it has the server's own address, which is another one for some ways to it.
+// An expression: which start of which server this is. Through a proxy two connections to one
+// address may be to two servers, where the number of a process is another one's. Without the number
+// of the database system it has the server's own address, which differs by the way to it.
 std::string origin_words(set_up_question how);
 
 // The settings that are the same everywhere, for one transaction alone: columns of a SELECT, which

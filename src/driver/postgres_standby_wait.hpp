@@ -27,9 +27,9 @@ struct server_origin {
 };
 
 // By a second connection, which libpq before 17 cannot do by its own cancel without waiting for
-// however long the network takes. Ends nothing else than such a wait, and none on another server, to
-// which a proxy may lead meanwhile. Best effort: what cannot be done until then is left. Says whether
-// one was ended.
+// however long the network takes. Ends nothing else than such a wait, and none on another server,
+// to which a proxy may lead meanwhile. Best effort: what cannot be done until then is left. Says
+// whether one was ended.
 bool end_standby_wait(
     const PGconn* of, const server_origin& origin, local_clock::time_point until
 ) noexcept;

@@ -104,7 +104,7 @@ void session::implementation::settle_doubts() {
             ++asked;
         }
     } catch (const std::exception&) {
-        own_connection_.reset();
+        database().connections().retire(std::move(own_connection_));
         has_failed = true;
     }
     for (const doubt& each : note_settled(doubts, asked, now, has_failed)) tell_settled(each);

@@ -76,7 +76,7 @@ void session::implementation::look_for_what_came_back() {
             given_up_.looked_for(next);
         }
     } catch (const std::exception& failure) {
-        own_connection_.reset();
+        database().connections().retire(std::move(own_connection_));
         database().tell({event_kind::warning, "", 0, failure.what()});
     }
     // The rest, or what failed, after the next heartbeat.

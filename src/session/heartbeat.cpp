@@ -100,11 +100,12 @@ session::implementation::nap session::implementation::heartbeat_step() {
 
 connection& session::implementation::own_connection(milliseconds patience) {
     if (own_connection_ && own_connection_->state() != connection_state::idle) {
-        own_connection_.reset();
-        database().connections().note_broken();
+        database().connections().retire(std::move(own_connection_));
     }
     if (!own_connection_) {
-        own_connection_ = database().connections().connect_apart(patience, ending_.get_token());
+        constexpr bool is_vital = true;
+        own_connection_ =
+            database().connections().connect_apart(patience, ending_.get_token(), is_vital);
         if (std::exchange(has_had_one_, true)) {
             // What happened to the server meanwhile, or which one this is, nobody says.
             must_look_from_start_ = true;
@@ -236,8 +237,8 @@ void session::implementation::note_failure(const std::exception& what) {
     if (gave_up && own_connection_ && own_connection_->state() == connection_state::lost) {
         database().connections().note_silence();
     }
-    own_connection_.reset();
     database().connections().note_broken();
+    database().connections().retire(std::move(own_connection_));
 }
 
 // What has been looked into; where there is something to ask, any answer is news.
@@ -293,7 +294,8 @@ void session::implementation::look_for_cluster() {
         must_look_for_cluster_ = false;
         is_in_cluster_ = database().has_several_writers();
     } catch (const std::exception&) {
-        own_connection_.reset();  // which the next heartbeat tells of
+        // Which the next heartbeat tells of.
+        database().connections().retire(std::move(own_connection_));
     }
 }
 
@@ -315,7 +317,7 @@ void session::implementation::clean_up_after_the_dead() {
             {event_kind::warning, "", done.rows_left, "rows of the dead are locked by somebody"}
         );
     } catch (const std::exception& failure) {
-        own_connection_.reset();
+        database().connections().retire(std::move(own_connection_));
         database().tell(
             {event_kind::warning, "", 0, std::string("clean-up failed: ") + failure.what()}
         );

@@ -1,5 +1,5 @@
-// A commit that waits for a standby which is gone: its wait is ended on the server that it is on, and
-// on no other one that a proxy may lead to.
+// A commit that waits for a standby which is gone: its wait is ended on the server that it is on,
+// and on no other one that a proxy may lead to.
 #include <libpq-fe.h>
 
 #include <cstdlib>

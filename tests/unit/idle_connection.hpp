@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "core/left_work.hpp"
 #include "leasehold/connection.hpp"
 #include "leasehold/error.hpp"
 #include "support/test_time.hpp"
@@ -19,10 +20,12 @@ struct record {
     std::atomic<int> closed = 0;
     std::atomic<int> asked = 0;
     std::atomic<bool> answers = true;
-    milliseconds silence{0};  // where it does not answer
+    std::atomic<bool> is_work_over = false;  // of those that were given up
+    std::atomic<int> asked_after = 0;        // what those have left
+    milliseconds silence{0};                 // where it does not answer
 };
 
-class idle_connection final : public connection {
+class idle_connection final : public connection, public leaves_work {
 public:
     explicit idle_connection(record& of) : record_(of) { number = ++record_.made; }
     ~idle_connection() override { ++record_.closed; }
@@ -41,11 +44,32 @@ public:
     void rollback() noexcept override {}
     void set_statement_timeout(milliseconds given) override { limit = given; }
 
+    std::unique_ptr<left_work> left() const override {
+        if (!is_given_up) return nullptr;
+        return std::make_unique<work>(record_, work_limit);
+    }
+
+    bool is_given_up = false;
+    local_clock::time_point work_limit = local_clock::time_point::max();
     int number = 0;
     milliseconds limit{0};
     connection_state now = connection_state::idle;
 
 private:
+    class work final : public left_work {
+    public:
+        work(record& of, local_clock::time_point limit) : record_(of), limit_(limit) {}
+        local_clock::time_point limit() const noexcept override { return limit_; }
+        bool has_ended(connection&) override {
+            ++record_.asked_after;
+            return record_.is_work_over;
+        }
+
+    private:
+        record& record_;
+        const local_clock::time_point limit_;
+    };
+
     record& record_;
     const server_info server_{engine::memory, 10000, "nothing"};
 };

@@ -14,51 +14,13 @@
 #include "support/test_time.hpp"
 #include "support/thread.hpp"
 #include "unit/idle_connection.hpp"
+#include "unit/pool_fixture.hpp"
 
 namespace leasehold::testing {
 namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
-
-class pool_test : public ::testing::Test {
-protected:
-    static database_settings settings(int connections_max, milliseconds acquire_timeout) {
-        database_settings made;
-        made.connections_max = connections_max;
-        made.acquire_timeout = acquire_timeout;
-        return made;
-    }
-    // Fails while `broken_`, after counting the attempt.
-    connector connect() {
-        return [this](milliseconds patience) {
-            ++attempts_;
-            patience_ = patience.count();
-            if (broken_) {
-                error_facts facts;
-                facts.is_passing = is_passing_;
-                throw error(errc::connection_failed, "refused", facts);
-            }
-            return std::make_unique<idle_connection>(record_);
-        };
-    }
-
-    std::optional<test_time> time_{std::in_place};
-    record record_;
-    std::atomic<int> attempts_ = 0;
-    std::atomic<bool> broken_ = false;
-    std::atomic<bool> is_passing_ = true;
-    std::atomic<milliseconds::rep> patience_ = 0;
-};
-
-errc code_of_take(pool& from, const bounds& of_call = {}) {
-    try {
-        from.take(of_call);
-    } catch (const error& failure) {
-        return failure.code();
-    }
-    return errc{};
-}
 
 TEST_F(pool_test, nothing_is_opened_before_it_is_needed) {
     pool lends{connect(), settings(4, 1s)};

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the drivers: that a server has refused a change because it is a standby.
+// For drivers: that a server has refused a change because it is a standby.
 //
 // One that was demoted, behind a proxy that lets its sessions live or still leads to it, is a
 // fail-over in progress. Whoever meets it is told so by an error that may pass; the connections of

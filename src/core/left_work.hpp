@@ -1,0 +1,35 @@
+#pragma once
+// What a connection that was given up, because no answer came in time, may still have at its
+// server: a statement that goes on, or a session that has not noticed that its client is gone. It
+// takes one of the server's connections until it ends. A pool that opens another one for each that
+// it gives up fills the server, and shuts everybody out.
+#include <memory>
+
+#include "leasehold/clock.hpp"
+
+namespace leasehold {
+
+class connection;
+
+class left_work {
+public:
+    virtual ~left_work() = default;
+
+    // By when the server has ended it by itself; the end of time where it has no such limit.
+    virtual local_clock::time_point limit() const noexcept = 0;
+    // Ends it over another connection, where that may. True: it is over, or is not on the server
+    // that this one leads to. Throws what the connection does.
+    virtual bool has_ended(connection& by) = 0;
+};
+
+// Of connections that a driver makes.
+class leaves_work {
+public:
+    // Nothing: it was not given up.
+    virtual std::unique_ptr<left_work> left() const = 0;
+
+protected:
+    ~leaves_work() = default;
+};
+
+}  // namespace leasehold

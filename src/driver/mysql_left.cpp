@@ -1,0 +1,63 @@
+#include "driver/mysql_left.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "leasehold/connection.hpp"
+#include "leasehold/error.hpp"
+
+namespace leasehold::mysql {
+namespace {
+
+class statement final : public left_work {
+public:
+    statement(std::int64_t number, std::string server, local_clock::time_point given_up)
+        : number_(number), server_(std::move(server)), given_up_(given_up) {}
+
+    local_clock::time_point limit() const noexcept override {
+        return local_clock::time_point::max();
+    }
+
+    bool has_ended(connection& by) override {
+        if (!is_there(by)) return true;
+        constexpr int no_such_thread = 1094;
+        try {
+            by.execute("KILL CONNECTION " + std::to_string(number_), {});
+        } catch (const error& failure) {
+            if (failure.native_code() == no_such_thread) return true;
+            if (failure.connection_is_lost()) throw;
+        }
+        return !is_there(by);
+    }
+
+private:
+    // Numbers begin anew with the server, and come to strangers. Ours has been at what it does, or
+    // has waited for us, for longer than it was given up. An account sees its own connections.
+    bool is_there(connection& by) const {
+        constexpr std::size_t number = 0, seconds = 5;
+        const std::string which = "SELECT CONCAT_WS(':', @@hostname, @@port, @@server_id) LIMIT 1";
+        if (by.execute(which, {}).rows.at(0).text(0) != server_) return false;
+        const auto age =
+            std::chrono::duration_cast<std::chrono::seconds>(local_clock::now() - given_up_);
+        const result all = by.execute("SHOW PROCESSLIST", {});
+        return std::any_of(all.rows.begin(), all.rows.end(), [&](const row& each) {
+            return each.integer(number) == number_ && !each.is_null(seconds) &&
+                   each.integer(seconds) >= age.count();
+        });
+    }
+
+    const std::int64_t number_;
+    const std::string server_;
+    const local_clock::time_point given_up_;
+};
+
+}  // namespace
+
+std::unique_ptr<left_work> left_statement(
+    std::int64_t number, std::string server, local_clock::time_point given_up
+) {
+    return std::make_unique<statement>(number, std::move(server), given_up);
+}
+
+}  // namespace leasehold::mysql

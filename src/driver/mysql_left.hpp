@@ -1,0 +1,21 @@
+#pragma once
+// Private to the MySQL driver: what a connection that was given up has left at its server.
+//
+// A statement that changes something has no time limit there (max_execution_time is of SELECT
+// alone), nor has a commit that waits for the other members of a group, and the server notices that
+// its client is gone when it has something to say. So it is killed, as each user may do with
+// connections of his own, and counts until it is in the server's list no more.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/left_work.hpp"
+
+namespace leasehold::mysql {
+
+// `server`: as `first_question` has it.
+std::unique_ptr<left_work> left_statement(
+    std::int64_t number, std::string server, local_clock::time_point given_up
+);
+
+}  // namespace leasehold::mysql
