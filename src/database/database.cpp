@@ -95,6 +95,7 @@ connector database::implementation::entering(connector connect) {
     return [this, connect = std::move(connect)](const connect_limits& within) {
         auto made = connect(within);
         if (has_several_writers_) store_for(*made).sessions->enter_cluster(*made);
+        if (schema_checked_) look_for_standbys(*made);
         return made;
     };
 }
@@ -102,6 +103,24 @@ connector database::implementation::entering(connector connect) {
 void database::implementation::look_for_cluster(connection& on) {
     const bool is_one = has_several_writers_ || store_for(on).sessions->has_several_writers(on);
     if (is_one) go_on_in_cluster(on);
+    tell_standbys(store_for(on).sessions->standbys(on));
+}
+
+// Of a new connection: what it fails of is told by the first statement for somebody.
+void database::implementation::look_for_standbys(connection& on) {
+    try {
+        tell_standbys(store_for(on).sessions->standbys(on));
+    } catch (const error&) {
+        return;
+    }
+}
+
+void database::implementation::tell_standbys(const std::string& problem) {
+    {
+        const thread_guard guard{mutex_};
+        if (std::exchange(told_standbys_, problem) == problem) return;
+    }
+    if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
 }
 
 bool database::implementation::is_look_due() noexcept {
@@ -132,6 +151,7 @@ store& database::implementation::ready_store(connection& on) {
         for (const std::string& problem : {newer, found.problem()}) {
             if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
         }
+        tell_standbys(found.standbys);
         schema_checked_ = true;
     }
     return store_for(on);

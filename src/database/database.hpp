@@ -99,8 +99,9 @@ public:
     // The same to read alone.
     store& readable_store(connection& on);
     store& store_for(connection& on);
-    // Whether the server has become a node of a cluster of which several are written to; `on` is
-    // our own. What is found stays: the stores are others from then on, and so are connections.
+    // Whether the server has become a node of a cluster of which several are written to, or has
+    // standbys that no commit waits for; `on` is our own. That it is such a node stays: the stores
+    // are others from then on, and so are connections.
     void look_for_cluster(connection& on);
     bool has_several_writers() const noexcept { return has_several_writers_; }
     // True of one caller each 30 s, who then looks.
@@ -140,6 +141,9 @@ private:
 
     connector entering(connector connect);
     void go_on_in_cluster(connection& on);
+    // They come and go, and the setting may be taken away: each change for the worse is told.
+    void look_for_standbys(connection& on);
+    void tell_standbys(const std::string& problem);
     // Remembers where there was no answer.
     template <class Ask>
     auto heard(const bounds& of_call, connection& on, Ask&& ask) {
@@ -165,6 +169,7 @@ private:
     combiner releases_{pool_};
     leasehold::job_bells job_bells_{settings_};
     mutable thread_mutex mutex_;
+    std::string told_standbys_ LEASEHOLD_GUARDED_BY(mutex_);
     bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;
     store store_ LEASEHOLD_GUARDED_BY(mutex_);  // made once, and lent after that

@@ -31,10 +31,10 @@ struct server_environment {
     // written_nodes.
     bool has_several_writers = false;
 
-    // All of the first three, in one line.
+    // The first two, in one line; of standbys is told apart, as they come and go.
     std::string problem() const {
         std::string all;
-        for (const std::string* each : {&unsuitable, &durability, &standbys}) {
+        for (const std::string* each : {&unsuitable, &durability}) {
             if (!each->empty()) all += (all.empty() ? "" : "; ") + *each;
         }
         return all;
@@ -67,7 +67,8 @@ public:
     // May take 20 ms. Asked once per database object.
     virtual server_environment environment(connection& on) = 0;
 
-    // That part of it again.
+    // Those parts of it again.
+    virtual std::string standbys(connection&) { return {}; }
     virtual bool has_several_writers(connection&) { return false; }
     // There, of each connection of our own: what it reads from now on is as new as on any node.
     virtual void enter_cluster(connection&) {}

@@ -358,6 +358,42 @@ TEST_F(asynchronous_standby, is_warned_of) {
     EXPECT_TRUE(warnings_->has("waits for none of them"));
 }
 
+// At the first use there was none.
+TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of) {
+    cluster_.control(standby(), "kill");
+    const auto streams = [&] {
+        return integer(
+            primary(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
+        );
+    };
+    ASSERT_TRUE(eventually([&] { return streams() == 0; }));
+    const database db = open();
+    session one{db, {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
+    EXPECT_TRUE((mutex{one, "key"}.try_acquire()));
+    EXPECT_FALSE(warnings_->has("waits for none of them"));
+    cluster_.control(standby(), "start");
+    ASSERT_TRUE(eventually([&] { return streams() == 1; }));
+    // With the set-up of each connection.
+    std::vector<transaction> all;
+    for (int each = 0; each < 3; ++each) all.push_back(db.begin());
+    EXPECT_TRUE(warnings_->has("waits for none of them"));
+}
+
+TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of_by_heartbeats) {
+    cluster_.control(standby(), "kill");
+    const auto streams = [&] {
+        return integer(
+            primary(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
+        );
+    };
+    ASSERT_TRUE(eventually([&] { return streams() == 0; }));
+    const database db = open();
+    session one{db, {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
+    EXPECT_FALSE(warnings_->has("waits for none of them"));
+    cluster_.control(standby(), "start");
+    EXPECT_TRUE(eventually([&] { return warnings_->has("waits for none of them"); }, 60s));
+}
+
 TEST_F(synchronous_standby, is_not_warned_of) {
     session one{open(), {.name = "one"}};
     EXPECT_FALSE(warnings_->has("waits for none of them"));

@@ -10,10 +10,10 @@ SELECT pg_is_in_recovery(),
        current_setting('transaction_isolation'),
        current_setting('fsync'),
        current_setting('full_page_writes'),
-       current_setting('synchronous_standby_names') = '' AND EXISTS (
-           SELECT FROM pg_stat_replication r
-            WHERE NOT EXISTS (SELECT FROM pg_replication_slots s
-                               WHERE s.active_pid = r.pid AND s.slot_type = 'logical'));
+       {unwaited};
+
+-- name: standbys
+SELECT {unwaited};
 
 -- $1 id, $2 node_info, $3 ttl. A repeated start waits for the first one, if that is still under
 -- way, and then finds its row; the clock is read again after the wait. A first one that comes after

@@ -31,7 +31,11 @@ public:
         const row found = read(on, "environment").rows.at(0);
         std::string reason = why_unsuitable(on.server(), found);
         if (!reason.empty()) return {.unsuitable = std::move(reason)};
-        return {.durability = weak_durability(found), .standbys = unwaited_standbys(found)};
+        return {.durability = weak_durability(found), .standbys = unwaited_standbys(found, 5)};
+    }
+
+    std::string standbys(connection& on) override {
+        return unwaited_standbys(read(on, "standbys").rows.at(0), 0);
     }
 
 private:
@@ -70,8 +74,8 @@ private:
         return problems;
     }
 
-    static std::string unwaited_standbys(const row& found) {
-        if (found.integer(5) == 0) return "";
+    static std::string unwaited_standbys(const row& found, std::size_t column) {
+        if (found.integer(column) == 0) return "";
         return "PostgreSQL has standbys and waits for none of them: where one is promoted, grants "
                "may be forgotten and tokens given twice; name them in synchronous_standby_names";
     }

@@ -16,6 +16,14 @@ CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_writ
 CASE WHEN current_setting('synchronous_standby_names') <> ''
      THEN concat(pg_logical_emit_message(true, 'leasehold', ''), {durable}) END
 
+-- Whether there are standbys and no commit waits for any. What follows a part of the data alone
+-- is none.
+-- word: unwaited
+current_setting('synchronous_standby_names') = '' AND EXISTS (
+    SELECT FROM pg_stat_replication r
+     WHERE NOT EXISTS (SELECT FROM pg_replication_slots s
+                        WHERE s.active_pid = r.pid AND s.slot_type = 'logical'))
+
 -- A column of RETURNING by which this commit waits for neither. set_config in a RETURNING list is
 -- evaluated for changed rows only, so that a refused statement does not pay for it; it lasts until
 -- the end of the statement's own transaction.
