@@ -55,7 +55,8 @@ struct error_facts {
     std::string server_message{};  // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
     // The server may take us later: after connection_failed where it starts or is full, after
-    // database_error where it is out of disk space or memory.
+    // database_error where it is out of disk space or memory, after read_only where it is a standby
+    // as a whole, as in a fail-over.
     bool is_passing = false;
 };
 
@@ -87,7 +88,7 @@ public:
     errc code() const noexcept { return code_; }
 
     // The same call, made again, may succeed: deadlock, time-out, lost connection, a server that is
-    // starting, or out of disk space or memory.
+    // starting, out of disk space or memory, or a standby.
     bool is_transient() const noexcept;
 
     // The connection cannot be used any more. After errc::timed_out it may be lost as well, where
