@@ -81,10 +81,7 @@ public:
     // `rows_max` jobs, those first that a claim would meet first. Reads: each row that it counts, and
     // with a kind each that is of other kinds before them.
     virtual std::map<std::string, std::int64_t> count_available(
-        connection& on,
-        std::string_view queue,
-        const std::optional<std::string>& kind,
-        int rows_max
+        connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
     ) = 0;
 
     // Removes rows of the history whose time is over, by primary key, at most `rows_max`. How many.
