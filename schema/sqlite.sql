@@ -360,4 +360,4 @@ VALUES
     (13, 'grant_history_from_7',
      '56be4d703e0b3bb56f4717d0c3fd6d7de25cbaba40082aa9ed8ed898c49d4a9d', 1),
     (14, 'job_values_from_7',
-     '1804fc6316c5b66916c87b610c55d124449c0375ffa76e2910d8cd974683686d', 1);
+     'ba155b70b91992acb3a0af80793ce0a0546fba2ff859c12b19901a626223c0ab', 1);

@@ -71,8 +71,8 @@ struct once_settings {
     // A tick whose run never finished may be run again: at least once. Off: at most once.
     bool repeat_abandoned = true;
     // Who calls so shortly before a fire time means that one, on a host whose clock is ahead:
-    // start() waits for it. At most 1 h, and never more than half the time between two ticks. A host
-    // whose clock is ahead by more asks for the tick before, which has run.
+    // start() waits for it. At most 1 h, and never more than half the time between two ticks. A
+    // host whose clock is ahead by more asks for the tick before, which has run.
     std::chrono::milliseconds early_max{60'000};
     // For people and programs who ask who holds the key while it runs, as in mutex_settings.
     std::string metadata{};

@@ -1,6 +1,6 @@
 #pragma once
-// Where a URL comes from that may change while programs run: a file, or a store of secrets, in which
-// somebody has put a new password.
+// Where a URL comes from that may change while programs run: a file, or a store of secrets, in
+// which somebody has put a new password.
 //
 //   leasehold::database db = leasehold::open([] { return read_secret("database-url"); });
 //

@@ -64,8 +64,8 @@
 // more with one statement for many. One thread, and on PostgreSQL one connection, to hear of jobs.
 // Errors: run() throws session_lost where the session that it was given ends first, and what cannot
 // pass (permission, schema); it waits out what can, also that a server takes no changes for a time,
-// and tells the observer. invalid_argument for settings out of range, a second handler of a kind, and a session
-// under which another worker runs.
+// and tells the observer. invalid_argument for settings out of range, a second handler of a kind,
+// and a session under which another worker runs.
 //
 // Threads: handle() before run(). run() blocks; handlers run on threads of the worker, as many at a
 // time as `threads`. A `job` is its handler's alone, but for stop().

@@ -1,7 +1,7 @@
 -- A column takes what is no number of its type here: a due time that is the text of a date was
--- never due, and a limit that is a text ended the workers of its queue. Such a row of somebody's own
--- INSERT is refused from now on; those that are there already are set aside as discarded, without
--- these values.
+-- never due, and a limit that is a text ended the workers of its queue. A row of somebody's own
+-- INSERT with such a value is refused from now on; those that are there already are set aside as
+-- discarded, without these values.
 CREATE TRIGGER {prefix}job_values BEFORE INSERT ON {prefix}job
 WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32767
      OR typeof(NEW.due_at) NOT IN ('integer', 'null')

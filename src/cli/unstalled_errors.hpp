@@ -2,7 +2,7 @@
 // What we say ourselves on standard error while we keep something: nobody who reads it slowly, or
 // has stopped the terminal by Ctrl-S, may keep a lease from being renewed.
 //
-//   const unstalled_errors unstalled{is_json};  // until the end of this scope, for all of std::cerr
+//   const unstalled_errors unstalled{is_json};  // for std::cerr, until the end of this scope
 //
 // A message that standard error does not take within 200 ms is left out, and so are those behind it
 // for as long as it takes nothing; when it does, a line says how many lines are missing. On a full

@@ -1,6 +1,7 @@
 #include "job/job_check.hpp"
 
 #include <limits>
+#include <set>
 
 #include "core/utf8.hpp"
 #include "leasehold/error.hpp"
@@ -10,6 +11,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr milliseconds delay_most = hours{24 * 366};
 
@@ -60,6 +62,11 @@ void require_valid_time(const new_job& what) {
     }
 }
 
+void require_between(milliseconds given, milliseconds least, milliseconds most, const char* what) {
+    if (given >= least && given <= most) return;
+    throw error(errc::invalid_argument, std::string{"worker_settings: "} + what);
+}
+
 }  // namespace
 
 void refuse_input(const std::string& what) {
@@ -101,6 +108,36 @@ void require_valid(const new_job& what, std::size_t payload_bytes_max) {
     }
     require_valid(what.retry, what.rescues_max);
     require_valid_time(what);
+}
+
+void require_valid(const worker_settings& settings) {
+    constexpr std::size_t queues_max = 100;
+    constexpr int threads_max = 1000, prefetch_max = 1000;
+    if (settings.queues.empty() || settings.queues.size() > queues_max) {
+        throw error(errc::invalid_argument, "a worker works for 1 to 100 queues");
+    }
+    std::set<std::string> names;
+    for (const std::string& each : settings.queues) {
+        require_name(each, "queue");
+        if (!names.insert(each).second) {
+            throw error(errc::invalid_argument, "queue '" + each + "' is named twice");
+        }
+    }
+    if (settings.threads < 1 || settings.threads > threads_max) {
+        throw error(errc::invalid_argument, "worker_settings: threads must be 1 to 1000");
+    }
+    if (settings.prefetch < 0 || settings.prefetch > prefetch_max) {
+        throw error(errc::invalid_argument, "worker_settings: prefetch must be 0 to 1000");
+    }
+    const milliseconds day = hours{24};
+    require_between(
+        settings.poll_every, milliseconds{10}, hours{1}, "poll_every must be 10 ms to 1 h"
+    );
+    require_between(
+        settings.ends_wait_max, milliseconds{0}, seconds{1}, "ends_wait_max must be 0 to 1 s"
+    );
+    require_between(settings.drain_for, milliseconds{0}, day, "drain_for must be 0 to 24 h");
+    require_between(settings.stop_within, milliseconds{0}, day, "stop_within must be 0 to 24 h");
 }
 
 }  // namespace leasehold

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "leasehold/job.hpp"
+#include "leasehold/worker.hpp"
 
 namespace leasehold {
 
@@ -19,5 +20,7 @@ void require_key(std::string_view key, const char* what);
 
 // Throws invalid_argument, which says what of it cannot be enqueued.
 void require_valid(const new_job& what, std::size_t payload_bytes_max);
+// The same of what a worker cannot work by.
+void require_valid(const worker_settings& settings);
 
 }  // namespace leasehold

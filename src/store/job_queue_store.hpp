@@ -77,9 +77,9 @@ public:
         connection& on, std::string_view queue, int rows_max, blocked_place& place
     ) = 0;
 
-    // Of what is available in the queue how many there are of each kind, or of one kind: counted up to
-    // `rows_max` jobs, those first that a claim would meet first. Reads: each row that it counts, and
-    // with a kind each that is of other kinds before them.
+    // Of what is available in the queue how many there are of each kind, or of one kind: counted up
+    // to `rows_max` jobs, those first that a claim would meet first. Reads: each row that it
+    // counts, and with a kind each that is of other kinds before them.
     virtual std::map<std::string, std::int64_t> count_available(
         connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
     ) = 0;

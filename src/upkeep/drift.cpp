@@ -45,7 +45,7 @@ void take_made(
              "schema_drift",
              "index " + each.name + " is " + (is_there ? "not complete" : "missing"),
              "statements that look for some rows read the whole table, and lock what they read",
-             (is_there ? "DROP INDEX " + each.name + "; " : "") + each.statement}
+             (is_there ? "drop it, and run " : "") + each.statement}
         );
     }
     std::erase_if(missing, [&](const std::string& line) {

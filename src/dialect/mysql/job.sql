@@ -67,9 +67,9 @@ SELECT $3, (SELECT COUNT(*) FROM (
 SELECT unique_slot FROM {prefix}job FORCE INDEX ({bare}job_unique)
 WHERE queue = $1 AND unique_slot IN ({keys});
 
--- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row. The second
--- where a plain read may be of what was long ago; it keeps the row locked, as the insert that was
--- refused has done already.
+-- $1 queue, $2 unique key. The job, and whether it runs. Index: job_unique. Reads: 1 row. The
+-- second where a plain read may be of what was long ago; it keeps the row locked, as the insert
+-- that was refused has done already.
 -- name: find_unique
 SELECT id, state = 3 FROM {prefix}job WHERE queue = $1 AND unique_slot = $2;
 

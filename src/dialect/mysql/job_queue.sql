@@ -142,8 +142,8 @@ SELECT CONVERT($1 USING utf8mb4) INTO @leasehold_next;
 COMMIT;
 SELECT COALESCE(JSON_LENGTH(@leasehold_free), 0);
 
--- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each. Index:
--- job_order. Reads: what it counts, and what is of other kinds before that.
+-- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
+-- Index: job_order. Reads: what it counts, and what is of other kinds before that.
 -- name: count_available
 SELECT a.kind, COUNT(*)
 FROM (SELECT j.kind FROM {prefix}job j FORCE INDEX ({bare}job_order)
@@ -242,8 +242,9 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- from there on, past what was not asked for.
 -- name: list
 SELECT * FROM (
-    (SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in, {now} - j.claimed_at AS running_for,
-            j.is_cancel_requested, NULL AS ended_ago, NULL AS result
+    (SELECT {info_columns}, GREATEST(j.due_at, {now}) - {now} AS due_in,
+            {now} - j.claimed_at AS running_for, j.is_cancel_requested, NULL AS ended_ago,
+            NULL AS result
      FROM {prefix}job j FORCE INDEX (PRIMARY)
      WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)
      ORDER BY j.id LIMIT $4)

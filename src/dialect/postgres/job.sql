@@ -29,9 +29,9 @@ state = 3, token = j.token + 1, attempts = j.attempts + 1, session_id = $3::byte
 -- limits or -1, $15 rescues. Default values are stored as null.
 --
 -- asked: ids are drawn behind the sort, so they grow with the numbers.
--- A job is blocked where others of its key stand before it, in this snapshot or in this list. Of the
--- list those do not count that are not due, and those with a unique key: they may be refused, and
--- then nobody would free the ones behind them. A claim blocks what is available too early.
+-- A job is blocked where others of its key stand before it, in this snapshot or in this list. Of
+-- the list those do not count that are not due, and those with a unique key: they may be refused,
+-- and then nobody would free the ones behind them. A claim blocks what is available too early.
 -- A unique key that is there already: nothing is inserted; who sent it asks on.
 -- Indexes: job_unique, job_ordering. Reads: with an ordering key some rows for each, else none.
 -- name: insert

@@ -17,7 +17,7 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
              ORDER BY p.queue, p.ordering_key, p.id
              LIMIT {per_key}) AS counted)
 
--- Of job row j, in microseconds. A due time that was written by hand may be infinite: that is never.
+-- Of job row j, in microseconds. A due time that was written by hand may be infinite: never.
 -- word: due_in
 CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
             least(j.due_at, {never}) - clock_timestamp()) * 1000000)::bigint
@@ -172,8 +172,8 @@ WITH looked AS MATERIALIZED (
 SELECT l.priority, l.id, (SELECT count(*) FROM freed)
   FROM looked l ORDER BY l.priority DESC, l.id DESC LIMIT 1;
 
--- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each. Index:
--- job_order. Reads: what it counts, and what is of other kinds before that.
+-- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
+-- Index: job_order. Reads: what it counts, and what is of other kinds before that.
 -- name: count_available
 SELECT a.kind, count(*)
   FROM (SELECT j.kind FROM {prefix}job j

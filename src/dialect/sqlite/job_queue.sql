@@ -79,8 +79,8 @@ SELECT j.priority, j.id, {before} < {per_key}
 -- name: unblock
 UPDATE {prefix}job AS j SET state = 2 WHERE j.id = $2 AND j.state = 5 AND {before} < {per_key};
 
--- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each. Index:
--- job_order. Reads: what it counts, and what is of other kinds before that.
+-- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
+-- Index: job_order. Reads: what it counts, and what is of other kinds before that.
 -- name: count_available
 SELECT a.kind, count(*)
   FROM (SELECT j.kind FROM {prefix}job j
