@@ -387,7 +387,7 @@ void owned_connection::commit() {
     }
     if (std::exchange(is_begin_due_, false)) return;  // nothing was sent in it
     const std::array batch{message{message_kind::script, "", "COMMIT"}};
-    const reply answer = run(batch);
+    const reply answer = run_committing(batch);
     require_success(answer, true);
     // The answer to the COMMIT of a transaction the server holds for failed.
     if (verb_of(answer.results[0].at(0).get()) != "COMMIT") {
