@@ -87,10 +87,6 @@ private:
     bool is_lost_ = false;
 };
 
-}  // namespace
-
-namespace {
-
 // The hosts of a URL that may change, and what is known of them.
 class host_source {
 public:

@@ -35,15 +35,15 @@ private:
     // Numbers begin anew with the server, and come to strangers. Ours has been at what it does, or
     // has waited for us, for longer than it was given up. An account sees its own connections.
     bool is_there(connection& by) const {
-        constexpr std::size_t number = 0, seconds = 5;
+        constexpr std::size_t number_column = 0, age_column = 5;
         const std::string which = "SELECT CONCAT_WS(':', @@hostname, @@port, @@server_id) LIMIT 1";
         if (by.execute(which, {}).rows.at(0).text(0) != server_) return false;
         const auto age =
             std::chrono::duration_cast<std::chrono::seconds>(local_clock::now() - given_up_);
         const result all = by.execute("SHOW PROCESSLIST", {});
         return std::any_of(all.rows.begin(), all.rows.end(), [&](const row& each) {
-            return each.integer(number) == number_ && !each.is_null(seconds) &&
-                   each.integer(seconds) >= age.count();
+            return each.integer(number_column) == number_ && !each.is_null(age_column) &&
+                   each.integer(age_column) >= age.count();
         });
     }
 
