@@ -4,7 +4,7 @@
 namespace leasehold::testing {
 namespace {
 
-const schedule each_second = schedule::every(1s);
+const schedule every_second = schedule::every(1s);
 
 // Who calls early, by the database's clock, means the tick to come, and waits for it.
 TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
@@ -13,9 +13,9 @@ TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
     once_settings settings;
     settings.early_max = 1h;  // half a second, since that is half of the period
     for (int round = 0; round < 3; ++round) {
-        auto run = once{one, name, each_second, settings}.start();
+        auto run = once{one, name, every_second, settings}.start();
         if (!run) continue;  // the tick of the round before
-        const auto seen = outlook(second_, name, each_second, without_waiting());
+        const auto seen = outlook(second_, name, every_second, without_waiting());
         EXPECT_LE(run->tick(), seen.tick) << "no tick runs before its time";
         run->finish();
     }
@@ -25,7 +25,7 @@ TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
 TEST_F(once_suite, a_call_up_to_a_minute_before_a_tick_means_that_one) {
     using std::chrono::seconds;
     const key name = fresh("task");
-    const auto now = outlook(first_, name, each_second, without_waiting()).tick.time_since_epoch();
+    const auto now = outlook(first_, name, every_second, without_waiting()).tick.time_since_epoch();
     // A period that has a tick in 20 to 50 seconds, by the database's clock.
     const std::int64_t from = std::chrono::duration_cast<seconds>(now).count() + 20;
     std::int64_t period = 120;
