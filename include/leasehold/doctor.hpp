@@ -15,9 +15,9 @@
 // Ends within connect_timeout where nothing answers; where the server stops answering, within the
 // statement_timeout of one question and the time of one try more.
 //
-// Of tasks and of schedules the first 1,000 by name are looked at; that there are more is
-// `not_looked_at`. Of runs, schedules and queues 20 of each finding are named, and the last one of
-// them says how many are like it.
+// The first 1,000 tasks and the first 1,000 schedules by name are looked at; `not_looked_at` says
+// where there are more. Each finding about runs, schedules and queues names 20 of them, and the
+// last one says how many are like it.
 //
 // Costs: some thirty statements, and where MySQL's family is asked for rights one for each of them,
 // each of which has the handle's statement_timeout. Two read all lock rows, and a third where five

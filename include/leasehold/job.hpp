@@ -67,15 +67,15 @@ enum class unique_until {
     ended = 2,    // until it is completed, discarded or cancelled
 };
 
-// What enqueue() does where a job of the same unique key is there. One that is replaced keeps its
+// How enqueue() meets a job of the same unique key that is there. One that is replaced keeps its
 // number, its ordering key and its place behind others of that key, and begins afresh: it has
 // payload, kind, priority, due time, limits and retries of the new one, no attempts and no error.
 // One that waits for jobs it needs goes on waiting for them. One that runs stays as it is, and
-// enqueued_job::is_running says so: what was to replace it is not enqueued. Where it must not be
-// lost, use unique_until::started.
+// enqueued_job::is_running says so: the new one is not enqueued. Where it must not be lost, use
+// unique_until::started.
 enum class on_conflict {
     keep = 1,     // nothing: it answers with that one
-    replace = 2,  // that one becomes this one, unless it runs; see below
+    replace = 2,  // that one becomes this one, unless it runs; see above
     fail = 3,     // throws errc::constraint
 };
 

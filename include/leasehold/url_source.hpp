@@ -4,11 +4,12 @@
 //
 //   leasehold::database db = leasehold::open([] { return read_secret("database-url"); });
 //
-// Asked when the database is opened, and again before each new connection. What is connected stays
-// so. The engine stays the same: a URL of another one fails as a connection does.
+// It is asked when the database is opened, and again before each new connection. Connections that
+// exist stay as they are. The engine stays the same: a URL of another one is refused when somebody
+// connects.
 //
-// Threads: called from any thread, by several at once. What it throws goes to whoever wanted a
-// connection.
+// Threads: called from any thread, by several at once. An exception goes to the caller that wanted
+// a connection.
 #include <functional>
 #include <string>
 

@@ -107,9 +107,9 @@ const descendants::process* descendants::find(pid_t id) const noexcept {
     return found != end && found->id == id ? found : nullptr;
 }
 
-// Whose parent has ended is found by its group or session, too, as long as the process is there
-// that began it: the number is not given away before all have left that. It is all there is where
-// the kernel, or a container's filter, makes nobody a subreaper.
+// A process whose parent has ended is found by its group or session, too, as long as the process is
+// there that began it: the number is not given away before all have left that. Nothing else finds
+// such a process where the kernel, or a container's filter, makes nobody a subreaper.
 void descendants::mark(pid_t root) noexcept {
     const auto is_of = [&](pid_t id) {
         const process* const found = find(id);

@@ -108,7 +108,7 @@ std::optional<int> signal_inbox::take() {
     signalfd_siginfo found{};
     while (read(source_.number(), &found, sizeof found) == sizeof found) {
         const auto number = static_cast<int>(found.ssi_signo);
-        // Who says the others again means it: a program reads its settings once more at each HUP.
+        // The others, said again, are meant again: a program reads its settings at each HUP.
         const bool asks_to_end = number == SIGTERM || number == SIGINT;
         if (!asks_to_end || !is_repeated(taken_at_.at(found.ssi_signo))) return number;
     }

@@ -36,7 +36,7 @@ std::string place_of(std::string_view url) {
 
 namespace {
 
-// Of a file, which somebody may be writing at this moment, what it said last.
+// While somebody is writing the file it may be no URL: then the last one is used.
 url_source url_source_of(const global_options& options) {
     struct said {
         std::mutex guarding;
@@ -62,7 +62,7 @@ bool has_password(std::string_view url) {
     return rest.substr(0, rest.find('@')).find(':') < rest.find('@');
 }
 
-// As ssh does, but that it is used: it may be on a volume whose modes somebody else sets.
+// ssh would refuse such a file. Here it is used, since somebody else may set a volume's modes.
 void warn_of_readers(const global_options& options, const std::shared_ptr<observer>& told) {
     const auto file = url_file_of(options);
     if (!file || !has_password(url_of(options))) return;

@@ -28,7 +28,7 @@ struct folder_entry {
     char name[1];
 };
 
-// What is no number, and 0, is left out.
+// Names that are no numbers are left out, and 0.
 template <class Visit>
 void for_each_number(int folder, Visit visit) noexcept {
     alignas(folder_entry) std::array<char, 16'384> part{};
@@ -46,7 +46,7 @@ void for_each_number(int folder, Visit visit) noexcept {
     }
 }
 
-// Of all that are open from `first` to `last`, both included; `first` is not 0.
+// All that are open from `first` to `last`, both included; `first` is not 0.
 void close_all(unsigned first, unsigned last) noexcept;
 void close_all_at_exec(unsigned first, unsigned last) noexcept;
 

@@ -16,7 +16,7 @@ struct program {
 // As a shell finds it. Throws failure: 127 where there is none, 126 where it may not be run.
 program find_program(std::vector<std::string> arguments);
 
-// What its first line names as its interpreter, `env` aside, where there is no such program.
+// The interpreter that its first line names, `env` aside, where there is no such program.
 std::optional<std::string> missing_interpreter(const program& what);
 
 }  // namespace leasehold::cli

@@ -1,6 +1,6 @@
 #pragma once
-// What we say ourselves on standard error while we keep something: nobody who reads it slowly, or
-// has stopped the terminal by Ctrl-S, may keep a lease from being renewed.
+// Our own messages on standard error, while we keep a lease: a reader that is slow, or a terminal
+// that Ctrl-S has stopped, must not keep it from being renewed.
 //
 //   const unstalled_errors unstalled{is_json};  // for std::cerr, until the end of this scope
 //

@@ -125,7 +125,7 @@ private:
     bell ends_;
 };
 
-// What the jobs of one worker share. Their threads may outlive its end.
+// The jobs of one worker share this. Their threads may outlive its end.
 struct workshop {
     workshop(const program& what, milliseconds margin, const worker_settings& settings)
         : command(what),
@@ -163,7 +163,7 @@ void leave_to_others(workshop& in, job& mine, const std::string& why) {
     mine.release_and_rest(length);
 }
 
-// What CMD's end means for the job.
+// Says what becomes of the job, by CMD's end.
 void conclude(workshop& in, job& mine, const job_ending& ended) {
     if (!mine.stop().stop_requested() && in.told.has_ended(ended.status)) {
         in.commands.tell(

@@ -1,5 +1,5 @@
 #pragma once
-// What a connection that was given up, because no answer came in time, may still have at its
+// A connection that was given up, because no answer came in time, may still have work at its
 // server: a statement that goes on, or a session that has not noticed that its client is gone. It
 // takes one of the server's connections until it ends. A pool that opens another one for each that
 // it gives up fills the server, and shuts everybody out.
@@ -22,7 +22,7 @@ public:
     virtual bool has_ended(connection& by) = 0;
 };
 
-// Of connections that a driver makes.
+// A connection that a driver makes may be one of these.
 class leaves_work {
 public:
     // Nothing: it was not given up.

@@ -1,12 +1,12 @@
 #pragma once
 // For drivers: that a server has refused a change because it is a standby.
 //
-// One that was demoted, behind a proxy that lets its sessions live or still leads to it, is a
+// A server that was demoted, behind a proxy that lets its sessions live or still leads to it, is a
 // fail-over in progress. Whoever meets it is told so by an error that may pass; the connections of
 // then are not lent again, and who connects from then on waits for a server that takes changes, as
-// long as the pool lets him. Who only reads never gets here.
+// long as the pool lets him. A handle that only reads never gets here.
 //
-// Of one database handle. Threads: safe.
+// One for each database handle. Threads: safe.
 #include <atomic>
 
 namespace leasehold {

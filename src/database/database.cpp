@@ -106,7 +106,7 @@ void database::implementation::look_for_cluster(connection& on) {
     tell_standbys(store_for(on).sessions->standbys(on));
 }
 
-// Of a new connection: what it fails of is told by the first statement for somebody.
+// A new connection is asked. If it fails, the first statement for somebody tells of that.
 void database::implementation::look_for_standbys(connection& on) {
     try {
         tell_standbys(store_for(on).sessions->standbys(on));

@@ -250,7 +250,7 @@ std::unique_ptr<connection> pool::take_reserved() {
     }
 }
 
-// After a failure one attempt at a time tells all who wait. Who has no time left tries for himself.
+// After a failure one attempt at a time tells all who wait. A caller without time left tries alone.
 bool pool::wait_for_turn(local_clock::time_point deadline, const std::stop_token& stop) {
     thread_guard guard{mutex_};
     const auto is_well = [&]() LEASEHOLD_REQUIRES(mutex_) { return failures_in_a_row_ == 0; };

@@ -133,7 +133,7 @@ private:
     );
     std::unique_ptr<connection> take_reserved();
 
-    // What was left at the server, in pool_left.cpp.
+    // Work that was left at the server: pool_left.cpp.
     bool is_place_free() LEASEHOLD_REQUIRES(mutex_);
     bool may_settle() const LEASEHOLD_REQUIRES(mutex_);
     local_clock::time_point next_look() const LEASEHOLD_REQUIRES(mutex_);

@@ -1,4 +1,4 @@
-// What connections that were given up have left at the server, and their places in the pool.
+// The work that given-up connections have left at the server, and their places in the pool.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -59,7 +59,7 @@ bool pool::is_place_free() {
     return lent_ < settings_.connections_max;
 }
 
-// Whoever waits for a place sees to it, unless somebody does, or did a moment ago.
+// A caller that waits for a place sees to it, unless another does, or did a moment ago.
 bool pool::may_settle() const {
     if (is_settling_ || local_clock::now() < next_settlement_) return false;
     return std::any_of(left_.begin(), left_.end(), [](const auto& each) {

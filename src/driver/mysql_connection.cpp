@@ -28,7 +28,7 @@ bool commits(std::string_view statement) {
     return step_of(statement) == transaction_step::commits;
 }
 
-// What was asked for. Whether a server that may leave encryption out does so, the doctor asks.
+// As it was asked for. The doctor asks whether a server that may leave encryption out does so.
 transport transport_to(const address& to) {
     if (!to.socket.empty() || is_loopback(to.host)) return transport::local;
     if (to.tls == tls_mode::disabled) return transport::clear;
@@ -94,7 +94,7 @@ owned_connection::~owned_connection() {
     handle_.reset();  // says goodbye to the server
 }
 
-// What was made before a server has refused a change as a standby is not used again.
+// A connection from before a server refused a change as a standby is not used again.
 connection_state owned_connection::state() noexcept {
     const bool is_of_demoted = known_->refusals.count() != refusals_seen_;
     if (state_ == connection_state::idle && is_of_demoted) return connection_state::lost;

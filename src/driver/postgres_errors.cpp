@@ -41,7 +41,7 @@ std::string words_of_the_rights_check(const PGresult* failure) {
     return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
 }
 
-// What the server reports of itself with each change, since 14.
+// The server reports this of itself with each change, since 14.
 bool is_on(const PGconn* of, const char* name) {
     const char* const said = PQparameterStatus(of, name);
     return said != nullptr && std::string_view{said} == "on";

@@ -56,7 +56,7 @@ hosts hosts_of(const PGconn* of) {
     for (std::size_t at = 0; at < count; ++at) {
         all.push_back({names[at], addresses[at], ports[at].empty() ? usual_port : ports[at]});
     }
-    // What is said of some alone cannot be said of a part of the list: an empty option is none.
+    // An option that is said of some hosts alone cannot be said of a part: an empty one is none.
     const auto says_as_much = [&](const host& each) {
         return each.name.empty() == names.front().empty() &&
                each.address.empty() == addresses.front().empty();

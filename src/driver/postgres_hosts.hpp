@@ -49,7 +49,7 @@ private:
     local_clock::time_point end_{};
 };
 
-// Of one database handle. Threads: safe.
+// One for each database handle. Threads: safe.
 class host_order {
 public:
     // In the order in which they are to be asked; nothing: as the URL says.

@@ -7,8 +7,8 @@
 
 namespace leasehold::postgres {
 
-// What is asked of a server. Not every service lets everybody ask for the number of the database
-// system, and what only speaks PostgreSQL's protocol may know none of the functions.
+// The questions to a server. Not every service lets everybody ask for the number of the database
+// system, and a program that only speaks PostgreSQL's protocol may know none of the functions.
 enum class set_up_question { all = 0, without_system = 1, settings_alone = 2 };
 
 // The first statement of a connection. $1 the process that libpq was told of, $2 the bound of a

@@ -364,8 +364,8 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool s
     }
 }
 
-// What a claim did not bring since the last look is beyond a limit for now, or of kinds that nobody
-// handles here.
+// A claim may have brought nothing since the last look because a limit holds the jobs back for now,
+// or because nobody handles their kinds here.
 bool courier::is_left(connection& on, store& stores, const queue_state& queue) const {
     if (!queue.is_promising) return false;
     if (!queue.brings_nothing || !settings_.drains) return true;

@@ -70,7 +70,7 @@ public:
     local_clock::time_point look(local_clock::time_point now);
     // Since the last look: nothing is there that could run.
     bool is_all_done() const noexcept { return is_all_done_; }
-    // What is available in these queues and was not taken, by queue and kind.
+    // The jobs that are available in these queues and were not taken, by queue and kind.
     std::vector<left_jobs> count_left();
     // Jobs of this session that are not `known`; their queue with each.
     using found_claims = std::vector<std::pair<std::string, claimed_job>>;

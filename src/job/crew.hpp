@@ -146,7 +146,7 @@ private:
     void work();
     tally counted() const LEASEHOLD_REQUIRES(mutex_);
     void note_end(ended_job end) LEASEHOLD_REQUIRES(mutex_);
-    // What waits goes back, and what comes meanwhile.
+    // Jobs that wait go back, and so do those that come meanwhile.
     void rest(std::chrono::milliseconds how_long) LEASEHOLD_REQUIRES(mutex_);
     const job_handler& handler_of(const std::string& kind) const;
 

@@ -42,7 +42,7 @@ struct discarded_jobs {
     std::int64_t count = 0;
 };
 
-// What makes an index of ours.
+// An index of ours, and the statement that makes it.
 struct index_maker {
     std::string line{};  // as shape() says it
     std::string name{};  // whole, without quotes
@@ -90,10 +90,10 @@ public:
     virtual bool is_hidden(connection&, const std::string& /*table*/) { return false; }
     // As the migrations make them.
     virtual std::vector<std::string> known_shape() const = 0;
-    // Of all indexes of theirs that are no primary keys.
+    // All indexes of our tables but the primary keys.
     virtual std::vector<index_maker> known_indexes() const { return {}; }
-    // Of tables whose rows a policy may hide from this user or from others. It is asked before the
-    // tables are read: such a user finds them empty.
+    // Findings about tables whose rows a policy may hide from this user or from others. It is asked
+    // before the tables are read: such a user finds them empty.
     virtual std::vector<finding> hidden_rows(connection&) { return {}; }
 
     // "INSERT, UPDATE ON leasehold_lock" for each table on which this user lacks a right that

@@ -32,7 +32,7 @@ lines take_hidden(connection& on, health_store& health, lines& missing) {
     return hidden;
 }
 
-// What has a remedy of its own is taken from the others: an index, and the function that enqueues.
+// An index, and the function that enqueues, have remedies of their own: they are taken out here.
 void take_made(
     std::vector<finding>& found, lines& missing, const lines& there, const health_store& health
 ) {

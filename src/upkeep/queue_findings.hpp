@@ -1,5 +1,5 @@
 #pragma once
-// What the doctor says of queues: of jobs that nobody takes, and of those that were given up.
+// The doctor's findings about queues: jobs that nobody takes, and those that were given up.
 #include <vector>
 
 #include "leasehold/connection.hpp"

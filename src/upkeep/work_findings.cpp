@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
 constexpr int looked_at_max = 1000;
-// Who starts what is due looks once a minute at least.
+// Whatever starts due work looks once a minute at least.
 constexpr microseconds overdue_from = 1min;
 
 finding not_all(const std::string& nouns, const std::string& last) {
@@ -31,7 +31,7 @@ finding not_all(const std::string& nouns, const std::string& last) {
         "watch them by `leasehold runs --prefix` and `leasehold schedule list`"};
 }
 
-// What a schedule makes of the time; `why` where it makes nothing.
+// The schedule's answer; nothing, and `why`, where it has none.
 template <class Make>
 std::optional<schedule> made(std::string& why, Make&& make) {
     try {

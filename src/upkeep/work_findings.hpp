@@ -1,6 +1,6 @@
 #pragma once
-// What the doctor says of tasks that `once` runs, and of schedules of jobs: of each the first 1,000
-// by name are looked at.
+// The doctor's findings about tasks that `once` runs, and about schedules of jobs. It looks at the
+// first 1,000 of each by name.
 #include <vector>
 
 #include "leasehold/connection.hpp"

@@ -39,7 +39,7 @@ CREATE INDEX {bare}job_schedule_next ON {prefix}job_schedule (queue, is_paused, 
 CREATE INDEX {bare}job_need_needs ON {prefix}job_need (needs_id, job_id);
 CREATE INDEX {bare}grant_history_ended ON {prefix}grant_history (ended_at);
 
--- What `shape` answers where the tables are as the migrations make them. A test of tests/upkeep
+-- The answer of `shape` where the tables are as the migrations make them. A test of tests/upkeep
 -- compares.
 -- name: known_shape
 SELECT 'fence_guard column fence bigint not null'

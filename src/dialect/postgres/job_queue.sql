@@ -17,7 +17,7 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
              ORDER BY p.queue, p.ordering_key, p.id
              LIMIT {per_key}) AS counted)
 
--- Of job row j, in microseconds. A due time that was written by hand may be infinite: never.
+-- Job row j is due in so many microseconds. A due time of somebody's own may be infinite: never.
 -- word: due_in
 CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
             least(j.due_at, {never}) - clock_timestamp()) * 1000000)::bigint

@@ -16,8 +16,8 @@ CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_writ
 CASE WHEN current_setting('synchronous_standby_names') <> ''
      THEN concat(pg_logical_emit_message(true, 'leasehold', ''), {durable}) END
 
--- Whether there are standbys and no commit waits for any. What follows a part of the data alone
--- is none.
+-- Whether there are standbys and no commit waits for any. A subscriber to a part of the data alone
+-- is no standby.
 -- word: unwaited
 current_setting('synchronous_standby_names') = '' AND EXISTS (
     SELECT FROM pg_stat_replication r
@@ -97,7 +97,7 @@ in_order AS (
       FROM in_order o WHERE o.queue IS NOT NULL
 )
 
--- Of the schema that our table of records stands in: $1 the prefix.
+-- The schema that our table of records stands in: $1 the prefix.
 -- word: ours
 SELECT c.oid, c.reloptions, c.relrowsecurity,
        substr(c.relname::text, length(lower($1::text)) + 1) AS name

@@ -38,7 +38,7 @@ CREATE INDEX {prefix}job_schedule_next ON {bare}job_schedule (queue, is_paused, 
 CREATE INDEX {prefix}job_need_needs ON {bare}job_need (needs_id, job_id);
 CREATE INDEX {prefix}grant_history_ended ON {bare}grant_history (ended_at);
 
--- What `shape` answers where the tables are as the migrations make them. A test of tests/upkeep
+-- The answer of `shape` where the tables are as the migrations make them. A test of tests/upkeep
 -- compares.
 -- name: known_shape
 SELECT 'fence_guard column fence integer not null'
