@@ -92,17 +92,16 @@ class host_source {
 public:
     using opener = host_list::opener;
 
-    host_source(url_source source, opener open_one, std::shared_ptr<handle_memory> known)
-        : source_(std::move(source)), open_one_(std::move(open_one)), known_(std::move(known)) {
+    host_source(url_source source, opener open_one)
+        : source_(std::move(source)), open_one_(std::move(open_one)) {
         static_cast<void>(hosts());
     }
     std::shared_ptr<host_list> hosts() {
         std::string url = source_();
         const thread_guard guard{mutex_};
         if (!hosts_ || url != url_) {
-            hosts_ = std::make_shared<host_list>(
-                parse_url(url, std::getenv("MYSQL_PWD")), open_one_, known_
-            );
+            hosts_ =
+                std::make_shared<host_list>(parse_url(url, std::getenv("MYSQL_PWD")), open_one_);
             url_ = std::move(url);
         }
         return hosts_;
@@ -111,7 +110,6 @@ public:
 private:
     const url_source source_;
     const opener open_one_;
-    const std::shared_ptr<handle_memory> known_;
     thread_mutex mutex_;
     std::string url_ LEASEHOLD_GUARDED_BY(mutex_);
     std::shared_ptr<host_list> hosts_ LEASEHOLD_GUARDED_BY(mutex_);
@@ -129,7 +127,7 @@ database open(url_source source, database_settings settings) {
     const auto open_one = [limit, known, name = settings.name](
                               const address& to, std::chrono::milliseconds patience
                           ) { return connect(to, limit, patience, name, known); };
-    const auto from = std::make_shared<host_source>(std::move(source), open_one, known);
+    const auto from = std::make_shared<host_source>(std::move(source), open_one);
     return database{
         [from](std::chrono::milliseconds patience) { return from->hosts()->connect(patience); },
         std::move(settings)};

@@ -237,10 +237,7 @@ void owned_connection::fail(
     const bool has_ended = ends_transaction(what.code) || commits(statement) ||
                            (what.code == lock_wait && rolls_back_on_timeout_);
     if (has_ended) rollback();
-    if (is_standby_mysql(what.code, what.words)) {
-        known_->is_super_read_only = what.words.find("super") != std::string::npos;
-        known_->refusals.note(refusals_seen_);
-    }
+    if (is_standby_mysql(what.code, what.words)) known_->refusals.note(refusals_seen_);
     throw statement_error(place_, what, is_at_stake);
 }
 

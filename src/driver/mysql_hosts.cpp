@@ -14,11 +14,11 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // As words, which every version has alike: 0 and 1, or of several kinds.
-bool takes_writes(connection& on, bool despite_read_only = false) {
+bool takes_writes(connection& on) {
     constexpr const char* question =
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('super_read_only', 'innodb_read_only', ?) "
-        "AND Value <> 'OFF'";
-    return on.execute(question, {despite_read_only ? "" : "read_only"}).rows.empty();
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', "
+        "'innodb_read_only') AND Value <> 'OFF'";
+    return on.execute(question, {}).rows.empty();
 }
 
 // Without its advice, which is about one host alone.
@@ -29,8 +29,8 @@ std::string short_words(const error& failure) {
 
 }  // namespace
 
-host_list::host_list(std::vector<address> all, opener open, std::shared_ptr<handle_memory> known)
-    : all_(std::move(all)), open_(std::move(open)), known_(std::move(known)) {}
+host_list::host_list(std::vector<address> all, opener open)
+    : all_(std::move(all)), open_(std::move(open)) {}
 
 std::vector<std::size_t> host_list::order() const {
     std::vector<std::size_t> positions{preferred_};
@@ -40,25 +40,8 @@ std::vector<std::size_t> host_list::order() const {
     return positions;
 }
 
-std::unique_ptr<connection> host_list::connect_to_only(milliseconds patience) {
-    auto made = open_(all_.front(), patience);
-    if (!known_->refusals.is_primary_wanted()) return made;
-    if (!takes_writes(*made, known_->is_super_read_only)) {
-        error_facts facts;
-        facts.is_passing = true;
-        throw error{
-            errc::connection_failed,
-            "MySQL at " + place_of(all_.front()) +
-                " takes no writes, and a change was refused: a fail-over is in progress, or what "
-                "leads here does not follow the primary",
-            std::move(facts)};
-    }
-    known_->refusals.note_primary();
-    return made;
-}
-
 std::unique_ptr<connection> host_list::connect(milliseconds patience) {
-    if (all_.size() == 1) return connect_to_only(patience);
+    if (all_.size() == 1) return open_(all_.front(), patience);
     const auto until = steady_clock::now() + patience;
     std::string said;
     error_facts facts;

@@ -11,8 +11,7 @@
 //
 // They are asked in the order of the URL, the one that took writes last before the others: where
 // two of them do, as when a former primary comes back, nobody changes sides by connecting again.
-// A URL with one host connects to it whatever it takes, until it has refused a change as a standby:
-// then whoever connects waits for a server that takes writes, which a proxy may lead to.
+// A URL with one host connects to it whatever it takes.
 //
 // Threads: safe.
 #include <atomic>
@@ -22,7 +21,6 @@
 #include <memory>
 #include <vector>
 
-#include "driver/mysql_memory.hpp"
 #include "driver/mysql_url.hpp"
 #include "leasehold/connection.hpp"
 
@@ -34,11 +32,7 @@ public:
         std::unique_ptr<connection>(const address& to, std::chrono::milliseconds patience)>;
 
     // At least one.
-    host_list(
-        std::vector<address> all,
-        opener open,
-        std::shared_ptr<handle_memory> known = std::make_shared<handle_memory>()
-    );
+    host_list(std::vector<address> all, opener open);
 
     // Within `patience`, of which each host that is left gets its part, as far as one can be
     // bounded: see connect().
@@ -46,11 +40,9 @@ public:
 
 private:
     std::vector<std::size_t> order() const;
-    std::unique_ptr<connection> connect_to_only(std::chrono::milliseconds patience);
 
     const std::vector<address> all_;
     const opener open_;
-    const std::shared_ptr<handle_memory> known_;
     std::atomic<std::size_t> preferred_ = 0;
 };
 

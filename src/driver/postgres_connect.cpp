@@ -114,8 +114,10 @@ transport transport_of(const PGconn* handle) {
 
 namespace {
 
+// After a refusal by a standby the hosts behind one are asked first. The last one is let in, to be
+// read.
 std::optional<error> failure_at_set_up(
-    owned_connection& on, handle_memory& known, local_clock::time_point until
+    owned_connection& on, handle_memory& known, local_clock::time_point until, bool has_others
 ) {
     try {
         on.set_up(until);
@@ -127,8 +129,8 @@ std::optional<error> failure_at_set_up(
         known.data.tell_refusal(former.what());
         return former;
     }
-    if (on.was_standby() && known.refusals.is_primary_wanted()) return on.unwanted_standby();
-    if (!on.was_standby()) known.refusals.note_primary();
+    const bool is_passed_over = has_others && known.refusals.count() > 0;
+    if (is_passed_over && on.was_standby()) return on.unwanted_standby();
     return std::nullopt;
 }
 
@@ -163,7 +165,7 @@ std::unique_ptr<connection> connect(
             auto ours = std::make_unique<owned_connection>(
                 std::move(made.handle), statement_timeout, known
             );
-            failure = failure_at_set_up(*ours, *known, made.until);
+            failure = failure_at_set_up(*ours, *known, made.until, !behind.empty());
             if (!failure) {
                 known->order.note(on, !silent.empty());
                 return ours;

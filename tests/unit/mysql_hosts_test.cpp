@@ -50,10 +50,9 @@ private:
 class mysql_hosts_test : public ::testing::Test {
 protected:
     host_list hosts(const std::string& names) {
-        return {
-            parse_url("mysql://app:s3cret@" + names + "/x"),
-            [this](auto& to, auto patience) { return open(to, patience); },
-            known_};
+        return {parse_url("mysql://app:s3cret@" + names + "/x"), [this](auto& to, auto patience) {
+                    return open(to, patience);
+                }};
     }
     std::unique_ptr<connection> open(const address& to, milliseconds patience) {
         asked_.push_back(to.host);
@@ -75,7 +74,6 @@ protected:
     }
     std::vector<std::string> asked() { return std::exchange(asked_, {}); }
 
-    const std::shared_ptr<handle_memory> known_ = std::make_shared<handle_memory>();
     std::map<std::string, answer> states_;
     std::vector<std::string> asked_;
     milliseconds patience_{0};
@@ -153,26 +151,6 @@ TEST_F(mysql_hosts_test, whom_no_time_was_left_for_is_asked_first_the_next_time)
 TEST_F(mysql_hosts_test, one_host_alone_is_connected_to_whatever_it_takes) {
     states_ = {{"a", answer::replica}};
     EXPECT_EQ(name_of(hosts("a").connect(9s)), "a");
-}
-
-TEST_F(mysql_hosts_test, one_host_alone_that_refused_a_change_is_waited_for) {
-    states_ = {{"a", answer::replica}};
-    auto all = hosts("a");
-    const auto before = known_->refusals.count();
-    known_->refusals.note(before);
-    try {
-        (void)all.connect(9s);
-        FAIL() << "connected";
-    } catch (const error& failure) {
-        EXPECT_EQ(failure.code(), errc::connection_failed);
-        EXPECT_TRUE(failure.is_transient());
-    }
-    states_["a"] = answer::writes;
-    EXPECT_EQ(name_of(all.connect(9s)), "a");
-    // Refusals of connections from before are no news, and readers are let in again.
-    known_->refusals.note(before);
-    states_["a"] = answer::replica;
-    EXPECT_EQ(name_of(all.connect(9s)), "a");
 }
 
 }  // namespace
