@@ -102,7 +102,8 @@ connection_state owned_connection::state() noexcept {
 }
 
 std::unique_ptr<left_work> owned_connection::left() const {
-    return given_up_ ? left_statement(number_, server_place_, *given_up_) : nullptr;
+    if (!given_up_) return nullptr;
+    return left_statement(number_, server_place_, made_, *given_up_);
 }
 
 void owned_connection::set_up(const address& to) {

@@ -112,6 +112,7 @@ private:
     server_info server_;
     std::int64_t number_ = 0;     // of the connection at its server
     std::string server_place_{};  // which that is
+    const local_clock::time_point made_ = local_clock::now();
     std::optional<local_clock::time_point> given_up_{};
     const std::shared_ptr<handle_memory> known_;
     const int refusals_seen_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "leasehold/connection.hpp"
@@ -12,8 +13,13 @@ namespace {
 
 class statement final : public left_work {
 public:
-    statement(std::int64_t number, std::string server, local_clock::time_point given_up)
-        : number_(number), server_(std::move(server)), given_up_(given_up) {}
+    statement(
+        std::int64_t number,
+        std::string server,
+        local_clock::time_point made,
+        local_clock::time_point given_up
+    )
+        : number_(number), server_(std::move(server)), made_(made), given_up_(given_up) {}
 
     local_clock::time_point limit() const noexcept override {
         return local_clock::time_point::max();
@@ -32,32 +38,44 @@ public:
     }
 
 private:
-    // Numbers begin anew with the server, and come to strangers. Ours has been at what it does, or
-    // has waited for us, for longer than it was given up. An account sees its own connections.
+    // Numbers begin anew with the server, and come to strangers: one that runs for a shorter time
+    // than our connection was made is not the server that had it. Ours has been at its statement,
+    // or has waited for us, for longer than it was given up. An account sees its own connections.
     bool is_there(connection& by) const {
         constexpr std::size_t number_column = 0, age_column = 5;
         const std::string which = "SELECT CONCAT_WS(':', @@hostname, @@port, @@server_id) LIMIT 1";
         if (by.execute(which, {}).rows.at(0).text(0) != server_) return false;
-        const auto age =
-            std::chrono::duration_cast<std::chrono::seconds>(local_clock::now() - given_up_);
+        const result up = by.execute("SHOW GLOBAL STATUS LIKE 'Uptime'", {});
+        if (std::stoll(up.rows.at(0).text(1)) < since(made_)) return false;
+        const auto age = since(given_up_);
         const result all = by.execute("SHOW PROCESSLIST", {});
         return std::any_of(all.rows.begin(), all.rows.end(), [&](const row& each) {
             return each.integer(number_column) == number_ && !each.is_null(age_column) &&
-                   each.integer(age_column) >= age.count();
+                   each.integer(age_column) >= age;
         });
+    }
+
+    // In whole seconds, as the server counts them.
+    static std::int64_t since(local_clock::time_point then) {
+        using std::chrono::seconds;
+        return std::chrono::duration_cast<seconds>(local_clock::now() - then).count();
     }
 
     const std::int64_t number_;
     const std::string server_;
+    const local_clock::time_point made_;
     const local_clock::time_point given_up_;
 };
 
 }  // namespace
 
 std::unique_ptr<left_work> left_statement(
-    std::int64_t number, std::string server, local_clock::time_point given_up
+    std::int64_t number,
+    std::string server,
+    local_clock::time_point made,
+    local_clock::time_point given_up
 ) {
-    return std::make_unique<statement>(number, std::move(server), given_up);
+    return std::make_unique<statement>(number, std::move(server), made, given_up);
 }
 
 }  // namespace leasehold::mysql

@@ -13,9 +13,12 @@
 
 namespace leasehold::mysql {
 
-// `server`: as `first_question` has it.
+// `server`: as `first_question` has it. `made`, `given_up`: when the connection was.
 std::unique_ptr<left_work> left_statement(
-    std::int64_t number, std::string server, local_clock::time_point given_up
+    std::int64_t number,
+    std::string server,
+    local_clock::time_point made,
+    local_clock::time_point given_up
 );
 
 }  // namespace leasehold::mysql
