@@ -43,8 +43,7 @@ void work(const leasehold::database& db, int reports_max) {
         const std::lock_guard guard{printing};
         std::cout << line << std::endl;
     };
-    leasehold::session session{db, {.name = "reporter"}};
-    leasehold::worker reporter{session, {.queues = {"reports"}, .threads = 3}};
+    leasehold::worker reporter{db, {.queues = {"reports"}, .threads = 3}, {.name = "reporter"}};
     reporter.handle("night", [&](leasehold::job& job) {
         const leasehold::job_queue queue{db, "reports"};
         std::vector<leasehold::new_job> parts;

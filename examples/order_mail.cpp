@@ -34,9 +34,8 @@ void send_letter(leasehold::database& db, leasehold::job& job) {
 }
 
 void send(leasehold::database& db) {
-    leasehold::session session{db, {.name = "mailer"}};
     // README: begin
-    leasehold::worker mailer{session, {.queues = {"mail"}, .threads = 4, .drains = true}};
+    leasehold::worker mailer{db, {.queues = {"mail"}, .threads = 4, .drains = true}};
     mailer.handle("confirm", [&](leasehold::job& job) { send_letter(db, job); });
     // README: end
     std::cout << "sent " << mailer.run().completed << '\n';
