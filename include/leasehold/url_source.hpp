@@ -13,6 +13,8 @@
 #include <functional>
 #include <string>
 
+#include "leasehold/export.hpp"  // which asks for C++20
+
 namespace leasehold {
 
 using url_source = std::function<std::string()>;
