@@ -17,17 +17,15 @@ constexpr std::size_t piece_max = 4096;
 constexpr std::chrono::milliseconds look_every{100};
 constexpr std::chrono::seconds flush_patience{2};
 
-// The number of bytes written: 0 where standard error takes nothing just now. Bytes that can never
-// be written are lost, and count.
-std::size_t written(std::string_view words) {
+}  // namespace
+
+std::size_t write_error_words(std::string_view words, std::chrono::milliseconds patience) {
     pollfd out{STDERR_FILENO, POLLOUT, 0};
-    if (poll(&out, 1, static_cast<int>(look_every.count())) <= 0) return 0;
+    if (poll(&out, 1, static_cast<int>(patience.count())) <= 0) return 0;
     const auto count = write(STDERR_FILENO, words.data(), std::min(words.size(), piece_max));
     if (count >= 0) return static_cast<std::size_t>(count);
     return errno == EAGAIN || errno == EINTR ? 0 : words.size();
 }
-
-}  // namespace
 
 struct error_copy::state {
     mutable std::mutex mutex;
@@ -79,7 +77,7 @@ void error_copy::write_all(const std::shared_ptr<state>& of) {
         if (of->is_over) return;
         const std::string piece = of->waiting.substr(0, piece_max);
         guard.unlock();
-        const std::size_t count = written(piece);
+        const std::size_t count = write_error_words(piece, look_every);
         guard.lock();
         of->waiting.erase(0, count);
         if (of->waiting.empty()) of->changed.notify_all();

@@ -12,6 +12,10 @@
 
 namespace leasehold::cli {
 
+// Writes on standard error what it takes, after waiting for it at most so long. How many bytes: 0
+// where it took none. Bytes that can never be written are lost, and count.
+std::size_t write_error_words(std::string_view words, std::chrono::milliseconds patience);
+
 class error_copy {
 public:
     static constexpr std::size_t waiting_max = std::size_t{1} << 20;

@@ -1,21 +1,16 @@
 #include "cli/unstalled_errors.hpp"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <string>
 
+#include "cli/error_copy.hpp"
 #include "leasehold/clock.hpp"
 
 namespace leasehold::cli {
 namespace {
 
-// After a poll that says so, a pipe takes as much without waiting (PIPE_BUF).
-constexpr std::size_t piece_max = 4096;
 constexpr std::chrono::milliseconds patience{200};
 
 }  // namespace
@@ -57,18 +52,14 @@ std::string unstalled_errors::gap() const {
 // False where nothing of it was taken in time. Where it takes no more in the middle the rest is
 // lost.
 bool unstalled_errors::write_whole(std::string_view words) const {
-    const auto until = local_clock::now() + (is_stalled_ ? patience * 0 : patience);
+    using std::chrono::milliseconds;
+    const auto until = local_clock::now() + (is_stalled_ ? milliseconds{0} : patience);
     const std::size_t size = words.size();
     while (!words.empty()) {
-        const auto left =
-            std::chrono::ceil<std::chrono::milliseconds>(until - local_clock::now()).count();
-        pollfd out{STDERR_FILENO, POLLOUT, 0};
-        if (poll(&out, 1, static_cast<int>(std::max<long>(left, 0))) == 0) {
-            return words.size() < size;
-        }
-        const auto count = write(STDERR_FILENO, words.data(), std::min(words.size(), piece_max));
-        if (count < 0 && errno != EINTR && errno != EAGAIN) return true;
-        if (count > 0) words.remove_prefix(static_cast<std::size_t>(count));
+        const auto left = std::chrono::ceil<milliseconds>(until - local_clock::now());
+        const std::size_t count = write_error_words(words, std::max(left, milliseconds{0}));
+        if (count == 0 && local_clock::now() >= until) return words.size() < size;
+        words.remove_prefix(count);
     }
     return true;
 }
