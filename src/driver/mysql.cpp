@@ -123,10 +123,10 @@ database open(std::string_view url, database_settings settings) {
 
 database open(url_source source, database_settings settings) {
     const auto limit = settings.statement_timeout;
-    const auto known = std::make_shared<handle_memory>();
-    const auto open_one = [limit, known, name = settings.name](
+    const auto refusals = std::make_shared<standby_refusals>();
+    const auto open_one = [limit, refusals, name = settings.name](
                               const address& to, std::chrono::milliseconds patience
-                          ) { return connect(to, limit, patience, name, known); };
+                          ) { return connect(to, limit, patience, name, refusals); };
     const auto from = std::make_shared<host_source>(std::move(source), open_one);
     return database{
         [from](std::chrono::milliseconds patience) { return from->hosts()->connect(patience); },

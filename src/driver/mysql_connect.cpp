@@ -105,7 +105,7 @@ std::unique_ptr<connection> connect(
     milliseconds statement_timeout,
     milliseconds patience,
     const std::string& name,
-    const std::shared_ptr<handle_memory>& known
+    const std::shared_ptr<standby_refusals>& refusals
 ) {
     announce_thread();
     const broken_pipe_guard guard;
@@ -117,7 +117,8 @@ std::unique_ptr<connection> connect(
     } catch (const sql::SQLException& said) {
         throw connect_error(to, failure_of(said));
     }
-    auto made = std::make_unique<owned_connection>(std::move(handle), to, statement_timeout, known);
+    auto made =
+        std::make_unique<owned_connection>(std::move(handle), to, statement_timeout, refusals);
     try {
         made->set_up(to);
     } catch (const error& failure) {

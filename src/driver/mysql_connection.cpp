@@ -79,12 +79,12 @@ owned_connection::owned_connection(
     std::unique_ptr<sql::Connection> handle,
     const address& to,
     milliseconds statement_timeout,
-    std::shared_ptr<handle_memory> known
+    std::shared_ptr<standby_refusals> refusals
 )
     : handle_(std::move(handle)),
       place_("MySQL at " + place_of(to)),
-      known_(std::move(known)),
-      refusals_seen_(known_->refusals.count()),
+      refusals_(std::move(refusals)),
+      refusals_seen_(refusals_->count()),
       read_timeout_(read_timeout_for(statement_timeout)),
       limits_(statement_timeout) {}
 
@@ -96,7 +96,7 @@ owned_connection::~owned_connection() {
 
 // A connection from before a server refused a change as a standby is not used again.
 connection_state owned_connection::state() noexcept {
-    const bool is_of_demoted = known_->refusals.count() != refusals_seen_;
+    const bool is_of_demoted = refusals_->count() != refusals_seen_;
     if (state_ == connection_state::idle && is_of_demoted) return connection_state::lost;
     return state_;
 }
@@ -238,7 +238,7 @@ void owned_connection::fail(
     const bool has_ended = ends_transaction(what.code) || commits(statement) ||
                            (what.code == lock_wait && rolls_back_on_timeout_);
     if (has_ended) rollback();
-    if (is_standby_mysql(what.code, what.words)) known_->refusals.note(refusals_seen_);
+    if (is_standby_mysql(what.code, what.words)) refusals_->note(refusals_seen_);
     throw statement_error(place_, what, is_at_stake);
 }
 

@@ -16,9 +16,9 @@
 #include <string_view>
 
 #include "core/left_work.hpp"
+#include "core/standby_refusals.hpp"
 #include "driver/mysql_client.hpp"
 #include "driver/mysql_errors.hpp"
-#include "driver/mysql_memory.hpp"
 #include "driver/mysql_url.hpp"
 #include "leasehold/connection.hpp"
 
@@ -32,7 +32,7 @@ std::unique_ptr<connection> connect(
     std::chrono::milliseconds statement_timeout,
     std::chrono::milliseconds patience,
     const std::string& name = {},  // see connection_name()
-    const std::shared_ptr<handle_memory>& known = std::make_shared<handle_memory>()
+    const std::shared_ptr<standby_refusals>& refusals = std::make_shared<standby_refusals>()
 );
 
 // libmysqlclient wants to be told of each thread that uses it, and of its end.
@@ -74,7 +74,7 @@ public:
         std::unique_ptr<sql::Connection> handle,
         const address& to,
         std::chrono::milliseconds statement_timeout,
-        std::shared_ptr<handle_memory> known
+        std::shared_ptr<standby_refusals> refusals
     );
     ~owned_connection() override;
 
@@ -114,7 +114,7 @@ private:
     std::string server_place_{};  // which that is
     const local_clock::time_point made_ = local_clock::now();
     std::optional<local_clock::time_point> given_up_{};
-    const std::shared_ptr<handle_memory> known_;
+    const std::shared_ptr<standby_refusals> refusals_;
     const int refusals_seen_;
     bool rolls_back_on_timeout_ = false;  // innodb_rollback_on_timeout: 1205 ends the transaction
     const std::chrono::seconds read_timeout_;
