@@ -370,6 +370,6 @@ VALUES (
     13, 'grant_history_from_7', '01d3e04352f6f59f91180139d4d04179630ab03e951dd0de1727fac327923249',
     UNIX_TIMESTAMP() * 1000000, 1
 ), (
-    14, 'job_values_from_7', 'fcc5b76778ec17bfaf755f4d1e9e41e1adcc53761d03623433af0ed99ab55f93',
+    14, 'job_values_from_7', '7638e7bb8be5bb8c0f7d2cefaf5aa2f4cfed59f40084fb9afbabc18246f74f3e',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -19,7 +19,7 @@ enum class engine {
 // "postgres", "mysql", "mariadb", "sqlite", "memory".
 LEASEHOLD_EXPORT std::string_view name_of(engine which) noexcept;
 
-// How statements and answers travel between this process and the server.
+// The way of statements and answers between this process and the server.
 enum class transport {
     unknown = 0,     // of a connection that somebody else has opened
     local = 1,       // within one machine

@@ -67,7 +67,7 @@ enum class unique_until {
     ended = 2,    // until it is completed, discarded or cancelled
 };
 
-// How enqueue() meets a job of the same unique key that is there. One that is replaced keeps its
+// The answer to a job of the same unique key that is there. One that is replaced keeps its
 // number, its ordering key and its place behind others of that key, and begins afresh: it has
 // payload, kind, priority, due time, limits and retries of the new one, no attempts and no error.
 // One that waits for jobs it needs goes on waiting for them. One that runs stays as it is, and

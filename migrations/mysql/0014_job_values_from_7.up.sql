@@ -1,2 +1,2 @@
--- What the types of the columns refuse here by themselves: see the files of the other engines.
--- Nothing is changed.
+-- The types of the columns refuse here what the files of the other engines refuse. Nothing is
+-- changed.

@@ -16,7 +16,7 @@ struct member_source {
 // only then, `object` was.
 std::optional<member_source> member_of(std::string_view object, std::string_view name);
 
-// How deep brackets stand in each other. A parser goes down with them.
+// The depth of brackets within each other. A parser goes down with them.
 int depth_of(std::string_view text);
 
 // Whether this is one JSON value, whatever the size of its numbers.

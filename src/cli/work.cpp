@@ -68,8 +68,8 @@ public:
         }
         is_set_.notify_all();
     }
-    // Whoever signals all processes of a unit, as systemd does, may reach CMD first: where it has
-    // died of a signal that may be this one, the word is waited for.
+    // A sender that signals all processes of a unit, as systemd does, may reach CMD first: where it
+    // has died of a signal that may be this one, the word is waited for.
     bool has_ended(int status) {
         constexpr std::array ends{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
         constexpr std::chrono::seconds patience{1};
@@ -150,7 +150,7 @@ void tell_failure(job_commands& commands, const job& mine, const std::string& wh
     );
 }
 
-// That is no attempt of the job.
+// It costs the job no attempt.
 void leave_to_others(workshop& in, job& mine, const std::string& why) {
     const auto [length, is_new] = in.trouble.begin_rest();
     if (is_new) {

@@ -7,7 +7,7 @@
 // its environment (PGPASSFILE, PGSSLMODE, …). Works behind a transaction-mode pooler: it is noticed
 // because the process that answers is not the one that greeted, and then nothing relies on
 // server-side session state, at the same number of round trips.
-// Of several hosts (target_session_attrs=read-write) the first that takes writes is connected to.
+// It connects to the first of several hosts (target_session_attrs=read-write) that takes writes.
 // Each has an equal part of what is left of connect_timeout: one that says nothing is passed over,
 // and the one that took its place is asked first from then on. Passed over is also a former
 // primary, where this handle has seen the standby that was promoted: docs/clusters.md. A list of

@@ -34,7 +34,7 @@ public:
 
 private:
     using places = std::vector<std::size_t>;  // in a list of new jobs
-    // How many jobs of each ordering key stand there, as far as they matter, and when that was.
+    // The number of jobs of each ordering key, as far as they matter, and when they were counted.
     struct ahead {
         std::map<std::string, std::int64_t> of_keys;
         std::int64_t now = 0;
