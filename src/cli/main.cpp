@@ -60,7 +60,6 @@ constexpr const char* tool_examples =
     "  leasehold work --queue mail -- ./send-mail\n"
     "  leasehold --json sessions\n"
     "  leasehold doctor\n"
-    "  leasehold bench\n"
     "\n";
 
 // Says what CLI11 cannot know: that a command follows.
@@ -139,16 +138,25 @@ void refuse_unknown(const CLI::App& tool, bool has_separator) {
 int run(const arguments& given, CLI::App& tool, global_options& options) {
     add_global_options(tool, options);
     const std::array commands{
-        add_migrate(tool, options),      add_lock(tool, options, given),
-        add_elect(tool, options, given), add_once(tool, options, given),
-        add_locks(tool, options),        add_sessions(tool, options),
-        add_runs(tool, options),         add_history(tool, options),
-        add_unlock(tool, options),       add_job(tool, options),
-        add_queue(tool, options),        add_schedule(tool, options),
-        add_work(tool, options, given),  add_reap(tool, options),
-        add_doctor(tool, options),       add_serve(tool, options),
-        add_top(tool, options),          add_bench(tool, options),
-        add_completion(tool, options),   add_manual(tool),
+        add_migrate(tool, options),
+        add_lock(tool, options, given),
+        add_elect(tool, options, given),
+        add_once(tool, options, given),
+        add_locks(tool, options),
+        add_sessions(tool, options),
+        add_runs(tool, options),
+        add_history(tool, options),
+        add_unlock(tool, options),
+        add_job(tool, options),
+        add_queue(tool, options),
+        add_schedule(tool, options),
+        add_work(tool, options, given),
+        add_reap(tool, options),
+        add_doctor(tool, options),
+        add_serve(tool, options),
+        add_top(tool, options),
+        add_completion(tool, options),
+        add_manual(tool),
     };
     tool.allow_extras();
     tool.require_subcommand(0, 1);

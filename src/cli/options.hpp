@@ -69,7 +69,6 @@ command add_schedule(CLI::App& tool, const global_options& options);
 command add_work(CLI::App& tool, const global_options& options, const arguments& given);
 command add_serve(CLI::App& tool, const global_options& options);
 command add_top(CLI::App& tool, const global_options& options);
-command add_bench(CLI::App& tool, const global_options& options);
 command add_completion(CLI::App& tool, const global_options& options);
 command add_manual(CLI::App& tool);
 

@@ -1,4 +1,4 @@
-#include "bench/tool_side.hpp"
+#include "bench/table/tool_side.hpp"
 
 #include <spawn.h>
 #include <sys/wait.h>

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "bench/hands.hpp"
+#include "bench/table/hands.hpp"
 
 namespace leasehold::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/table.hpp"
+#include "bench/table/table.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -76,7 +76,7 @@ void print_table(const page& what) {
     std::filesystem::create_directories(what.folder);
     std::cout << "# Benchmarks\n\n"
               << what.about
-              << "\n\nMade by `tests/bench/run`; `tests/bench/README.md` says what is measured. "
+              << "\n\nMade by `bench/table/run`; `bench/README.md` says what is measured. "
                  "Each workload ran beside\nwhat one would write by hand for it, in turns, five "
                  "times or more, and the ratio was taken turn by\nturn. Ratios count; rates and "
                  "times are those of one machine on one day.\n";

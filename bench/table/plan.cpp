@@ -1,4 +1,4 @@
-#include "bench/plan.hpp"
+#include "bench/table/plan.hpp"
 
 namespace leasehold::bench {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// The statements of src/bench/<engine>.sql by their names.
+// The statements of bench/<engine>.sql by their names.
 //
 // Threads: safe.
 #include <string>

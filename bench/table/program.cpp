@@ -1,4 +1,4 @@
-#include "bench/program.hpp"
+#include "bench/table/program.hpp"
 
 #include <unistd.h>
 
@@ -11,12 +11,12 @@
 #include <thread>
 #include <utility>
 
-#include "bench/hands.hpp"
 #include "bench/print.hpp"
-#include "bench/process_crew.hpp"
-#include "bench/server_cpu.hpp"
+#include "bench/table/hands.hpp"
+#include "bench/table/process_crew.hpp"
+#include "bench/table/server_cpu.hpp"
+#include "bench/table/tool_side.hpp"
 #include "bench/texts.hpp"
-#include "bench/tool_side.hpp"
 #include "budget/relay.hpp"
 #include "support/url.hpp"
 
@@ -47,7 +47,7 @@ std::string url_for(const options& chosen, const std::string& folder) {
     if (!chosen.url.empty()) return chosen.url;
     if (chosen.backend == "sqlite") return "sqlite:" + folder + "/bench.db";
     const std::string found = from_environment(chosen.backend, "URL");
-    if (found.empty()) throw std::runtime_error("no server: see tests/bench/run, or give --url");
+    if (found.empty()) throw std::runtime_error("no server: see bench/table/run, or give --url");
     const bool is_postgres = chosen.backend == "postgres";
     return testing::with_option(found, is_postgres ? "sslmode=disable" : "ssl-mode=DISABLED");
 }

@@ -10,7 +10,7 @@
 
 #include "bench/plot.hpp"
 #include "bench/print.hpp"
-#include "bench/table.hpp"
+#include "bench/table/table.hpp"
 
 namespace leasehold::bench {
 namespace {
@@ -61,7 +61,7 @@ void print_growth(const page& what) {
     std::filesystem::create_directories(what.folder);
     std::cout << "# Growth\n\n"
               << what.about
-              << "\n\nMade by `tests/bench/growth`: each operation in databases of so many lock "
+              << "\n\nMade by `bench/table/growth`: each operation in databases of so many lock "
                  "rows; its\n`--help` says with how many sessions and waiters. Commits do not wait "
                  "for the disk: what would grow\nis the work.\n";
     for (const grown& each : engines_in(what.lines)) {

@@ -1,4 +1,4 @@
-#include "bench/process_crew.hpp"
+#include "bench/table/process_crew.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>

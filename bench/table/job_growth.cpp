@@ -1,4 +1,4 @@
-#include "bench/job_growth.hpp"
+#include "bench/table/job_growth.hpp"
 
 #include <algorithm>
 #include <atomic>

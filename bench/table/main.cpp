@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "bench/job_growth.hpp"
-#include "bench/process_crew.hpp"
-#include "bench/program.hpp"
-#include "bench/table.hpp"
+#include "bench/table/job_growth.hpp"
+#include "bench/table/process_crew.hpp"
+#include "bench/table/program.hpp"
+#include "bench/table/table.hpp"
 
 namespace leasehold::bench {
 namespace {
@@ -64,7 +64,7 @@ std::vector<step> steps_of(const asked& from) {
 
 void add_options(CLI::App& parser, asked& to) {
     parser.add_option("--backend", to.how.backend, "postgres, mariadb, mysql or sqlite");
-    parser.add_option("--url", to.how.url, "Instead of the server that tests/bench/run started");
+    parser.add_option("--url", to.how.url, "Instead of the server that bench/table/run started");
     parser.add_option(
         "what",
         to.what,
@@ -97,7 +97,7 @@ void add_options(CLI::App& parser, asked& to) {
     parser.add_flag("--quick", to.is_quick, "A shorter table");
     parser.add_flag("--json", to.how.is_json, "One object per line");
     parser.add_option("--table", to.table.lines, "Print the page made of a file of such lines");
-    parser.add_option("--growth", to.growth.lines, "The same of lines of tests/bench/growth");
+    parser.add_option("--growth", to.growth.lines, "The same of lines of bench/table/growth");
     parser.add_option("--plots", to.table.folder, "Of the page");
     parser.add_option("--about", to.table.about, "Of the page: machine, date and commit");
 }

@@ -1,6 +1,6 @@
 #pragma once
 // How a floor speaks to its database: one connection, and statements that are prepared once. Here
-// through leasehold's own connection; in tests/bench through each client library itself.
+// through leasehold's own connection; in bench/table through each client library itself.
 //
 // Threads: one.
 #include <chrono>

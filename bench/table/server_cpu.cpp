@@ -1,4 +1,4 @@
-#include "bench/server_cpu.hpp"
+#include "bench/table/server_cpu.hpp"
 
 #include <unistd.h>
 

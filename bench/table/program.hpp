@@ -8,8 +8,8 @@
 
 #include "bench/comparison.hpp"
 #include "bench/gauges.hpp"
-#include "bench/plan.hpp"
 #include "bench/room.hpp"
+#include "bench/table/plan.hpp"
 #include "support/folder.hpp"
 
 namespace leasehold::bench {

@@ -26,7 +26,7 @@ namespace leasehold::bench {
 // | job-enqueue     | `batch` jobs, in one commit                                           |
 // | job-start       | a job is enqueued, and begins with a worker that had nothing to do    |
 //
-// tests/bench has one more, for programs.
+// table/ has one more, for programs.
 struct workload {
     std::string what;
     int workers = 1;

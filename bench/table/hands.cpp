@@ -1,4 +1,4 @@
-#include "bench/hands.hpp"
+#include "bench/table/hands.hpp"
 
 #include <stdexcept>
 
