@@ -14,7 +14,7 @@
 //
 // The deadline counts from before the request was sent: the database cannot have started the lease
 // earlier, so however long the answer took, the database's own expiry is never before it
-// (Gray and Cheriton 1989; docs/decisions.md, "Told before lost").
+// (Gray and Cheriton 1989; docs/decisions/sessions.md, "Told before lost").
 //
 // Threads: none of its own; its owner guards it.
 #include <chrono>
