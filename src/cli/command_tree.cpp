@@ -25,8 +25,7 @@ option_facts facts_of_option(const CLI::Option& option) {
     option_facts facts;
     facts.meaning = option.get_description();
     facts.choices = choices_of(option);
-    facts.is_list = option.get_delimiter() != '\0';
-    facts.is_repeated = !facts.is_list && option.get_expected_max() > 1;
+    facts.is_repeated = option.get_expected_max() > 1;
     facts.is_required = option.get_required();
     for (const CLI::Option* const each : option.get_excludes()) {
         facts.excludes.insert(each->get_name());

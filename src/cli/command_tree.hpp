@@ -17,7 +17,6 @@ struct option_facts {
     std::vector<std::string> choices;  // its value is one of these; empty: anything
     std::set<std::string> excludes;    // options that are not given with it
     bool is_file = false;              // its value is the name of a file
-    bool is_list = false;              // several values, with commas between them
     bool is_repeated = false;          // may be given several times
     bool is_required = false;
 };

@@ -9,15 +9,13 @@ namespace {
 
 // Bash takes words apart at `:` and `=`, too: they are put together before they are understood.
 constexpr const char* bash_functions = R"bash(
-_leasehold_offer() { # WORD: of $values, with a comma between several, or of the files
-    local before=''
+_leasehold_offer() { # WORD: of $values, or of the files
     if [[ -n $files ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$1")
         return
     fi
-    if [[ -n $list && $1 == *,* ]]; then before=${1%,*},; fi
-    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$values" -- "${1#"$before"}")
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$1")
 }
 
 _leasehold() {
@@ -34,7 +32,7 @@ _leasehold() {
         line=${line#"$each"}
     done
     local last=$((${#words[@]} - 1)) word=${words[-1]} command='' commands options valued
-    local options_of_all valued_by_all values='' files='' list=''
+    local options_of_all valued_by_all values='' files=''
     _leasehold_of ''
     for ((at = 1; at < last; ++at)); do
         each=${words[at]}
@@ -124,7 +122,6 @@ std::string bash_values(const option_facts& of) {
     std::string found;
     if (of.is_file) found += " files=yes";
     if (!of.choices.empty()) found += " values=" + quoted_for_shell(words_of(of.choices));
-    if (of.is_list) found += " list=yes";
     return found;
 }
 

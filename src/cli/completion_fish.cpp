@@ -47,8 +47,7 @@ std::string fish_value(const option_facts& of) {
     if (of.choices.empty()) return " -x";
     std::string words;
     for (const std::string& each : of.choices) words += (words.empty() ? "" : " ") + each;
-    if (!of.is_list) return " -x -a " + quoted_for_fish(words);
-    return " -x -a " + quoted_for_fish("(__fish_append , " + words + ")");
+    return " -x -a " + quoted_for_fish(words);
 }
 
 std::string fish_option(const std::string& condition, const option_facts& option) {

@@ -23,7 +23,7 @@ std::string zsh_value(const option_facts& of) {
     if (!of.choices.empty()) {
         std::string words;
         for (const std::string& each : of.choices) words += (words.empty() ? "" : " ") + each;
-        action = of.is_list ? "_values -s , value " + words : "(" + words + ")";
+        action = "(" + words + ")";
     }
     return ":" + escaped_for_zsh(of.value) + ":" + action;
 }

@@ -175,8 +175,7 @@ std::string manual_option(const option_facts& option) {
         for (const std::string& each : option.choices) {
             words += (words.empty() ? "" : ", ") + bold(each);
         }
-        text += (option.is_list ? " (some of " : " (one of ") + words;
-        text += ")";
+        text += " (one of " + words + ")";
     }
     if (!option.excludes.empty()) {
         text += "; not with";
