@@ -4,14 +4,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "bench/bounds.hpp"
 #include "bench/plot.hpp"
@@ -37,7 +39,7 @@ struct options {
     bool is_json = false;
 };
 
-// What is measured now, on one line of a terminal.
+// Shows on one line of a terminal which round is measured now.
 class status_line {
 public:
     explicit status_line(bool is_json) : is_wanted_(!is_json && isatty(STDERR_FILENO) == 1) {}

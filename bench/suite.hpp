@@ -1,5 +1,5 @@
 #pragma once
-// What `leasehold-bench` measures: the workloads, and how long each round may take.
+// The workloads that `leasehold-bench` measures, and how long each round may take.
 //
 // Errors: leasehold::error of the database; interrupted. Threads: one.
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a measurement makes of its figures.
+// Statistics, plots and sentences that a measurement makes of its figures.
 #include <gtest/gtest.h>
 
 #include <chrono>
