@@ -28,7 +28,7 @@ constexpr std::uint64_t word_with_terminal = 2;
 bool is_text(const char* path) noexcept {
     const int problem = errno;
     std::array<char, 128> first{};
-    const int file = open(path, O_RDONLY | O_CLOEXEC);  // NOLINT(*-vararg)
+    const int file = ::open(path, O_RDONLY | O_CLOEXEC);  // NOLINT(*-vararg)
     const auto count = file < 0 ? 0 : read(file, first.data(), first.size());
     if (file >= 0) close(file);
     errno = problem;

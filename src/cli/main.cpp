@@ -240,7 +240,7 @@ static void open_standard_descriptors() {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
         // The lowest that is free, which is this one.
-        if (open("/dev/null", O_RDWR) != descriptor) std::abort();  // NOLINT(*-vararg)
+        if (::open("/dev/null", O_RDWR) != descriptor) std::abort();  // NOLINT(*-vararg)
     }
 }
 

@@ -13,7 +13,7 @@ namespace {
 template <class Visit>
 void for_each_open(unsigned first, unsigned last, Visit visit) noexcept {
     const int folder =
-        open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);  // NOLINT(*-vararg)
+        ::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);  // NOLINT(*-vararg)
     if (folder >= 0) {
         for_each_number(folder, [&](std::uint64_t number) {
             const bool is_meant = number >= first && number <= last;
