@@ -109,6 +109,10 @@ public:
 
     // Gives the key back. Repeating it is harmless. Where the database does not answer it tries
     // again for acquire_timeout; then the session goes on, and this throws, or says `unknown`.
+    // Commit first: a transaction of database::begin() that has proved this lease (on SQLite any
+    // that this thread has open) keeps its row locked. Then nothing is sent, this says `unknown`,
+    // the observer hears why, and the end of the transaction releases. A transaction on a
+    // connection of yours is waited for instead, for a statement_timeout at most.
     release_outcome release();
 
     class implementation;  // private: src/lock/lease.hpp

@@ -217,7 +217,7 @@ public:
     explicit state(std::shared_ptr<database::implementation> from) : from_(std::move(from)) {
         on_.emplace(from_->connections());
         (*on_)->begin();
-        from_->job_bells().begin(**on_);
+        from_->open_transactions().begin(**on_);
     }
     ~state() { rollback(); }
     state(const state&) = delete;
@@ -232,14 +232,14 @@ public:
         inside();
         const lent_connection ending{std::move(*on_)};  // whatever the answer, it goes back
         on_.reset();
-        const auto queues = from_->job_bells().end(*ending);
         try {
             ending->commit();
         } catch (...) {
             ending->rollback();  // what can still be ended is; harmless where nothing is open
+            from_->open_transactions().end(*ending);
             throw;
         }
-        ring(*ending, queues);
+        ring(*ending, from_->open_transactions().end(*ending));
     }
     // It has committed, whatever becomes of this.
     void ring(connection& on, const std::set<std::string>& queues) noexcept {
@@ -253,8 +253,8 @@ public:
     }
     void rollback() noexcept {
         if (!on_ || !from_->connections().is_at_home()) return;
-        from_->job_bells().end(**on_);
         (*on_)->rollback();
+        from_->open_transactions().end(**on_);
         on_.reset();
     }
 

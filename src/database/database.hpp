@@ -13,6 +13,7 @@
 #include "core/thread_mutex.hpp"
 #include "database/combiner.hpp"
 #include "database/job_bells.hpp"
+#include "database/open_transactions.hpp"
 #include "database/pool.hpp"
 #include "database/unattended_calls.hpp"
 #include "database/waiting_room.hpp"
@@ -131,6 +132,7 @@ public:
     waiting_room& room() noexcept { return room_; }
     unattended_calls& unattended() noexcept { return unattended_; }
     leasehold::job_bells& job_bells() noexcept { return job_bells_; }
+    leasehold::open_transactions& open_transactions() noexcept { return open_transactions_; }
     const database_settings& settings() const noexcept { return settings_; }
     void tell(const event& what) const noexcept {
         if (settings_.observer) settings_.observer->on_event(what);
@@ -168,6 +170,7 @@ private:
     combiner acquires_{pool_};
     combiner releases_{pool_};
     leasehold::job_bells job_bells_{settings_};
+    leasehold::open_transactions open_transactions_;
     mutable thread_mutex mutex_;
     std::string told_standbys_ LEASEHOLD_GUARDED_BY(mutex_);
     bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;

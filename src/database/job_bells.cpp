@@ -78,23 +78,4 @@ void job_bells::forget(const std::string& queue) {
     if (const auto found = known_.find(queue); found != known_.end()) found->second.is_read = false;
 }
 
-void job_bells::begin(const connection& inside) {
-    const thread_guard guard{mutex_};
-    open_[&inside].clear();
-}
-
-void job_bells::note(const connection& inside, const std::string& queue) {
-    const thread_guard guard{mutex_};
-    if (const auto found = open_.find(&inside); found != open_.end()) found->second.insert(queue);
-}
-
-std::set<std::string> job_bells::end(const connection& inside) noexcept {
-    const thread_guard guard{mutex_};
-    const auto found = open_.find(&inside);
-    if (found == open_.end()) return {};
-    auto queues = std::move(found->second);
-    open_.erase(found);
-    return queues;
-}
-
 }  // namespace leasehold

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,12 +42,6 @@ public:
     // A worker of this process has just begun or ended.
     void forget(const std::string& queue);
 
-    // Transactions of ours: what is enqueued in one rings when it has committed.
-    void begin(const connection& inside);
-    void note(const connection& inside, const std::string& queue);
-    // Of which queues. Forgets them.
-    std::set<std::string> end(const connection& inside) noexcept;
-
     // With what the database's bell rings for a queue.
     static owner_id id_of(std::string_view queue);
 
@@ -71,7 +64,6 @@ private:
     std::atomic<int> rings_ = 0;
     thread_mutex mutex_;
     std::map<std::string, known> known_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::map<const connection*, std::set<std::string>> open_ LEASEHOLD_GUARDED_BY(mutex_);
 };
 
 }  // namespace leasehold

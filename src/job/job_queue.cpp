@@ -147,7 +147,7 @@ std::vector<enqueued_job> job_queue::enqueue_many_in(
     own.get_ready();
     require_engine(on, own.which(), "enqueue_in");
     auto made = enqueue_list(on, own.store_for(on), name_, what);
-    own.job_bells().note(on, name_);
+    own.open_transactions().note_job(on, name_);
     return made;
 }
 

@@ -66,6 +66,46 @@ void holding::refuse(const std::string& label, loss_reason why) const {
     );
 }
 
+void holding::note_proof(connection& inside) {
+    session_->database().open_transactions().note_proof(inside, first_->what().owner);
+}
+
+// Another thread may be about to commit: a caller who asks for an answer waits for that.
+open_transactions::obstacle holding::own_transaction(bool is_parting) const {
+    return {first_->what().owner, !is_parting};
+}
+
+bool holding::is_behind_open_transaction(bool is_parting) const {
+    return session_->database().open_transactions().has(own_transaction(is_parting));
+}
+
+bool holding::leave_to_open_transaction(std::span<const hold> all, bool is_parting) {
+    const hold& first = all.front();
+    const auto give_back = [of = std::weak_ptr{session_},
+                            held = std::vector(all.begin(), all.end())] {
+        const auto alive = of.lock();
+        if (!alive || !alive->is_at_home()) return;
+        for (const hold& each : held) alive->give_back_later(each.key, each.owner, each.kind);
+    };
+    auto& database = session_->database();
+    if (!database.open_transactions().run_behind(own_transaction(is_parting), give_back)) {
+        return false;
+    }
+    session_->keep_row();  // until then it lives with that
+    const std::string whose =
+        database.which() == engine::sqlite
+            ? "a transaction that this process itself has open keeps the database locked"
+            : "the transaction in which this process itself has proved it is still open, and keeps "
+              "its row locked";
+    database.tell(
+        {event_kind::release_failed,
+         first.key.name(),
+         first.token.number,
+         whose + ": it is released when that ends; commit before the lease goes"}
+    );
+    return true;
+}
+
 bounds holding::bounds_of_release(bool is_parting) const {
     bounds of_call = is_parting ? session_->parting() : session_->one_request();
     of_call.over = {};  // a fixed term outlives its session

@@ -9,6 +9,8 @@
 // |                                   | names owner and token                                   |
 // | says not_held after one in doubt  | released, where the fence is still ours: it was that one |
 // | fails for good                    | unknown, or throws; the session goes on with it         |
+// | would wait for a transaction of   | unknown, at once: it is sent when that has ended        |
+// | our own, open in this process     |                                                         |
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -17,6 +19,7 @@
 #include <string>
 
 #include "core/process.hpp"
+#include "database/open_transactions.hpp"
 #include "leasehold/lease.hpp"
 #include "session/grant.hpp"
 #include "session/session.hpp"
@@ -73,11 +76,22 @@ protected:
     // Throws lease_lost. `label`: of what.
     [[noreturn]] void refuse(const std::string& label, loss_reason why) const;
 
+    // Behind a proof in the transaction that is open there.
+    void note_proof(connection& inside);
+    // A destructor does not wait for a server that is out.
+    bool may_ask(bool is_parting) const { return !is_parting || session_->may_part(); }
+    // A release would wait for a transaction of this process.
+    bool is_behind_open_transaction(bool is_parting) const;
+    // True where the release of all of these would wait for a transaction of this process: then its
+    // end releases them, and somebody is told.
+    bool leave_to_open_transaction(std::span<const hold> all, bool is_parting);
     bounds bounds_of_release(bool is_parting) const;
     // The last level of all of them.
     release_outcome release_all(
         const bounds& of_call, std::span<const hold> all, const releaser& send
     );
+
+    open_transactions::obstacle own_transaction(bool is_parting) const;
 
     const std::shared_ptr<session::implementation> session_;
     const std::shared_ptr<grant> first_;

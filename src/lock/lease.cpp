@@ -66,7 +66,7 @@ void lease::implementation::verify_in(connection& inside) {
         [&] { return with_store_of(database.store_for(inside), what().kind, prove); },
         [&](connection& on, store& stores) { return is_there(on, stores); }
     );
-    if (is_proved) return;
+    if (is_proved) return note_proof(inside);
     lose(*first_, loss_reason::taken_over);
     refuse(label(), loss_reason::taken_over);
 }
@@ -131,7 +131,7 @@ release_outcome lease::implementation::give_back(bool is_parting) {
         is_last = --first_->depth().count == 0;
         if (is_last) {
             outcome = release_last(of_call);
-        } else if (is_parting && !session_->may_part()) {
+        } else if (!may_ask(is_parting) || is_behind_open_transaction(is_parting)) {
             first_->depth().is_uncertain = true;  // the last one frees the row whatever its count
             outcome = release_outcome::unknown;
         } else {
@@ -181,7 +181,7 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
     const watched_to_its_end ending{*session_, *first_};
     first_->lose(loss_reason::released);
     auto& database = session_->database();
-    if (of_call.is_parting && !session_->may_part()) {
+    if (!may_ask(of_call.is_parting)) {
         session_->give_back_later(what().key, what().owner, what().kind);
         database.tell(
             {event_kind::release_failed,
@@ -189,6 +189,9 @@ release_outcome lease::implementation::release_last(const bounds& of_call) {
              what().token.number,
              "the database does not answer: the session releases it when it does"}
         );
+        return release_outcome::unknown;
+    }
+    if (leave_to_open_transaction({&what(), 1}, of_call.is_parting)) {
         return release_outcome::unknown;
     }
     const bool is_count_certain = !first_->depth().is_uncertain;

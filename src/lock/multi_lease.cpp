@@ -60,7 +60,7 @@ void multi_lease::implementation::verify_in(connection& inside) {
         return std::find(found.begin(), found.end(), standing::gone) == found.end();
     };
     const auto prove = [&] { return stores.multi_locks->prove_all(inside, holds()); };
-    if (where_heard_of(session_->database(), prove, are_there)) return;
+    if (where_heard_of(session_->database(), prove, are_there)) return note_proof(inside);
     find_the_lost(stores, inside);
     refuse(label_of(keys_), reason());
 }
@@ -80,13 +80,13 @@ release_outcome multi_lease::implementation::give_back(bool is_parting) {
             each->lose(loss_reason::released) || each->reason() == loss_reason::taken_over;
         if (may_be_there) held.push_back(each->what());
     }
-    const bool may_ask = !is_parting || session_->may_part();
-    if (held.empty() || !may_ask) {
+    if (held.empty() || !may_ask(is_parting)) {
         for (const hold& each : held.empty() && has_term() ? holds() : held) {
             session_->give_back_later(each.key, owner(), lock_kind::mutex);
         }
         return held.empty() ? release_outcome::not_held : release_outcome::unknown;
     }
+    if (leave_to_open_transaction(held, is_parting)) return release_outcome::unknown;
     const bounds of_call = bounds_of_release(is_parting);
     return release_all(of_call, held, [&] {
         return session_->database().use(of_call, [&](connection& on, store& stores) {

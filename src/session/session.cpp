@@ -300,6 +300,11 @@ bool session::implementation::release_all(
     for (const lost_grant& each : held) {
         const hold& what = each.first->what();
         if (!may_say_goodbye(!all_free, until)) return false;
+        if (database().open_transactions().has({what.owner, false})) {
+            // It is free when that has ended: the row of this session says so.
+            all_free = false;
+            continue;
+        }
         try {
             database().use_unchecked(parting(), [&](connection& on, store& stores) {
                 release_owner(database(), on, stores, what.key, what.owner, what.kind);

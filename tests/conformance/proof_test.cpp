@@ -1,8 +1,13 @@
 // lease.verify_in(tx): what is written under a lease, in the transaction that proves it.
 
+#include <memory>
+
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
+#include "leasehold/multi_lock.hpp"
+#include "leasehold/shared_mutex.hpp"
 #include "support/thread.hpp"
+#include "support/told_events.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -184,6 +189,84 @@ TEST_F(proof_suite, no_operation_needs_a_second_connection) {
     }
     EXPECT_TRUE(describe(narrow, name)->is_held);
     EXPECT_EQ(held->release(), release_outcome::released);
+}
+
+// A scope that ends before the caller commits: nobody waits for himself.
+TEST_F(proof_suite, a_lease_that_goes_before_its_transaction_waits_for_nobody) {
+    session one{first_, alert("one")}, two{second_, calm("two")};
+    const std::string name = fresh("k");
+    for (const bool is_committed : {true, false}) {
+        auto held = std::make_unique<lease>(std::move(*mutex{one, name}.acquire()));
+        auto shared = std::make_unique<lease>(std::move(*shared_mutex{one, name + "s"}.acquire()));
+        auto both = std::make_unique<multi_lease>(std::move(*multi_lock{
+            one, {name + "a", name + "b"}}.acquire()));
+        transaction tx = first_.begin();
+        held->verify_in(tx);
+        shared->verify_in(tx);
+        both->verify_in(tx);
+        const auto began = local_clock::now();
+        held.reset();
+        shared.reset();
+        both.reset();
+        EXPECT_LT(local_clock::now() - began, 3s) << "each waits for as long as a statement may";
+        EXPECT_NO_THROW(tx.execute("SELECT 1")) << "and the transaction goes on";
+        is_committed ? tx.commit() : tx.rollback();
+        EXPECT_TRUE((mutex{two, name}.acquire_for(20s)));
+        EXPECT_TRUE((shared_mutex{two, name + "s"}.acquire_for(20s)));
+        EXPECT_TRUE((multi_lock{two, {name + "a", name + "b"}}.acquire_for(20s)));
+    }
+}
+
+TEST_F(proof_suite, a_release_before_the_commit_says_whose_transaction_is_in_its_way) {
+    auto told = std::make_shared<told_events>();
+    database_settings settings;
+    settings.statement_timeout = 10s;
+    settings.observer = told;
+    database third = current().open(settings);
+    session one{third, alert("one")}, two{second_, calm("two")};
+    const std::string name = fresh("k");
+    auto held = mutex{one, name}.acquire();
+    transaction tx = third.begin();
+    held->verify_in(tx);
+    const auto began = local_clock::now();
+    EXPECT_EQ(held->release(), release_outcome::unknown);
+    EXPECT_LT(local_clock::now() - began, 3s);
+    const auto failed = told->only(event_kind::release_failed, name);
+    ASSERT_TRUE(failed);
+    EXPECT_NE(failed->detail.find("this process itself"), std::string::npos) << failed->detail;
+    EXPECT_FALSE(held->held_locally());
+    tx.commit();
+    EXPECT_TRUE((mutex{two, name}.acquire_for(20s)));
+}
+
+TEST_F(proof_suite, a_session_that_ends_before_the_transaction_waits_for_nobody) {
+    auto one = std::make_unique<session>(first_, alert("one"));
+    session two{second_, calm("two")};
+    const std::string name = fresh("k");
+    auto held = mutex{*one, name}.acquire();
+    transaction tx = first_.begin();
+    held->verify_in(tx);
+    // With one writer a session's own row waits for the transaction as well.
+    if (!current().has_concurrent_writers) GTEST_SKIP() << "its own row is locked, too";
+    const auto began = local_clock::now();
+    one.reset();
+    EXPECT_LT(local_clock::now() - began, 3s);
+    tx.commit();
+    EXPECT_TRUE((mutex{two, name}.acquire_for(20s)));
+}
+
+// With one writer every release waits for a transaction that has begun, proof or not.
+TEST_F(proof_suite, a_lease_that_goes_inside_a_transaction_that_proved_nothing_waits_for_nobody) {
+    session one{first_, alert("one")}, two{second_, calm("two")};
+    const std::string name = fresh("k");
+    auto held = std::make_unique<lease>(std::move(*mutex{one, name}.acquire()));
+    transaction tx = first_.begin();
+    current().increment_counter(transaction_ref{tx}.inside());
+    const auto began = local_clock::now();
+    held.reset();
+    EXPECT_LT(local_clock::now() - began, 3s);
+    tx.commit();
+    EXPECT_TRUE((mutex{two, name}.acquire_for(20s)));
 }
 
 }  // namespace

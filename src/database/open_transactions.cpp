@@ -1,0 +1,70 @@
+#include "database/open_transactions.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace leasehold {
+
+bool open_transactions::one::is(const obstacle& what) const {
+    const bool is_own = thread == std::this_thread::get_id();
+    if (is_own && locks_all) return true;
+    return proved.count(what.owner) != 0 && (is_own || !what.is_of_this_thread);
+}
+
+void open_transactions::begin(const connection& inside) {
+    const thread_guard guard{mutex_};
+    all_[&inside] = one{inside.server().engine == engine::sqlite};
+}
+
+void open_transactions::note_job(const connection& inside, const std::string& queue) {
+    const thread_guard guard{mutex_};
+    if (const auto found = all_.find(&inside); found != all_.end()) {
+        found->second.queues.insert(queue);
+    }
+}
+
+void open_transactions::note_proof(const connection& inside, const owner_id& owner) {
+    const thread_guard guard{mutex_};
+    if (const auto found = all_.find(&inside); found != all_.end()) {
+        found->second.proved.insert(owner);
+    }
+}
+
+bool open_transactions::has(const obstacle& what) const {
+    const thread_guard guard{mutex_};
+    for (const auto& [on, each] : all_) {
+        if (each.is(what)) return true;
+    }
+    return false;
+}
+
+bool open_transactions::run_behind(const obstacle& what, std::function<void()> release) {
+    const thread_guard guard{mutex_};
+    for (auto& [on, each] : all_) {
+        if (!each.is(what)) continue;
+        each.releases.push_back(std::move(release));
+        return true;
+    }
+    return false;
+}
+
+std::set<std::string> open_transactions::end(const connection& inside) noexcept {
+    one ended;
+    {
+        const thread_guard guard{mutex_};
+        const auto found = all_.find(&inside);
+        if (found == all_.end()) return {};
+        ended = std::move(found->second);
+        all_.erase(found);
+    }
+    for (const auto& release : ended.releases) {
+        try {
+            release();
+        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+            // Out of memory: the lease ends with its session.
+        }
+    }
+    return std::move(ended.queues);
+}
+
+}  // namespace leasehold

@@ -1,0 +1,55 @@
+#pragma once
+// The transactions of database::begin() that are open, and what waits for the end of each: rings
+// for workers, and releases of leases. A release that is sent while such a transaction keeps the
+// lease's row locked would wait for its own caller.
+//
+// Threads: safe.
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/thread_mutex.hpp"
+#include "leasehold/connection.hpp"
+#include "leasehold/identity.hpp"
+
+namespace leasehold {
+
+class open_transactions {
+public:
+    // One begins on this connection, in this thread.
+    void begin(const connection& inside);
+    // The connection may be in a transaction that is not one of these: then nothing is noted.
+    void note_job(const connection& inside, const std::string& queue);
+    void note_proof(const connection& inside, const owner_id& owner);
+
+    // A transaction that would keep a release waiting.
+    struct obstacle {
+        owner_id owner;          // it has proved a lease of this owner,
+        bool is_of_this_thread;  // and of those only one that this thread has begun
+    };
+    bool has(const obstacle& what) const;
+    // Runs it at the end of that transaction. False, and does nothing, where there is none.
+    bool run_behind(const obstacle& what, std::function<void()> release);
+
+    // It has ended: runs what was left to it. Returns the queues that have new jobs.
+    std::set<std::string> end(const connection& inside) noexcept;
+
+private:
+    struct one {
+        bool locks_all = false;  // SQLite's one writer
+        std::thread::id thread = std::this_thread::get_id();
+        std::set<std::string> queues{};
+        std::set<owner_id> proved{};
+        std::vector<std::function<void()>> releases{};
+
+        bool is(const obstacle& what) const;
+    };
+
+    mutable thread_mutex mutex_;
+    std::map<const connection*, one> all_ LEASEHOLD_GUARDED_BY(mutex_);
+};
+
+}  // namespace leasehold
