@@ -65,6 +65,12 @@ struct database_settings {
     // several primaries): true says that all programs write to one and the same node, as through a
     // proxy that sees to it. Then locks are those of one server. Wrongly said, two get one key.
     bool one_node_is_written_to = false;
+    // PostgreSQL: true refuses each grant, run, job and heartbeat whose commit would wait for no
+    // standby, because synchronous_standby_names is empty: a fail-over could undo it. The refusal
+    // is transient, as an outage is: who waits goes on waiting, and a session ends where it lasts
+    // longer than its ttl. Releases are not refused. Other engines: errc::unsupported at the first
+    // use.
+    bool requires_standby = false;
     // What its connections are called in the server's lists, as name@host:pid: application_name on
     // PostgreSQL, program_name among the attributes on MySQL and MariaDB. Empty: as the program. A
     // URL or PGAPPNAME that says another one is heeded.

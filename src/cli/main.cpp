@@ -88,6 +88,11 @@ void add_global_options(CLI::App& tool, global_options& options) {
         ->option_text("S");
     tool.add_option("--bell-address", options.bell_address, "Where other machines ring, by UDP")
         ->option_text("A");
+    tool.add_flag(
+        "--requires-standby",
+        options.requires_standby,
+        "Refuse what PostgreSQL would commit without a synchronous standby"
+    );
     tool.add_flag("--version", options.wants_version, "Print the version and the drivers built in");
 }
 

@@ -90,6 +90,7 @@ database open_database(
     settings.names.prefix = options.table_prefix;
     settings.names.schema = options.schema;
     settings.bell_address = options.bell_address;
+    settings.requires_standby = options.requires_standby;
     settings.observer = std::make_shared<warnings>(options.is_json);
     warn_of_readers(options, settings.observer);
     settings.connections_max = connections_max;

@@ -18,6 +18,7 @@ struct global_options {
     std::string url;       // empty: see url_of
     std::string url_file;  // of --url-file
     bool passes_url = false;
+    bool requires_standby = false;
     // Where they are not given, of LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
     std::string table_prefix = "leasehold_";
     std::string bell_address{};

@@ -38,12 +38,21 @@ database_settings checked(database_settings settings) {
     return settings;
 }
 
+void require_standbys_of(engine found, const database_settings& settings) {
+    if (!settings.requires_standby || found == engine::postgres) return;
+    throw error(
+        errc::unsupported,
+        "requires_standby is for PostgreSQL, and this is " + std::string(name_of(found)) +
+            ": here no statement can tell whether its commit will wait for a replica"
+    );
+}
+
 }  // namespace
 
 store make_store(engine which, const table_names& names, written_nodes written) {
     switch (which) {
         case engine::postgres:
-            return make_postgres_store(names);
+            return make_postgres_store(names, written);
         case engine::mysql:
         case engine::mariadb:
             return make_mysql_store(names, which, written);
@@ -77,7 +86,11 @@ store& database::implementation::store_for(connection& on) {
     const thread_guard guard{mutex_};
     const engine found = on.server().engine;
     if (!has_store_) {
-        store_ = make_store(found, settings_.names);
+        require_standbys_of(found, settings_);
+        const bool needs_one = settings_.requires_standby;
+        store_ = make_store(
+            found, settings_.names, needs_one ? written_nodes::one_with_standby : written_nodes::one
+        );
         engine_ = found;
         has_store_ = true;
     } else if (engine_ != found) {

@@ -8,7 +8,7 @@
 
 namespace leasehold {
 
-store make_postgres_store(const table_names& names);
+store make_postgres_store(const table_names& names, written_nodes written);
 // Both; what differs is chosen by `which` and `written` where the statements are built.
 store make_mysql_store(const table_names& names, engine which, written_nodes written);
 store make_sqlite_store(const table_names& names);

@@ -37,6 +37,10 @@ public:
     // What is part of the caller's transaction.
     virtual result inside(connection& on, const statement& what, const parameters& values)
         const = 0;
+    // A text that is made for one call.
+    virtual result carry_out(connection& on, std::string_view sql, const parameters& values) const {
+        return on.execute(sql, values);
+    }
     // Before a read that takes rows of another boot for what they say: on SQLite they are freed.
     virtual void enter(connection&) const {}
 

@@ -72,13 +72,14 @@ block_name name_in(std::string_view said) {
 sql_blocks blocks_in(std::string_view text, engine which, written_nodes written) {
     constexpr std::string_view name_line = "-- name: ", word_line = "-- word: ";
     const std::string_view here = which == engine::mariadb ? "mariadb" : "mysql";
-    sql_blocks found, of_clusters;
+    sql_blocks found, of_some;
     std::string ignored;
     const auto block_of = [&](std::string_view said, blocks sql_blocks::*kind) -> std::string* {
         const auto [name, where] = name_in(said);
         if (where.empty() || where == here) return &(found.*kind)[std::string{name}];
-        const bool is_wanted = where == "cluster" && written == written_nodes::several;
-        return is_wanted ? &(of_clusters.*kind)[std::string{name}] : &ignored;
+        const bool is_wanted = (where == "cluster" && written == written_nodes::several) ||
+                               (where == "standby" && written == written_nodes::one_with_standby);
+        return is_wanted ? &(of_some.*kind)[std::string{name}] : &ignored;
     };
     std::string* into = &ignored;
     while (!text.empty()) {
@@ -96,7 +97,7 @@ sql_blocks blocks_in(std::string_view text, engine which, written_nodes written)
         }
     }
     for (auto kind : {&sql_blocks::statements, &sql_blocks::words}) {
-        for (auto& [name, block] : of_clusters.*kind) (found.*kind)[name] = std::move(block);
+        for (auto& [name, block] : of_some.*kind) (found.*kind)[name] = std::move(block);
         for (auto& [name, block] : found.*kind) block = trimmed(std::move(block));
     }
     return found;

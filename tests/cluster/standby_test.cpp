@@ -1,5 +1,5 @@
-// PostgreSQL with standbys: a commit that waits for one that is gone, a primary that is killed
-// while programs work, and what an asynchronous standby has not received.
+// PostgreSQL with synchronous standbys: a commit that waits for one that is gone, and a primary
+// that is killed while programs work.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,10 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto long_ttl = 120s;  // outlives a time without heartbeats
-
 class synchronous_standby : public standbys {};
-class asynchronous_standby : public standbys {};
 
 // ------------------------------------------------------------------- a standby that is gone
 
@@ -343,65 +340,12 @@ TEST_F(synchronous_standby, that_was_the_primary_is_left_by_all_connections) {
     EXPECT_TRUE(one.is_live());
 }
 
-// ------------------------------------------------------------------- an asynchronous standby
-
-TEST_F(asynchronous_standby, is_warned_of) {
-    open().execute("SELECT 1");
-    EXPECT_FALSE(warnings_->has("waits for none of them"));
-    session one{open(), {.name = "one"}};
-    EXPECT_TRUE(warnings_->has("waits for none of them"));
-}
-
-// At the first use there was none.
-TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of) {
-    cluster_.control(standby(), "kill");
-    const auto streams = [&] {
-        return integer(
-            primary(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
-        );
-    };
-    ASSERT_TRUE(eventually([&] { return streams() == 0; }));
-    const database db = open();
-    session one{db, {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
-    EXPECT_TRUE((mutex{one, "key"}.try_acquire()));
-    EXPECT_FALSE(warnings_->has("waits for none of them"));
-    cluster_.control(standby(), "start");
-    ASSERT_TRUE(eventually([&] { return streams() == 1; }));
-    // With the set-up of each connection.
-    std::vector<transaction> all;
-    for (int each = 0; each < 3; ++each) all.push_back(db.begin());
-    EXPECT_TRUE(warnings_->has("waits for none of them"));
-}
-
-TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of_by_heartbeats) {
-    cluster_.control(standby(), "kill");
-    const auto streams = [&] {
-        return integer(
-            primary(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
-        );
-    };
-    ASSERT_TRUE(eventually([&] { return streams() == 0; }));
-    const database db = open();
-    session one{db, {.name = "one", .ttl = long_ttl, .heartbeat_every = 300ms}};
-    EXPECT_FALSE(warnings_->has("waits for none of them"));
-    cluster_.control(standby(), "start");
-    EXPECT_TRUE(eventually([&] { return warnings_->has("waits for none of them"); }, 60s));
-}
-
 TEST_F(synchronous_standby, is_not_warned_of) {
     session one{open(), {.name = "one"}};
     EXPECT_FALSE(warnings_->has("waits for none of them"));
 }
 
 // ---------------------------------------------------------------------- what the doctor says
-
-TEST_F(asynchronous_standby, is_a_warning_of_the_doctors) {
-    const auto told = examined(open(), "replication");
-    ASSERT_TRUE(told);
-    EXPECT_EQ(told->weight, severity::warning) << told->what;
-    const auto weak = examined(open(), "weak_durability");
-    EXPECT_TRUE(!weak || weak->what.find("standby") == std::string::npos) << "it is said once";
-}
 
 TEST_F(synchronous_standby, is_good_to_the_doctor_and_takes_no_writes_itself) {
     std::optional<finding> told;
@@ -427,29 +371,6 @@ TEST_F(synchronous_standby, that_is_gone_is_an_error_to_the_doctor) {
     ASSERT_TRUE(told);
     EXPECT_NE(told->what.find("none of them is there"), std::string::npos) << told->what;
     EXPECT_FALSE(examined(open(), "unreachable"));
-}
-
-TEST_F(asynchronous_standby, who_is_forgotten_is_told) {
-    session one{open(), {.name = "one", .ttl = long_ttl, .heartbeat_every = 500ms}};
-    session other{open(), {.name = "other", .ttl = long_ttl, .heartbeat_every = 500ms}};
-    const std::string sessions = "SELECT count(*) FROM " + cluster_.prefix() + "session";
-    ASSERT_TRUE(eventually([&] { return integer(standby(), sessions) == 2; }));
-    cluster_.control(standby(), "hold");
-    auto forgotten = mutex{one, "key"}.try_acquire();
-    ASSERT_TRUE(forgotten);
-    EXPECT_TRUE(forgotten->verify());
-    cluster_.control(primary(), "kill");
-    promote(standby());
-    // The data there is does not have the grant: the key is free, and its next token the same.
-    std::optional<lease> next;
-    ASSERT_TRUE(eventually_well([&] {
-        if (auto got = mutex{other, "key"}.try_acquire()) next.emplace(std::move(*got));
-        return next.has_value();
-    }));
-    EXPECT_EQ(next->token().number, forgotten->token().number);
-    EXPECT_TRUE(eventually([&] { return !forgotten->held_locally(); }, 10s));
-    EXPECT_TRUE(one.is_live());
-    EXPECT_TRUE(eventually_well([&] { return next->verify(); }));
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ private:
 // Each test begins with a primary, whichever it is, that the others follow.
 class standbys : public ::testing::Test {
 protected:
+    static constexpr std::chrono::seconds long_ttl{120};  // outlives a time without heartbeats
+
     void SetUp() override;
     void TearDown() override;
 

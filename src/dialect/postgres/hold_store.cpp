@@ -63,7 +63,7 @@ public:
         for (const key& each : keys) values.push_back(value_of(each));
         const std::string ask =
             replaced(texts_.source("find_grants"), "{keys}", numbered_keys(keys.size(), 2));
-        return tokens_of(on.execute(ask, values), keys.size());
+        return tokens_of(how_->carry_out(on, ask, values), keys.size());
     }
 
     std::optional<row_lock_info> find_row_lock(connection& on, const key& name) override {

@@ -51,7 +51,7 @@ public:
         // finds out, and each time somebody has got on.
         constexpr int looks_max = 3;
         for (int look = 1; look <= looks_max; ++look) {
-            const std::vector<row> rows = on.execute(ask, values).rows;
+            const std::vector<row> rows = how_->carry_out(on, ask, values).rows;
             if (auto answer = verdict(rows, wanted)) return *answer;
             const bool is_one_unknown = std::any_of(rows.begin(), rows.end(), [](const row& each) {
                 return each.is_null(key_column);

@@ -27,17 +27,42 @@ namespace {
 // Every operation is one statement, which commits by itself where the caller has no transaction.
 class dialect final : public sql_dialect {
 public:
-    explicit dialect(const table_names& names) : sql_dialect(engine::postgres, names) {}
+    dialect(const table_names& names, written_nodes written)
+        : sql_dialect(engine::postgres, names, written) {}
 
     result read(connection& on, const statement& what, const parameters& values) const override {
-        if (what.takes_as_given(values.size())) return on.execute(what.text(), values);
-        return on.execute(what.text(), what.placed(values));
+        if (what.takes_as_given(values.size())) return carry_out(on, what.text(), values);
+        return carry_out(on, what.text(), what.placed(values));
     }
     result write(connection& on, const statement& what, const parameters& values) const override {
         return read(on, what, values);
     }
     result inside(connection& on, const statement& what, const parameters& values) const override {
         return read(on, what, values);
+    }
+    result carry_out(connection& on, std::string_view sql, const parameters& values)
+        const override {
+        try {
+            return on.execute(sql, values);
+        } catch (const error& failure) {
+            require_standby(failure);
+            throw;
+        }
+    }
+
+private:
+    // The word `durable` fails with this value of a setting.
+    static void require_standby(const error& failure) {
+        if (failure.sqlstate() != "22023") return;  // invalid_parameter_value
+        if (failure.server_message().find("\"no synchronous standby\"") == std::string::npos)
+            return;
+        throw error(
+            errc::transient,
+            "PostgreSQL was refused a commit that no standby would have had: "
+            "synchronous_standby_names is empty there, and requires_standby is set here; name the "
+            "standbys, or let the cluster manager do it (Patroni: synchronous_mode)",
+            {.sqlstate = failure.sqlstate(), .server_message = failure.server_message()}
+        );
     }
 };
 
@@ -60,10 +85,10 @@ std::string numbered_keys(std::size_t count, std::size_t first) {
 
 }  // namespace postgres_dialect
 
-store make_postgres_store(const table_names& names) {
+store make_postgres_store(const table_names& names, written_nodes written) {
     using namespace postgres_dialect;
     require_valid(names);
-    const auto how = std::make_shared<const dialect>(names);
+    const auto how = std::make_shared<const dialect>(names, written);
     store made;
     made.holds = make_hold_store(how);
     made.sessions = make_session_store(how);

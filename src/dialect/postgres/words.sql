@@ -8,6 +8,15 @@
 CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
      THEN set_config('synchronous_commit', 'on', true) END
 
+-- The same where a standby is required: without one the statement fails, and writes nothing. The
+-- server reads a changed setting before it begins a statement; one that is emptied while the
+-- statement is under way is not seen.
+-- word: durable on standby
+CASE WHEN current_setting('synchronous_standby_names') = ''
+     THEN set_config('synchronous_commit', 'no synchronous standby', true)
+     WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
+     THEN set_config('synchronous_commit', 'on', true) END
+
 -- A column of a read by which its answer, too, waits for what synchronous_standby_names asks for:
 -- what it has found may be of a commit whose wait was cancelled, or that was under way when the
 -- server crashed, and a fail-over would undo it. What is written here comes behind that in the WAL,
