@@ -42,6 +42,7 @@
 // | asynchronous_commit  | PostgreSQL | your own commits do not wait for the disk                 |
 // | replication          | PG, My   | good: who is waited for, or whose replica it is; a warning: |
 // |                      |          | standbys that nobody waits for, a replica that takes writes |
+// | patroni              | PostgreSQL | good: it manages the server, how, and what to know of it  |
 // | several_writers      | MySQL, MariaDB | a cluster that may be written to at several nodes     |
 // | node_not_ready       | MySQL, MariaDB | this node of a cluster has not all of its data        |
 // | pooler               | PostgreSQL | good: one stands between; whether by transaction          |

@@ -80,5 +80,34 @@ TEST_F(own_server, that_lets_a_database_have_few_connections_is_told) {
     limit_to("-1");
 }
 
+// Its replicas may still be made: nobody receives anything, and no commit waits.
+TEST_F(own_server, that_patroni_manages_is_told) {
+    EXPECT_FALSE(find(examine(db_), "patroni"));
+    EXPECT_FALSE(find(examine(db_), "replication"));
+    transaction of_patroni = db_.begin();
+    of_patroni.execute("SET application_name = 'Patroni'");
+    const auto all = examine(db_);
+    const auto loose = find(all, "patroni"), alone = find(all, "replication");
+    ASSERT_TRUE(loose && alone) << names_of(all);
+    EXPECT_NE(loose->what.find("synchronous_mode is off, or is not strict"), std::string::npos);
+    EXPECT_NE(loose->what.find("3.0.2 lets a frozen primary"), std::string::npos) << loose->what;
+    EXPECT_EQ(alone->weight, severity::warning);
+    EXPECT_NE(alone->what.find("none does"), std::string::npos) << alone->what;
+    EXPECT_NE(alone->remedy.find("synchronous_mode_strict"), std::string::npos) << alone->remedy;
+    set("synchronous_standby_names = '*'");
+    EXPECT_TRUE(eventually([&] {
+        const auto strict_mode = find(examine(db_), "patroni");
+        return strict_mode && strict_mode->what.find("strict lets") != std::string::npos;
+    }));
+    set("synchronous_standby_names = 'db2'");
+    EXPECT_TRUE(eventually([&] {
+        const auto hidden = find(examine(db_), "patroni");
+        return hidden && hidden->what.find("cannot be seen from here") != std::string::npos;
+    }));
+    set("synchronous_standby_names = ''");
+    of_patroni.rollback();
+    EXPECT_TRUE(eventually([&] { return !find(examine(db_), "patroni"); }));
+}
+
 }  // namespace
 }  // namespace leasehold::testing

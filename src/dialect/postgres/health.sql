@@ -19,7 +19,8 @@ SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isol
                             WHERE s.active_pid = r.pid AND s.slot_type = 'logical')),
        (SELECT count(*) FROM pg_stat_replication r WHERE r.sync_state IN ('sync', 'quorum')),
        current_user::text,
-       pg_has_role('pg_read_all_stats', 'usage');
+       pg_has_role('pg_read_all_stats', 'usage'),
+       EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'Patroni');
 
 -- Where this role or this database has a limit of its own: whose, how many it has, how many it may,
 -- and what raises that. Superusers have none.

@@ -27,6 +27,7 @@ public:
             const row server = read(on, "server").rows.at(0);
             add_defaults(found, server);
             add_replication(found, server);
+            add_patroni(found, server);
             add_connections(found, server.integer(4), server.integer(5), settings);
             for (const row& each : read(on, "connection_limits").rows) {
                 add_connections(
@@ -141,15 +142,21 @@ private:
     static void add_replication(std::vector<finding>& found, const row& server) {
         const std::string& names = server.text(6);
         const std::int64_t standbys = server.integer(7), waited_for = server.integer(8);
-        if (names.empty() && standbys == 0) return;
+        if (names.empty() && standbys == 0 && !has_patroni(server)) return;
         if (names.empty()) {
+            const std::string who =
+                standbys == 0   ? "a standby is expected to receive what is written here, none does"
+                : standbys == 1 ? "1 standby receives what is written here"
+                                : in_words(standbys, "standby") + " receive what is written here";
             found.push_back(
                 {severity::warning,
                  "replication",
-                 in_words(standbys, "standby") + (standbys == 1 ? " receives" : " receive") +
-                     " what is written here, and no commit waits for any",
+                 who + ", and no commit waits for any",
                  "where one is promoted, grants may be forgotten and tokens given twice",
-                 "name them in synchronous_standby_names; docs/clusters.md"}
+                 has_patroni(server)
+                     ? "turn on synchronous_mode and synchronous_mode_strict: patronictl "
+                       "edit-config; docs/guides/patroni.md"
+                     : "name them in synchronous_standby_names; docs/clusters.md"}
             );
         } else if (!sees_others(server)) {
             found.push_back(
@@ -174,6 +181,29 @@ private:
                      (standbys == 1 ? " is connected" : " are connected")}
             );
         }
+    }
+
+    static bool has_patroni(const row& server) { return server.integer(11) != 0; }
+
+    // Its settings are its own. It writes '*' where commits are to wait until a standby is there.
+    static void add_patroni(std::vector<finding>& found, const row& server) {
+        if (!has_patroni(server)) return;
+        const std::string& names = server.text(6);
+        const char* const mode =
+            names.empty() ? "synchronous_mode is off, or is not strict and has no standby"
+            : names == "*"
+                ? "synchronous_mode_strict lets commits wait until a standby is there"
+                : "whether synchronous_mode_strict is set cannot be seen from here; without it "
+                  "commits wait for nobody once the standby has gone";
+        found.push_back(
+            {severity::good,
+             "patroni",
+             std::string{"Patroni manages this server: "} + mode +
+                 ". With etcd's v3 API it has to be version 3.1 or newer, which cannot be seen "
+                 "from "
+                 "here: 3.0.2 lets a frozen primary take the leader key back, and loses commits "
+                 "(patroni#2689, #2693; docs/guides/patroni.md)"}
+        );
     }
 
     void add_snapshot(std::vector<finding>& found, connection& on, const parameters& since) const {
