@@ -10,9 +10,7 @@
 #include "conformance/suite.hpp"
 #include "fault/child.hpp"
 #include "fault/where.hpp"
-#include "leasehold/job_queue.hpp"
-#include "leasehold/semaphore.hpp"
-#include "leasehold/worker.hpp"
+#include "leasehold/leasehold.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -199,8 +197,13 @@ protected:
 TEST_F(static_fault, objects_of_static_duration_give_back_what_they_have) {
     for (const char* way : {"return", "exit", "exit elsewhere"}) {
         end_by(way);
-        auto got = mutex{heir_, name_}.try_acquire();
-        EXPECT_TRUE(got) << way;
+        EXPECT_TRUE((mutex{heir_, name_}.try_acquire())) << way;
+        EXPECT_TRUE((shared_mutex{heir_, name_ + "/shared"}.try_acquire())) << way;
+        EXPECT_TRUE((semaphore{heir_, name_ + "/permits", 2}.try_acquire(2))) << way;
+        EXPECT_TRUE((latch{heir_, name_ + "/latch", 1}.try_join())) << way;
+        EXPECT_TRUE((multi_lock{heir_, {name_ + "/both", name_ + "/b"}}.try_acquire())) << way;
+        EXPECT_TRUE((mutex{heir_, name_ + "/leader"}.try_acquire())) << way;
+        EXPECT_EQ(list_sessions(second_).size(), 1U) << way << ": the heir's alone";
     }
 }
 

@@ -1,9 +1,11 @@
 // Everything at namespace scope, for fork_test.cpp:
 //
-//   static_holder URL PREFIX KEY   takes KEY, says "held" after the next heartbeat, and then obeys:
-//                                  "return", "exit", "exit elsewhere" (than in the main thread) and
-//                                  "quick_exit"; "fork": says how a child that calls exit() ended,
-//                                  and whether the key is still held
+//   static_holder URL PREFIX KEY   takes KEY, and by other kinds of lock KEY/shared, KEY/permits,
+//                                  KEY/both, KEY/leader and KEY/latch; works on the queue KEY, and
+//                                  watches KEY/leader. Says "held" after the next heartbeat, and
+//                                  then obeys: "return", "exit", "exit elsewhere" (than in the main
+//                                  thread) and "quick_exit"; "fork": says how a child that calls
+//                                  exit() ended, and whether the key is still held
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,9 +17,7 @@
 #include <thread>
 
 #include "fault/where.hpp"
-#include "leasehold/lease.hpp"
-#include "leasehold/mutex.hpp"
-#include "leasehold/session.hpp"
+#include "leasehold/leasehold.hpp"
 #include "support/eventually.hpp"
 
 namespace {
@@ -26,6 +26,43 @@ std::unique_ptr<leasehold::database> db;
 std::unique_ptr<leasehold::session> holder;
 std::unique_ptr<leasehold::mutex> gate;
 std::optional<leasehold::lease> held;
+
+std::optional<leasehold::lease> shared, permits, place;
+std::optional<leasehold::multi_lease> both;
+std::optional<leasehold::leadership> leading;
+std::unique_ptr<leasehold::leader_watch> watch;
+
+// A program's own thread ends with it, in the process that has it.
+struct crew {
+    leasehold::worker works;
+    std::stop_source over{};
+    std::thread thread{[this] { works.run(over.get_token()); }};
+    const pid_t home = ::getpid();
+
+    ~crew() {
+        if (home == ::getpid()) {
+            over.request_stop();
+            thread.join();
+        } else {
+            thread.detach();
+        }
+    }
+};
+std::unique_ptr<crew> workers;
+
+void take_all(const std::string& key) {
+    using namespace leasehold;
+    held.emplace(std::move(*gate->acquire()));
+    shared.emplace(std::move(*shared_mutex{*holder, key + "/shared"}.acquire_shared()));
+    permits.emplace(std::move(*semaphore{*holder, key + "/permits", 2}.try_acquire(2)));
+    place.emplace(std::move(*latch{*holder, key + "/latch", 1}.try_join()));
+    both.emplace(std::move(*multi_lock{*holder, {key + "/both", key + "/b"}}.acquire()));
+    leading.emplace(std::move(*leader_election{*holder, key + "/leader"}.campaign()));
+    watch = std::make_unique<leader_watch>(*db, key + "/leader");
+    worker on_queue{*db, {.queues = {key}}, {.name = "static worker"}};
+    on_queue.handle("any", [](job&) {});
+    workers.reset(new crew{std::move(on_queue)});
+}
 
 void say(const std::string& line) {
     std::cout << line << std::endl;  // the other side waits for it
@@ -73,7 +110,7 @@ int main(int count, char** arguments) {
     quick.heartbeat_every = 500ms;
     holder = std::make_unique<leasehold::session>(*db, quick);
     gate = std::make_unique<leasehold::mutex>(*holder, arguments[3]);
-    held.emplace(std::move(*gate->acquire()));
+    take_all(arguments[3]);
     const auto first = holder->deadline();
     if (!leasehold::testing::eventually([&] { return holder->deadline() > first; }, 60s)) return 1;
     say("held");
