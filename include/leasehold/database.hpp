@@ -89,6 +89,9 @@ struct connect_limits {
 
     std::chrono::milliseconds patience;
     std::stop_token stop;
+    // Throws where the database handle refuses a server it has been connected to: then a connector
+    // that knows of several hosts asks the next. One with a single host need not call it.
+    std::function<void(connection&)> admit{};
 };
 
 // Makes one connection, within these limits. Drivers provide it; so may you, as a function of a

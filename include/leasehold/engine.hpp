@@ -36,6 +36,9 @@ struct server_info {
     // PostgreSQL: another process does the work than the one that let us in, as behind pgbouncer.
     bool is_pooled = false;
     leasehold::transport transport = leasehold::transport::unknown;
+    // PostgreSQL: which data it had when it was connected to, as "system identifier/timeline";
+    // empty where it would not tell, on a standby, and behind a pooler.
+    std::string place{};
 };
 
 }  // namespace leasehold

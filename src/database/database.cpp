@@ -1,5 +1,8 @@
 #include "database/database.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <limits>
 #include <optional>
 
 #include "core/process.hpp"
@@ -36,6 +39,14 @@ database_settings checked(database_settings settings) {
         throw error(errc::invalid_argument, "connections_max must be 1 to 1000");
     }
     return settings;
+}
+
+// Of 63 bits, and not 0.
+std::int64_t random_branch() {
+    const identity random = identity::random();
+    std::int64_t number = 0;
+    std::memcpy(&number, random.bytes().data(), sizeof number);
+    return std::max<std::int64_t>(number & std::numeric_limits<std::int64_t>::max(), 1);
 }
 
 void require_standbys_of(engine found, const database_settings& settings) {
@@ -103,29 +114,72 @@ store& database::implementation::store_for(connection& on) {
     return has_several_writers_ ? cluster_store_ : store_;
 }
 
-// What is connected to once it is known to be a cluster begins with its settings.
 connector database::implementation::entering(connector connect) {
     return [this, connect = std::move(connect)](const connect_limits& within) {
-        auto made = connect(within);
-        if (has_several_writers_) store_for(*made).sessions->enter_cluster(*made);
-        if (schema_checked_) look_for_standbys(*made);
+        bool is_admitted = false;
+        connect_limits asked = within;
+        asked.admit = [&](connection& on) {
+            admit(on);
+            is_admitted = true;
+        };
+        auto made = connect(asked);
+        if (!is_admitted) admit(*made);
         return made;
     };
+}
+
+// What is connected to once it is known to be a cluster begins with its settings.
+void database::implementation::admit(connection& on) {
+    if (has_several_writers_) store_for(on).sessions->enter_cluster(on);
+    if (!schema_checked_) return;
+    session_store::replication found;
+    try {
+        found = store_for(on).sessions->look_at_replication(on);
+    } catch (const error&) {
+        return;  // the first statement for somebody tells of that
+    }
+    heed(on, found);
+}
+
+void database::implementation::heed(connection& on, const session_store::replication& found) {
+    tell_standbys(found.standbys);
+    require_branch(on, found.branch);
 }
 
 void database::implementation::look_for_cluster(connection& on) {
     const bool is_one = has_several_writers_ || store_for(on).sessions->has_several_writers(on);
     if (is_one) go_on_in_cluster(on);
-    tell_standbys(store_for(on).sessions->standbys(on));
+    heed(on, store_for(on).sessions->look_at_replication(on));
 }
 
-// A new connection is asked. If it fails, the first statement for somebody tells of that.
-void database::implementation::look_for_standbys(connection& on) {
-    try {
-        tell_standbys(store_for(on).sessions->standbys(on));
-    } catch (const error&) {
-        return;
-    }
+void database::implementation::require_branch(connection& on, std::int64_t branch) {
+    const std::string& place = on.server().place;
+    if (place.empty()) return;
+    const auto known = [&] {
+        const thread_guard guard{mutex_};
+        const auto found = branches_.find(place);
+        return found == branches_.end() ? 0 : found->second;
+    }();
+    if (known == 0 && branch == 0)
+        branch = store_for(on).sessions->begin_branch(on, random_branch());
+    if (known == branch) return;
+    const thread_guard guard{mutex_};
+    if (branches_.try_emplace(place, branch).first->second == branch) return;
+    throw error(
+        errc::connection_failed,
+        "this server has another branch of timeline " + place.substr(place.find('/') + 1) +
+            " than the one this program has used: two servers were promoted, each for itself, and "
+            "what was granted on one is not known to the other. Stop this one, or make it a "
+            "standby "
+            "of that one. Where the tables were only dropped and made anew, restart this program",
+        {.is_passing = true}
+    );
+}
+
+void database::implementation::forget_schema() noexcept {
+    schema_checked_ = is_readable_ = false;
+    const thread_guard guard{mutex_};
+    branches_.clear();  // their rows may have been dropped
 }
 
 void database::implementation::tell_standbys(const std::string& problem) {
@@ -164,7 +218,7 @@ store& database::implementation::ready_store(connection& on) {
         for (const std::string& problem : {newer, found.problem()}) {
             if (!problem.empty()) tell({event_kind::warning, "", 0, problem});
         }
-        tell_standbys(found.standbys);
+        heed(on, stores.sessions->look_at_replication(on));
         schema_checked_ = true;
     }
     return store_for(on);

@@ -7,6 +7,7 @@
 //
 // Threads: safe.
 #include <atomic>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "database/waiting_room.hpp"
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
+#include "store/session_store.hpp"
 #include "store/store.hpp"
 #include "store/written_nodes.hpp"
 
@@ -115,7 +117,7 @@ public:
     // Makes the database file where the engine needs one; see database.hpp.
     void create();
     // The schema was changed: look again before the next use.
-    void forget_schema() noexcept { schema_checked_ = is_readable_ = false; }
+    void forget_schema() noexcept;
 
     // Of the server last seen; memory where there was none yet.
     engine which() const {
@@ -143,9 +145,13 @@ private:
 
     connector entering(connector connect);
     void go_on_in_cluster(connection& on);
-    // They come and go, and the setting may be taken away: each change for the worse is told.
-    void look_for_standbys(connection& on);
+    // What this handle asks of each connection. Throws where it does not take the server.
+    void admit(connection& on);
+    // Standbys come and go, and the setting may be taken away: each change for the worse is told.
+    void heed(connection& on, const session_store::replication& found);
     void tell_standbys(const std::string& problem);
+    // Throws where another server had the same timeline, and went on with it by itself.
+    void require_branch(connection& on, std::int64_t branch);
     // Remembers where there was no answer.
     template <class Ask>
     auto heard(const bounds& of_call, connection& on, Ask&& ask) {
@@ -173,6 +179,7 @@ private:
     leasehold::open_transactions open_transactions_;
     mutable thread_mutex mutex_;
     std::string told_standbys_ LEASEHOLD_GUARDED_BY(mutex_);
+    std::map<std::string, std::int64_t> branches_ LEASEHOLD_GUARDED_BY(mutex_);  // by place
     bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;
     store store_ LEASEHOLD_GUARDED_BY(mutex_);  // made once, and lent after that

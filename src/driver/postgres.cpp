@@ -190,7 +190,7 @@ database open(url_source source, database_settings settings) {
     connector connects = [source = std::move(source), limit, known, name = settings.name](
                              const connect_limits& within
                          ) {
-        return connect(source(), limit, within.patience, within.stop, known, name);
+        return connect(source(), limit, within, known, name);
     };
     return database{std::move(connects), std::move(settings)};
 }

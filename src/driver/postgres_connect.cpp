@@ -134,6 +134,26 @@ std::optional<error> failure_at_set_up(
     return std::nullopt;
 }
 
+// What the handle has against it: see connect_limits.
+std::optional<error> refusal_of(
+    owned_connection& on,
+    const connect_limits& within,
+    const std::string& address,
+    handle_memory& known
+) {
+    try {
+        if (within.admit) within.admit(on);
+        return std::nullopt;
+    } catch (const error& refused) {
+        const error with_address{
+            refused.code(),
+            address + ": " + refused.what(),
+            {.sqlstate = refused.sqlstate(), .is_passing = refused.is_transient()}};
+        known.data.tell_refusal(with_address.what());
+        return with_address;
+    }
+}
+
 }  // namespace
 
 // libpq asks the next host where one cannot be reached or takes no writes; this does where one says
@@ -144,18 +164,17 @@ std::optional<error> failure_at_set_up(
 std::unique_ptr<connection> connect(
     const std::string& url,
     milliseconds statement_timeout,
-    milliseconds patience,
-    const std::stop_token& stop,
+    const connect_limits& within,
     const std::shared_ptr<handle_memory>& known,
     const std::string& name
 ) {
-    const auto until = local_clock::now() + patience;
+    const auto until = local_clock::now() + within.patience;
     std::vector<option> options = options_of(url, name);
     ask_in_turn(options, known->order.now());
     std::optional<error> of_former;
     std::string silent;
     for (;;) {
-        dialled made = dial(options, until, stop);
+        dialled made = dial(options, until, within.stop);
         known->order.learn(made.all);
         const PGconn* const on = made.handle.get();
         const hosts behind = hosts_behind(made.all, on);
@@ -166,13 +185,16 @@ std::unique_ptr<connection> connect(
                 std::move(made.handle), statement_timeout, known
             );
             failure = failure_at_set_up(*ours, *known, made.until, !behind.empty());
+            if (ours->is_of_the_past()) of_former = failure;
+            if (!failure) {
+                failure = of_former = refusal_of(*ours, within, address, *known);
+            }
             if (!failure) {
                 known->order.note(on, !silent.empty());
                 return ours;
             }
-            if (ours->is_of_the_past()) of_former = failure;
         }
-        const bool is_over = local_clock::now() >= until || stop.stop_requested();
+        const bool is_over = local_clock::now() >= until || within.stop.stop_requested();
         if (behind.empty() || is_over || !failure->is_transient()) {
             throw of_former ? *of_former : with_silent_hosts(*failure, silent);
         }

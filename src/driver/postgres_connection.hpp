@@ -28,6 +28,7 @@
 #include "driver/postgres_standby_wait.hpp"
 #include "driver/postgres_wire.hpp"
 #include "leasehold/connection.hpp"
+#include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold::postgres {
@@ -48,8 +49,7 @@ struct handle_memory {
 std::unique_ptr<connection> connect(
     const std::string& url,
     std::chrono::milliseconds statement_timeout,
-    std::chrono::milliseconds patience,
-    const std::stop_token& stop = {},
+    const connect_limits& within,
     const std::shared_ptr<handle_memory>& known = std::make_shared<handle_memory>(),
     const std::string& name = {}  // see connection_name()
 );

@@ -15,7 +15,8 @@
 // |                                      | can tell (a restore, an upgrade by replication)    |
 // | nothing it would tell, or a standby  | it is connected to                                 |
 //
-// Two standbys that were promoted each for itself have the same timeline: not told apart.
+// Two standbys that were promoted each for itself have the same timeline: not told apart here, but
+// by the database handle (connect_limits::admit), which has given each timeline a number.
 #include <atomic>
 #include <cstdint>
 #include <functional>

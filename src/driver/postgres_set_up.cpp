@@ -63,6 +63,7 @@ void owned_connection::note_place(const row& set, set_up_question asked) {
     if (asked != set_up_question::all) return;
     if (set.is_null(system) || set.is_null(timeline)) return;
     place_ = {set.text(system), std::stoll(set.text(timeline), nullptr, hexadecimal)};
+    if (!is_pooled_) server_.place = place_.system + '/' + std::to_string(place_.timeline);
     is_past_ = !known_->data.note(place_);
 }
 

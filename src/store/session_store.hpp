@@ -25,13 +25,12 @@ struct server_environment {
     // all is well.
     std::string unsuitable{};  // nothing can be acquired here at all
     std::string durability{};  // a crash can undo what was committed
-    std::string standbys{};    // so can a fail-over
     // Whether it is a node of a cluster of which several may be written to at once. Those have row
     // locks and snapshots of their own, so that the stores' statements are others there: see
     // written_nodes.
     bool has_several_writers = false;
 
-    // The first two, in one line; of standbys is told apart, as they come and go.
+    // Both, in one line.
     std::string problem() const {
         std::string all;
         for (const std::string* each : {&unsuitable, &durability}) {
@@ -67,8 +66,18 @@ public:
     // May take 20 ms. Asked once per database object.
     virtual server_environment environment(connection& on) = 0;
 
-    // Those parts of it again.
-    virtual std::string standbys(connection&) { return {}; }
+    // What comes and goes. `standbys`: why a fail-over can undo what was committed; empty where
+    // none can. `branch`: the number that begin_branch() has given to the timeline of the server's
+    // data, server_info::place; 0: none yet.
+    struct replication {
+        std::string standbys{};
+        std::int64_t branch = 0;
+    };
+    virtual replication look_at_replication(connection&) { return {}; }
+    // Two servers that were promoted each for itself have timelines of one number, and may be told
+    // apart by this. MUST be as durable here as the server's disk, and MUST NOT wait for a standby.
+    // Keeps one that is there. The one that is there then; 0: it may not be written.
+    virtual std::int64_t begin_branch(connection&, std::int64_t) { return 0; }
     virtual bool has_several_writers(connection&) { return false; }
     // There, of each connection of our own: what it reads from now on is as new as on any node.
     virtual void enter_cluster(connection&) {}

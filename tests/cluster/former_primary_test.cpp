@@ -80,6 +80,40 @@ TEST_F(former_primary, is_refused_by_who_has_seen_the_promoted_one) {
     EXPECT_EQ(port_of(db), promoted);
 }
 
+// Neither timeline is older. A program that has used one takes nothing from the other.
+TEST_F(former_primary, that_is_promoted_by_itself_is_told_apart) {
+    const database db = open_from(primary());
+    session one{db, {.name = "one", .ttl = 120s, .heartbeat_every = 500ms}};
+    auto held = mutex{one, "held"}.try_acquire();
+    ASSERT_TRUE(held);
+    const std::size_t former = split();
+    ASSERT_TRUE(eventually_well([&] { return bool{mutex{one, "seen"}.try_acquire()}; }));
+    cluster_.control(primary(), "kill");
+    cluster_.control(former, "orphan");
+    ASSERT_EQ(integer(former, "SELECT pg_is_in_recovery()::int"), 0);
+    const auto is_refused = [&] {
+        try {
+            EXPECT_FALSE((mutex{one, "other"}.try_acquire()));
+            return false;
+        } catch (const error& failure) {
+            EXPECT_TRUE(failure.is_transient() || failure.outcome_is_unknown()) << failure.what();
+            const std::string said = failure.what();
+            return said.find("another branch of timeline ") != std::string::npos;
+        }
+    };
+    EXPECT_TRUE(eventually(is_refused));
+    EXPECT_TRUE(warnings_->has("another branch of timeline "));
+    // A program that has just been started knows of no other one, and gives it a number.
+    session fresh{open_from(former), {.name = "fresh"}};
+    EXPECT_TRUE((mutex{fresh, "new"}.try_acquire()));
+    EXPECT_TRUE(eventually(is_refused));
+    cluster_.control(primary(), "start");
+    EXPECT_TRUE(eventually_well([&] { return bool{mutex{one, "other"}.try_acquire()}; }));
+    EXPECT_TRUE(one.is_live());
+    EXPECT_TRUE(eventually_well([&] { return held->verify(); }));
+    EXPECT_EQ(port_of(db), port(primary()));
+}
+
 // All its processes stand still, and its kernel takes each connection: the first host of the URL.
 TEST_F(former_primary, that_is_frozen_keeps_nobody_from_the_promoted_one) {
     const std::size_t former = primary();

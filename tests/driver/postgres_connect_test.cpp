@@ -16,7 +16,7 @@ void expect_discreet(const error& failure) {
 }
 
 error connect_failure(const std::string& url, milliseconds patience = 10s) {
-    const error failure = failure_of([&] { postgres::connect(url, 10s, patience); });
+    const error failure = failure_of([&] { postgres::connect(url, 10s, {patience}); });
     EXPECT_STREQ(name_of(failure.code()), "connection_failed") << failure.what();
     EXPECT_FALSE(failure.outcome_is_unknown());
     expect_discreet(failure);
@@ -90,7 +90,7 @@ TEST_F(postgres_connect_test, several_hosts_are_tried_in_turn) {
     const address there{url_};
     const std::string url = "postgresql://" + there.user + ":" + there.password + "@127.0.0.1:1," +
                             there.host + ":" + there.port + "/" + there.database;
-    EXPECT_EQ(postgres::connect(url, 10s, 10s)->state(), connection_state::idle);
+    EXPECT_EQ(postgres::connect(url, 10s, {10s})->state(), connection_state::idle);
 }
 
 // As a server whose processes are stopped: its kernel takes the connection.
@@ -103,8 +103,7 @@ TEST_F(postgres_connect_test, a_host_that_says_nothing_leaves_time_for_those_beh
             "postgresql://" + there.user + ":" + there.password + "@127.0.0.1:" + first.port +
                 ",127.0.0.1:" + second.port + "," + end,
             10s,
-            1500ms,
-            {},
+            {1500ms},
             memory
         );
     };
@@ -121,7 +120,7 @@ TEST_F(postgres_connect_test, a_host_that_says_nothing_leaves_time_for_those_beh
             "postgresql://me:" + std::string{password} + "@127.0.0.1:" + first.port +
                 ",127.0.0.1:1/app",
             10s,
-            400ms
+            {400ms}
         );
     });
     expect_discreet(failure);
@@ -142,7 +141,7 @@ TEST_F(postgres_connect_test, a_host_that_is_silent_after_its_greeting_is_passed
                             first.substr(at, first.find('/', at) - at) + "," + there.host + ":" +
                             there.port + "/" + there.database +
                             "?sslmode=disable&gssencmode=disable";
-    EXPECT_EQ(backend_of(*postgres::connect(url, 10s, 2s)) > 0, true);
+    EXPECT_EQ(backend_of(*postgres::connect(url, 10s, {2s})) > 0, true);
 }
 
 TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
@@ -169,7 +168,7 @@ TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
     const auto named = postgres::connect(
         address{url_}.url() + "?application_name=billing&options=-c%20search_path%3Dpg_temp",
         2s,
-        10s
+        {10s}
     );
     const row kept = named
                          ->execute(
@@ -181,7 +180,7 @@ TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
     EXPECT_EQ(kept.text(1), "pg_temp");
     // What is cut of a long one is not the end, which says which process.
     const auto memory = std::make_shared<postgres::handle_memory>();
-    const auto called = postgres::connect(url_, 2s, 10s, {}, memory, std::string(200, 'n'));
+    const auto called = postgres::connect(url_, 2s, {10s}, memory, std::string(200, 'n'));
     const std::string shown =
         called->execute("SELECT current_setting('application_name')").rows.at(0).text(0);
     EXPECT_EQ(shown.size(), 63U);
@@ -239,13 +238,13 @@ TEST(postgres_unreachable_test, a_server_that_is_starting_up_may_be_tried_again)
 
 TEST(postgres_unreachable_test, words_that_hold_the_password_are_left_out) {
     const fake_server server{{fake_server::report('E', "FATAL", "XX000", "you said hidden")}};
-    const error failure = failure_of([&] { postgres::connect(server.url(), 10s, 10s); });
+    const error failure = failure_of([&] { postgres::connect(server.url(), 10s, {10s}); });
     EXPECT_FALSE(mentions(failure, "hidden")) << failure.what();
 }
 
 TEST(postgres_unreachable_test, an_old_server_is_refused) {
     const fake_server server{{fake_server::greeting("12.22")}};
-    const error failure = failure_of([&] { postgres::connect(server.url(), 10s, 10s); });
+    const error failure = failure_of([&] { postgres::connect(server.url(), 10s, {10s}); });
     EXPECT_EQ(failure.code(), errc::unsupported);
     EXPECT_TRUE(mentions(failure, "12.22")) << failure.what();
 }

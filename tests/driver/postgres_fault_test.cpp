@@ -170,7 +170,7 @@ TEST_F(postgres_fault_test, a_statement_given_up_by_the_client_is_ended_at_the_s
 
 TEST_F(postgres_fault_test, a_link_that_vanished_without_a_word_is_given_up_in_time) {
     proxy between{address{url_}};
-    const auto on = postgres::connect(between.in_front_of(address{url_}).url(), 10s, 10s);
+    const auto on = postgres::connect(between.in_front_of(address{url_}).url(), 10s, {10s});
     on->set_statement_timeout(400ms);
     between.withhold_answers();
     const auto from = steady_clock::now();
@@ -188,7 +188,7 @@ TEST_F(postgres_fault_test, a_commit_whose_answer_was_lost_is_in_doubt_and_may_h
     seeing->execute("CREATE TABLE " + table + " (id int)");
     for (const bool as_text : {false, true}) {
         proxy one{address{url_}};
-        const auto on = postgres::connect(one.in_front_of(address{url_}).url(), 10s, 10s);
+        const auto on = postgres::connect(one.in_front_of(address{url_}).url(), 10s, {10s});
         on->begin();
         on->execute("INSERT INTO " + table + " VALUES (1)");
         one.withhold_answers();
@@ -207,7 +207,7 @@ TEST_F(postgres_fault_test, a_commit_whose_answer_was_lost_is_in_doubt_and_may_h
 
 TEST_F(postgres_fault_test, a_statement_whose_answer_was_lost_inside_a_transaction_is_undone) {
     proxy between{address{url_}};
-    const auto on = postgres::connect(between.in_front_of(address{url_}).url(), 10s, 10s);
+    const auto on = postgres::connect(between.in_front_of(address{url_}).url(), 10s, {10s});
     on->begin();
     between.withhold_answers();
     auto running = std::async(std::launch::async, [&] {
@@ -229,7 +229,7 @@ TEST(postgres_standby_test, a_commit_the_standby_did_not_confirm_is_in_doubt) {
          fake_server::set_up_answer(),
          fake_server::answer_to("BEGIN"),
          warning + fake_server::answer_to("COMMIT")}};
-    const auto on = postgres::connect(server.url(), 10s, 10s);
+    const auto on = postgres::connect(server.url(), 10s, {10s});
     on->begin();
     on->execute_script("SELECT 1");  // takes BEGIN along
     const error failure = failure_of([&] { on->commit(); });
@@ -248,7 +248,7 @@ TEST(postgres_standby_test, a_change_that_a_standby_refuses_may_be_done_elsewher
         );
         const fake_server server{
             {fake_server::greeting("15.4"), report + fake_server::set_up_answer(), refusal, ""}};
-        const auto on = postgres::connect(server.url(), 10s, 10s);
+        const auto on = postgres::connect(server.url(), 10s, {10s});
         const error failure = failure_of([&] { on->execute_script("CREATE TABLE t ()"); });
         const bool is_standby = std::string_view{in_hot_standby} == "on";
         EXPECT_EQ(failure.code(), errc::read_only);
@@ -263,7 +263,7 @@ TEST(postgres_standby_test, a_commit_answered_with_rollback_is_an_error) {
          fake_server::set_up_answer(),
          fake_server::answer_to("BEGIN"),
          fake_server::answer_to("ROLLBACK")}};
-    const auto on = postgres::connect(server.url(), 10s, 10s);
+    const auto on = postgres::connect(server.url(), 10s, {10s});
     on->begin();
     on->execute_script("SELECT 1");  // takes BEGIN along
     const error failure = failure_of([&] { on->commit(); });

@@ -102,7 +102,7 @@ protected:
         }
     }
     std::unique_ptr<connection> open_pooled(milliseconds limit = 10s) const {
-        return postgres::connect(pooler_->here().url(), limit, 10s);
+        return postgres::connect(pooler_->here().url(), limit, {10s});
     }
     // As the driver would see a pooler that hides itself: taken for a server.
     std::unique_ptr<connection> open_unaware() const {
@@ -160,7 +160,7 @@ TEST_F(postgres_pooler_test, the_shared_session_is_left_as_it_was) {
 
 TEST_F(postgres_pooler_test, a_statement_is_still_one_round_trip) {
     proxy between{pooler_->here()};
-    const auto on = postgres::connect(between.in_front_of(pooler_->here()).url(), 10s, 10s);
+    const auto on = postgres::connect(between.in_front_of(pooler_->here()).url(), 10s, {10s});
     for (int use = 0; use < 3; ++use) {
         const auto before = between.round_trips();
         EXPECT_EQ(on->execute("SELECT $1::int8 + 1", {use}).rows.at(0).integer(0), use + 1);

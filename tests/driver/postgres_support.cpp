@@ -63,7 +63,7 @@ void postgres_test::SetUp() {
 }
 
 std::unique_ptr<connection> postgres_test::open(milliseconds limit) const {
-    return postgres::connect(url_, limit, 10s);
+    return postgres::connect(url_, limit, {10s});
 }
 
 postgres::connection_handle postgres_test::open_raw() const {

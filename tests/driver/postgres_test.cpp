@@ -251,7 +251,7 @@ TEST_F(postgres_test, a_commit_that_fails_is_an_error_and_leaves_the_connection_
 TEST_F(postgres_test, transactions_and_statements_are_read_committed_whatever_the_default) {
     const address server{url_};
     const std::string options = "?options=-c%20default_transaction_isolation%3Dserializable";
-    const auto on = postgres::connect(server.url() + options, 10s, 10s);
+    const auto on = postgres::connect(server.url() + options, 10s, {10s});
     const char* ask = "SELECT current_setting('transaction_isolation')";
     EXPECT_EQ(on->execute(ask).rows[0].text(0), "read committed");
     on->begin();
@@ -401,7 +401,7 @@ TEST_F(postgres_test, prepared_statements_are_reused_bounded_and_survive_changed
 
 TEST_F(postgres_test, a_statement_is_one_round_trip_the_first_time_and_later) {
     proxy between{address{url_}};
-    const auto on = postgres::connect(between.in_front_of(address{url_}).url(), 10s, 10s);
+    const auto on = postgres::connect(between.in_front_of(address{url_}).url(), 10s, {10s});
     for (int use = 0; use < 3; ++use) {
         const auto before = between.round_trips();
         on->execute("SELECT $1::int8 + 1", {use});

@@ -2,18 +2,25 @@
 
 -- synchronous_commit is not asked for: each statement that needs a durable commit sees to it.
 -- transaction_isolation is that of this very statement, so it shows what the driver really does.
--- Last: somebody receives what is written here, and no commit waits for him. That much everybody
--- may see; whoever subscribes to tables only is no standby.
 -- name: environment
 SELECT pg_is_in_recovery(),
        current_setting('transaction_read_only'),
        current_setting('transaction_isolation'),
        current_setting('fsync'),
-       current_setting('full_page_writes'),
-       {unwaited};
+       current_setting('full_page_writes');
 
--- name: standbys
-SELECT {unwaited};
+-- $1 the name of the timeline's row. Everybody may see whether there are standbys. Reads: 1 row by
+-- fence_guard_pkey.
+-- name: replication
+SELECT {unwaited},
+       coalesce((SELECT g.fence FROM {prefix}fence_guard g WHERE g.resource = $1), 0);
+
+-- $1 the same, $2 a random number. Waits for the disk, and for no standby: a standby that is
+-- promoted begins a timeline of its own. A second one waits for the first, and changes nothing.
+-- name: begin_branch
+INSERT INTO {prefix}fence_guard (resource, fence) VALUES ($1, $2)
+ON CONFLICT (resource) DO NOTHING
+RETURNING set_config('synchronous_commit', 'local', true);
 
 -- $1 id, $2 node_info, $3 ttl. A repeated start waits for the first one, if that is still under
 -- way, and then finds its row; the clock is read again after the wait. A first one that comes after

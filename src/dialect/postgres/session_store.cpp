@@ -31,14 +31,39 @@ public:
         const row found = read(on, "environment").rows.at(0);
         std::string reason = why_unsuitable(on.server(), found);
         if (!reason.empty()) return {.unsuitable = std::move(reason)};
-        return {.durability = weak_durability(found), .standbys = unwaited_standbys(found, 5)};
+        return {.durability = weak_durability(found)};
     }
 
-    std::string standbys(connection& on) override {
-        return unwaited_standbys(read(on, "standbys").rows.at(0), 0);
+    replication look_at_replication(connection& on) override {
+        return where_allowed<replication>([&] {
+            const row found = read(on, "replication", {timeline_row(on)}).rows.at(0);
+            return replication{unwaited_standbys(found.integer(0) != 0), found.integer(1)};
+        });
+    }
+    std::int64_t begin_branch(connection& on, std::int64_t proposed) override {
+        return where_allowed<std::int64_t>([&] {
+            write(on, "begin_branch", {timeline_row(on), proposed});
+            return look_at_replication(on).branch;
+        });
     }
 
 private:
+    // Of a role that may not, nothing is known.
+    template <class Answer, class Ask>
+    static Answer where_allowed(Ask&& ask) {
+        try {
+            return ask();
+        } catch (const error& refused) {
+            if (refused.code() != errc::permission_denied) throw;
+            return {};
+        }
+    }
+
+    // No key has a NUL, so that it is no resource of anybody's.
+    static value timeline_row(connection& on) {
+        return blob{std::string{"\0timeline/", 10} + on.server().place};
+    }
+
     static std::string why_unsuitable(const server_info& server, const row& found) {
         constexpr int version_min = 130000;
         if (server.version != 0 && server.version < version_min) {
@@ -74,8 +99,8 @@ private:
         return problems;
     }
 
-    static std::string unwaited_standbys(const row& found, std::size_t column) {
-        if (found.integer(column) == 0) return "";
+    static std::string unwaited_standbys(bool are_there) {
+        if (!are_there) return "";
         return "PostgreSQL has standbys and waits for none of them: where one is promoted, grants "
                "may be forgotten and tokens given twice; name them in synchronous_standby_names";
     }
