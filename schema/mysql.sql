@@ -372,4 +372,8 @@ VALUES (
 ), (
     14, 'job_values_from_7', '7638e7bb8be5bb8c0f7d2cefaf5aa2f4cfed59f40084fb9afbabc18246f74f3e',
     UNIX_TIMESTAMP() * 1000000, 1
+), (
+    15, 'enqueue_by_index_from_7',
+    '17f777ceaf129e07b102f0923e4f8844707273d55338dc0622b96a9983a95afc',
+    UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -358,8 +358,10 @@ BEGIN
         IF its_ordering_key IS NOT NULL AND NOT is_early THEN
             before := (SELECT count(*) FROM (
                 SELECT FROM leasehold_job p
-                 WHERE p.queue = of_queue AND p.ordering_key = its_ordering_key AND p.state <> 1
-                 ORDER BY p.queue, p.ordering_key, p.id
+                 WHERE p.queue = of_queue
+                   AND p.ordering_key BETWEEN its_ordering_key AND its_ordering_key
+                   AND p.state + 0 <> 1
+                 ORDER BY p.ordering_key, p.id
                  LIMIT (SELECT per_key::bigint)) AS counted);
         END IF;
         INSERT INTO leasehold_job AS j
@@ -473,4 +475,6 @@ VALUES
     (13, 'grant_history_from_7',
      'e4e75fe92532107f961228cc7eb3afffdc987dbc721478f2ef8873407bb8af80', true),
     (14, 'job_values_from_7',
-     '0685472150f906759fc3de24fd8b313ffd542e206175622cfce7d68802069f3b', true);
+     '0685472150f906759fc3de24fd8b313ffd542e206175622cfce7d68802069f3b', true),
+    (15, 'enqueue_by_index_from_7',
+     '2deb4c1d0e3c117a341f40a9157b4209d7f82a0d662dde44b4b0b2ef6bafbae7', true);

@@ -360,4 +360,6 @@ VALUES
     (13, 'grant_history_from_7',
      '56be4d703e0b3bb56f4717d0c3fd6d7de25cbaba40082aa9ed8ed898c49d4a9d', 1),
     (14, 'job_values_from_7',
-     'ba155b70b91992acb3a0af80793ce0a0546fba2ff859c12b19901a626223c0ab', 1);
+     'ba155b70b91992acb3a0af80793ce0a0546fba2ff859c12b19901a626223c0ab', 1),
+    (15, 'enqueue_by_index_from_7',
+     '17f777ceaf129e07b102f0923e4f8844707273d55338dc0622b96a9983a95afc', 1);

@@ -86,7 +86,12 @@ std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_
         place = {each.integer(1), each.integer(0)};
         if (each.integer(4) == 0) all.push_back(over_in(each));
     }
-    if (rows.size() < rows_max) place = {};
+    if (rows.size() < rows_max) {
+        place = {};
+    } else if (rows.back().integer(4) != 0) {
+        // It has not ended: all others that wait for it do so rightly.
+        place = {place.needs + 1, 0};
+    }
     return all;
 }
 

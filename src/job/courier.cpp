@@ -161,7 +161,9 @@ courier::queue_state& courier::state_of(const std::string& queue) {
     return *std::ranges::find(queues_, queue, &queue_state::name);
 }
 
-courier::parcel courier::exchange(const std::vector<ended_job>& ends, std::size_t wanted) {
+courier::parcel courier::exchange(
+    const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next
+) {
     session_->require_live();
     parcel back;
     back.ends.resize(ends.size());
@@ -176,41 +178,10 @@ courier::parcel courier::exchange(const std::vector<ended_job>& ends, std::size_
         back.queue = from->name;
         send(ends, own, *from, wanted, back);
     }
-    settle(ends);
+    free_behind(ends, back, from, claims_next);
+    remember(ends);
+    if (some_are_needed_) settle();
     return back;
-}
-
-// Who waited for these goes on at once. A hint, behind what was claimed: what fails here is found
-// by a turn.
-void courier::settle(const std::vector<ended_job>& ends) {
-    if (!some_are_needed_ || ends.empty()) return;
-    std::vector<job_id> ids;
-    ids.reserve(ends.size());
-    for (const ended_job& each : ends) ids.push_back(each.end.id);
-    try {
-        use([&](connection& on, store& stores) {
-            settle_needs(on, stores, ids, [&](const std::string& queue) {
-                goes_on(on, stores, queue);
-            });
-        });
-    } catch (const error& failure) {
-        session_->database().tell(
-            {event_kind::warning,
-             "",
-             0,
-             std::string{"jobs that waited for others go on later: "} + failure.what()}
-        );
-    }
-}
-
-// There are jobs in the queue that were blocked: for us, and for whoever is idle.
-void courier::goes_on(connection& on, store& stores, const std::string& name) {
-    session_->database().job_bells().ring(on, stores, name);
-    for (queue_state& each : queues_) {
-        if (each.name != name) continue;
-        each.is_promising = true;
-        each.brings_nothing = false;
-    }
 }
 
 // How long ended jobs of the queue are kept; where that is not long enough for who waits for these,
@@ -358,10 +329,10 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool s
         }
     }
     queue.place = {};
-    while (true) {
+    do {
         if (stores.job_queues->unblock(on, queue.name, unblocked_max, queue.place) > 0) return true;
-        if (queue.place.id == 0) return false;
-    }
+    } while (!queue.place.is_beginning());
+    return false;
 }
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,
@@ -406,7 +377,6 @@ local_clock::time_point courier::look_at(
     // Farther instants would run over the end of the clock.
     constexpr std::chrono::microseconds far = std::chrono::hours{1};
     auto next = local_clock::now() + far;
-    some_are_needed_ = seen.some_are_needed;
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
     const bool has_jobs = seen.has_available || queue.is_promising;
@@ -446,6 +416,7 @@ local_clock::time_point courier::look(local_clock::time_point now) {
     use([&](connection& on, store& stores) {
         const auto seen = stores.job_queues->look(on, settings_.queues);
         is_all_done_ = true;
+        some_are_needed_ = std::ranges::any_of(seen, &queue_look::some_are_needed);
         for (std::size_t at = 0; at < seen.size(); ++at) {
             queue_state& queue = queues_[at];
             next = std::min(next, look_at(on, stores, queue, seen[at]));
@@ -453,6 +424,13 @@ local_clock::time_point courier::look(local_clock::time_point now) {
             queue.brings_nothing = false;
         }
     });
+    if (!some_are_needed_) {
+        unsettled_.clear();
+    } else if (!unsettled_.empty()) {
+        settle();
+        is_all_done_ = false;
+        next = local_clock::now();
+    }
     return next;
 }
 

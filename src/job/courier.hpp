@@ -52,10 +52,17 @@ public:
         std::vector<claimed_job> jobs{};
         bool was_refused = false;  // the session has ended
     };
-    parcel exchange(const std::vector<ended_job>& ends, std::size_t wanted);
+    // Where these ends make jobs available that are not claimed with them, this worker claims them
+    // next if `claims_next` says so; otherwise other workers are told.
+    parcel exchange(const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next);
+    // Jobs of ours have ended for which others wait still: look() goes on with them.
+    bool is_unsettled() const noexcept { return some_are_needed_ && !unsettled_.empty(); }
     bool has_promising_queue() const noexcept;
     // A claim may have been made of which nobody here knows yet.
     bool is_in_doubt() const noexcept;
+
+    // Or perhaps do: the next look says.
+    bool may_be_unsettled() const noexcept { return !some_are_needed_ && !unsettled_.empty(); }
 
     // There are new jobs in the queue; by any thread.
     void note_ring(const std::string& queue);
@@ -98,6 +105,7 @@ private:
         bool is_promised = false;     // by the last look
         bool brings_nothing = false;  // a claim of what that had promised
         bool has_limits = false;
+        bool may_have_freed = false;  // jobs of whichever kind, since the last claim
         // A claim without an answer may still come; what it brings is looked for once after that.
         std::optional<local_clock::time_point> in_doubt_until{};
         local_clock::time_point next_turn{};
@@ -120,7 +128,12 @@ private:
     void heed_limits(queue_state& queue, const queue_limits& limits);
     void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
     bool fires(connection& on, store& stores, queue_state& queue);
-    void settle(const std::vector<ended_job>& ends);
+    void free_behind(
+        const std::vector<ended_job>& ends, const parcel& back, queue_state* from, bool claims_next
+    );
+    void leave_to_others(queue_state& queue);
+    void remember(const std::vector<ended_job>& ends);
+    void settle();
     void goes_on(connection& on, store& stores, const std::string& name);
     job_retention kept_for(queue_state& queue, const std::vector<job_end>& ends);
     void complain_of_bell(const error& failure);
@@ -155,7 +168,8 @@ private:
     std::set<std::string> complained_of_;            // schedules, once each
     local_clock::time_point known_everywhere_at_{};  // that we hear of new jobs
     bool has_complained_of_bell_ = false;
-    bool some_are_needed_ = false;  // jobs, by others: as of the last look
+    bool some_are_needed_ = false;   // jobs, by others: as of the last look
+    std::vector<job_id> unsettled_;  // have ended; who waits for them is to be asked
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;
 };

@@ -31,6 +31,35 @@ double drawn() {
 
 }  // namespace
 
+void count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
+    if (!became) {
+        ++(one.is_in_transaction ? sum.completed : one.was_sent ? sum.unknown : sum.lost);
+        return;
+    }
+    if (*became == job_state::cancelled) {
+        ++sum.cancelled;
+        return;
+    }
+    switch (one.end.step) {
+        case job_step::complete:
+            ++sum.completed;
+            break;
+        case job_step::fail:
+            ++sum.failed;
+            break;
+        case job_step::snooze:
+        case job_step::release:
+            ++sum.returned;
+            break;
+        case job_step::discard:
+            ++sum.discarded;
+            break;
+        case job_step::cancel:
+            ++sum.cancelled;
+            break;
+    }
+}
+
 // --------------------------------------------------------------------------------- one job
 
 job_stop_reason job::implementation::why_stopped() const {
@@ -179,7 +208,9 @@ void crew::work() {
         guard.lock();
         if (mine->is_abandoned) continue;
         running_.erase(claim);
-        note_end({mine->queue(), end, mine->is_completed_in_transaction()});
+        ended_job done{mine->queue(), end, mine->is_completed_in_transaction()};
+        done.has_key = !mine->what().ordering_key.empty();
+        note_end(std::move(done));
         if (mine->rest() > mine->rest().zero()) rest(mine->rest());
         has_news_.notify_all();
     }

@@ -94,7 +94,12 @@ struct ended_job {
     bool is_in_transaction = false;
     // It was sent before, or may have been, and had no answer.
     bool was_sent = false;
+    bool has_key = false;  // others may wait for its end
 };
+
+// Adds one end to the report. The job has this state since; nothing: its claim had gone, or nobody
+// knows.
+void count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
 
 class crew : public std::enable_shared_from_this<crew> {
 public:

@@ -72,6 +72,24 @@ void settle_at_once(
     }
 }
 
+// More jobs of a key may run than before, perhaps. Then the first blocked ones of each key go on. A
+// hint: workers do the same in their turns.
+void unblock_at_once(
+    database::implementation& own, connection& on, store& stores, const std::string& queue
+) noexcept {
+    constexpr int keys_max = 1000;
+    try {
+        blocked_place place;
+        do {
+            if (stores.job_queues->unblock(on, queue, keys_max, place) > 0) {
+                own.job_bells().ring(on, stores, queue);
+            }
+        } while (!place.is_beginning());
+    } catch (const std::exception&) {
+        // What is left is found.
+    }
+}
+
 // The last one needs all the others.
 std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, need_until until) {
     then.needs_until = until;
@@ -178,6 +196,9 @@ void job_queue::set_limits(const queue_limits& limits) const {
     ask_again(database_, [&](connection& on, store& stores) {
         stores.job_queues->set_limits(on, name_, limits);
         database_.inner()->job_bells().ring(on, stores, name_);
+        if (limits.running_per_key_max > 1) {
+            unblock_at_once(*database_.inner(), on, stores, name_);
+        }
     });
 }
 

@@ -174,6 +174,18 @@ void add_needs(
     if (!all.empty()) stores.job_needs->add(inside, all);
 }
 
+std::vector<job_id> settle_some_needs(
+    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+) {
+    const auto over = stores.job_needs->over(on, ids);
+    settled now = settle(on, stores, over);
+    if (now.count > 0) ring_for(on, stores, now.freed, tell);
+    std::vector<job_id> left = std::move(now.cancelled);
+    const bool are_more = over.size() >= job_need_store::rows_max;
+    if (are_more) left.insert(left.end(), ids.begin(), ids.end());
+    return left;
+}
+
 std::int64_t settle_needs(
     connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
 ) {

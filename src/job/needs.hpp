@@ -39,6 +39,10 @@ using on_freed = std::function<void(const std::string& queue)>;
 std::int64_t settle_needs(
     connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
 );
+// The same by who goes on with it until all is done: of which jobs more is to be settled.
+std::vector<job_id> settle_some_needs(
+    connection& on, store& stores, const std::vector<job_id>& ids, const on_freed& tell
+);
 
 // The same for whatever was left undone, some rows at a time: by who does it for all.
 struct need_places {

@@ -109,6 +109,8 @@ public:
     }
 
 private:
+    static constexpr milliseconds needs_known_for{50};
+
     std::vector<std::string> kinds() const {
         std::vector<std::string> all;
         if (of_.for_all_) return all;
@@ -132,7 +134,7 @@ private:
         return now.busy() + now.ended == 0;
     }
     bool step();
-    void exchange(std::size_t wanted);
+    void exchange(std::size_t wanted, bool claims_next);
     void take(const std::string& queue, const std::vector<claimed_job>& jobs);
     void count(const std::vector<ended_job>& ends, const job_store::end_states& states);
     void look();
@@ -153,7 +155,9 @@ private:
     // Since the last end: a worker that drains does not wait for its next look then.
     bool has_looked_ = false;
     bool was_rung_ = false;  // and no claim since
-    ear ear_;                // last: its thread uses what stands above
+    bool was_rung_since_look_ = false;
+    local_clock::time_point looked_at_{};
+    ear ear_;  // last: its thread uses what stands above
 
     friend class implementation;
 };
@@ -180,36 +184,7 @@ void worker::implementation::shift::count(
 ) {
     const thread_guard guard{of_.mutex_};
     worker_report& sum = of_.report_;
-    for (std::size_t at = 0; at < ends.size(); ++at) {
-        if (!states[at]) {
-            ++(ends[at].is_in_transaction ? sum.completed
-               : ends[at].was_sent        ? sum.unknown
-                                          : sum.lost);
-            continue;
-        }
-        if (*states[at] == job_state::cancelled) {
-            ++sum.cancelled;
-            continue;
-        }
-        switch (ends[at].end.step) {
-            case job_step::complete:
-                ++sum.completed;
-                break;
-            case job_step::fail:
-                ++sum.failed;
-                break;
-            case job_step::snooze:
-            case job_step::release:
-                ++sum.returned;
-                break;
-            case job_step::discard:
-                ++sum.discarded;
-                break;
-            case job_step::cancel:
-                ++sum.cancelled;
-                break;
-        }
-    }
+    for (std::size_t at = 0; at < ends.size(); ++at) count_end(ends[at], states[at], sum);
     sum.rescued += courier_->take_rescued();
 }
 
@@ -224,14 +199,14 @@ void worker::implementation::shift::take(
     crew_->give(tasks);
 }
 
-void worker::implementation::shift::exchange(std::size_t wanted) {
+void worker::implementation::shift::exchange(std::size_t wanted, bool claims_next) {
     // Behind a failure each goes by itself: a row that somebody has locked is in nobody's way.
     const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
     const std::size_t most = is_alone ? 1 : std::size_t{job_store::jobs_per_statement_max};
     std::vector<ended_job> ends = crew_->take_ends(most);
     courier::parcel back;
     try {
-        back = courier_->exchange(ends, wanted);
+        back = courier_->exchange(ends, wanted, claims_next);
     } catch (...) {
         for (ended_job& each : ends) each.was_sent = true;
         crew_->put_back(std::move(ends), is_alone);
@@ -239,6 +214,11 @@ void worker::implementation::shift::exchange(std::size_t wanted) {
         throw;
     }
     if (!ends.empty()) has_looked_ = false;
+    if (courier_->is_unsettled()) next_look_ = {};
+    // What was rung for may wait for these: a look says, not too often.
+    if (courier_->may_be_unsettled() && was_rung_since_look_) {
+        next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
+    }
     // What was rung for may be due later: the look says when.
     if (wanted > 0 && std::exchange(was_rung_, false) && back.jobs.empty()) next_look_ = {};
     count(ends, back.ends);
@@ -267,6 +247,8 @@ void worker::implementation::shift::look_at_claims() {
 void worker::implementation::shift::look() {
     const auto now = local_clock::now();
     if (now < next_look_) return;
+    was_rung_since_look_ = false;
+    looked_at_ = now;
     look_at_claims();
     courier_->announce(ear_);
     next_look_ = courier_->look(now);
@@ -292,7 +274,7 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
 // False when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
-    if (courier_->heed_rings()) was_rung_ = true;
+    if (courier_->heed_rings()) was_rung_ = was_rung_since_look_ = true;
     const auto now = local_clock::now();
     const auto limit = crew_->heed_limits(now);
     const crew::tally seen = crew_->count();
@@ -300,7 +282,7 @@ bool worker::implementation::shift::step() {
     const bool sends = seen.ended > 0 && (!later || *later <= now);
     const bool claims = may_claim(seen) && courier_->has_promising_queue();
     if (claims || sends) {
-        despite_outages(stop_, [&] { exchange(claims ? room(seen) : 0); });
+        despite_outages(stop_, [&] { exchange(claims ? room(seen) : 0, may_claim(seen)); });
         if (failures_ == 0) despite_outages(stop_, [&] { look(); });
         return !is_done_;
     }
@@ -343,7 +325,7 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
                 until = std::min(until, local_clock::now() + of_.settings_.stop_within);
             }
         } else if (crew_->count().ended > 0) {
-            despite_outages({}, [&] { exchange(0); });
+            despite_outages({}, [&] { exchange(0, false); });
             if (failures_ == 0 || local_clock::now() < until) continue;
             return false;
         }

@@ -3,7 +3,6 @@
 // MUSTs: hold_store.hpp; what a job, a claim and a dead session are: job_store.hpp.
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,10 +35,10 @@ struct rescue_result {
     std::int64_t quarantined = 0;
 };
 
-// The next row to be looked at is behind this one, in the order of priority and id.
+// The next ordering key to be looked at is behind this one.
 struct blocked_place {
-    int priority = std::numeric_limits<std::int16_t>::min();
-    job_id id = 0;
+    std::string key{};
+    bool is_beginning() const noexcept { return key.empty(); }
 };
 
 class job_queue_store {
@@ -70,11 +69,13 @@ public:
         connection& on, std::string_view queue, int jobs_max, const job_retention& kept
     ) = 0;
 
-    // Makes blocked jobs available that nothing stands before any more: what enqueue() and finish()
-    // missed because the other was not committed yet. Looks at `rows_max` rows behind the place and
-    // moves it on; to the beginning where there are no more. How many it freed.
+    // Makes blocked jobs available before which fewer stand than may run at a time: what enqueue()
+    // and finish() missed because the other was not committed yet, or where more may run than
+    // before. Looks at the first jobs of `keys_max` ordering keys behind the place, however many
+    // wait behind them, and moves it on; to the beginning where there are no more, or where nothing
+    // is blocked. How many it freed. At most 1,000 keys.
     virtual std::int64_t unblock(
-        connection& on, std::string_view queue, int rows_max, blocked_place& place
+        connection& on, std::string_view queue, int keys_max, blocked_place& place
     ) = 0;
 
     // Of what is available in the queue how many there are of each kind, or of one kind: counted up

@@ -1,7 +1,10 @@
 // A worker that is idle hears of new jobs, and starts them long before its next look.
 #include <atomic>
+#include <functional>
+#include <string>
 
 #include "conformance/job_suite.hpp"
+#include "database/job_bells.hpp"
 #include "leasehold/worker.hpp"
 #include "store/job_bell_store.hpp"
 
@@ -18,10 +21,21 @@ protected:
         std::stop_source stop;
         thread runs;
 
-        idle_worker(const database& db, const std::string& queue)
+        // Of this kind, or of all.
+        idle_worker(
+            const database& db,
+            const std::string& queue,
+            int threads = 1,
+            const std::string& kind = "",
+            const std::function<void()>& work = [] {}
+        )
             : mine(db, calm("worker")),
-              does(mine, {.queues = {queue}, .threads = 1, .poll_every = 1h}) {
-            does.handle_all([this](leasehold::job&) { ++done; });
+              does(mine, {.queues = {queue}, .threads = threads, .poll_every = 1h}) {
+            const auto handler = [this, work](leasehold::job&) {
+                work();
+                ++done;
+            };
+            kind.empty() ? does.handle_all(handler) : does.handle(kind, handler);
             runs = thread{[this] { does.run(stop.get_token()); }};
         }
         ~idle_worker() {
@@ -133,6 +147,82 @@ TEST_F(job_bell_suite, what_people_make_runnable_is_rung_for) {
     EXPECT_EQ(cancel_job(first_, blocking.id), cancel_outcome::cancelled);
     queue.resume();
     EXPECT_TRUE(eventually([&] { return idle.done == 4; })) << "by the end of what was before it";
+}
+
+TEST_F(job_bell_suite, the_next_of_a_key_is_started_when_the_one_before_it_has_ended) {
+    idle_worker idle{second_, queue_, 4};
+    wait_until_idle();
+    const job_queue queue{first_, queue_};
+    queue.enqueue_many({keyed("k"), keyed("k"), keyed("k"), keyed("j"), keyed("j")});
+    EXPECT_TRUE(eventually([&] { return idle.done == 6; }));
+}
+
+// The worker that ends the first job does not handle the second one.
+TEST_F(job_bell_suite, the_next_of_a_key_is_started_by_a_worker_of_its_kind) {
+    std::atomic<int> may_end = 0, begun = 0;
+    const auto until_told = [&] {
+        const int mine = ++begun;
+        EXPECT_TRUE(eventually([&] { return may_end >= mine; }));
+    };
+    idle_worker one{second_, queue_, 1, "one", until_told};
+    idle_worker other{second_, queue_, 1, "other"};
+    ASSERT_TRUE(eventually([&] { return bells().size() == 2; }));
+    const job_queue queue{first_, queue_};
+    new_job first = keyed("k"), next = keyed("k"), beside;
+    first.kind = "one";
+    next.kind = beside.kind = "other";
+    // Workers look once more when they are not new any more; from then on nothing but a ring helps.
+    const auto new_until = local_clock::now() + 2 * job_bells::known_for;
+    for (int round = 1; round < 4 || local_clock::now() < new_until; ++round) {
+        const job_id last = queue.enqueue_many({first, next}).at(1).id;
+        ASSERT_TRUE(eventually([&] { return begun == round; })) << "in round " << round;
+        // With its end the other worker looks for the next one, in vain.
+        const job_id ends = queue.enqueue(beside).id;
+        ASSERT_TRUE(eventually([&] { return !find(ends); }));
+        // A worker that heard the database's bell looks again a moment later.
+        const auto calm_from = local_clock::now() + 2 * job_bells::database_rings_every;
+        ASSERT_TRUE(eventually([&] { return local_clock::now() > calm_from; }));
+        may_end = round;
+        ASSERT_TRUE(eventually([&] { return !find(last); })) << "in round " << round;
+    }
+}
+
+TEST_F(job_bell_suite, a_limit_that_is_raised_starts_the_next_of_each_key) {
+    const job_queue queue{first_, queue_};
+    for (const char* const each : {"k", "j"}) {
+        queue.enqueue_many({keyed(each), keyed(each), keyed(each), keyed(each)});
+    }
+    ASSERT_EQ(one_.claim(10).size(), 2U) << "and they stay";
+    idle_worker idle{second_, queue_, 4};
+    wait_until_idle();
+    EXPECT_EQ(idle.done, 1);
+    queue_limits limits;
+    limits.running_per_key_max = 2;
+    queue.set_limits(limits);
+    EXPECT_TRUE(eventually([&] { return idle.done == 7; })) << "one after the other beside that";
+}
+
+TEST_F(job_bell_suite, a_job_is_started_when_what_it_needs_has_ended) {
+    idle_worker idle{second_, queue_, 4};
+    wait_until_idle();
+    const job_queue queue{first_, queue_};
+    queue.enqueue_batch({{}, {}, {}}, {});
+    EXPECT_TRUE(eventually([&] { return idle.done == 5; }));
+}
+
+// More than one statement frees.
+TEST_F(job_bell_suite, all_that_need_one_job_are_started_when_it_has_ended) {
+    constexpr int count = 2'500;
+    idle_worker idle{second_, queue_, 4};
+    wait_until_idle();
+    const job_queue queue{first_, queue_};
+    queue.pause();
+    const job_id needed = queue.enqueue({}).id;
+    new_job waits;
+    waits.needs = {needed};
+    queue.enqueue_many(std::vector<new_job>(count, waits));
+    queue.resume();
+    EXPECT_TRUE(eventually([&] { return idle.done == count + 2; }, 60s)) << idle.done;
 }
 
 TEST_F(job_bell_suite, one_that_was_not_heard_of_is_found_by_a_look) {

@@ -188,9 +188,9 @@ protected:
             return queues.promote(on, queue_, jobs_max);
         });
     }
-    std::int64_t unblock(int rows_max, blocked_place& place) const {
+    std::int64_t unblock(int keys_max, blocked_place& place) const {
         return with_queues([&](connection& on, job_queue_store& queues) {
-            return queues.unblock(on, queue_, rows_max, place);
+            return queues.unblock(on, queue_, keys_max, place);
         });
     }
     std::int64_t unblock() const {

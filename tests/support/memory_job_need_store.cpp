@@ -1,5 +1,6 @@
 // The model's jobs that wait for others.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -70,8 +71,12 @@ public:
         });
     }
 
+    // Waits for whoever has changed one of the rows, and counts what it finds after that.
     std::int64_t free(connection& on, const std::vector<job_id>& ids) override {
-        return ask<std::int64_t>(on, "free_waiting", [ids](seen& all) {
+        using answer = std::optional<std::int64_t>;
+        return ask<std::int64_t>(on, "free_waiting", [ids](seen& all) -> answer {
+            const auto is_locked = [&](job_id id) { return all.jobs.is_locked(id); };
+            if (std::ranges::any_of(ids, is_locked)) return std::nullopt;
             std::int64_t freed = 0;
             for (const job_id id : ids) {
                 const job_row* const row = all.jobs.find(id);
@@ -109,7 +114,8 @@ public:
     }
 
     bool note_reason(connection& on, job_id id, const std::string& words) override {
-        return ask<bool>(on, "note_reason", [id, words](seen& all) {
+        return ask<bool>(on, "note_reason", [id, words](seen& all) -> std::optional<bool> {
+            if (all.jobs.is_locked(id)) return std::nullopt;
             const job_row* const row = all.jobs.find(id);
             if (!row || !is_waiting(*row)) return false;
             job_row next = *row;

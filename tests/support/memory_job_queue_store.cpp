@@ -113,24 +113,29 @@ public:
         return ask<rescue_result>(on, "rescue", attempt);
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
         override {
         using answer = std::pair<std::int64_t, blocked_place>;
         const auto attempt =
-            [queue = std::string(queue), rows_max, place](memory_tables&, seen_jobs& jobs) {
-                const auto place_of = [&](job_id id) {
-                    return std::pair{jobs.find(id)->what.priority, id};
-                };
-                auto behind = jobs.where([&](job_id id, const job_row& row) {
-                    return row.queue == queue && row.state == job_state::blocked &&
-                           place_of(id) > std::pair{place.priority, place.id};
+            [queue = std::string(queue), keys_max, place](memory_tables&, seen_jobs& jobs) {
+                std::set<std::string> behind;
+                const auto blocked = jobs.where([&](job_id, const job_row& row) {
+                    const std::string& its = row.what.ordering_key;
+                    if (row.queue != queue || row.has_ended() || its.empty()) return false;
+                    if (its > place.key) behind.insert(its);
+                    return row.state == job_state::blocked;
                 });
-                std::ranges::sort(behind, {}, place_of);
-                behind.resize(std::min(behind.size(), static_cast<std::size_t>(rows_max)));
                 answer found{0, {}};
-                for (const job_id id : behind) {
-                    found.second = {place_of(id).first, id};
+                if (blocked.empty()) return std::optional{found};
+                auto end = behind.begin();
+                for (int each = 0; each < keys_max && end != behind.end(); ++each) ++end;
+                if (std::distance(behind.begin(), end) == keys_max) {
+                    found.second.key = *std::prev(end);
+                }
+                behind.erase(end, behind.end());
+                for (const job_id id : blocked) {
                     job_row row = *jobs.find(id);
+                    if (!behind.contains(row.what.ordering_key)) continue;
                     if (jobs.is_locked(id) || jobs.is_behind_others(id, row)) continue;
                     row.state = job_state::available;
                     jobs.put(id, std::move(row));

@@ -121,18 +121,36 @@ DELETE j FROM {listed} WHERE j.state = 3;
 COMMIT;
 SELECT @leasehold_rescued, @leasehold_quarantined;
 
--- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
--- next in the order of job_order; $5 how many of a key may run at a time, as the caller believes,
--- and {skipped} one less. Whether each is blocked still; and what $5 is. Plain reads.
--- name: look_blocked
-SELECT j.priority, j.id, COALESCE({one_behind} < j.id, 0),
-       COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
+-- $1 queue, $2 the last key that was looked at. Begins a packet of `next_key`s: @leasehold_key is
+-- null where nothing is blocked, or where there are no more keys. Plain reads. Index: job_order.
+-- name: first_key
+SELECT $1, IF(EXISTS (
+           SELECT 1 FROM {prefix}job b FORCE INDEX ({bare}job_order)
+           WHERE b.queue = $1 AND b.state = 5), $2, NULL), NULL
+INTO @leasehold_queue, @leasehold_key, @leasehold_ids;
+
+-- {per_key}: how many jobs of a key may run at a time, as the caller believes. Goes on to the next
+-- key and looks at as many of its first jobs: the ids of those that are blocked. One statement for
+-- each key, since only a constant begins a range: a recursion from key to key would read all
+-- entries for each of them. Plain reads. Index: job_ordering. Reads: some rows, and what is not due
+-- before them.
+-- name: next_key
+SELECT (SELECT o.ordering_key FROM {prefix}job o FORCE INDEX ({bare}job_ordering)
+        WHERE o.queue = @leasehold_queue AND o.ordering_key > @leasehold_key
+        ORDER BY o.queue, o.ordering_key, o.id LIMIT 1)
+INTO @leasehold_key;
+SELECT NULLIF(CONCAT_WS(',', @leasehold_ids, GROUP_CONCAT(IF(f.state = 5, f.id, NULL))), '')
+INTO @leasehold_ids
 FROM (
-    SELECT o.priority, o.id, o.queue, o.ordering_key
-    FROM {prefix}job o FORCE INDEX ({bare}job_order)
-    WHERE o.queue = $1 AND o.state = 5
-      AND ((o.priority = $3 AND o.id > $4) OR o.priority > $3)
-    ORDER BY o.queue, o.state, o.priority, o.id LIMIT $2) j;
+    SELECT p.id, p.state FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
+    WHERE p.queue = @leasehold_queue AND p.ordering_key = @leasehold_key AND p.state <> 1
+    ORDER BY p.queue, p.ordering_key, p.id LIMIT {per_key}) f;
+
+-- Ends such a packet. What {per_key} is, the last key, and the ids as a list.
+-- name: last_key
+SELECT COALESCE((SELECT q.running_per_key_max FROM {prefix}queue q
+                 WHERE q.name = @leasehold_queue), 1),
+       @leasehold_key, @leasehold_ids;
 
 -- $1 list of ids. How many were freed.
 -- name: unblock
@@ -198,7 +216,8 @@ SELECT @leasehold_go, @leasehold_idle,
 START TRANSACTION;
 SELECT COALESCE(MAX((
     SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
-    WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
+    WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key
+      AND (p.state <> 1 OR p.id >= j.id)
     ORDER BY p.queue, p.ordering_key, p.id LIMIT 1) < j.id), 0)
 INTO @leasehold_blocked
 FROM {prefix}job j WHERE j.id = $1;

@@ -71,26 +71,25 @@ public:
         return all;
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
         override {
-        const result found = with_per_key(
-            "look_blocked",
-            [&](const statement& ask, std::int64_t) {
-                const parameters values{std::string{queue}, rows_max, place.priority, place.id};
-                return how_->read(on, ask, values);
-            },
-            [](const row& first) { return first.integer(3); }
-        );
-        if (found.rows.empty()) {
-            place = {};
-            return 0;
-        }
         std::vector<job_id> ids;
-        for (const row& each : found.rows) {
-            if (each.integer(2) == 0) ids.push_back(each.integer(1));
+        std::int64_t per_key = 1;
+        int looks = 0;
+        for (int left = keys_max, keys = 4; left > 0;) {
+            const int asked = std::min(left, keys);
+            const row seen = look_at_keys(on, queue, place, asked, per_key);
+            constexpr int looks_max = 10;
+            const bool is_mistaken = seen.integer(0) != per_key;
+            per_key = seen.integer(0);
+            // Each that is in vain was because somebody has changed the queue's limits.
+            if (is_mistaken && ++looks < looks_max) continue;
+            if (!seen.is_null(2)) add_numbers(seen.bytes(2), ids);
+            place.key = seen.is_null(1) ? "" : seen.bytes(1);
+            if (place.is_beginning()) break;
+            left -= asked;
+            keys = std::min(4 * keys, 128);
         }
-        const row& last = found.rows.back();
-        place = {static_cast<int>(last.integer(0)), last.integer(1)};
         if (ids.empty()) return 0;
         std::ranges::sort(ids);
         return write(on, "unblock", {list_of(ids)}).rows.at(0).integer(0);
@@ -130,6 +129,30 @@ public:
     }
 
 private:
+    // A packet of as many statements as keys are asked for.
+    row look_at_keys(
+        connection& on,
+        std::string_view queue,
+        const blocked_place& place,
+        int keys,
+        std::int64_t per_key
+    ) const {
+        const std::string next =
+            replaced(texts_.source("next_key"), "{per_key}", std::to_string(per_key));
+        std::string text = texts_.source("first_key");
+        for (int each = 0; each < keys; ++each) text += ";\n" + next;
+        text += ";\n" + texts_.source("last_key");
+        const statement packet{text, how_->which(), how_->written()};
+        return how_->read(on, packet, {std::string{queue}, place.key}).rows.at(0);
+    }
+    // "1,2,3"
+    static void add_numbers(std::string_view list, std::vector<job_id>& numbers) {
+        while (!list.empty()) {
+            const auto end = std::min(list.find(','), list.size());
+            numbers.push_back(std::stoll(std::string{list.substr(0, end)}));
+            list.remove_prefix(std::min(end + 1, list.size()));
+        }
+    }
     static std::string list_of_claims(const std::vector<std::pair<job_id, std::int64_t>>& claims) {
         std::string list;
         for (const auto& [id, token] : claims) {

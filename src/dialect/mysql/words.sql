@@ -164,11 +164,12 @@ WHERE j.state = 5 {update_listed} SKIP LOCKED;
 UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 
 -- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first
--- {skipped} in the order of ids: null where there are not so many. Reads these, and what is not due
--- before them.
+-- {skipped} in the order of ids: null where there are not so many. Whatever comes behind j ends the
+-- walk. Reads these, and what is not due before them.
 -- word: one_behind
 (SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
-            WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.state <> 1
+            WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key
+              AND (p.state <> 1 OR p.id >= j.id)
             ORDER BY p.queue, p.ordering_key, p.id LIMIT 1 OFFSET {skipped})
 
 -- When a job is due that waits for others: see job_need.sql.

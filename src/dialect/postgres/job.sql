@@ -9,6 +9,12 @@
 -- passed. Each ORDER BY is that of an index, and what its LIMIT is the planner does not know: then
 -- it walks that index. Told how many, it reads all there are and sorts them where it believes that
 -- they are few; and how many jobs there are changes faster than its statistics.
+-- What an ORDER BY has of columns that are equal to something, the planner leaves away: by the id
+-- alone it would walk the primary key, past all jobs that are not meant. So a range says which
+-- ordering key, or which due time, is meant: only one index has that order.
+-- Rows that are found by id, or by ordering key, are asked for their state as a sum, of which there
+-- are no statistics. Where these say that few rows are of a state, as they do where they are from
+-- before there were any, the planner would read all of job_order or of the key to find those.
 
 -- Of job row j, which is claimed: see claimed_in() in job_store.cpp.
 -- word: claimed_columns
@@ -52,8 +58,10 @@ WITH asked AS MATERIALIZED (
            CASE WHEN a.ordering_key = '' THEN 0 ELSE (
                SELECT count(*) FROM (
                    SELECT FROM {prefix}job p
-                    WHERE p.queue = $1 AND p.ordering_key = a.ordering_key AND p.state <> 1
-                    ORDER BY p.queue, p.ordering_key, p.id
+                    WHERE p.queue = $1
+                      AND p.ordering_key BETWEEN a.ordering_key AND a.ordering_key
+                      AND p.state + 0 <> 1
+                    ORDER BY p.ordering_key, p.id
                     LIMIT {per_key}) AS counted)
                + count(*) FILTER (WHERE NOT a.is_early AND a.unique_key = '')
                  OVER (PARTITION BY a.ordering_key ORDER BY a.number
@@ -154,7 +162,7 @@ how AS MATERIALIZED (
     UPDATE {prefix}job AS j
        SET {take}
      WHERE j.id = ANY (ARRAY(SELECT id FROM picked WHERE (SELECT bool_and(is_free) FROM picked)))
-       AND j.state = 2
+       AND j.state + 0 = 2
     RETURNING j.priority, {claimed_columns}
 )
 
@@ -240,11 +248,10 @@ WITH live AS MATERIALIZED (
 ), judged AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key IS NULL OR (
                SELECT count(*) FROM (
-                   SELECT FROM {prefix}job p
-                    WHERE p.queue = $1 AND p.ordering_key = j.ordering_key AND p.id < j.id
-                      AND p.state <> 1
-                    ORDER BY p.queue, p.ordering_key, p.id
-                    LIMIT (SELECT per_key FROM room)) AS counted)
+                   SELECT p.id FROM {prefix}job p
+                    WHERE p.queue = $1 AND {first_of_j}
+                    ORDER BY p.ordering_key, p.id
+                    LIMIT (SELECT per_key FROM room)) AS first WHERE first.id < j.id)
                + (SELECT count(*) FROM running r
                    WHERE r.ordering_key = j.ordering_key AND r.id > j.id)
                < (SELECT per_key FROM room) AS may_start
@@ -254,12 +261,12 @@ WITH live AS MATERIALIZED (
 ), claimed AS (
     UPDATE {prefix}job AS j
        SET {take}
-     WHERE j.id = ANY (ARRAY(SELECT id FROM chosen)) AND j.state = 2
+     WHERE j.id = ANY (ARRAY(SELECT id FROM chosen)) AND j.state + 0 = 2
     RETURNING j.priority, {claimed_columns}, {durable}
 ), held_back AS (
     UPDATE {prefix}job AS j
        SET state = 5
-     WHERE j.id = ANY (ARRAY(SELECT id FROM judged WHERE NOT may_start)) AND j.state = 2
+     WHERE j.id = ANY (ARRAY(SELECT id FROM judged WHERE NOT may_start)) AND j.state + 0 = 2
 ), turned AS (
     UPDATE {prefix}queue AS q
        SET turn = q.turn + 1,
@@ -279,7 +286,7 @@ SELECT l.is_live::int, (SELECT count(*) FROM mine),
 -- history: their rows go. Waits for who has a row at this moment. Reads: 1 row for each.
 -- name: complete
 DELETE FROM {prefix}job AS j
- WHERE j.id = ANY ($2::text::bigint[]) AND j.state = 3 AND j.session_id = $1
+ WHERE j.id = ANY ($2::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $1
    AND j.ordering_key IS NULL
    AND ((j.id, j.token) IN (
            SELECT * FROM unnest($2::text::bigint[], $3::text::bigint[]))) IS TRUE
@@ -290,7 +297,7 @@ RETURNING j.id, {durable};
 -- name: complete_and_claim
 WITH ended AS (
     DELETE FROM {prefix}job AS j
-     WHERE j.id = ANY ($9::text::bigint[]) AND j.state = 3 AND j.session_id = $3
+     WHERE j.id = ANY ($9::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $3
        AND j.ordering_key IS NULL
        AND ((j.id, j.token) IN (
                SELECT * FROM unnest($9::text::bigint[], $10::text::bigint[]))) IS TRUE
@@ -335,7 +342,7 @@ WITH mine AS MATERIALIZED (
         AS a (id, token, step, delay, words, kept, kept_cancelled)
      CROSS JOIN LATERAL (
         SELECT * FROM {prefix}job o
-         WHERE o.id = a.id AND o.token = a.token AND o.session_id = $1 AND o.state = 3
+         WHERE o.id = a.id AND o.token = a.token AND o.session_id = $1 AND o.state + 0 = 3
            FOR UPDATE OF o) AS j
 ), gone AS (
     DELETE FROM {prefix}job AS j
@@ -371,8 +378,8 @@ WITH mine AS MATERIALIZED (
              GROUP BY queue, ordering_key) AS m
      CROSS JOIN LATERAL (
         SELECT b.id FROM {prefix}job b
-         WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
-         ORDER BY b.queue, b.ordering_key, b.id
+         WHERE b.queue = m.queue AND {behind_m}
+         ORDER BY b.ordering_key, b.id
          LIMIT m.places
            FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
 ), {freed}
@@ -382,7 +389,7 @@ SELECT id, to_state FROM mine;
 -- name: standings
 SELECT j.id, j.token, j.is_cancel_requested
   FROM {prefix}job j
- WHERE j.id = ANY ($2::text::bigint[]) AND j.state = 3 AND j.session_id = $1;
+ WHERE j.id = ANY ($2::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $1;
 
 -- $1 queue, $2 session. Index: job_order. Reads: what runs in the queue.
 -- name: find_claims
@@ -394,4 +401,4 @@ SELECT j.priority, {claimed_columns}, {carried}
 -- $1 session, $2 id, $3 token, $4 words. A HOT update where the page has room.
 -- name: note_progress
 UPDATE {prefix}job SET progress = $4
- WHERE id = $2 AND token = $3 AND session_id = $1 AND state = 3;
+ WHERE id = $2 AND token = $3 AND session_id = $1 AND state + 0 = 3;

@@ -1,6 +1,10 @@
 -- Jobs that wait for others, on PostgreSQL. The rules of hold.sql; the contract:
 -- src/store/job_need_store.hpp.
 
+-- Job row j waits. As a value of its own, which job_due does not have: see the head of job.sql.
+-- word: is_waiting
+coalesce(j.due_at, 'epoch') = {never}
+
 -- {rows}: of who waits, for whom, and what it wants. Reads: nothing.
 -- name: add
 INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
@@ -44,14 +48,15 @@ DELETE FROM {prefix}job_need
 -- job_pkey, job_need_pkey. Reads: 2 rows for each.
 -- name: free
 UPDATE {prefix}job AS j SET due_at = NULL, state = 2
- WHERE j.id = ANY ($1::text::bigint[]) AND j.due_at = {never}
+ WHERE j.id = ANY ($1::text::bigint[]) AND {is_waiting}
    AND (SELECT w.job_id FROM {prefix}job_need w
          WHERE w.job_id = j.id ORDER BY w.job_id, w.needs_id LIMIT 1) IS NULL
 RETURNING j.queue, {durable};
 
 -- $1 list of ids: in which queues these are available.
 -- name: queues_of
-SELECT DISTINCT j.queue FROM {prefix}job j WHERE j.id = ANY ($1::text::bigint[]) AND j.state = 2;
+SELECT DISTINCT j.queue FROM {prefix}job j
+ WHERE j.id = ANY ($1::text::bigint[]) AND j.state + 0 = 2;
 
 -- $1 queue, $2 the job behind which is looked, $3 how many are. Whether each waits for somebody.
 -- Indexes: job_due, job_need_pkey.
@@ -60,17 +65,17 @@ SELECT j.id,
        ((SELECT w.job_id FROM {prefix}job_need w
           WHERE w.job_id = j.id ORDER BY w.job_id, w.needs_id LIMIT 1) IS NOT NULL)::int
   FROM (SELECT id FROM {prefix}job
-         WHERE queue = $1 AND due_at = {never} AND id > $2
-         ORDER BY queue, due_at, id LIMIT (SELECT $3::bigint)) j
+         WHERE queue = $1 AND due_at <= {never} AND (due_at, id) > ({never}, $2)
+         ORDER BY due_at, id LIMIT (SELECT $3::bigint)) j
  ORDER BY j.id;
 
 -- $1 id. Whether it waits. Reads: 1 row.
 -- name: waits
-SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND j.due_at = {never};
+SELECT 1 FROM {prefix}job j WHERE j.id = $1 AND {is_waiting};
 
 -- $1 id, $2 words: why one that waits is given up. Reads: 1 row.
 -- name: note_reason
-UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND j.due_at = {never};
+UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND {is_waiting};
 
 -- $1 id, $2 how many. Index: job_need_pkey.
 -- name: needs_of

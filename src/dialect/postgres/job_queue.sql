@@ -11,11 +11,10 @@ j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
 -- for what is not due yet. No more than {per_key} are counted. Index: job_ordering.
 -- word: before
 (SELECT count(*) FROM (
-            SELECT FROM {prefix}job p
-             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key AND p.id < j.id
-               AND p.state <> 1
-             ORDER BY p.queue, p.ordering_key, p.id
-             LIMIT {per_key}) AS counted)
+            SELECT p.id FROM {prefix}job p
+             WHERE p.queue = j.queue AND {first_of_j}
+             ORDER BY p.ordering_key, p.id
+             LIMIT {per_key}) AS first WHERE first.id < j.id)
 
 -- Job row j is due in so many microseconds. A due time of somebody's own may be infinite: never.
 -- word: due_in
@@ -46,8 +45,8 @@ SELECT a.number,
        (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint,
        (EXISTS (SELECT FROM {prefix}job_need))::int,
        ((SELECT j.id FROM {prefix}job j
-          WHERE j.queue = a.name AND j.due_at = {never}
-          ORDER BY j.queue, j.due_at, j.id LIMIT 1) IS NOT NULL)::int, {queue_columns}
+          WHERE j.queue = a.name AND j.due_at BETWEEN {never} AND {never}
+          ORDER BY j.due_at, j.id LIMIT 1) IS NOT NULL)::int, {queue_columns}
   FROM unnest($1::text::text[]) WITH ORDINALITY AS a (name, number)
   LEFT JOIN LATERAL (SELECT * FROM {prefix}queue o WHERE o.name = a.name LIMIT 1) AS q ON true
  ORDER BY a.number;
@@ -67,7 +66,7 @@ WITH due AS MATERIALIZED (
 UPDATE {prefix}job AS j
    SET due_at = NULL,
        state = CASE WHEN j.ordering_key IS NOT NULL AND {before} >= {per_key} THEN 5 ELSE 2 END
- WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.due_at IS NOT NULL;
+ WHERE j.id = ANY (ARRAY(SELECT id FROM due)) AND j.state + 0 IN (1, 4);
 
 -- $1 queue, $2 every. Makes the row where it is missing. Waits for who claims in turn.
 -- Reads: 1 row.
@@ -114,7 +113,7 @@ WITH seen AS MATERIALIZED (
      CROSS JOIN LATERAL (
         SELECT * FROM {prefix}job o
          WHERE o.id = seen.id AND o.token = seen.token AND o.session_id = seen.session_id
-           AND o.state = 3
+           AND o.state + 0 = 3
            FOR UPDATE OF o SKIP LOCKED) AS j
      WHERE seen.is_removed OR (seen.session_id IN (SELECT id FROM dead)) IS TRUE
 ), gone AS (
@@ -148,29 +147,48 @@ WITH seen AS MATERIALIZED (
              GROUP BY queue, ordering_key) AS m
      CROSS JOIN LATERAL (
         SELECT b.id FROM {prefix}job b
-         WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
-         ORDER BY b.queue, b.ordering_key, b.id
+         WHERE b.queue = m.queue AND {behind_m}
+         ORDER BY b.ordering_key, b.id
          LIMIT m.places
            FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
 ), {freed}
 SELECT (SELECT count(*) FROM lost WHERE to_state = 2),
        (SELECT count(*) FROM lost WHERE to_state = 7);
 
--- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
--- next in the order of job_order. Answers with the last of these, and how many were freed.
+-- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Of the first jobs
+-- of each key, as many as may run at a time, the blocked ones are freed. Nothing is looked at where
+-- nothing is blocked. Answers with the last of so many keys, or null, and how many were freed.
+-- Indexes: job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
 -- name: unblock
-WITH looked AS MATERIALIZED (
-    SELECT j.id, j.priority, {before} < {per_key} AS may_start
-      FROM (SELECT * FROM {prefix}job o
-             WHERE o.queue = $1 AND o.state = 5 AND (o.priority, o.id) > ($3::smallint, $4::bigint)
-             ORDER BY o.priority, o.id LIMIT (SELECT $2::bigint)) AS j
+WITH RECURSIVE keys AS (
+    SELECT 1::bigint AS number,
+           (SELECT o.ordering_key FROM {prefix}job o
+             WHERE o.queue = $1 AND o.ordering_key > $3::text
+             ORDER BY o.ordering_key LIMIT 1) AS name
+     WHERE (SELECT b.id FROM {prefix}job b
+             WHERE b.queue = $1 AND b.state = 5
+             ORDER BY b.priority, b.id LIMIT 1) IS NOT NULL
+    UNION ALL
+    SELECT k.number + 1,
+           (SELECT o.ordering_key FROM {prefix}job o
+             WHERE o.queue = $1 AND o.ordering_key > k.name
+             ORDER BY o.ordering_key LIMIT 1)
+      FROM keys k WHERE k.number < $2::bigint AND k.name IS NOT NULL
+), looked AS MATERIALIZED (
+    SELECT n.id
+      FROM keys k
+     CROSS JOIN LATERAL (
+        SELECT p.id, p.state FROM {prefix}job p
+         WHERE p.queue = $1 AND p.ordering_key BETWEEN k.name AND k.name AND p.state + 0 <> 1
+         ORDER BY p.ordering_key, p.id
+         LIMIT {per_key}) AS n
+     WHERE n.state = 5
 ), freed AS (
     UPDATE {prefix}job AS j SET state = 2
-     WHERE j.id = ANY (ARRAY(SELECT id FROM looked WHERE may_start)) AND j.state = 5
+     WHERE j.id = ANY (ARRAY(SELECT id FROM looked)) AND j.state + 0 = 5
     RETURNING j.id
 )
-SELECT l.priority, l.id, (SELECT count(*) FROM freed)
-  FROM looked l ORDER BY l.priority DESC, l.id DESC LIMIT 1;
+SELECT (SELECT k.name FROM keys k WHERE k.number = $2::bigint), (SELECT count(*) FROM freed);
 
 -- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
 -- Index: job_order. Reads: what it counts, and what is of other kinds before that.
@@ -208,16 +226,15 @@ WITH gone AS (
            clock_timestamp() + $2::bigint * interval '1 microsecond'
       FROM gone WHERE $2::bigint >= 0
 ), asked AS (
-    UPDATE {prefix}job AS j SET is_cancel_requested = 1 WHERE j.id = $1 AND j.state = 3
+    UPDATE {prefix}job AS j SET is_cancel_requested = 1 WHERE j.id = $1 AND j.state + 0 = 3
     RETURNING j.id, {durable}
 ), next AS MATERIALIZED (
     SELECT n.id
       FROM gone m
      CROSS JOIN LATERAL (
         SELECT b.id FROM {prefix}job b
-         WHERE b.queue = m.queue AND b.ordering_key = m.ordering_key AND b.state = 5
-           AND b.id <> m.id
-         ORDER BY b.queue, b.ordering_key, b.id
+         WHERE b.queue = m.queue AND {behind_m} AND b.id <> m.id
+         ORDER BY b.ordering_key, b.id
          LIMIT 1
            FOR NO KEY UPDATE OF b SKIP LOCKED) AS n
      WHERE m.ordering_key IS NOT NULL AND m.state <> 5
@@ -230,12 +247,12 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM asked),
 -- name: hurry
 UPDATE {prefix}job AS j
    SET due_at = NULL,
-       state = CASE WHEN j.ordering_key IS NOT NULL AND (SELECT count(*) FROM (
-                        SELECT FROM {prefix}job p
-                         WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key
-                           AND p.id < j.id AND p.state <> 1 LIMIT 1) AS counted) > 0
+       state = CASE WHEN j.ordering_key IS NOT NULL AND (
+                        SELECT p.id FROM {prefix}job p
+                         WHERE p.queue = j.queue AND {first_of_j}
+                         ORDER BY p.ordering_key, p.id LIMIT 1) < j.id
                     THEN 5 ELSE 2 END
- WHERE j.id = $1 AND j.due_at IS NOT NULL
+ WHERE j.id = $1 AND j.state + 0 IN (1, 4)
 RETURNING j.id, {durable};
 
 -- $1 id. One that has ended: the row of the history goes where the job is there again.

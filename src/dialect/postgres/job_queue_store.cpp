@@ -35,17 +35,11 @@ public:
         return {found.rows.at(0).integer(0), found.rows.at(0).integer(1)};
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
         override {
-        const parameters values{std::string{queue}, rows_max, place.priority, place.id};
-        const result found = write(on, "unblock", values);
-        if (found.rows.empty()) {
-            place = {};
-            return 0;
-        }
-        const row& last = found.rows[0];
-        place = {static_cast<int>(last.integer(0)), last.integer(1)};
-        return last.integer(2);
+        const row last = write(on, "unblock", {std::string{queue}, keys_max, place.key}).rows.at(0);
+        place.key = last.is_null(0) ? "" : last.bytes(0);
+        return last.integer(1);
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {

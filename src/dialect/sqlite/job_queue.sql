@@ -67,13 +67,44 @@ UPDATE {prefix}job
    SET state = 2, session_id = NULL, attempts = attempts - 1, rescues = rescues + 1
  WHERE id = $1;
 
--- $1 queue, $2 how many rows are looked at, $3 and $4 priority and id of the last one that was: the
--- next in the order of job_order, and whether nothing stands before them.
--- name: look_at_blocked
-SELECT j.priority, j.id, {before} < {per_key}
-  FROM {prefix}job j
- WHERE j.queue = $1 AND j.state = 5 AND (j.priority, j.id) > ($3, $4)
- ORDER BY j.priority, j.id LIMIT $2;
+-- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Of the first jobs
+-- of each key, as many as may run at a time, the ids of the blocked ones; and the last of so many
+-- keys, if there are so many. Nothing is looked at where nothing is blocked. Plain reads. Indexes:
+-- job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
+-- name: look_at_keys
+WITH RECURSIVE key_of AS (
+    SELECT 1 AS number, (
+        SELECT o.ordering_key FROM {prefix}job o
+        WHERE o.queue = $1 AND o.ordering_key > $3
+        ORDER BY o.ordering_key LIMIT 1) AS name
+    FROM (SELECT 1 AS one) a WHERE EXISTS (
+        SELECT 1 FROM {prefix}job b
+        WHERE b.queue = $1 AND b.state = 5)
+    UNION ALL
+    SELECT k.number + 1, (
+        SELECT o.ordering_key FROM {prefix}job o
+        WHERE o.queue = $1 AND o.ordering_key > k.name
+        ORDER BY o.ordering_key LIMIT 1)
+    FROM key_of k WHERE k.number < $2 AND k.name IS NOT NULL
+), first_of AS (
+    SELECT k.name, 1 AS place, (
+        SELECT p.id FROM {prefix}job p
+        WHERE p.queue = $1 AND p.ordering_key = k.name AND p.state <> 1
+        ORDER BY p.id LIMIT 1) AS id
+    FROM key_of k WHERE k.name IS NOT NULL
+    UNION ALL
+    SELECT f.name, f.place + 1, (
+        SELECT p.id FROM {prefix}job p
+        WHERE p.queue = $1 AND p.ordering_key = f.name AND p.state <> 1 AND p.id > f.id
+        ORDER BY p.id LIMIT 1)
+    FROM first_of f
+    WHERE f.id IS NOT NULL AND f.place < COALESCE((
+        SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
+)
+SELECT f.id, NULL FROM first_of f
+WHERE (SELECT j.state FROM {prefix}job j WHERE j.id = f.id) = 5
+UNION ALL
+SELECT NULL, k.name FROM key_of k WHERE k.number = $2 AND k.name IS NOT NULL;
 
 -- $1 queue, $2 id.
 -- name: unblock

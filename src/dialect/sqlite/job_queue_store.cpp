@@ -70,26 +70,26 @@ public:
         return counts;
     }
 
-    std::int64_t unblock(connection& on, std::string_view queue, int rows_max, blocked_place& place)
+    std::int64_t unblock(connection& on, std::string_view queue, int keys_max, blocked_place& place)
         override {
-        const parameters where{std::string{queue}, rows_max, place.priority, place.id};
-        const auto looked = read(on, "look_at_blocked", where).rows;
-        if (looked.empty()) {
-            place = {};
-            return 0;
-        }
-        const auto may_start = [](const row& each) { return each.integer(2) != 0; };
-        std::int64_t freed = 0;
-        if (std::ranges::any_of(looked, may_start)) {
-            writing write{*sqlite_, texts_, on};
-            write.begin();
-            for (const row& each : looked) {
-                if (!may_start(each)) continue;
-                freed += write("unblock", {std::string{queue}, each.integer(1)}).affected_rows;
+        const parameters where{std::string{queue}, keys_max, place.key};
+        place = {};
+        std::vector<job_id> ids;
+        for (const row& each : read(on, "look_at_keys", where).rows) {
+            if (each.is_null(0)) {
+                place.key = each.bytes(1);
+            } else {
+                ids.push_back(each.integer(0));
             }
-            if (freed > 0) write.commit();
         }
-        place = {static_cast<int>(looked.back().integer(0)), looked.back().integer(1)};
+        if (ids.empty()) return 0;
+        std::int64_t freed = 0;
+        writing write{*sqlite_, texts_, on};
+        write.begin();
+        for (const job_id each : ids) {
+            freed += write("unblock", {std::string{queue}, each}).affected_rows;
+        }
+        if (freed > 0) write.commit();
         return freed;
     }
 

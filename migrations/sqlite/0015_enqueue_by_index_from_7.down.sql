@@ -1,0 +1,1 @@
+-- Takes back 0015: nothing.

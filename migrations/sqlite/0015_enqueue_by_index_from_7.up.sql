@@ -1,0 +1,1 @@
+-- The function of 0010, which only PostgreSQL has: see the file there. Nothing is changed.
