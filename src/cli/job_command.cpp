@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/error_tee.hpp"
 #include "cli/events.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/guard.hpp"
@@ -23,16 +24,6 @@ namespace {
 // With the status before it, what an error of a job may have (job_store::words_bytes_max).
 constexpr std::size_t tail_bytes_max = 3900;
 constexpr std::size_t piece_max = 4096;
-
-// The end of it; what is left of a character goes, too.
-void cut_front(std::string& text, std::size_t bytes_max) {
-    if (text.size() <= bytes_max) return;
-    std::size_t first = text.size() - bytes_max;
-    while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xc0U) == 0x80U) {
-        ++first;
-    }
-    text.erase(0, first);
-}
 
 void make_patient(const descriptor& end) {
     if (fcntl(end.number(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");

@@ -209,13 +209,17 @@ schedule::instant parse_instant(const std::string& text, const std::string& what
     return schedule::instant{sys_days{day}} + hours{hour} + minutes{minute} + seconds{second};
 }
 
+std::string last_line_of(const std::string& text) {
+    const auto end = text.find_last_not_of(" \t\r\n");
+    if (end == std::string::npos) return {};
+    const auto begin = text.rfind('\n', end) + 1;
+    return text.substr(begin, end + 1 - begin);
+}
+
 std::string summary_of(const std::string& error) {
-    std::string first = error.substr(0, error.find('\n'));
-    const bool is_of_command = first.starts_with("exit status ");
-    const auto end = error.find_last_not_of(" \t\r\n");
-    if (!is_of_command || end == std::string::npos || end < first.size()) return first;
-    const auto begin = error.rfind('\n', end) + 1;
-    return error.substr(begin, end + 1 - begin) + " (" + first + ")";
+    const std::string first = error.substr(0, error.find('\n'));
+    const std::string last = last_line_of(error.substr(first.size()));
+    return !first.starts_with("exit status ") || last.empty() ? first : last + " (" + first + ")";
 }
 
 on_conflict conflict_of(const std::string& word) {

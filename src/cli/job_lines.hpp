@@ -22,6 +22,8 @@ on_conflict conflict_of(const std::string& word);
 // ended, started
 unique_until unique_until_of(const std::string& word);
 
+// The last line of `text` that has a word in it.
+std::string last_line_of(const std::string& text);
 // One line of what a job has failed of: where a command has said why, its last words, and its
 // status behind them.
 std::string summary_of(const std::string& error);

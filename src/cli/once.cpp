@@ -2,6 +2,8 @@
 // all the hosts that call it.
 #include "leasehold/once.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +14,8 @@
 #include "cli/complaints.hpp"
 #include "cli/described.hpp"
 #include "cli/errand.hpp"
+#include "cli/error_tee.hpp"
+#include "cli/job_lines.hpp"
 #include "cli/key_option.hpp"
 #include "cli/once_forecast.hpp"
 #include "cli/open.hpp"
@@ -246,8 +250,14 @@ int run_started(
     task_run& run = *with.answer;
     const lease& held = run.lease();
     std::optional<int> status;
+    std::string words;  // the last line of what it says on standard error
     {
         const session_settings timing = timing_of(wanted, *with.within);
+        // Who watches it at a terminal reads that there, and the command may want a terminal.
+        std::optional<error_tee> tee;
+        if (isatty(STDERR_FILENO) != 1) tee.emplace();
+        const auto streams = tee ? std::vector{std::pair{tee->writing_end(), STDERR_FILENO}}
+                                 : std::vector<std::pair<int, int>>{};
         child running{
             command,
             {{{"LEASEHOLD_KEY", wanted.what.name.name()},
@@ -256,15 +266,17 @@ int run_started(
               {"LEASEHOLD_TICK", shown(run.tick())}},
              command.withheld,
              keep_open,
-             signals.outside()},
+             signals.outside(),
+             streams},
             held.deadline(),
             timing.margin};
         supervisor watching{held, timing, running, signals, wanted.what.waits_for_all};
         status = watching.run();
+        if (tee) words = last_line_of(tee->take_end());
     }
     if (status) {
-        const run_result result{
-            .has_succeeded = *status == exit_status::done, .exit_status = *status};
+        run_result result{.has_succeeded = *status == exit_status::done, .exit_status = *status};
+        if (!result.has_succeeded) result.message = words;
         return record(wanted, with, result, *status, signals);
     }
     if (has_reached_limit(wanted, held)) return stop_at_limit(wanted, with, signals);
@@ -382,7 +394,9 @@ constexpr const char* once_description =
     "LEASEHOLD_OWNER. While it runs NAME is locked, as by `leasehold lock NAME`, and if that "
     "lease\n"
     "is lost CMD is stopped as it is there; `lock --help` says what that cannot stop.\n"
-    "`leasehold runs` shows what ran last, and how.\n"
+    "`leasehold runs` shows what ran last, and how; of a CMD that failed also the last line of "
+    "its\n"
+    "standard error, unless that is a terminal.\n"
     "\n"
     "--dry-run changes nothing, and runs nothing: it says whether this call would run CMD now (0)\n"
     "or not (75), for which tick, who ran it last, and when the next tick is. CMD may be left "
