@@ -26,13 +26,20 @@ constexpr seconds result_kept_min = std::chrono::hours{24};
 // So long at least is kept what tells those who wait for it how it ended.
 constexpr seconds needed_kept_min = std::chrono::hours{24};
 
-job_retention retention_of(const queue_limits& limits, bool some_are_needed = false) {
-    const seconds least = some_are_needed ? needed_kept_min : seconds{0};
+job_retention retention_of(const queue_limits& limits) {
     return {
         limits.keep_completed,
         std::max(limits.keep_completed, result_kept_min),
-        std::max(limits.keep_discarded, least),
-        std::max(limits.keep_cancelled, least)};
+        limits.keep_discarded,
+        limits.keep_cancelled};
+}
+
+// Of jobs of which it is not known before whether others need them: prune(), which comes last in a
+// turn, takes those that nobody needs.
+job_retention until_pruned(job_retention kept) {
+    kept.discarded = std::max(kept.discarded, std::chrono::microseconds{1});
+    kept.cancelled = std::max(kept.cancelled, std::chrono::microseconds{1});
+    return kept;
 }
 
 // The state by the step alone.
@@ -115,12 +122,11 @@ void courier::withdraw(ear& whose) {
 
 // It is a hint: the worker looks by itself, and its row goes with its session.
 void courier::complain_of_bell(const error& failure) {
-    session_->database().tell(
-        {event_kind::warning,
-         "",
-         0,
-         std::string{"a worker could not say where it hears of new jobs: "} + failure.what()}
-    );
+    warn(std::string{"a worker could not say where it hears of new jobs: "} + failure.what());
+}
+
+void courier::warn(const std::string& said) const {
+    session_->database().tell({event_kind::warning, "", 0, said});
 }
 
 bool courier::heed_rings() {
@@ -270,9 +276,7 @@ void courier::resolve(
             }
         }
     } catch (const error& failure) {
-        const std::string said =
-            std::string{"what became of a job is not known: "} + failure.what();
-        session_->database().tell({event_kind::warning, "", 0, said});
+        warn(std::string{"what became of a job is not known: "} + failure.what());
     }
 }
 
@@ -292,8 +296,8 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     if (seen.swept_ago && *seen.swept_ago < turn_every / 2) return;
     job_queue_store& all = *stores.job_queues;
     if (!all.take_turn(on, queue.name, turn_every / 2)) return;
-    // Which of these are needed is not known before.
-    const auto kept = retention_of(seen.limits, seen.some_are_needed);
+    const job_retention asked = retention_of(seen.limits);
+    const job_retention kept = seen.some_are_needed ? until_pruned(asked) : asked;
     const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept);
     rescued_ += rescue.rescued;
     if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
@@ -364,8 +368,7 @@ std::vector<left_jobs> courier::count_left() {
 bool courier::fires(connection& on, store& stores, queue_state& queue) {
     const auto complain = [&](const std::string& name, const std::string& why) {
         if (!complained_of_.insert(name).second) return;
-        const std::string said = "schedule '" + name + "' does not fire here: " + why;
-        session_->database().tell({event_kind::warning, "", 0, said});
+        warn("schedule '" + name + "' does not fire here: " + why);
     };
     return fire_schedules(on, stores, queue.name, queue.schedules_skipped, complain) > 0;
 }

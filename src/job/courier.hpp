@@ -136,6 +136,7 @@ private:
     void settle();
     void goes_on(connection& on, store& stores, const std::string& name);
     job_retention kept_for(queue_state& queue, const std::vector<job_end>& ends);
+    void warn(const std::string& said) const;
     void complain_of_bell(const error& failure);
     local_clock::time_point look_at(
         connection& on, store& stores, queue_state& queue, const queue_look& seen

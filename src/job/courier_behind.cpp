@@ -73,12 +73,7 @@ void courier::settle() {
             unsettled_ = settle_some_needs(on, stores, ids, tell);
         });
     } catch (const error& failure) {
-        session_->database().tell(
-            {event_kind::warning,
-             "",
-             0,
-             std::string{"jobs that waited for others go on later: "} + failure.what()}
-        );
+        warn(std::string{"jobs that waited for others go on later: "} + failure.what());
     }
 }
 

@@ -1,9 +1,11 @@
 // Jobs that need others: they wait until those have ended, and go on or are cancelled then.
 #include <atomic>
+#include <future>
 
 #include "conformance/job_suite.hpp"
 #include "job/needs.hpp"
 #include "leasehold/worker.hpp"
+#include "support/eventually.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -180,6 +182,30 @@ TEST_F(job_need_suite, what_is_needed_stays_in_the_history_until_nobody_needs_it
     drain([](leasehold::job&) { throw std::runtime_error("it fails"); });
     EXPECT_EQ(state(then), job_state::cancelled);
     EXPECT_EQ(state(first), job_state::discarded);
+}
+
+// As one that its worker ends.
+TEST_F(job_need_suite, a_job_of_a_dead_worker_is_kept_for_those_that_wait_for_it_alone) {
+    set_limits({.keep_discarded = 0s, .keep_cancelled = 0s});
+    const job_queue others{first_, fresh("others")};
+    others.enqueue({.needs = {others.enqueue({}).id}});
+    new_job what;
+    what.rescues_max = 1;
+    const job_id given_up = enqueue(what), cancelled = enqueue(), needed = enqueue(what);
+    const job_id then = enqueue_after({needed});
+    ASSERT_EQ(one_.claim(3).size(), 3U);
+    EXPECT_EQ(cancel(cancelled), cancel_outcome::requested);
+    expire(one_.mine);
+    session mine{second_, calm("heir")};
+    leasehold::worker heir{mine, {.queues = {queue_}, .threads = 1, .poll_every = 20ms}};
+    heir.handle_all([](leasehold::job&) {});
+    std::stop_source stop;
+    auto running = std::async(std::launch::async, [&] { return heir.run(stop.get_token()); });
+    EXPECT_TRUE(eventually([&] { return !find(given_up); })) << "nobody waits for this one";
+    EXPECT_TRUE(eventually([&] { return !find(cancelled); }));
+    EXPECT_TRUE(eventually([&] { return find(then) && state(then) == job_state::cancelled; }));
+    stop.request_stop();
+    EXPECT_EQ(running.get().completed, 0);
 }
 
 TEST_F(job_need_suite, a_failed_attempt_is_no_end) {
