@@ -171,6 +171,10 @@ courier::parcel courier::exchange(
     const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next
 ) {
     session_->require_live();
+    if (wanted > 0 && !sees_all_) {
+        use([](connection& on, store& stores) { stores.job_queues->require_all_rows(on); });
+        sees_all_ = true;
+    }
     parcel back;
     back.ends.resize(ends.size());
     std::map<std::string, std::vector<std::size_t>> places;

@@ -169,6 +169,7 @@ private:
     std::set<std::string> complained_of_;            // schedules, once each
     local_clock::time_point known_everywhere_at_{};  // that we hear of new jobs
     bool has_complained_of_bell_ = false;
+    bool sees_all_ = false;          // no rows are hidden from it: as of the first claim
     bool some_are_needed_ = false;   // jobs, by others: as of the last look
     std::vector<job_id> unsettled_;  // have ended; who waits for them is to be asked
     bool is_all_done_ = false;

@@ -53,6 +53,10 @@ public:
         connection& on, const std::vector<std::string>& queues
     ) = 0;
 
+    // Before the first claim: throws where the engine hides rows of what a worker reads from this
+    // user, without an error of its own. One plain read that touches no row.
+    virtual void require_all_rows(connection&) {}
+
     // Makes what is due available: of those that are due longest at most `jobs_max`. How many.
     virtual std::int64_t promote(connection& on, std::string_view queue, int jobs_max) = 0;
 

@@ -27,6 +27,17 @@ CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
+-- Which table of those that a worker reads hides rows from this user, who that is, and what to do.
+-- Reads: no row of ours.
+-- name: hidden_table
+SELECT t.name, current_user::text,
+       'as the owner ALTER TABLE ' || t.name || ' DISABLE ROW LEVEL SECURITY, or as a superuser '
+           || 'ALTER ROLE ' || quote_ident(current_user) || ' BYPASSRLS'
+  FROM (VALUES ('{prefix}job'), ('{prefix}queue'), ('{prefix}session'), ('{prefix}job_schedule'),
+               ('{prefix}job_need'), ('{prefix}job_history')) AS t (name)
+ WHERE row_security_active(t.name)
+ LIMIT 1;
+
 -- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, job_schedule_next,
 -- queue_pkey. Reads: 4 rows for each.
 -- name: look

@@ -22,6 +22,17 @@ public:
         return all;
     }
 
+    void require_all_rows(connection& on) override {
+        const result hidden = read(on, "hidden_table");
+        if (hidden.rows.empty()) return;
+        const row& first = hidden.rows[0];
+        throw error{
+            errc::permission_denied,
+            "row level security is on for " + first.text(0) + " and hides rows from user " +
+                first.text(1) +
+                ", so that a worker passes jobs over without an error: " + first.text(2)};
+    }
+
     std::int64_t promote(connection& on, std::string_view queue, int jobs_max) override {
         return write(on, "promote", {std::string{queue}, jobs_max}).affected_rows;
     }
