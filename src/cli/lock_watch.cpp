@@ -112,15 +112,16 @@ public:
 private:
     void draw(const std::string& first) {
         const std::size_t room = terminal_lines() - 1;
-        std::string all = "\033[H" + printable(first) + "\033[K";
+        // Behind a line that fills the screen's width \033[K would take its last character.
+        std::string all = "\033[H\033[K" + printable(first);
         std::size_t used = 1;
         for (std::size_t at = 0; at < lines_.size(); ++at) {
             const std::size_t left = lines_.size() - at;
             if (used + 1 >= room && left > 1) {
-                all += "\n... and " + std::to_string(left) + " more\033[K";
+                all += "\n\033[K... and " + std::to_string(left) + " more";
                 break;
             }
-            all += "\n" + lines_[at] + "\033[K";
+            all += "\n\033[K" + lines_[at];
             ++used;
         }
         std::cout << all << "\n\033[J" << std::flush;

@@ -165,12 +165,15 @@ screen_size screen::size() const {
 }
 
 void screen::draw(const std::vector<std::string>& lines) const {
+    // What was there goes first: behind a line that is as wide as the screen the cursor stands on
+    // its last character.
     std::string frame = "\033[H";
     for (std::size_t at = 0; at < lines.size(); ++at) {
-        frame.append(lines[at]).append("\033[0m\033[K");
-        if (at + 1 < lines.size()) frame += "\r\n";
+        const bool is_last = at + 1 == lines.size();
+        frame.append(is_last ? "\033[J" : "\033[K").append(lines[at]).append("\033[0m");
+        if (!is_last) frame += "\r\n";
     }
-    write_all(frame + "\033[J");
+    write_all(frame);
 }
 
 }  // namespace leasehold::cli

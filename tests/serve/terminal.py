@@ -57,12 +57,16 @@ class Terminal:
 
     def control(self, parameters, letter):
         cells = self.screen[self.is_other]
+        # Behind the last column there is none: the cursor stands on that.
+        column = min(self.column, self.columns - 1)
         if letter == "H":
             self.row = self.column = 0
         elif letter == "K":
             if self.row < self.rows:
-                cells[self.row][self.column :] = [" "] * (self.columns - self.column)
+                cells[self.row][column:] = [" "] * (self.columns - column)
         elif letter == "J":
+            if self.row < self.rows:
+                cells[self.row][column:] = [" "] * (self.columns - column)
             first = self.row + 1 if parameters != "2" else 0
             for row in range(first, self.rows):
                 cells[row] = [" "] * self.columns
@@ -180,6 +184,9 @@ def walk():
     top.until("at the beginning", lambda: first() == "deploy/shop")
     top.resize(100, 40)
     top.until("forty rows", lambda: top.lines()[39].startswith("q quit"))
+    # The table is as wide as the screen, and nothing of it is lost.
+    expect("as wide", len(top.lines()[3]), 100)
+    expect("heading", top.lines()[3].split()[-1], "WAITERS")
     top.press("\x1b[99~x")  # what means nothing
     top.press("q")
     top.end(0)
