@@ -79,10 +79,10 @@ acquired candidate::attempt(const errand& what) {
             database_, what, [this] { session_made_.ring(); }, cancel
         );
     }};
-    // To a database that is away nobody can say goodbye.
+    // Before there is a session nothing of it is at the database, which may be away.
     const auto patience = [&](int) {
-        const bool is_away = away_since_ && !session_since_;
-        return is_away ? milliseconds{0} : milliseconds{goodbye_max};
+        look_up();
+        return session_since_ ? milliseconds{goodbye_max} : milliseconds{0};
     };
     const int cancelled_by =
         wait_for_end(trying, signals_, patience, session_made_.source(), line_.source(), [&] {

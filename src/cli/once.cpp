@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -63,8 +64,13 @@ struct started {
     run_start answer;
 };
 
-// Runs in the background.
-started start(const database& db, const task& wanted, const std::stop_token& cancel) {
+// Runs in the background. `is_there`: set before something of it may be at the database.
+started start(
+    const database& db,
+    const task& wanted,
+    const std::stop_token& cancel,
+    std::atomic<bool>& is_there
+) {
     const auto& [what, when, settings, is_quiet] = wanted;
     run_outlook seen = outlook(db, what.name, when, settings);
     if (seen.refusal != start_refusal::none || cancel.stop_requested()) {
@@ -72,6 +78,7 @@ started start(const database& db, const task& wanted, const std::stop_token& can
     }
     session_settings timing = what.timing;
     timing.begins_with_grant = true;
+    is_there = true;
     session within{db, timing};
     run_start answer = once{within, what.name, when, settings}.start(cancel);
     return {std::move(within), std::move(answer)};
@@ -84,11 +91,13 @@ struct attempt_end {
 };
 
 attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox& signals) {
-    background<started> attempt{[&](std::stop_token cancel) { return start(db, wanted, cancel); }};
+    std::atomic<bool> is_there = false;
+    background<started> attempt{
+        [&](std::stop_token cancel) { return start(db, wanted, cancel, is_there); }};
     constexpr std::chrono::hours for_ever{24};
-    const int cancelled_by = wait_for_end(
-        attempt, signals, [](int) { return goodbye_max; }, -1, -1, [&] { return for_ever; }
-    );
+    const auto patience = [&](int) { return is_there ? goodbye_max : std::chrono::seconds{0}; };
+    const int cancelled_by =
+        wait_for_end(attempt, signals, patience, -1, -1, [&] { return for_ever; });
     if (cancelled_by == 0) return {attempt.take(), 0};
     try {
         return {attempt.take(), cancelled_by};

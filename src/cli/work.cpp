@@ -68,6 +68,10 @@ public:
         }
         is_set_.notify_all();
     }
+    bool is_set() {
+        const std::lock_guard guard{mutex_};
+        return number_ != 0;
+    }
     // A sender that signals all processes of a unit, as systemd does, may reach CMD first: where it
     // has died of a signal that may be this one, the word is waited for.
     bool has_ended(int status) {
@@ -134,6 +138,7 @@ struct workshop {
 
     const program command;
     const bool drains;
+    std::atomic<std::int64_t> begun = 0;  // jobs
     job_commands commands;
     stop_signal told;
     host_trouble trouble;
@@ -195,6 +200,9 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
             {"LEASEHOLD_JOB_KIND", mine.kind()},
             {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
+        ++in->begun;
+        // Before that it may have been taken for idle.
+        if (in->told.is_set()) return mine.release();
         try {
             conclude(*in, mine, in->commands.run(from, mine));
         } catch (const failure& not_run) {
@@ -255,6 +263,34 @@ std::string shown_left(const std::vector<left_jobs>& left) {
     return text;
 }
 
+// How long a worker that is told to end may go on: for its CMDs, and to say what became of them.
+// One that has neither says goodbye, if the database has ever answered.
+class worker_patience {
+public:
+    worker_patience(const database& db, const worker& does, const workshop& in)
+        : database_(db), does_(does), in_(in) {}
+
+    void look() {
+        if (database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
+    }
+    milliseconds to_end(const worker_settings& settings) {
+        look();
+        const worker_report done = does_.so_far();
+        const std::int64_t told = done.completed + done.failed + done.returned + done.discarded +
+                                  done.cancelled + done.lost + done.unknown;
+        if (in_.begun > told) {
+            return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
+        }
+        return has_been_in_touch_ ? milliseconds{goodbye_max} : milliseconds{0};
+    }
+
+private:
+    const database& database_;
+    const worker& does_;
+    const workshop& in_;
+    bool has_been_in_touch_ = false;
+};
+
 int run_work(
     const work_options& chosen,
     const worker_settings& settings,
@@ -277,11 +313,13 @@ int run_work(
     if (chosen.kinds.empty()) does.handle_all(with);
     ticking_line progress{[&] { return shown(does.so_far()); }, is_json};
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
+    worker_patience patience{db, does, *in};
     const auto drain_patience = [&](int signal) {
         in->told.set(signal);
-        return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
+        return patience.to_end(settings);
     };
     const auto look_up = [&] {
+        patience.look();
         if (in->trouble.has_ended()) running.cancel();
         return progress.tick();
     };
