@@ -21,6 +21,19 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
     return choices;
 }
 
+// By the house's words for values.
+std::string names_of(const option_facts& option, const std::vector<std::string>& path) {
+    const std::string& name = option.names.back();
+    if (option.value == "Q") return "queues";
+    if (option.value == "KEY" || name == "--key") return "keys";
+    if (option.value != "NAME" && name != "--name") return {};
+    const std::string command = path.empty() ? "" : path.front();
+    if (command == "once" || command == "runs") return "tasks";
+    if (command == "elect") return "keys";
+    if (command == "queue") return "queues";
+    return command == "schedule" ? "schedules" : "";
+}
+
 option_facts facts_of_option(const CLI::Option& option) {
     option_facts facts;
     facts.meaning = option.get_description();
@@ -55,6 +68,7 @@ command_facts facts_of_command(const CLI::App& parser, std::vector<std::string> 
         if (each->get_group().empty()) continue;
         auto& kind = each->nonpositional() ? facts.options : facts.words;
         kind.push_back(facts_of_option(*each));
+        kind.back().names_of = names_of(kind.back(), facts.path);
     }
     const auto is_shown = [](const CLI::App* each) { return !each->get_group().empty(); };
     for (const CLI::App* const each : parser.get_subcommands(is_shown)) {

@@ -15,6 +15,7 @@ struct option_facts {
     std::string value;               // what stands for its value: "D"; a flag has none
     std::string meaning;
     std::vector<std::string> choices;  // its value is one of these; empty: anything
+    std::string names_of;              // its value may be one of what `leasehold names` lists so
     std::set<std::string> excludes;    // options that are not given with it
     bool is_file = false;              // its value is the name of a file
     bool is_repeated = false;          // may be given several times

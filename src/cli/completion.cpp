@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* completion_help =
     "Packages bring it along; otherwise it is for the file that the shell reads at its start.\n"
+    "Keys, tasks, queues and schedules are offered as well, where the line or the environment\n"
+    "says where the database is, and it answers within a second.\n"
     "\n"
     "Examples:\n"
     "  source <(leasehold completion bash)                            # in ~/.bashrc\n"

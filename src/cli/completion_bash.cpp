@@ -9,12 +9,14 @@ namespace {
 
 // Bash takes words apart at `:` and `=`, too: they are put together before they are understood.
 constexpr const char* bash_functions = R"bash(
-_leasehold_offer() { # WORD: of $values, or of the files
+_leasehold_offer() { # WORD: of $values and of what the database has, or of the files
     if [[ -n $files ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$1")
         return
     fi
+    # Names of letters, digits and ._/@%+,- alone: compgen carries out what is in a list of words.
+    if [[ -n $names ]]; then values+=" $("${ask[@]}" names "$names" 2>/dev/null)"; fi
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$1")
 }
 
@@ -32,7 +34,7 @@ _leasehold() {
         line=${line#"$each"}
     done
     local last=$((${#words[@]} - 1)) word=${words[-1]} command='' commands options valued
-    local options_of_all valued_by_all values='' files=''
+    local options_of_all valued_by_all values='' files='' names='' ask=("${words[0]}")
     _leasehold_of ''
     for ((at = 1; at < last; ++at)); do
         each=${words[at]}
@@ -49,6 +51,12 @@ _leasehold() {
             fi
             return
         fi
+        case $each in
+            --url | --url-file | --table-prefix | --schema)
+                ask+=("$each" "${words[at + 1]//[\'\"]/}")
+                ;;
+            --url=* | --url-file=* | --table-prefix=* | --schema=*) ask+=("${each//[\'\"]/}") ;;
+        esac
         if [[ " $valued $valued_by_all " == *" $each "* ]]; then
             ((++at < last)) && continue
             _leasehold_values "$command" "$each"
@@ -69,7 +77,9 @@ _leasehold() {
     fi
     _leasehold_words "$command"
     values+=" $commands"
-    if [[ $word == -* ]]; then values="$options $valued $options_of_all $valued_by_all"; fi
+    if [[ $word == -* ]]; then
+        values="$options $valued $options_of_all $valued_by_all" names=''
+    fi
     _leasehold_offer "$word"
 }
 complete -F _leasehold leasehold
@@ -121,6 +131,7 @@ std::string bash_case(const command_facts& command, const command_facts& tool) {
 std::string bash_values(const option_facts& of) {
     std::string found;
     if (of.is_file) found += " files=yes";
+    if (!of.names_of.empty()) found += " names=" + of.names_of;
     if (!of.choices.empty()) found += " values=" + quoted_for_shell(words_of(of.choices));
     return found;
 }

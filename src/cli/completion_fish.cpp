@@ -25,6 +25,28 @@ function __leasehold_rest
     complete -C (string join ' ' -- $line)
 end
 
+# What the database has, as far as it is known where that is.
+function __leasehold_names
+    set -l words (commandline -opc)
+    set -l ask
+    set -l is_value no
+    for word in $words[2..]
+        if test $is_value = yes
+            set -a ask $word
+            set is_value no
+            continue
+        end
+        switch "+$word"
+            case '+--url' '+--url-file' '+--table-prefix' '+--schema'
+                set -a ask $word
+                set is_value yes
+            case '+--url=*' '+--url-file=*' '+--table-prefix=*' '+--schema=*'
+                set -a ask $word
+        end
+    end
+    command $words[1] $ask names $argv[1] 2>/dev/null
+end
+
 function __leasehold_not_runs
     not contains -- -- (commandline -opc)
 end
@@ -44,6 +66,9 @@ std::string quoted_for_fish(const std::string& text) {
 std::string fish_value(const option_facts& of) {
     if (of.value.empty()) return {};
     if (of.is_file) return " -r -F";
+    if (!of.names_of.empty()) {
+        return " -x -a " + quoted_for_fish("(__leasehold_names " + of.names_of + ")");
+    }
     if (of.choices.empty()) return " -x";
     std::string words;
     for (const std::string& each : of.choices) words += (words.empty() ? "" : " ") + each;
@@ -74,7 +99,7 @@ std::string fish_lines(const command_facts& command) {
         if (each.names.back() != "--help") lines += fish_option(condition, each);
     }
     for (const option_facts& each : command.words) {
-        if (each.choices.empty()) continue;
+        if (each.choices.empty() && each.names_of.empty()) continue;
         lines += "complete -c leasehold -n " + quoted_for_fish(condition) + fish_value(each) + "\n";
     }
     return lines;

@@ -20,6 +20,7 @@ std::string zsh_value(const option_facts& of) {
     if (of.value.empty()) return {};
     std::string action = " ";
     if (of.is_file) action = "_files";
+    if (!of.names_of.empty()) action = "{_leasehold_names " + of.names_of + "}";
     if (!of.choices.empty()) {
         std::string words;
         for (const std::string& each : of.choices) words += (words.empty() ? "" : " ") + each;
@@ -45,6 +46,28 @@ std::string zsh_option(const option_facts& option) {
     }
     return specs;
 }
+
+constexpr const char* zsh_names =
+    R"zsh(_leasehold_names() { # WHAT: what the database has, as far as it is known where that is
+    local -a found
+    found=(${(f)"$($ask names $1 2>/dev/null)"})
+    compadd -- $found
+}
+
+)zsh";
+
+// What `leasehold names` is asked with: as the command line says it.
+constexpr const char* zsh_ask =
+    R"zsh(    local -a ask
+    ask=(${(Q)words[1]})
+    local -i at
+    for (( at = 2; at < CURRENT; ++at )); do
+        case $words[at] in
+            --url|--url-file|--table-prefix|--schema) ask+=($words[at] ${(Q)words[at+1]}) ;;
+            --url=*|--url-file=*|--table-prefix=*|--schema=*) ask+=(${(Q)words[at]}) ;;
+        esac
+    done
+)zsh";
 
 std::string zsh_function_name(const command_facts& command) {
     std::string name = "_leasehold";
@@ -102,8 +125,7 @@ std::string zsh_completion(const command_facts& tool) {
     }
     return "#compdef leasehold\n"
            "# zsh completion for leasehold, written by `leasehold completion zsh`\n\n" +
-           zsh_function(tool) +
-           "_leasehold() {\n"
+           zsh_function(tool) + zsh_names + "_leasehold() {\n" + zsh_ask +
            "    local -i cut=${words[(i)--]}\n"
            "    if (( cut < CURRENT )); then\n"
            "        # The rest is a command line of its own.\n"

@@ -162,6 +162,7 @@ int run(const arguments& given, CLI::App& tool, global_options& options) {
         add_top(tool, options),
         add_completion(tool, options),
         add_manual(tool),
+        add_names(tool, options),
     };
     tool.allow_extras();
     tool.require_subcommand(0, 1);

@@ -72,5 +72,6 @@ command add_serve(CLI::App& tool, const global_options& options);
 command add_top(CLI::App& tool, const global_options& options);
 command add_completion(CLI::App& tool, const global_options& options);
 command add_manual(CLI::App& tool);
+command add_names(CLI::App& tool, const global_options& options);
 
 }  // namespace leasehold::cli
