@@ -315,6 +315,7 @@ int run_work(
     background<worker_report> running{[&](const std::stop_token& stop) { return does.run(stop); }};
     worker_patience patience{db, does, *in};
     const auto drain_patience = [&](int signal) {
+        running.cancel();  // before a job is given back for this signal, and claimed again
         in->told.set(signal);
         return patience.to_end(settings);
     };
