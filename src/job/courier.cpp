@@ -258,29 +258,37 @@ void courier::note_claims(
     queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
 }
 
-// An end that was sent before without an answer, and finds no claim now, was carried out then: only
-// its own end takes a claim from a session that lives. The job's row has its state; where the row
-// is gone, or is another claim's, the state is that of the step. A failure here leaves the end
-// unknown, and loses none of the jobs that were claimed with it.
+// The state of a job whose end was sent before without an answer, and finds no claim now. It was
+// carried out then: only its own end takes a claim from a session that lives. The job's row has its
+// state; where the row is gone, or is another claim's, the state is that of the step. Nothing where
+// the session may have ended first.
+std::optional<job_state> courier::state_behind(const job_end& end) {
+    const auto found =
+        use([&](connection& on, store& stores) { return stores.job_queues->describe(on, end.id); });
+    if (!found || found->token != end.token) {
+        return session_->is_live() ? std::optional{state_after(end.step)} : std::nullopt;
+    }
+    return found->state == job_state::running ? std::nullopt : std::optional{found->state};
+}
+
+// Each question may fail as well, and is asked again; in an outage none is answered. That leaves
+// ends unknown, and loses none of the jobs that were claimed with them.
 void courier::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {
-    try {
-        for (const std::size_t at : places) {
-            if (back.ends[at] || !ends[at].was_sent || ends[at].is_in_transaction) continue;
-            const job_end& end = ends[at].end;
-            const auto found = use([&](connection& on, store& stores) {
-                return stores.job_queues->describe(on, end.id);
-            });
-            const bool is_ours = found && found->token == end.token;
-            if (is_ours && found->state != job_state::running) {
-                back.ends[at] = found->state;
-            } else if (!is_ours && session_->is_live()) {
-                back.ends[at] = state_after(end.step);
-            }
+    constexpr int failures_max = 5;
+    int failures = 0;
+    for (auto at = places.begin(); at != places.end();) {
+        const ended_job& each = ends[*at];
+        const bool is_open = !back.ends[*at] && each.was_sent && !each.is_in_transaction;
+        try {
+            if (is_open) back.ends[*at] = state_behind(each.end);
+            ++at;
+        } catch (const error& failure) {
+            if (++failures < failures_max) continue;
+            warn(std::string{"what became of jobs is not known: "} + failure.what());
+            return;
         }
-    } catch (const error& failure) {
-        warn(std::string{"what became of a job is not known: "} + failure.what());
     }
 }
 

@@ -121,6 +121,7 @@ private:
     void note_claims(
         queue_state& queue, const claim_request& request, claim_result claimed, parcel& back
     );
+    std::optional<job_state> state_behind(const job_end& end);
     void resolve(
         const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
     ) noexcept;

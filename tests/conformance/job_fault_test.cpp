@@ -2,6 +2,7 @@
 // have: a deadlock, one that is lost before a statement or behind it, a statement that is carried
 // out when its client has given it up. COMMIT is one of the calls.
 #include <atomic>
+#include <bit>
 #include <set>
 #include <thread>
 
@@ -48,7 +49,7 @@ protected:
             limits.running_max = 1;
             queue.set_limits(limits);
         }
-        std::vector<new_job> all(2);
+        std::vector<new_job> all(count_);
         for (std::size_t at = 0; at < all.size(); ++at) {
             all[at].payload = std::to_string(at);
             all[at].retry = {100, 0ms, 0ms};
@@ -63,6 +64,7 @@ protected:
         worker_settings by;
         by.queues = {queue_};
         by.threads = 1;
+        by.prefetch = prefetch_;
         by.poll_every = 10ms;
         by.drains = true;
         leasehold::worker does{mine, by};
@@ -131,6 +133,8 @@ protected:
     const std::shared_ptr<fault_plan> plan_ = std::make_shared<fault_plan>();
     std::string queue_, effects_;
     bool completes_within_ = true, has_effects_ = true;
+    std::size_t count_ = 2;
+    int prefetch_ = 0;
     worker_report counted_;
     // What is sent by this thread just now is a handler's commit.
     inline static thread_local bool commits_effect_ = false;
@@ -172,6 +176,21 @@ TEST_P(job_end_fault_suite, each_end_is_counted_once_as_what_it_is_whichever_cal
     }
     EXPECT_GT(number, 8) << "so few calls make no worker";
     EXPECT_LT(number, calls_max);
+}
+
+// They travel by hundreds, and some of each packet may have been carried out.
+TEST_P(job_end_fault_suite, each_of_a_thousand_ends_is_counted_once_whichever_calls_fail) {
+    has_effects_ = false;
+    count_ = 1000;
+    prefetch_ = 1000;
+    constexpr int first = 5;
+    EXPECT_TRUE(fail_when([&](std::string_view, int call) {
+        const bool fails = call % first == 0 && std::has_single_bit(unsigned(call / first));
+        return fails ? std::optional{GetParam().how} : std::nullopt;
+    }));
+    EXPECT_EQ(counted_.completed, 999);
+    EXPECT_EQ(counted_.discarded, 1);
+    EXPECT_EQ(counted_.failed + counted_.lost + counted_.unknown, 0);
 }
 
 class job_fault_control : public job_fault_suite {};
