@@ -29,10 +29,10 @@
 // places wait for the next phase.
 //
 // participants() belongs to the key while anybody waits, as the permits of a semaphore do.
-// Waiting asks again at jittered intervals, two reads each. Who was asked to stop before the call
-// does not take part: nothing, at once, and nothing is asked. In an outage it ends as a wait for a
-// mutex does, by an exception, since others may have passed with it; the session then gives up
-// the place.
+// Waiting asks again at jittered intervals, two reads each. A caller that was asked to stop before
+// the call does not take part: the answer is nothing, at once, and the database is not asked. In an
+// outage it ends as a wait for a mutex does, by an exception, since others may have passed with it;
+// the session then gives up the place.
 // Source: std::barrier; Curator's DistributedDoubleBarrier, whose members are ephemeral, too.
 //
 // Threads: distinct objects, safe; one barrier object, safe: each call is a participant.

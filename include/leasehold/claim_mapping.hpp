@@ -10,8 +10,9 @@
 //
 // A mapping is held against the database before the first statement that uses it, so that a name
 // or a type that is wrong is a clear error and cannot hurt the transaction it is used in: by
-// check(db) when a program starts, or else by the first use. What cannot be right is an error, with
-// the ALTER TABLE that cures it; an index that is missing is a warning, which check() alone tells.
+// check(db) when a program starts, or else by the first use. A mapping that cannot be right is an
+// error, with the ALTER TABLE that cures it; a missing index is a warning, which only check()
+// gives.
 //
 // Errors: no such table or column; another type than the role needs; a value that is not of its
 // column's type; two values that are one to it, as 'p' and 'P' by many collations; a key without an
@@ -31,8 +32,9 @@
 // A value is an integer, a number, text or bytes as its column is; digits as text are a number;
 // truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; of an enumeration it is a label,
 // letter by letter; for any other type text as the engine has it (a UUID or a date is looked at).
-// What has no order, as PostgreSQL's json, is neither compared nor ordered by. SQLite's columns of
-// no type take anything. Values are compared as their column compares, by its type and collation.
+// A column whose type has no order, as PostgreSQL's json, is neither compared nor ordered by.
+// SQLite's columns of no type take anything. Values are compared as their column compares, by its
+// type and collation.
 //
 // Threads: plain values.
 #include <chrono>
@@ -90,7 +92,8 @@ inline order_by descending(std::string column) {
     return made;
 }
 
-// What the columns that hold times are. All of them are read and written by the database's clock.
+// The type of the columns that hold times. All of them are read and written by the database's
+// clock.
 enum class time_kind {
     // PostgreSQL timestamptz; MySQL and MariaDB TIMESTAMP; on SQLite the same as `utc`. MySQL and
     // MariaDB reckon with these in the time zone of the session: where that has daylight saving, a

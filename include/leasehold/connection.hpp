@@ -18,8 +18,8 @@
 //
 // Promises: no statement blocks for longer than the statement time-out, plus one second where the
 // client library cannot do better, even when the other side has vanished without a word; a call
-// that gave up leaves the connection `lost`. Of a script of several, each has that time. What fails
-// leaves no result undrained.
+// that gave up leaves the connection `lost`. In a script of several statements each has that time.
+// A failure leaves no result undrained.
 // Errors: leasehold::error. `outcome_is_unknown()` is set exactly when a statement outside a
 // transaction, or a COMMIT, may have reached the server and its answer did not reach us.
 //

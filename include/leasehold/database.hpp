@@ -14,7 +14,7 @@
 // replaced; after a failure the next attempts are spaced by a jittered back-off.
 // Nothing is held while waiting for a lock, and no operation needs a second connection but
 // try_acquire_in(), which opens one beyond the bound rather than wait for it.
-// Does not promise: to hide an outage. What cannot be answered is an exception.
+// Does not promise: to hide an outage. A call that gets no answer throws.
 //
 // Errors: errc::connection_failed, timed_out (no connection free in time), schema_missing and
 // schema_mismatch on first use.
@@ -59,7 +59,8 @@ struct database_settings {
     // By which other machines tell calls that wait here that it is their turn, and a sign that
     // those there may be told: an address of this machine, by number, with a UDP port or without
     // one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the database's own bell rings, if
-    // it has one. A port is one handle's; not for machines behind NAT. What comes in is a hint.
+    // it has one. A port is one handle's; not for machines behind NAT. A message that comes in is
+    // only a hint.
     std::string bell_address{};
     // Of a cluster that could be written to at several nodes (Galera, Group Replication with
     // several primaries): true says that all programs write to one and the same node, as through a

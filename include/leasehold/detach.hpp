@@ -16,8 +16,8 @@
 // | gone: released, expired, by force | –                             | nothing                   |
 //
 // Promises: nobody else is granted the key in between, and the token stays, so that what was
-// written under it stays valid. Of several adopters one gets it: the move names the session it
-// comes from. What is expired or was taken is not adopted, whatever the value says.
+// written under it stays valid. One of several adopters gets it: the move names the session it
+// comes from. A lease that has expired or was taken is not adopted, whatever the value says.
 // Does not promise: that the old process stops. It gave the lease up in its own interest: what it
 // writes under the same token nobody can tell from the new holder's writes.
 //
@@ -44,7 +44,7 @@
 // none, or a hold that lives with the adopting session; session_lost where that has ended. An error
 // whose outcome_is_unknown(): detach_for gives the hold up (it is released in the background);
 // adopt may have moved it, and is to be called again.
-// Of a session: invalid_argument for one that has a place at a latch or a barrier, or one level of
+// For a session: invalid_argument for one that has a place at a latch or a barrier, or one level of
 // several; transient where a call of it is under way, or was in doubt a moment ago. Where detach()
 // throws the session goes on; where the outcome of adopt() is unknown, what it may have taken ends
 // with the session's ttl.
@@ -127,7 +127,7 @@ struct adopted_session {
 };
 
 // Goes on with a session, under settings of one's own. Nothing where it has ended, or somebody else
-// adopted it. What was freed by force meanwhile is told by lost() of its lease, with the first
+// adopted it. The lost() of a lease that was freed by force meanwhile fires with the first
 // heartbeat, which comes at once.
 LEASEHOLD_EXPORT std::optional<adopted_session> adopt(
     database db, const detached_session& what, session_settings settings = {}

@@ -8,9 +8,9 @@
 // Promises: reads only, but for an instant's lock of a row that find_row_lock() explains. A
 // database that cannot be reached, has no tables, or refuses a question is a finding, not an
 // exception. Each finding has a name that stays the same: scripts and alarms may go by it.
-// Does not promise: that what it does not find is not there. What a user may not see is not judged;
-// where a right is missing, the finding `not_looked_at` names the question; it is good then, so
-// that a program's own user, who may see little, is not warned of it.
+// Does not promise: that what it does not find is not there. The doctor does not judge what its
+// user may not see; where a right is missing, the finding `not_looked_at` names the question; it is
+// good then, so that a program's own user, who may see little, is not warned of it.
 //
 // Ends within connect_timeout where nothing answers; where the server stops answering, within the
 // statement_timeout of one question and the time of one try more.
@@ -101,7 +101,7 @@
 // | not_looked_at        | MySQL, MariaDB: with no right but SELECT it is not known whether an |
 // |                      | open transaction shares its row                                     |
 //
-// Errors: invalid_argument for settings out of range; std::bad_alloc. Of examine_key also what
+// Errors: invalid_argument for settings out of range; std::bad_alloc. examine_key also throws what
 // inspect.hpp says, since without the tables there is nothing to say of a key.
 //
 // Threads: safe.

@@ -14,7 +14,7 @@
 // that the question could not be asked or answered, or that the answer proves a broken assumption.
 //
 // Promises: the message says what failed, on what, and what to do next, in one line, and holds no
-// password. What the server itself said may contain user data and is kept apart from it.
+// password. The server's own message may contain user data and is kept apart from it.
 //
 // Threads: an error is immutable; copies share their facts and copying never throws.
 #include <memory>

@@ -16,9 +16,9 @@
 // flock(2) on PATH.lock, which the kernel frees when a process dies.
 // Does not promise: anything to programs that write without asking. An action that was killed
 // half-way has done half: write a new file and rename it. A process that is stopped within its
-// action keeps all others waiting (they give up after `patience`). Whoever deletes PATH.lock lets
-// two act at once. On network file systems it is as good as their flock and rename are: Linux asks
-// the NFS server since 2.6.12, and with `local_lock=flock` nobody but itself.
+// action keeps all others waiting (they give up after `patience`). Deleting PATH.lock lets two act
+// at once. On network file systems it is as good as their flock and rename are: Linux asks the NFS
+// server since 2.6.12, and with `local_lock=flock` nobody but itself.
 //
 // Threads: safe; across processes too.
 // Errors: lease_lost; timed_out where somebody else's action took longer than `patience`;

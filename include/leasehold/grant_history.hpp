@@ -6,7 +6,7 @@
 //
 // Triggers on leasehold's own tables write it: a grant's row is committed with its end, whichever
 // program makes that, older ones as well, and nothing is sent for it. Where it is off there are no
-// triggers, and no cost. What an end costs more where it is on: docs/guides/watching.md.
+// triggers, and no cost. docs/guides/watching.md says what an end costs more where it is on.
 //
 // | how a grant ended | `ending`  | ended                                                        |
 // |-------------------|-----------|--------------------------------------------------------------|
@@ -22,13 +22,13 @@
 // Promises: each grant that ends after keep_grant_history() has returned, and before
 // drop_grant_history() is called, is there for as long as it is kept, and once. It commits with its
 // end or not at all.
-// Does not promise: that a program has let go when its grant has ended, see lease.hpp. Of a hold
-// that expired and that its holder let go before anybody took it, expired is said. After a reboot
+// Does not promise: that a program has let go when its grant has ended, see lease.hpp. Where a hold
+// expired and its holder let go before anybody took it, its ending is "expired". After a reboot
 // SQLite knows neither when a grant that the reboot ended was over (it says: at the first write
 // after it) nor how long it was held.
 //
-// What is older than `keep` is removed by the clean-up (reaper.hpp), at most 20,000 rows each time
-// it comes round; `leasehold reap` removes all.
+// The clean-up (reaper.hpp) removes rows that are older than `keep`, at most 20,000 each time it
+// comes round; `leasehold reap` removes all.
 //
 // Needs, but for reading: the rights of who migrates; on MySQL and MariaDB TRIGGER on the tables,
 // too, and where the server writes a binary log SUPER or log_bin_trust_function_creators = 1. The
@@ -101,8 +101,8 @@ LEASEHOLD_EXPORT void keep_grant_history(
     const database& db, std::optional<std::chrono::microseconds> keep = {}
 );
 
-// From now on nothing is written. What is there stays for as long as it is kept. Waits as the one
-// above.
+// From now on nothing is written. The rows that are there stay for as long as they are kept. Waits
+// as the one above.
 LEASEHOLD_EXPORT void drop_grant_history(const database& db);
 
 struct grant_filter {
@@ -115,7 +115,7 @@ LEASEHOLD_EXPORT std::vector<grant_record> list_grants(
     const database& db, const grant_filter& filter = {}
 );
 
-// Of one key, the latest grants first: `filter` without its prefix. Reads no others.
+// The grants of one key, the latest first: `filter` without its prefix. Reads no others.
 LEASEHOLD_EXPORT std::vector<grant_record> list_grants_of(
     const database& db, const key& name, const grant_filter& filter = {}
 );

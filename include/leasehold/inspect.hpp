@@ -67,8 +67,9 @@ LEASEHOLD_EXPORT lock_page list_some_locks(const database& db, const lock_filter
 // Counts what list_locks() would list. Reads a row or two of each of them, and sends three numbers.
 LEASEHOLD_EXPORT lock_counts count_locks(const database& db, std::string_view prefix = {});
 
-// Who waits for the key as a mutex, first come first; of an election these are the candidates that
-// do not lead. Of other kinds nobody knows: list_locks() counts their waiting writers.
+// The waiters for the key as a mutex, first come first; for an election these are the candidates
+// that do not lead. The waiters of other kinds are not known: list_locks() counts their waiting
+// writers.
 LEASEHOLD_EXPORT std::vector<waiter_info> list_waiters(const database& db, const key& name);
 
 // The queues of all keys that begin with `prefix` (empty: all), in byte order of keys and each in
@@ -125,8 +126,8 @@ LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, con
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
 
 // The same of one grant of a mutex and no other: nothing, and nothing changed, where the key is not
-// held under this token any more, which the statement that frees it decides. Of a key that several
-// can hold it frees nobody.
+// held under this token any more, which the statement that frees it decides. It frees nobody from a
+// key that several can hold.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(
     const database& db, const key& name, fencing_token only
 );

@@ -12,7 +12,7 @@
 //
 // Promises: what was enqueued in a transaction is seen by workers when that commits, and never
 // otherwise. Limits count live claims, not a number that could drift: when a worker dies what it
-// had counts no more, as soon as it is rescued. Of two jobs with one unique key one is enqueued.
+// had counts no more, as soon as it is rescued. One of two jobs with one unique key is enqueued.
 // Does not promise: that jobs of one priority start exactly in the order of their ids where several
 // workers claim at once, or where one is enqueued by a transaction that commits late; nor that one
 // that comes back, as by a retry, goes before those that wait: where very many are done it may wait

@@ -48,7 +48,7 @@
 
 namespace leasehold {
 
-// What becomes of fire times that nobody has found in time. The numbers stand in the rows.
+// The treatment of fire times that nobody has found in time. The numbers stand in the rows.
 enum class misfire_policy { skip = 1, fire_once = 2, catch_up = 3 };
 
 // "skip", "fire_once", "catch_up"

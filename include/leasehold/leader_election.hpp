@@ -23,8 +23,8 @@
 //
 // Promises: those of leasehold::mutex, on which this stands, and on whose keys: at most one leader
 // by the database's clock; lost() and on_lost come before anyone else can be elected; what is
-// written under leading->lease().verify_in(tx) cannot have been written by a deposed leader. What a
-// leader proclaimed goes with its term: a new leader starts without metadata.
+// written under leading->lease().verify_in(tx) cannot have been written by a deposed leader. A
+// proclamation goes with its term: a new leader starts without metadata.
 // Does not promise: fairness; that a follower sees every term (it polls, and sees the newest); that
 // a deposed leader stops by itself.
 //
@@ -63,8 +63,8 @@ struct leader_info {
 struct election_settings {
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
-    // Called when elected, in the campaigning thread, before campaign() returns. What it throws
-    // ends the term, as resign() does, and comes out of campaign().
+    // Called when elected, in the campaigning thread, before campaign() returns. An exception from
+    // it ends the term, as resign() does, and comes out of campaign().
     std::function<void(fencing_token term)> on_elected{};
     // Called once per term when it ends, before anyone else can be elected; `released` says that
     // the leader resigned. Always after on_elected has returned, also where the term is lost before

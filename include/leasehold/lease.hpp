@@ -67,14 +67,14 @@ public:
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
     // Fires when somebody asked the holder to let go (see request_revoke in inspect.hpp): with its
-    // next heartbeat, never for a fixed term. What to do about it is the holder's to decide.
+    // next heartbeat, never for a fixed term. The holder decides what to do about it.
     std::stop_token revoke_requested() const noexcept;
     // By the local deadline alone; asks nobody.
     bool held_locally() const noexcept;
     local_clock::time_point deadline() const noexcept;
 
     // For who has nothing to do but to hold: waits until it is lost or released, which makes it
-    // true, until that time, or until `cancel` is requested. Of any other clock: see wait_by().
+    // true, until that time, or until `cancel` is requested. For any other clock see wait_by().
     bool wait_until_lost(local_clock::time_point deadline, std::stop_token cancel = {}) const;
     template <class Clock, class Duration>
     bool wait_until_lost(
@@ -85,11 +85,11 @@ public:
         });
     }
 
-    // Of a lease with a term (hold_at_most of a mutex, or of a semaphore): from now on it lives for
-    // so long, 1 ms to 366 days, also where that ends sooner. False: it is lost already, and lost()
-    // has fired. Of a mutex: waits for transactions that hold a proof of it; where this throws, and
-    // the outcome is unknown, deadline() is the earlier of both ends. invalid_argument for a lease
-    // without a term.
+    // For a lease with a term (hold_at_most of a mutex, or of a semaphore): from now on it lives
+    // for so long, 1 ms to 366 days, also where that ends sooner. False: it is lost already, and
+    // lost() has fired. For a mutex: waits for transactions that hold a proof of it; where this
+    // throws, and the outcome is unknown, deadline() is the earlier of both ends. invalid_argument
+    // for a lease without a term.
     [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most);
 
     // Asks the database: false means lost, and lost() has fired.
@@ -123,9 +123,9 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// What a try brings: a lease, or who holds the key instead. Whoever takes the lease where there is
-// none gets errc::busy, with the key and its holder in words: `auto mine = *closing.try_acquire();`
-// is for those to whom contention is an exception.
+// The outcome of a try: a lease, or who holds the key instead. Taking the lease where there is none
+// throws errc::busy, with the key and its holder in words: `auto mine = *closing.try_acquire();` is
+// for those to whom contention is an exception.
 class [[nodiscard]] LEASEHOLD_EXPORT acquisition {
 public:
     explicit acquisition(lease granted) : lease_(std::move(granted)) {}

@@ -26,14 +26,14 @@ struct lock_info {
     // Live ones in its queue; of a shared mutex the writers, and those who upgrade. A refused try
     // counts none.
     std::int64_t waiters = 0;
-    // Of keys that several can hold, the above is of one holder; these are of it, and of all. Of
-    // all, a refused try counts none.
+    // Where several can hold a key, the above describes one holder; these describe it, and all of
+    // them. A refused try counts none of all.
     lock_kind kind = lock_kind::mutex;
     hold_mode mode = hold_mode::exclusive;
     std::int64_t permits = 0;  // of a semaphore: how many it has
     std::int64_t holders = 0;  // how many hold the key, each with an entry of its own in a list
     std::int64_t permits_in_use = 0;  // of a semaphore: how many they have in all
-    // Of a semaphore how many permits there are, of a latch or a barrier how many places.
+    // The number of permits of a semaphore, or of places at a latch or a barrier.
     std::int64_t capacity = 0;
     std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
     // In a list of free keys alone: since its last holder let go or was lost; of a key that several
@@ -58,7 +58,7 @@ struct waiter_info {
 };
 
 // The open transaction that keeps a key's row locked, as far as the server tells: inspect.hpp says
-// what each engine does. What it does not tell is empty.
+// what each engine does. Fields that the server does not tell are empty.
 struct row_lock_info {
     std::string key{};
     // By the server's number of connections (PostgreSQL: pid), on SQLite the process; 0: not told.

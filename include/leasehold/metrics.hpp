@@ -35,7 +35,7 @@
 // | leasehold_connections                  | gauge     | state: lent, idle (of text(db))       |
 // | leasehold_connections_max              | gauge     | (of text(db))                         |
 //
-// What each counts says the table of events in observer.hpp. A try that is granted at once is a
+// The table of events in observer.hpp says what each counts. A try that is granted at once is a
 // wait as well, a short one. Doubts that are open: leasehold_doubts_total without the sum of
 // leasehold_doubts_settled_total. All series that have no label of a key are there from the start.
 //
@@ -46,8 +46,9 @@
 //       return std::string{key.substr(0, key.find('/'))};
 //   };
 //
-// It is asked for each event that has a key, by the thread the event comes from. What would be one
-// label more than labels_max, and where it throws, counts under the label "other".
+// It is asked for each event that has a key, by the thread the event comes from. An event that
+// would need one label more than labels_max, or for which it throws, counts under the label
+// "other".
 //
 // Errors: the constructor throws invalid_argument for bounds that do not grow, or more than 50, and
 // for names that are no labels, or taken. on_event never throws.
@@ -55,8 +56,8 @@
 // Threads: safe, all of it. Without label_of_key an event takes no lock: it adds to at most four
 // counters. With it a lock is held while a table of labels is looked into. On two busy cores
 // (2026-11-25, GCC 12 at -O2) an event took 6 to 25 ns in one thread and up to 90 ns in each of
-// four; with labels 50 to 57 ns, and up to 142 ns in each of two. What text() prints is not of one
-// moment, but each histogram counts as many as it has in its buckets.
+// four; with labels 50 to 57 ns, and up to 142 ns in each of two. The output of text() is not of
+// one moment, but each histogram counts as many as it has in its buckets.
 #include <chrono>
 #include <cstddef>
 #include <functional>

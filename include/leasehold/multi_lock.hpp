@@ -93,8 +93,8 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// What a try brings: a lease on all keys, or who holds the first busy one. Whoever takes the lease
-// where there is none gets errc::busy, as of an acquisition.
+// The outcome of a try: a lease on all keys, or who holds the first busy one. Taking the lease
+// where there is none throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT multi_acquisition {
 public:
     explicit multi_acquisition(multi_lease granted) : lease_(std::move(granted)) {}

@@ -87,10 +87,10 @@ struct mutex_settings {
     // For people and programs who ask who holds the key: UTF-8, at most 4,000 bytes.
     std::string metadata{};
     // Throws would_deadlock instead of waiting in a circle: for a key whose holder waits, perhaps
-    // through others, for one of this session's. Of those who close a circle at the same moment at
-    // least one is refused, and perhaps more. Off by default, because a session with several
-    // threads is not one waiter: that another thread of it waits need not keep this one's keys
-    // from being released. Holders of a fixed term are in no circle.
+    // through others, for one of this session's. Where several close a circle at the same moment,
+    // at least one of them is refused, and perhaps more. Off by default, because a session with
+    // several threads is not one waiter: that another thread of it waits need not keep this one's
+    // keys from being released. Holders of a fixed term are in no circle.
     bool detects_deadlock = false;
 };
 

@@ -72,8 +72,8 @@
 // doubts at a grant name one of its keys. A quorum_lock tells what its members do. A call that
 // waits tells `refused` for each try it makes.
 //
-// A doubt that a question settles at once, as granted, is told by doubt_settled alone. Of all
-// others outcome_unknown is told first, and doubt_settled for each once: released, what had been
+// Where a question settles a doubt at once, as granted, doubt_settled alone tells of it. For all
+// others outcome_unknown comes first, and then doubt_settled once for each: released, what had been
 // granted after all; not_granted, there was nothing of it, or not any more; given_up, nobody asks
 // any more.
 //
@@ -144,7 +144,7 @@ enum class event_reason {
 
 enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };
 
-// What its views refer to is gone when on_event returns.
+// Its views are valid until on_event returns.
 struct event {
     event_kind kind{};
     std::string_view key{};     // empty where no key is concerned

@@ -29,8 +29,8 @@
 // lost().
 //
 // Promises: no tick that was finished runs again, however late or often it is called, also when
-// clocks are set back; hosts' clocks decide nothing. Of those that call at once, one runs. A
-// refused start writes nothing to the database. A run that was taken over cannot finish() in its
+// clocks are set back; hosts' clocks decide nothing. One of those that call at once runs. A refused
+// start writes nothing to the database. A run that was taken over cannot finish() in its
 // successor's name.
 // Does not promise: exactly one execution. A run that dies before finish() is repeated (at least
 // once), or is not (at most once, with repeat_abandoned off). For effects in the same database
@@ -70,9 +70,9 @@ struct once_settings {
     std::optional<std::chrono::microseconds> hold_at_most{};
     // A tick whose run never finished may be run again: at least once. Off: at most once.
     bool repeat_abandoned = true;
-    // Who calls so shortly before a fire time means that one, on a host whose clock is ahead:
-    // start() waits for it. At most 1 h, and never more than half the time between two ticks. A
-    // host whose clock is ahead by more asks for the tick before, which has run.
+    // A call that comes so shortly before a fire time means that one, on a host whose clock is
+    // ahead: start() waits for it. At most 1 h, and never more than half the time between two
+    // ticks. A host whose clock is ahead by more asks for the tick before, which has run.
     std::chrono::milliseconds early_max{60'000};
     // For people and programs who ask who holds the key while it runs, as in mutex_settings.
     std::string metadata{};
@@ -128,8 +128,8 @@ private:
     std::unique_ptr<implementation> inner_;
 };
 
-// What a try to start brings: a run, or why not. Whoever takes the run where there is none gets
-// errc::busy, as of an acquisition.
+// The outcome of a try to start: a run, or why not. Taking the run where there is none throws
+// errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT run_start {
 public:
     explicit run_start(task_run started) : run_(std::move(started)) {}
@@ -177,7 +177,7 @@ LEASEHOLD_EXPORT run_outlook outlook(
     const database& db, const key& name, const schedule& when, const once_settings& settings = {}
 );
 
-// What ran last under each name that begins with `prefix` (empty: all), in byte order of names.
+// The last run under each name that begins with `prefix` (empty: all), in byte order of names.
 LEASEHOLD_EXPORT std::vector<run_info> list_runs(const database& db, std::string_view prefix = {});
 
 // Removes the record of a task, so that its current tick can be run again. False: there was none.

@@ -100,7 +100,7 @@ public:
     // Releases on every server; never throws.
     ~quorum_lease();
 
-    // Of each server, in the order they were given; nothing where it did not grant.
+    // The token of each server, in the order they were given; nothing where it did not grant.
     const std::vector<std::optional<fencing_token>>& tokens() const noexcept;
     // How many grants are believed in now.
     std::size_t held_count() const noexcept;
@@ -124,8 +124,8 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// What a try brought: a lease, or how the servers answered. Whoever takes the lease where there is
-// none gets errc::busy, as of an acquisition.
+// The outcome of a try: a lease, or how the servers answered. Taking the lease where there is none
+// throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT quorum_acquisition {
 public:
     struct answers {

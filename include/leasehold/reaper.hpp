@@ -7,11 +7,11 @@
 //
 // Promises: never frees a live lease, and steps around rows that others have locked. No statement
 // looks at more rows than a step may, however large the tables are; the database remembers where
-// the last step ended, and whoever comes next goes on there. Of all sessions of a database one at a
-// time does it, so that it costs the server the same however many there are; when that one dies
-// another goes on. Where a step takes longer than it may, the next one is half as long, and
-// meanwhile the other tables have their turn. Fencing tokens go on growing after a row was removed:
-// its fence is folded into a high-water mark from which new rows start.
+// the last step ended, and whoever comes next goes on there. One session of a database at a time
+// does it, so that it costs the server the same however many there are; when that one dies another
+// goes on. Where a step takes longer than it may, the next one is half as long, and meanwhile the
+// other tables have their turn. Fencing tokens go on growing after a row was removed: its fence is
+// folded into a high-water mark from which new rows start.
 //
 // Threads: safe, in any number of processes at once. Errors: what the database says.
 #include <chrono>
@@ -41,9 +41,9 @@ struct reap_report {
     std::int64_t locks_freed = 0;     // were held by the dead, or had a queue nobody served
     std::int64_t locks_removed = 0;   // were idle for long
     std::int64_t grants_removed = 0;  // of the history, kept for long enough
-    // What it could not do: rows that are left because somebody has them locked, and whether
-    // anything was not looked at: because time_max had passed, or because what is left is a row
-    // that says how far the clean-up is.
+    // The rest: rows that are left because somebody has them locked, and whether anything was not
+    // looked at: because time_max had passed, or because what is left is a row that says how far
+    // the clean-up is.
     std::int64_t rows_left = 0;
     bool is_complete = true;
 };

@@ -80,7 +80,7 @@ struct row_mapping {
     std::vector<order_by> order{};       // needed to claim more than one
     lock_strength strength = lock_strength::update;
     time_kind times = time_kind::instant;  // of the columns that `is_due` looks at
-    // Of a cluster that could be written to at several nodes; as of database_settings.
+    // For a cluster that could be written to at several nodes: as in database_settings.
     bool one_node_is_written_to = false;
 };
 

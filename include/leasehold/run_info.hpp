@@ -21,7 +21,7 @@ enum class run_state {
 // "running", "succeeded", "failed", "abandoned".
 LEASEHOLD_EXPORT const char* name_of(run_state state) noexcept;
 
-// What was run last under a name, as the database sees it.
+// The last run under a name, as the database sees it.
 struct run_info {
     std::string name{};
     schedule::instant tick{};
@@ -34,9 +34,10 @@ struct run_info {
     std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
     std::optional<std::int64_t> exit_status{};        // as finish() was told
     std::string message{};
-    // What it was started by, as schedule::text() says it; empty where an older program started it.
+    // The schedule that started it, as schedule::text() says it; empty where an older program
+    // started it.
     std::string schedule_text{};
-    // Of a list, where that is known: its next fire time, and the latest one that has passed and
+    // In a list, where that is known: its next fire time, and the latest one that has passed and
     // that nobody has started, be it because nobody has called or because an earlier run goes on.
     std::optional<schedule::instant> next{};
     std::optional<schedule::instant> overdue{};

@@ -11,7 +11,7 @@
 // | any, and n > permits or n < 1    | invalid_argument            | –                    |
 //
 // Promises: never more permits in use than there are. Several are acquired at once or not at all,
-// and released together. What a crashed process had is free again when its session's TTL has
+// and released together. The permits of a crashed process are free again when its session's TTL has
 // passed, without any clean-up running; a paused one cannot commit past the loss of its permits
 // under verify_in(tx). A part of them is given back by keep(). Tokens grow with every grant. A
 // refused try writes nothing.
@@ -115,8 +115,8 @@ public:
     // another kind.
     void set_permits(std::int64_t permits);
 
-    // How many nobody has, by the database; none where there are fewer than are in use. Reads a
-    // row for each holder.
+    // The number of permits that nobody has, by the database; 0 where there are fewer than are in
+    // use. Reads a row for each holder.
     std::int64_t free_permits() const;
 
     // Of a follower: as it last saw the key.

@@ -17,11 +17,11 @@
 // end_with(). The constructor then looks whether the database can be used, and writes nothing. The
 // row comes with the first grant of a mutex that is free, or before whatever else is done in the
 // session; it does not come for a try that is refused. Until then the session is live, without a
-// deadline, and nobody sees it; mutex::try_acquire_in() throws wrong_transaction. Whoever begins it
-// learns what else the constructor says: that the database cannot be reached, or that ttl is too
-// short for it. Calls of other threads wait for that, within their own deadlines. Where it gets no
-// answer the session counts as begun; if it is not, the next heartbeat says so, and it is lost. It
-// is lost, too, and what it was granted free, where no thread can be started for it
+// deadline, and nobody sees it; mutex::try_acquire_in() throws wrong_transaction. The call that
+// begins it throws what else the constructor would: that the database cannot be reached, or that
+// ttl is too short for it. Calls of other threads wait for that, within their own deadlines. Where
+// it gets no answer the session counts as begun; if it is not, the next heartbeat says so, and it
+// is lost. It is lost, too, and what it was granted free, where no thread can be started for it
 // (std::system_error).
 //
 // Promises: lost() fires *before* the database lets anyone else have what this session holds: the
@@ -119,8 +119,8 @@ public:
 
     const session_id& id() const noexcept;
     bool is_live() const noexcept;
-    // Fires once, when the session is lost (not when it is ended by its owner). What a callback may
-    // do: see lease::lost().
+    // Fires once, when the session is lost (not when it is ended by its owner). lease::lost() says
+    // what a callback may do.
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
     // Until when the holder may believe, if no further heartbeat succeeds.

@@ -31,11 +31,11 @@
 // An upgrade takes a new token, because others have read under later ones since; while it waits it
 // keeps the hold it has. A downgrade is atomic: no writer gets in between.
 //
-// Does not promise: an order among waiting writers, or among readers. Whoever holds it shared and
-// asks for it shared again, while a writer waits for the first to end, waits for itself. Two shared
-// holders cannot both become writers without letting go: only the upgradeable one can, so take
-// that one where reading may turn into writing. Where the answer to an upgrade is lost and cannot
-// be asked for, the hold it started from is given up, too.
+// Does not promise: an order among waiting writers, or among readers. A holder that has it shared
+// and asks for it shared again, while a writer waits for the first to end, waits for itself. Two
+// shared holders cannot both become writers without letting go: only the upgradeable one can, so
+// take that one where reading may turn into writing. Where the answer to an upgrade is lost and
+// cannot be asked for, the hold it started from is given up, too.
 //
 // Waiting asks again at jittered intervals, and ends early with session_lost. A stop that was
 // requested before the call makes it empty at once, and nothing is asked; in an outage it ends as a

@@ -4,8 +4,8 @@
 //
 //   settings.observer = std::make_shared<leasehold::spdlog_observer>(spdlog::default_logger());
 //
-// The level is level_of(event), see the table in observer.hpp, the text text_of(event). What the
-// logger does not log is not put into words.
+// The level is level_of(event), see the table in observer.hpp, the text text_of(event). An event
+// that the logger does not log is not put into words.
 //
 // Promises: no exception. Does not promise: that a sink does not block; take an asynchronous logger
 // (spdlog::create_async_nb) where it may.

@@ -39,12 +39,13 @@
 // every change is lost.
 //
 // Many rows at once: update, finish and release of several answer for each row as the single call
-// would, in the order given. What others have locked, or what was lost or is gone, hinders none of
-// the rest. Only what is busy is asked for again, until `patience` has run out, once for all. Of
-// several with one key at most one is done, the first that is right. There may be any number, or
+// would, in the order given. A row that others have locked, or that was lost or is gone, hinders
+// none of the rest. Only busy rows are asked for again, until `patience` has run out, once for all.
+// At most one of several with one key is done, the first that is right. There may be any number, or
 // none: they travel in lists that no engine finds too long, in the order of their keys whatever the
-// order given. What cannot be of one row, as a version at its greatest, is an error of the call
-// before anything is changed. After any other error some may have been changed: roll back.
+// order given. A row that cannot be changed, as one whose version is at its greatest, is an error
+// of the call before anything is changed. After any other error some may have been changed: roll
+// back.
 //
 // Promises: of all who try one version at most one wins. Contention is an answer, never an
 // exception: no attempt waits for the row, and on PostgreSQL none leaves your transaction aborted.
@@ -81,8 +82,7 @@
 // holds (a claim of several passes over such rows); wrong_transaction where none is open, it has
 // failed, the connection is in pipeline mode, or it is of another engine than the one first used.
 // All before anything is sent that could hurt.
-// What was looked up of the table, rights included, is looked up again before it refuses an
-// argument.
+// The description of the table, rights included, is looked up again before it refuses an argument.
 // Threads: safe; copies share what they know of the table. One object, one database, one user.
 // Source: "optimistic offline lock", Fowler 2002; Kung and Robinson 1981.
 #include <chrono>
@@ -112,7 +112,7 @@ struct versioned_mapping {
     std::chrono::microseconds term{};  // with expires_at: 1 ms to 366 days
     time_kind times = time_kind::instant;
     std::vector<std::string> columns{};  // what a row comes with
-    // What goes into claimed_by; empty: "claim@host:pid" and a tag that each claim has of its own,
+    // The text for claimed_by; empty: "claim@host:pid" and a tag that each claim has of its own,
     // with as much of the former as a narrow column has room for, which needs 12 characters. One
     // you choose is compared too, and does not end in a blank.
     std::string claimant{};
@@ -121,7 +121,7 @@ struct versioned_mapping {
     std::chrono::milliseconds patience{1000};
 };
 
-// A row as it was found or claimed. What you keep between claim and finish.
+// A row as it was found or claimed, to be kept between claim and finish.
 struct versioned_row {
     parameters key{};          // in the order of the mapping
     std::int64_t version = 0;  // that this row has now, by what was done through it

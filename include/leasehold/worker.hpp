@@ -34,8 +34,9 @@
 // then on, and their threads left alone. (They may use what the handler refers to for as long as
 // they run.) A second run() begins anew.
 //
-// One run() at a time works under a session. What could not be given back, since the database did
-// not answer, is by the next run() of the worker, or rescued when the session has ended.
+// One run() at a time works under a session. A job that could not be given back, since the database
+// did not answer, is given back by the next run() of the worker, or rescued when the session has
+// ended.
 //
 // Promises: a job that was claimed is held by the session's heartbeat; when this process dies it is
 // available again within the session's ttl and some seconds, rescued by any worker of the queue.

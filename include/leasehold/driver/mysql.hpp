@@ -4,11 +4,11 @@
 //   leasehold::database db = leasehold::mysql::open("mysql://app:secret@db.example:3306/app");
 //
 // URL: mysql://user[:password]@host[:port]/database[?option=value&…], or mariadb://…, which is the
-// same; user and password are percent-decoded. Of several hosts, host[:port],host[:port], one is
-// connected to that takes writes: the first such, and from then on that one before the others; the
-// rest of the URL is the same for all, connect_timeout is for all together, and where none takes
-// writes the error says what each has answered. Which of the two servers it is, is found out when
-// connecting. Options, and any other is refused:
+// same; user and password are percent-decoded. With several hosts, host[:port],host[:port], the
+// first that takes writes is connected to, and from then on asked before the others; the rest of
+// the URL is the same for all, connect_timeout is for all together, and where none takes writes the
+// error says what each has answered. Which of the two servers it is, is found out when connecting.
+// Options, and any other is refused:
 //
 // | option              | means                                                                  |
 // |---------------------|------------------------------------------------------------------------|
@@ -24,7 +24,7 @@
 //
 // A password that neither the URL nor such a file has is the environment's MYSQL_PWD.
 //
-// Whoever answers at the host's address gets no password in clear: a server that asks for
+// A stranger that answers at the host's address gets no password in clear: a server that asks for
 // mysql_clear_password or dialog (LDAP, PAM) is refused, but on a socket and with VERIFY_IDENTITY.
 // Not so for caching_sha2_password through Connector/C++ 1.1, which may send it in clear to a
 // server without TLS, also with REQUIRED. Where others may be on the network: VERIFY_IDENTITY.
