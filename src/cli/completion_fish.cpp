@@ -25,7 +25,7 @@ function __leasehold_rest
     complete -C (string join ' ' -- $line)
 end
 
-# What the database has, as far as it is known where that is.
+# Names from the database, where it is known which one.
 function __leasehold_names
     set -l words (commandline -opc)
     set -l ask

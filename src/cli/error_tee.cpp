@@ -29,7 +29,7 @@ void cut_front(std::string& text, std::size_t bytes_max) {
     text.erase(0, first);
 }
 
-// What runs in the process of its own, forked from one with threads: async-signal-safe calls only.
+// The copying process. It is forked from one with threads: async-signal-safe calls only.
 class error_tee::copier {
 public:
     [[noreturn]] void run(int reading, int asks) {
@@ -93,7 +93,7 @@ private:
     void speak() {
         const auto count = write(STDERR_FILENO, buffer_.data(), std::min(size_, piece_max));
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-        // What can never be written is lost, and the command goes on.
+        // Text that can never be written is lost, and the command goes on.
         const auto taken = count < 0 ? size_ : static_cast<std::size_t>(count);
         size_ -= taken;
         std::memmove(buffer_.data(), buffer_.data() + taken, size_);

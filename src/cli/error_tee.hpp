@@ -24,7 +24,7 @@ public:
     error_tee(const error_tee&) = delete;
     error_tee& operator=(const error_tee&) = delete;
 
-    // What the command is to have as its standard error.
+    // The standard error for the command.
     int writing_end() const noexcept { return writing_.number(); }
     // To be called when the command runs, or its end would never be seen.
     void close_writing_end() noexcept { writing_.close(); }

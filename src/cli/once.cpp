@@ -262,7 +262,7 @@ int run_started(
     std::string words;  // the last line of what it says on standard error
     {
         const session_settings timing = timing_of(wanted, *with.within);
-        // Who watches it at a terminal reads that there, and the command may want a terminal.
+        // A person at a terminal reads it there, and the command may want a terminal.
         std::optional<error_tee> tee;
         if (isatty(STDERR_FILENO) != 1) tee.emplace();
         const auto streams = tee ? std::vector{std::pair{tee->writing_end(), STDERR_FILENO}}

@@ -165,7 +165,7 @@ screen_size screen::size() const {
 }
 
 void screen::draw(const std::vector<std::string>& lines) const {
-    // What was there goes first: behind a line that is as wide as the screen the cursor stands on
+    // The old text goes first: behind a line that is as wide as the screen the cursor stands on
     // its last character.
     std::string frame = "\033[H";
     for (std::size_t at = 0; at < lines.size(); ++at) {

@@ -128,7 +128,7 @@ connector database::implementation::entering(connector connect) {
     };
 }
 
-// What is connected to once it is known to be a cluster begins with its settings.
+// A connection to what is known to be a cluster begins with the cluster's settings.
 void database::implementation::admit(connection& on) {
     if (has_several_writers_) store_for(on).sessions->enter_cluster(on);
     if (!schema_checked_) return;

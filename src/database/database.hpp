@@ -145,7 +145,7 @@ private:
 
     connector entering(connector connect);
     void go_on_in_cluster(connection& on);
-    // What this handle asks of each connection. Throws where it does not take the server.
+    // The questions of this handle to each new connection. Throws where it refuses the server.
     void admit(connection& on);
     // Standbys come and go, and the setting may be taken away: each change for the worse is told.
     void heed(connection& on, const session_store::replication& found);

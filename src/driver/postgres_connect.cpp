@@ -134,7 +134,7 @@ std::optional<error> failure_at_set_up(
     return std::nullopt;
 }
 
-// What the handle has against it: see connect_limits.
+// The handle's objection to the server, if it has one: see connect_limits.
 std::optional<error> refusal_of(
     owned_connection& on,
     const connect_limits& within,

@@ -34,7 +34,7 @@ job_retention retention_of(const queue_limits& limits) {
         limits.keep_cancelled};
 }
 
-// Of jobs of which it is not known before whether others need them: prune(), which comes last in a
+// For jobs of which it is not known before whether others need them: prune(), which comes last in a
 // turn, takes those that nobody needs.
 job_retention until_pruned(job_retention kept) {
     kept.discarded = std::max(kept.discarded, std::chrono::microseconds{1});

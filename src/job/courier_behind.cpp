@@ -1,4 +1,4 @@
-// What a worker does for jobs that waited for those that have ended here.
+// The part of a worker that frees jobs which waited for those that have ended here.
 #include <set>
 #include <utility>
 
@@ -62,8 +62,8 @@ void courier::remember(const std::vector<ended_job>& ends) {
     }
 }
 
-// Who waited for these goes on at once, some thousand at a time, so that what is free is claimed in
-// between. A hint, behind what was claimed: what fails here is found by a turn.
+// Jobs that waited for these go on at once, some thousand at a time, so that what is free is
+// claimed in between. A hint, behind what was claimed: what fails here is found by a turn.
 void courier::settle() {
     if (unsettled_.empty()) return;
     try {

@@ -68,7 +68,7 @@ void settle_at_once(
             own.job_bells().ring(on, stores, queue);
         });
     } catch (const std::exception&) {
-        // What is left is found.
+        // The rest is found.
     }
 }
 
@@ -86,7 +86,7 @@ void unblock_at_once(
             }
         } while (!place.is_beginning());
     } catch (const std::exception&) {
-        // What is left is found.
+        // The rest is found.
     }
 }
 

@@ -66,7 +66,7 @@ public:
     // May take 20 ms. Asked once per database object.
     virtual server_environment environment(connection& on) = 0;
 
-    // What comes and goes. `standbys`: why a fail-over can undo what was committed; empty where
+    // The part that changes. `standbys`: why a fail-over can undo what was committed; empty where
     // none can. `branch`: the number that begin_branch() has given to the timeline of the server's
     // data, server_info::place; 0: none yet.
     struct replication {

@@ -55,7 +55,8 @@ TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of_by_heartbeats) 
     EXPECT_TRUE(eventually([&] { return warnings_->has("waits for none of them"); }, 60s));
 }
 
-// Grants, runs, jobs and the row of a session, as in an outage. What is held is kept for its ttl.
+// Grants, runs, jobs and the row of a session, as in an outage. A lease that is held is kept for
+// its ttl.
 TEST_F(asynchronous_standby, that_is_required_refuses_what_no_commit_waits_for) {
     database_settings settings;
     settings.statement_timeout = 2s;

@@ -21,7 +21,7 @@ protected:
         std::stop_source stop;
         thread runs;
 
-        // Of this kind, or of all.
+        // Those of this kind, or all.
         idle_worker(
             const database& db,
             const std::string& queue,

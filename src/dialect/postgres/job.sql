@@ -9,7 +9,7 @@
 -- passed. Each ORDER BY is that of an index, and what its LIMIT is the planner does not know: then
 -- it walks that index. Told how many, it reads all there are and sorts them where it believes that
 -- they are few; and how many jobs there are changes faster than its statistics.
--- What an ORDER BY has of columns that are equal to something, the planner leaves away: by the id
+-- The planner leaves columns of an ORDER BY away that are equal to something: by the id
 -- alone it would walk the primary key, past all jobs that are not meant. So a range says which
 -- ordering key, or which due time, is meant: only one index has that order.
 -- Rows that are found by id, or by ordering key, are asked for their state as a sum, of which there

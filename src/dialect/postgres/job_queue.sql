@@ -166,8 +166,8 @@ WITH seen AS MATERIALIZED (
 SELECT (SELECT count(*) FROM lost WHERE to_state = 2),
        (SELECT count(*) FROM lost WHERE to_state = 7);
 
--- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Of the first jobs
--- of each key, as many as may run at a time, the blocked ones are freed. Nothing is looked at where
+-- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Frees the blocked
+-- ones among the first jobs of each key, as many as may run at a time. Nothing is looked at where
 -- nothing is blocked. Answers with the last of so many keys, or null, and how many were freed.
 -- Indexes: job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
 -- name: unblock

@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    // Of a role that may not, nothing is known.
+    // Empty for a role that lacks the right.
     template <class Answer, class Ask>
     static Answer where_allowed(Ask&& ask) {
         try {

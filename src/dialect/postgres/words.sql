@@ -88,13 +88,13 @@ coalesce(j.rescues_max, 3)
 -- word: per_key
 coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
 
--- Of job rows p, those of row j's ordering key, but for what is scheduled before it: to be counted
--- from the first on, as far as they have smaller ids. Whatever comes behind j ends such a walk.
+-- The job rows p of row j's ordering key, but for what is scheduled before it: to be counted from
+-- the first on, as far as they have smaller ids. The first row behind j ends such a walk.
 -- word: first_of_j
 p.ordering_key BETWEEN j.ordering_key AND j.ordering_key
                AND (p.state <> 1 OR p.id >= j.id)
 
--- Of job rows b, the blocked ones of the ordering key of row m: no state is above 5.
+-- Among job rows b, the blocked ones of the ordering key of row m: no state is above 5.
 -- word: behind_m
 b.ordering_key BETWEEN m.ordering_key AND m.ordering_key AND b.state + 0 > 4
 

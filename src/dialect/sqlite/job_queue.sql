@@ -67,8 +67,8 @@ UPDATE {prefix}job
    SET state = 2, session_id = NULL, attempts = attempts - 1, rescues = rescues + 1
  WHERE id = $1;
 
--- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. Of the first jobs
--- of each key, as many as may run at a time, the ids of the blocked ones; and the last of so many
+-- $1 queue, $2 how many keys are looked at, $3 the last key that was looked at. The ids of blocked
+-- ones among the first jobs of each key, as many as may run at a time; and the last of so many
 -- keys, if there are so many. Nothing is looked at where nothing is blocked. Plain reads. Indexes:
 -- job_order, job_ordering. Reads: some rows for each key, and what is not due before them.
 -- name: look_at_keys
