@@ -276,13 +276,14 @@ std::optional<job_state> courier::state_behind(const job_end& end) {
 void courier::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {
-    constexpr int failures_max = 5;
-    int failures = 0;
+    constexpr int failures_max = 3;
+    int failures = 0;  // in a row
     for (auto at = places.begin(); at != places.end();) {
         const ended_job& each = ends[*at];
         const bool is_open = !back.ends[*at] && each.was_sent && !each.is_in_transaction;
         try {
             if (is_open) back.ends[*at] = state_behind(each.end);
+            failures = 0;
             ++at;
         } catch (const error& failure) {
             if (++failures < failures_max) continue;
