@@ -15,8 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t few = 100, many = 200'000;
-
 class behind_cost : public cost_suite {
 protected:
     // Fills the queue `name` with copies of the last of `first` until it has so many.
@@ -162,7 +160,7 @@ private:
 };
 
 TEST_P(behind_cost, one_ordering_key) {
-    for (const std::int64_t count : {few, many}) {
+    for (const std::int64_t count : {std::int64_t{100}, size().jobs}) {
         for (const char* const which : {"old", "new"}) {
             const std::string queue = "behind " + std::to_string(count) + which;
             fill_queue(queue, {of_key("one"), of_key("one")}, count);
@@ -174,7 +172,7 @@ TEST_P(behind_cost, one_ordering_key) {
 }
 
 TEST_P(behind_cost, a_queue_that_is_paused) {
-    for (const std::int64_t count : {few, many}) {
+    for (const std::int64_t count : {std::int64_t{100}, size().jobs}) {
         const std::string queue = "behind paused " + std::to_string(count);
         fill_queue(queue, {new_job{}}, count);
         run([&](connection& on, store& stores) { stores.job_queues->set_paused(on, queue, true); });
@@ -189,7 +187,7 @@ TEST_P(behind_cost, a_queue_that_is_paused) {
 }
 
 TEST_P(behind_cost, priorities) {
-    for (const std::int64_t count : {few, many}) {
+    for (const std::int64_t count : {std::int64_t{100}, size().jobs}) {
         const std::string queue = "behind priorities " + std::to_string(count);
         new_job urgent, other;
         urgent.priority = -1;
@@ -206,7 +204,7 @@ TEST_P(behind_cost, priorities) {
 
 // They wait for a job that has not ended.
 TEST_P(behind_cost, jobs_that_need_another) {
-    for (const std::int64_t count : {few, many}) {
+    for (const std::int64_t count : {std::int64_t{100}, size().jobs}) {
         const std::string queue = "behind needs " + std::to_string(count);
         new_job waits;
         waits.run_at = job_need_store::never;
