@@ -189,9 +189,7 @@ database open(url_source source, database_settings settings) {
     const auto known = std::make_shared<handle_memory>(warn);
     connector connects = [source = std::move(source), limit, known, name = settings.name](
                              const connect_limits& within
-                         ) {
-        return connect(source(), limit, within, known, name);
-    };
+                         ) { return connect(source(), limit, within, known, name); };
     return database{std::move(connects), std::move(settings)};
 }
 
