@@ -72,7 +72,7 @@ verdict lead(
             );
             return status;
         }
-        // Whoever asked the command to end did not ask for another one.
+        // The signal that ended the command did not ask for another one.
         if (ended.asked_by != 0) throw lost(what, held, "the command was stopped");
         const failure deposed = lost(what, held, "the command was stopped; campaigning again");
         report(what.is_json, deposed);

@@ -30,8 +30,8 @@ local_clock::time_point at(std::int64_t nanoseconds) {
     return local_clock::time_point{std::chrono::nanoseconds{nanoseconds}};
 }
 
-// They may have children while we look. Who is in a call that cannot be interrupted has the signal,
-// and ends with that call.
+// They may have children while we look. A process in a call that cannot be interrupted has the
+// signal, and ends with that call.
 template <class Reap>
 void kill_until_nobody(descendants& family, pid_t root, Reap reap) noexcept {
     constexpr int tries_max = 2000;

@@ -97,7 +97,7 @@ void say_free(const key& name) {
     std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
 }
 
-// Who has the key now is another grant than the one that was meant.
+// The key has another grant now than the one that was meant.
 failure another_grant(const key& name, fencing_token meant, const lock_info& now) {
     const std::string token = std::to_string(meant.number);
     if (now.kind != lock_kind::mutex) {

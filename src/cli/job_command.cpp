@@ -150,7 +150,7 @@ private:
         }
     }
 
-    // The rest of the payload, as far as it is taken. Who reads no more is right, too.
+    // The rest of the payload, as far as it is taken. A CMD that reads no more is right, too.
     void speak() {
         const std::string_view rest = std::string_view{payload_}.substr(sent_);
         const auto taken = write(input_.writing.number(), rest.data(), rest.size());

@@ -87,7 +87,7 @@ std::string shown_holder(const lock_info& holder) {
     return text + ", " + std::to_string(holder.permits) + " of them by " + whose;
 }
 
-// Who holds no lease and yet was in the way: an open transaction, or somebody who was quicker.
+// An obstacle that holds no lease: an open transaction, or somebody who was quicker.
 failure busy(const errand& what, const std::optional<lock_info>& holder, const database& db) {
     if (!holder) {
         if (const auto found = find_lock_of_row(db, what.name)) {

@@ -38,7 +38,7 @@ namespace leasehold::cli {
 struct site_settings {
     std::string place{};               // which database, for people
     std::vector<std::string> hosts{};  // names of this server, in lower case and without a port
-    // Who knows it may act; nothing: nobody may.
+    // A client that knows it may act; nothing: nobody may.
     std::optional<std::string> token{};
 };
 

@@ -34,7 +34,7 @@ struct lock_view {
     lock_filter filter{};
     lock_page page{};
     lock_counts counts{};  // of all keys with that prefix
-    // Who waits for mutexes of that page, first come first: of the first few that have waiters.
+    // The waiters for mutexes of that page, first come first: of the first few that have waiters.
     std::map<std::string, std::vector<waiter_info>> waiters{};
 };
 

@@ -96,8 +96,8 @@ nanoseconds supervisor::pause() const {
 }
 
 // What the command started may still be tidying up, in the time there is. Then it is killed, which
-// is said again and again: it may have children while they are looked for. Who does not end by that
-// belongs to another user, or is in a call that nothing interrupts.
+// is said again and again: it may have children while they are looked for. A process that does not
+// end by that belongs to another user, or is in a call that nothing interrupts.
 void supervisor::end_rest() {
     constexpr std::chrono::seconds insist_max{2};
     const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);

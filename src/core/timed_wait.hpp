@@ -15,8 +15,8 @@
 namespace leasehold {
 
 // Waits until `holds`, which is asked with the lock held, until a request to stop, or until the
-// deadline, where time_point::max() is none. Returns what `holds` says in the end. Whoever makes it
-// true notifies `changed`.
+// deadline, where time_point::max() is none. Returns what `holds` says in the end. The code that
+// makes it true notifies `changed`.
 LEASEHOLD_EXPORT bool wait_until(
     std::unique_lock<std::mutex>& guard,
     std::condition_variable_any& changed,

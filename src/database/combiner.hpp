@@ -5,10 +5,10 @@
 //
 // One of those that wait *leads*: it waits for the connection, the others for it. Once it has one
 // it takes whatever waits by then. While a statement for several is under way whoever comes waits
-// for its end, and one of them leads then: two at a time would each carry half. Who has waited for
-// `overtaking_after` leads all the same, as if it were alone: neither a statement that hangs nor a
-// connection that does not open stops anybody else.
-// What the statement for all leaves open, each asks for by itself, as if it had been alone.
+// for its end, and one of them leads then: two at a time would each carry half. A request that has
+// waited for `overtaking_after` leads all the same, as if it were alone: neither a statement that
+// hangs nor a connection that does not open stops anybody else. What the statement for all leaves
+// open, each asks for by itself, as if it had been alone.
 //
 // | stage   | event                                  | becomes                                   |
 // |---------|----------------------------------------|-------------------------------------------|

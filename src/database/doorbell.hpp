@@ -12,9 +12,9 @@
 // |                             | bell_address                                                   |
 // | nothing                     | nobody: no socket could be opened, or hints are off            |
 //
-// Whoever finds no address it can use rings the database's own bell, if there is one. A datagram is
-// the 16 bytes of the owner id whose turn it is, and a hint: what is forged, lost, late or sent
-// twice costs a look at most. Nobody answers it.
+// A process that finds no address it can use rings the database's own bell, if there is one. A
+// datagram is the 16 bytes of the owner id whose turn it is, and a hint: what is forged, lost, late
+// or sent twice costs a look at most. Nobody answers it.
 //
 // The sockets are closed on exec. In the child of a fork there is no address, since the thread that
 // would hear the bell is the parent's.

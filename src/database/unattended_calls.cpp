@@ -108,7 +108,7 @@ private:
         }
     }
 
-    // Whoever waits for a turn or its end goes before those that begin.
+    // Calls that wait for a turn or its end go before those that begin.
     void make_ready(unattended_call& call) noexcept LEASEHOLD_REQUIRES(mutex_) {
         call.stage_ = stage::ready;
         (call.begins_ ? beginning_ : going_on_).push_back(&call);

@@ -34,7 +34,7 @@ waiting_room::waiting_room(database::implementation& of)
 
 waiting_room::~waiting_room() = default;
 
-// Who moves the time cannot move that of a socket.
+// A test that moves the time cannot move that of a socket.
 std::string waiting_room::address() {
     if (hints_are_suppressed_ || clock_source::installed()) return "";
     std::string complaint;
@@ -128,7 +128,7 @@ void waiting_room::announce(
         if (rings_directly(next) || bells_of_database_are_suppressed_) return;
         stores.waiters->ring(on, next.owner);
     } catch (const std::exception&) {
-        // Whoever waits looks by itself.
+        // Each waiter looks by itself.
     }
 }
 
@@ -270,7 +270,8 @@ void waiting_room::hear_database(milliseconds patience, waiters& rung) {
     }
 }
 
-// Whoever does not sit here is not known here. While the room is deaf its next look is for all.
+// A waiter that does not sit here is not known here. While the room is deaf its next look is for
+// all.
 void waiting_room::hear_direct_bells(waiters& rung) {
     const auto heard = bell_.heard();
     if (heard.empty()) return;

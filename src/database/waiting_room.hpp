@@ -8,10 +8,10 @@
 // | granted     | announce(), a look | –                                                         |
 // | gone        | a look             | –: its row was removed; queue again                       |
 //
-// Who finds out: a release in this process, at once (announce); a bell, after one look: the room's
-// own (doorbell.hpp), or the database's; a bounded, jittered look in any case, which also serves
-// keys whose holders died. One look is one statement for all that sit here, so what a hand-over
-// costs does not grow with them.
+// The sources of news: a release in this process, at once (announce); a bell, after one look: the
+// room's own (doorbell.hpp), or the database's; a bounded, jittered look in any case, which also
+// serves keys whose holders died. One look is one statement for all that sit here, so what a
+// hand-over costs does not grow with them.
 //
 // Where the database has no bell that names a waiter, the room looks often until its own bell has
 // told of a turn, and again once a look finds a turn of which it did not: whoever releases may be

@@ -25,8 +25,9 @@ lock_info free_in(const row& from);
 lock_info holder_in(const row& from, std::size_t first);
 std::vector<lock_info> holders_in(const result& found);
 
-// Who keeps the row of this key locked: number of the connection, user, host, application, what it
-// does, microseconds since its transaction began, each or null, and how many may be meant.
+// The transaction that keeps the row of this key locked: number of the connection, user, host,
+// application, what it does, microseconds since its transaction began, each or null, and how many
+// may be meant.
 row_lock_info row_lock_in(const row& from, const std::string& key);
 
 }  // namespace leasehold

@@ -17,7 +17,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Who waits for others is due in the year 9999.
+// A job that waits for others is due in the year 9999.
 std::optional<microseconds> unless_never(std::optional<microseconds> due_in) {
     constexpr microseconds far = std::chrono::hours{24 * 366 * 2000};
     return due_in && *due_in < far ? due_in : std::nullopt;

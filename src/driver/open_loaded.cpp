@@ -28,7 +28,7 @@ std::string path_of(const std::string& driver) {
                 "program is; mount it"
         );
     }
-    // Whoever gives this program another name may have put anything beside that.
+    // A caller that gives this program another name may have put anything beside that.
     if (getauxval(AT_SECURE) != 0) {
         throw error(
             errc::unsupported,

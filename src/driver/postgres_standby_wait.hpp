@@ -4,7 +4,7 @@
 // A commit that waits for a synchronous standby heeds no time-out of the server's and does not
 // notice that its client has gone: each attempt on a primary without its standby would leave a
 // process behind. It heeds a cancel; its commit is then done on this server alone, and may be
-// undone by a fail-over. Whoever waited for it is told that its outcome is unknown.
+// undone by a fail-over. The caller that waited for it is told that its outcome is unknown.
 #include <libpq-fe.h>
 
 #include <cstddef>
@@ -34,8 +34,9 @@ bool end_standby_wait(
     const PGconn* of, const server_origin& origin, local_clock::time_point until
 ) noexcept;
 
-// Of one database handle: connections that were given up while they may have waited. Who connects
-// next to the same server ends what is left of them, so that they do not add up. Threads: safe.
+// Of one database handle: connections that were given up while they may have waited. A caller that
+// connects next to the same server ends what is left of them, so that they do not add up. Threads:
+// safe.
 class left_waits {
 public:
     void add(const server_origin& on, int process);

@@ -172,7 +172,7 @@ public:
     }
     // The log is written to before its commit can be seen, which waits for the disk: after an event
     // the version is asked for at once and then again and again, less often the longer it takes.
-    // Who has no more patience need not stay for that; the next call goes on with it.
+    // A call without more patience need not stay for that; the next call goes on with it.
     std::optional<notification> wait_for_notification(milliseconds patience) override {
         if (!watch_) return connection::wait_for_notification(patience);
         const auto until = local_clock::now() + patience;
@@ -197,8 +197,8 @@ public:
 
 private:
     static constexpr std::size_t prepared_max = 128;
-    // Who opens the database next reads all of it: half a millisecond. SQLite itself empties a log
-    // of four times this length in the midst of its writers.
+    // The next process that opens the database reads all of it: half a millisecond. SQLite itself
+    // empties a log of four times this length in the midst of its writers.
     static constexpr std::int64_t log_left_max = 1 << 20;
     // Between an event and the commit that can be seen: longer than a flush takes.
     static constexpr local_clock::duration commit_max = milliseconds{40};

@@ -35,7 +35,7 @@ ear::ear(
 }
 
 void ear::start() {
-    // Who moves the time cannot move that of a socket.
+    // A test that moves the time cannot move that of a socket.
     if (clock_source::installed()) return;
     std::string complaint;
     address_ = bell_.address(complaint);

@@ -56,7 +56,8 @@ private:
     std::string address_;
     std::map<owner_id, std::string> queue_of_;        // by the bell of each
     std::map<std::string, std::string> of_database_;  // by what the database's bell says
-    // The rest by the thread alone. Who was rung for by the database's bell looks once more.
+    // The rest by the thread alone. A worker that was rung for by the database's bell looks once
+    // more.
     std::map<std::string, local_clock::time_point> again_at_;
     std::unique_ptr<connection> database_bell_;
     local_clock::time_point next_try_{};

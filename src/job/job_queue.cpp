@@ -253,7 +253,7 @@ cancel_outcome cancel_job(const database& db, job_id id) {
         if (!found) return cancel_outcome::not_found;
         const auto row = all.find_queue(on, found->queue);
         const queue_limits limits = row ? row->limits : queue_limits{};
-        // Who waits for it is told by its row.
+        // A job that waits for it is told by its row.
         const seconds kept = stores.job_needs->is_needed(on, id) ? hours{24} : hours{0};
         const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
         if (outcome == cancel_outcome::cancelled) {

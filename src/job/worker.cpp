@@ -344,7 +344,7 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
     }
 }
 
-// Who is asked to cancel, or has lost his claim, is told while he may still end.
+// A handler that is asked to cancel, or has lost its claim, is told while it may still end.
 void worker::implementation::shift::look_at_running() {
     const auto now = local_clock::now();
     if (now < next_look_) return;

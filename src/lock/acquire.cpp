@@ -138,7 +138,7 @@ public:
 private:
     void prepare() override { request_.emplace(request_for(within(), what_)); }
 
-    // Whoever sends it elsewhere needs a session before.
+    // A caller that sends it elsewhere needs a session before.
     void require_session(const bounds& of_call) override {
         const bool may_begin = !send_ && !within().has_begun() && within().is_live();
         if (!may_begin) within().require_live(of_call);

@@ -102,7 +102,7 @@ holder_result seeker::ask(const bounds& of_call) {
 }
 
 // What is remembered of the key may be old: too few to ask for as many as are wanted, or another
-// number than it has. Who changes it again each time has got on.
+// number than it has. A process that changes it again each time has got on.
 holder_result seeker::ask_following(const bounds& of_call) {
     constexpr int asked_max = 8;
     if (wish_.permits > wish_.capacity) {

@@ -53,7 +53,7 @@ public:
 protected:
     using releaser = std::function<release_outcome()>;
 
-    // Whoever is told may destroy the lease.
+    // The code that is told may destroy the lease.
     struct forward_stop {
         std::stop_source* to;
         void operator()() const {

@@ -111,7 +111,7 @@ bool lease::implementation::extend_limit(std::chrono::microseconds term) {
     return session_->change_limit(*first_, limit_from(*session_, local_clock::now(), term));
 }
 
-// Whoever parts does not wait for a server that is out: the session goes on with it.
+// A destructor does not wait for a server that is out: the session goes on with it.
 release_outcome lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};

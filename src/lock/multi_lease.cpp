@@ -65,7 +65,7 @@ void multi_lease::implementation::verify_in(connection& inside) {
     refuse(label_of(keys_), reason());
 }
 
-// Whoever parts does not wait for a server that is out, nor does anybody for what is lost: the
+// A destructor does not wait for a server that is out, nor does anybody for what is lost: the
 // session goes on with it.
 release_outcome multi_lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;

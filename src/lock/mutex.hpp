@@ -34,8 +34,8 @@ public:
     bool is_entered();
     // The lease of what was granted to a call that waited.
     acquisition keep(std::shared_ptr<grant> granted);
-    // Who has the key when the wait was in vain; it may have changed hands often meanwhile. Where
-    // that cannot be asked, who had it.
+    // The holder of the key when the wait was in vain; it may have changed hands often meanwhile.
+    // Where that cannot be asked, who had it.
     acquisition busy_now(const std::optional<lock_info>& before) const;
 
 private:

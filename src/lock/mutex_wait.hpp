@@ -1,7 +1,7 @@
 #pragma once
-// One call that waits for a mutex, step by step. Whoever has it goes on with it until it has to
-// wait for something, and again when that has come: a thread that waits itself (mutex::acquire), or
-// threads that go on with many (unattended_acquire.hpp).
+// One call that waits for a mutex, step by step. Its owner goes on with it until it has to wait for
+// something, and again when that has come: a thread that waits itself (mutex::acquire), or threads
+// that go on with many (unattended_acquire.hpp).
 //
 // | stage     | what is done                                 | becomes                            |
 // |-----------|----------------------------------------------|------------------------------------|

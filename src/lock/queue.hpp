@@ -12,8 +12,8 @@
 // | the session was lost        | left        | throws session_lost; a grant is released        |
 // | an answer was lost          | in doubt    | throws; the session settles it by the owner id  |
 //
-// Whoever has the call goes on with it when there is something to do: at first, when its waiter was
-// told, and when its time has come. In between it needs no thread.
+// The owner of the call goes on with it when there is something to do: at first, when its waiter
+// was told, and when its time has come. In between it needs no thread.
 //
 // Threads: one at a time.
 #include <cstdint>

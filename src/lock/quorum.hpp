@@ -38,7 +38,7 @@ public:
     void post(task what);
     // The same, but false where the worker has not come back from something that was given up.
     bool post_if_prompt(task what);
-    // Whoever waited for the worker's answer waits no more.
+    // The caller that waited for the worker's answer waits no more.
     void give_up_on();
 
     const leasehold::database& database() const noexcept { return database_; }

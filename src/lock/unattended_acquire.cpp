@@ -56,7 +56,7 @@ private:
 
     acquisition nothing() const { return acquisition{std::nullopt, of_->key()}; }
 
-    // Whoever runs it may give up the last that there is of the mutex, and of its session.
+    // The code that runs it may give up the last that there is of the mutex, and of its session.
     void complete(std::exception_ptr failure, acquisition got) noexcept {
         const auto held = std::make_shared<acquisition>(std::move(got));
         auto completion = [done = std::move(done_), failure = std::move(failure), held]() mutable {

@@ -62,7 +62,7 @@ public:
         write_all();
     }
 
-    // Whoever finds another thread at it leaves its lines to that one.
+    // A thread that finds another one at it leaves its lines to that one.
     void write_all() {
         std::string lines;
         while (take(lines)) {

@@ -174,7 +174,8 @@ std::optional<fencing_token> session::implementation::begin_with(
         if (failure.outcome_is_unknown()) begin_in_doubt(of_call, sent);
         throw;
     } catch (...) {
-        // Behind the commit, perhaps: no memory for its answer. Whoever asked hears nothing of it.
+        // Behind the commit, perhaps: no memory for its answer. The caller that asked hears nothing
+        // of it.
         begin_in_doubt(of_call, sent);
         settle_later(wanted.key, wanted.owner);
         throw;
@@ -205,8 +206,8 @@ void session::implementation::begin_to_wait(const bounds& of_call) {
     }
 }
 
-// True where there is nothing in the database that could be ended. Whoever begins it just now is
-// waited for, but not one that hangs: that ends what it has begun.
+// True where there is nothing in the database that could be ended. A thread that begins it just now
+// is waited for, but not one that hangs: that ends what it has begun.
 bool session::implementation::end_before_begin() noexcept {
     if (has_begun_) return false;
     over_.request_stop();

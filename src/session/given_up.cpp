@@ -101,7 +101,7 @@ std::optional<std::vector<given_up>> session::implementation::those_that_came_ba
         auto next = found.begin();
         for (const given_up& each : what) {
             if (each.kind != lock_kind::mutex) continue;
-            // Who was in the queue may have been granted the key since, rightly.
+            // A waiter in the queue may have been granted the key since, rightly.
             const auto is_back = each.ticket != 0 ? look_status::waiting : look_status::granted;
             if ((next++)->status == is_back) back.push_back(each);
         }

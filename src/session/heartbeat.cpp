@@ -142,8 +142,8 @@ bool session::implementation::beat() {
             }
             told = what_is_new(stores, on);
             sent = local_clock::now();
-            // What is news may be that the session is another process's now. Whoever has taken it
-            // since has made news again, which this does not know.
+            // What is news may be that the session is another process's now. A process that has
+            // taken it since has made news again, which this does not know.
             if (has_ended()) return false;
             answer = stores.sessions->heartbeat(on, id_, settings_.ttl, known_);
         }

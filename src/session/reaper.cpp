@@ -262,7 +262,7 @@ upkeep_progress clean_up::progress_of(upkeep_task task) {
     );
 }
 
-// Who turns it has it locked for a moment.
+// The session that turns it has it locked for a moment.
 bool clean_up::take_turn_at_last(upkeep_progress& at) {
     constexpr std::chrono::milliseconds first_pause{1}, last_pause{50};
     const auto until = local_clock::now() + within_.settings().statement_timeout;
@@ -277,8 +277,8 @@ bool clean_up::take_turn_at_last(upkeep_progress& at) {
     }
 }
 
-// A pass that is under way has begun before; the next one has not. Who is disturbed takes the turn
-// again: what others have done in the meantime counts.
+// A pass that is under way has begun before; the next one has not. A session that is disturbed
+// takes the turn again: what others have done in the meantime counts.
 void clean_up::finish(upkeep_task task) {
     std::optional<std::int64_t> wanted;
     const std::int64_t left_before = report_.rows_left;

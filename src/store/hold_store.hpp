@@ -153,7 +153,7 @@ public:
     }
 
     // Frees whatever `owner` holds of this key, whatever the token, level and ticket: settles an
-    // acquire whose answer was lost. Whoever waits is served by waiter_store::serve().
+    // acquire whose answer was lost. waiter_store::serve() serves the waiters.
     virtual release_outcome release_owner(
         connection& on, const key& name, const owner_id& owner
     ) = 0;
@@ -184,9 +184,9 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
-    // Who keeps the row of this key locked by a transaction that has not ended; nothing where
-    // nobody does. MUST wait for no row. What the server does not let this user see is left out,
-    // and the right that would show it is named: no error.
+    // The transaction that has not ended and keeps the row of this key locked; nothing where nobody
+    // does. MUST wait for no row. What the server does not let this user see is left out, and the
+    // right that would show it is named: no error.
     virtual std::optional<row_lock_info> find_row_lock(connection& on, const key& name) = 0;
     // Where that answers nothing: the refusal because of which there may be one all the same.
     virtual std::optional<error> why_row_lock_is_unknown(connection&, const key&) {

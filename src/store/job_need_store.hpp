@@ -3,10 +3,10 @@
 // MUSTs: hold_store.hpp.
 //
 // A job that waits is one whose due time never comes, and rows say for whom: they are there from
-// the transaction that enqueues it on. Whom it waits for has ended where, in a snapshot that has
-// the row, there is no job of that number any more. So nobody needs to be told when a job ends; and
-// who ends one by a statement that knows nothing of this has done nothing wrong. What has completed
-// may leave nothing behind: no row of the history says so, too.
+// the transaction that enqueues it on. The job that it waits for has ended where, in a snapshot
+// that has the row, there is no job of that number any more. So nobody needs to be told when a job
+// ends; and who ends one by a statement that knows nothing of this has done nothing wrong. What has
+// completed may leave nothing behind: no row of the history says so, too.
 //
 // A job goes on when there are no rows of it any more: in the transaction that takes the last of
 // them away, and by a statement behind its commit, since two who take rows away at once do not see

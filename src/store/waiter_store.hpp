@@ -57,7 +57,7 @@ struct enqueue_result {
     lock_kind kind = lock_kind::mutex;
 };
 
-// Who got the key.
+// The waiter that got the key.
 struct successor {
     leasehold::key key;
     owner_id owner;
@@ -119,8 +119,8 @@ public:
     // What has become of them: one plain read of one snapshot for up to 256 of them. Same order.
     virtual std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) = 0;
 
-    // Who waits, in the order of the queue, of those whose session lives: the first `limit` behind
-    // that ticket. A plain read.
+    // The waiters whose session lives, in the order of the queue: the first `limit` behind that
+    // ticket. A plain read.
     virtual std::vector<queued_waiter> list(
         connection& on, const key& name, std::int64_t after, int limit
     ) = 0;

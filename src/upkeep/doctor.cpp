@@ -276,7 +276,7 @@ private:
                 "schema_missing",
                 "there are no tables of leasehold here",
                 "programs are refused",
-                // Whoever migrates would have two, which exclude nobody from each other.
+                // A migration would make a second one, which excludes nobody of the first.
                 theirs.empty() ? run_migrate
                                : "if programs use the other tables, name those: `" + theirs +
                                      "`, or set the user's search_path; if not, " + run_migrate);
@@ -309,7 +309,8 @@ private:
                " --table-prefix " + shell_word(names.prefix) + " doctor";
     }
 
-    // Whoever may not even read which migrations are applied was forgotten when rights were given.
+    // A user who may not even read which migrations are applied was forgotten when rights were
+    // given.
     std::optional<std::vector<migration_record>> recorded(connection& on, store& stores) {
         try {
             return stores.schema->recorded(on);

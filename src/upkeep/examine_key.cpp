@@ -54,7 +54,7 @@ private:
         });
     }
 
-    // Who may only read cannot try whether the row is locked.
+    // A user who may only read cannot try whether the row is locked.
     void look_at_doubt() {
         const auto refused = read(db_, [&](connection& on, store& stores) {
             return stores.holds->why_row_lock_is_unknown(on, name_);

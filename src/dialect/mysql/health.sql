@@ -33,7 +33,7 @@ SELECT @@SESSION.max_user_connections, SUBSTRING_INDEX(USER(), '@', 1),
 SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE
 FROM performance_schema.replication_group_members;
 
--- Who reads the binary log. Without PROCESS a user sees nobody but himself: so it is asked for
+-- The readers of the binary log. Without PROCESS a user sees nobody but himself: so it is asked for
 -- first, by a table that only those may read who have it. All of it: where a condition cannot be
 -- true MySQL does not open the table, and refuses nobody.
 -- name: replicas

@@ -121,8 +121,8 @@ NOT EXISTS (
         WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER'
           AND DATABASE() LIKE p.table_schema)
 
--- Last: how many of the three triggers are there, or null where this user may not know. Who sees
--- none has to have the right TRIGGER by a grant of his own: what roles give is not looked at.
+-- Last: how many of the three triggers are there, or null where this user may not know. A user who
+-- sees none has to have the right TRIGGER by a grant of his own: what roles give is not looked at.
 -- name: rule
 SELECT r.is_on, r.keep, (
     SELECT IF(COUNT(*) = 0 AND r.is_on = 1 AND {sees_no_triggers}, NULL, COUNT(*))

@@ -38,7 +38,7 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 -- 2. Takes them; our own sessions are plain reads, asked for each row: MySQL would make an EXISTS a
 --    join that begins at them. {locked}: the keys again, and null for each that
 --    has no bit: an UPDATE waits for every row that its WHERE finds by key.
--- 3. Who has got them is told by owner ids, of which no two are the same.
+-- 3. The owner ids, of which no two are the same, tell who has got them.
 -- Reads: 4 rows for each.
 -- name: take_free_of
 START TRANSACTION;

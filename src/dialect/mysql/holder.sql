@@ -29,7 +29,8 @@ h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted
 --
 -- 1. The pre-check, a holder_status: plain reads, in which those who look dead do not count. It may
 --    only refuse. What comes after asks for 1 first, and then locks nothing otherwise; nor where
---    there are dead to be buried first. Who of the live has the lowest token is told if refused.
+--    there are dead to be buried first. If refused, the answer tells which of the live has the
+--    lowest token.
 -- 2. X on the owner's own row, if there is one: waits for proofs of the owner's own hold before the
 --    gate is locked, so that nobody else waits for them.
 -- 3. The grant: X on the gate, what others have, then the decision.
@@ -205,9 +206,9 @@ SELECT l.kind, l.capacity, l.arrived, (l.owner IS NOT NULL) + (
 FROM {prefix}lock l WHERE l.lock_key = $1;
 
 -- $1 key. The rows that make up a complete phase: counted before the gate is locked, where that may
--- only refuse, and once more when the gate and every place are. Who gives up does not lock the
--- gate, but waits for the row. Who is alive is asked for one moment, read after the waits: the rows
--- that are counted are the rows that pass. Reads: 8 rows, and 8 for each holder.
+-- only refuse, and once more when the gate and every place are. A caller that gives up does not
+-- lock the gate, but waits for the row. The live ones are asked for one moment, read after the
+-- waits: the rows that are counted are the rows that pass. Reads: 8 rows, and 8 for each holder.
 -- name: pass
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.capacity > 0 AND l.capacity = (
@@ -282,8 +283,8 @@ AND (l.arrived > 0 OR EXISTS (
 -- A look at whom it concerns. Then one packet: their rows, waiting for proofs, so that nobody waits
 -- but who proves or ends one of these very holds; then the gate; then what was live, which is the
 -- answer, being the only rows that the packet gives; then the changes, all by primary key, the
--- sessions last: see `force_release` of hold.sql. Who is granted a hold after the look keeps
--- it, being younger than the wish to free the key.
+-- sessions last: see `force_release` of hold.sql. A holder that is granted a hold after the look
+-- keeps it, being younger than the wish to free the key.
 -- name: whose
 SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;
 

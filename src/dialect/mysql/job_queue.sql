@@ -28,9 +28,9 @@ SELECT $2 AS number,
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and
--- {skipped} one less. Who waits for an earlier one of its key is blocked. What $3 is, and how many
--- there were; none where the caller was mistaken. Indexes: job_due, job_ordering. Reads: some rows
--- for each.
+-- {skipped} one less. A job that waits for an earlier one of its key is blocked. What $3 is, and
+-- how many there were; none where the caller was mistaken. Indexes: job_due, job_ordering. Reads:
+-- some rows for each.
 -- name: promote
 START TRANSACTION;
 SELECT COALESCE(MAX(q.running_per_key_max), 1) INTO @leasehold_per_key

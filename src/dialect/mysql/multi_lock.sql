@@ -1,11 +1,11 @@
 -- Several keys at once on MySQL and MariaDB. The rules of hold.sql.
 --
 -- Granting is one transaction inside one packet: the rows are locked in the order of the keys, by
--- primary key, and only then it is decided, for all of them. Who waits for a row holds only smaller
--- ones, so that no two of these can wait for each other in a circle. What is waited for is somebody
--- who is taking the same row at this moment, and the proofs of whoever has taken it since the look.
--- A death is proved when all rows are locked; see {proved_dead} of words.sql, which waits for
--- nobody.
+-- primary key, and only then it is decided, for all of them. A statement that waits for a row holds
+-- only smaller ones, so that no two of these can wait for each other in a circle. What is waited
+-- for is somebody who is taking the same row at this moment, and the proofs of whoever has taken it
+-- since the look. A death is proved when all rows are locked; see {proved_dead} of words.sql, which
+-- waits for nobody.
 
 -- $1 owner, $2 session, $3 node_info, $4 term in microseconds or null, {keys}: the keys from $5 on;
 -- {size}: how many. Of this and of `take`.

@@ -1,4 +1,4 @@
-// Who keeps a row locked on MySQL and MariaDB; how that is found out: row_lock.sql.
+// The transaction that keeps a row locked on MySQL and MariaDB; row_lock.sql finds it out.
 #include "dialect/hold_rows.hpp"
 #include "dialect/mysql/stores.hpp"
 #include "dialect/sql_text.hpp"
@@ -64,7 +64,7 @@ std::optional<row_lock_info> find_row_lock(
     found.key = name.name();
     if (names_rows && !seen) found.missing_right = "SELECT on performance_schema.*";
     if (!seen || seen->rows.empty()) {
-        // Whoever has rows locked, where it is not even known that this one is.
+        // Any transaction with locked rows, where it is not even known that this one is.
         if (!locked) return std::nullopt;
         seen = if_allowed(how, on, "suspects", {});
         if (!seen) {

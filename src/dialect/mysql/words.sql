@@ -149,7 +149,7 @@ next_of AS (
     FROM next_of f WHERE f.place < f.places AND f.id IS NOT NULL)
 
 -- Ids as a list; null where there are none, or where it was cut, which on a connection that was
--- lent group_concat_max_len may do. Who has not been freed then `unblock` finds.
+-- lent group_concat_max_len may do. `unblock` finds those that have not been freed then.
 -- word: next_ids
 IF(LENGTH(GROUP_CONCAT(id)) = SUM(LENGTH(id)) + COUNT(id) - 1,
           CONCAT('[', GROUP_CONCAT(id), ']'), NULL)

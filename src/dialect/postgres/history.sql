@@ -95,7 +95,7 @@ BEGIN
 END
 $leasehold$;
 
--- Whoever may call the functions could have triggers of his own write history.
+-- A user who may call the functions could have triggers of his own write history.
 -- name: keep_grant_function
 REVOKE ALL ON FUNCTION {where}.{bare}grant_ended() FROM PUBLIC;
 

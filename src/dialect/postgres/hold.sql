@@ -69,8 +69,8 @@ UPDATE {prefix}lock AS l
 RETURNING l.owner, l.fence, {durable};
 
 -- $1 key, $2 session. Whether somebody has the key, for who was refused it lately: a plain read of
--- one snapshot, by the clock, waits for nobody. Who is live in it is refused by it; nobody is taken
--- for dead, and nothing granted, because of it. Reads: 3 rows.
+-- one snapshot, by the clock, waits for nobody. A holder that is live in it is refused by it;
+-- nobody is taken for dead, and nothing granted, because of it. Reads: 3 rows.
 -- name: holder_of
 SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
        {held_for}, {remaining}, l.metadata

@@ -34,7 +34,8 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 --
 -- me:       as in hold.sql: the snapshot, against the time the statement came in.
 -- present,
--- others:   the snapshot. Who looks dead here is not counted in `verdict`, which may only refuse.
+-- others:   the snapshot. A holder that looks dead here is not counted in `verdict`, which may only
+-- refuse.
 -- verdict:  a holder_status. 1 is a question so far.
 -- dead:     the proof, and only where it is needed: nothing is locked where the answer is no. A
 --           heartbeat or a proof in flight is skipped, and who has it counts as alive in
@@ -255,8 +256,8 @@ SELECT l.kind, l.capacity, l.arrived,
 
 -- $1 key. Counts on the gate as `try_acquire` does: of several who find the phase complete one
 -- moves it on, and the others no longer find it so. `complete` is the snapshot, and may only
--- refuse, so that nothing is locked then. Who gives up does not touch the gate: what decides is
--- the places that are still there when they are locked, in the order of `force_release`.
+-- refuse, so that nothing is locked then. A caller that gives up does not touch the gate: what
+-- decides is the places that are still there when they are locked, in the order of `force_release`.
 -- Reads: 4 rows, and 5 for each holder.
 -- name: pass
 WITH gate AS MATERIALIZED (

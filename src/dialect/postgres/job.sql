@@ -203,8 +203,8 @@ SELECT turn FROM {prefix}queue WHERE name = $1;
 -- The parameters of `claim`, and $7 the turn that was read before. For queues with limits or keys.
 --
 -- mine:    has the row of the queue until this commits, where nobody has claimed in turn since $7
---          was read: then this snapshot, which came after, has all of their claims. Who waited here
---          for another finds a later turn.
+--          was read: then this snapshot, which came after, has all of their claims. A claim that
+--          waited here for another finds a later turn.
 -- running: what runs in the queue, dead or alive. Of dead sessions it is rescued, not passed by.
 -- window:  the first rows of job_order; those that may start by their key are claimed, the others
 --          blocked, so that they are in nobody's way from then on.

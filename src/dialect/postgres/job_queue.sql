@@ -63,8 +63,8 @@ SELECT a.number,
  ORDER BY a.number;
 
 -- $1 queue, $2 how many. The clock is read by a subquery: by itself it may change from row to row,
--- and then bounds no index. Who waits for an earlier one of its key is blocked. Indexes: job_due,
--- job_ordering. Reads: some rows for each.
+-- and then bounds no index. A job that waits for an earlier one of its key is blocked. Indexes:
+-- job_due, job_ordering. Reads: some rows for each.
 -- name: promote
 WITH due AS MATERIALIZED (
     SELECT j.id

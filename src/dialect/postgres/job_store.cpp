@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    // Who claims less does not know what it would save.
+    // A claim of fewer does not know what it would save.
     static constexpr std::size_t claimed_min = 10'000;
     // What has come back waits so long at most, behind others of its priority.
     static constexpr std::chrono::seconds beginning_every{1};

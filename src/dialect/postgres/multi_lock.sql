@@ -1,7 +1,7 @@
 -- Several keys at once on PostgreSQL. The rules of hold.sql, and one more:
 -- 4. Lock rows that may be waited for are locked in the order of their keys, by a locking read of
---    its own whose sort is below the lock. Whoever holds some of them waits only for greater ones,
---    so that no two of these can wait for each other in a circle.
+--    its own whose sort is below the lock. A statement that holds some of them waits only for
+--    greater ones, so that no two of these can wait for each other in a circle.
 --
 -- Rows of keys never seen are made first, free, by a statement of its own: what was inserted in a
 -- statement cannot be undone by it when another key turns out to be busy.

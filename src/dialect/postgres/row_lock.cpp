@@ -1,4 +1,4 @@
-// Who keeps a row locked on PostgreSQL; how that is found out: row_lock.sql.
+// The transaction that keeps a row locked on PostgreSQL; row_lock.sql finds it out.
 #include "dialect/hold_rows.hpp"
 #include "dialect/postgres/stores.hpp"
 #include "dialect/sql_text.hpp"

@@ -132,7 +132,7 @@ UPDATE {prefix}job SET {claim} WHERE id = $3 RETURNING {claimed_columns};
 -- name: take_many
 UPDATE {prefix}job SET {claim} WHERE id IN ({ids}) RETURNING {claimed_columns};
 
--- $1 id. Who must wait for an earlier one of its key is in nobody's way from then on.
+-- $1 id. A job that must wait for an earlier one of its key is in nobody's way from then on.
 -- name: hold_back
 UPDATE {prefix}job SET state = 5 WHERE id = $1;
 

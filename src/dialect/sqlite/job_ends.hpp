@@ -33,7 +33,7 @@ inline void end_job(
     write("remove", {id});
 }
 
-// Whoever has waited for a job of that place, which is in nobody's way any more.
+// The job that has waited for one of that place, which is in nobody's way any more.
 inline void free_next(const writing& write, const job_place& behind) {
     if (!behind.ordering_key.is_null()) {
         write("free_next", {behind.queue, behind.ordering_key});

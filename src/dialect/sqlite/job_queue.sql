@@ -1,5 +1,6 @@
 -- SQLite: what is done about jobs for all, and by people. The rules of job.sql; the contract:
--- src/store/job_queue_store.hpp. Whoever changes something looks first without the write lock.
+-- src/store/job_queue_store.hpp. A statement that changes something is preceded by a look without
+-- the write lock.
 
 -- Of job row j, or a row of the history with the same columns: see info_in() in
 -- src/dialect/job_queue_store.cpp.
@@ -33,7 +34,7 @@ SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
 SELECT id FROM {prefix}job
  WHERE queue = $1 AND due_at <= {wall} ORDER BY due_at, id LIMIT $2;
 
--- $1 queue, $2 id. Who waits for an earlier one of its key is blocked. Reads: some rows.
+-- $1 queue, $2 id. A job that waits for an earlier one of its key is blocked. Reads: some rows.
 -- name: promote
 UPDATE {prefix}job AS j
    SET due_at = NULL,

@@ -1,6 +1,6 @@
-// Who keeps a file locked: SQLite itself does not know. Linux lists the locks of files in
-// /proc/locks, by the file's number; opening the file to ask for them one by one would, when it is
-// closed again, take away those that this process has.
+// The process that keeps a file locked: SQLite itself does not know. Linux lists the locks of files
+// in /proc/locks, by the file's number; opening the file to ask for them one by one would, when it
+// is closed again, take away those that this process has.
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 

@@ -32,9 +32,9 @@ UPDATE {prefix}session
    SET node_info = $2, notices = notices + 1, heartbeat_at = {now}, expires_at = {now} + $3
  WHERE id = $1 AND expires_at > {now} AND node_info = $4;
 
--- $1 id. There is no server that could start. Who puts other contents into the file that is open,
--- as the backup interface does, moves the number of its schema on; a migration does so too, which
--- costs a look. A session dies with its boot.
+-- $1 id. There is no server that could start. A user who puts other contents into the file that is
+-- open, as the backup interface does, moves the number of its schema on; a migration does so too,
+-- which costs a look. A session dies with its boot.
 -- name: news
 SELECT notices, (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version)
   FROM {prefix}session WHERE id = $1 AND expires_at > {now};
