@@ -48,11 +48,11 @@ public:
         fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);  // NOLINT(*-vararg)
         while (!is_over_ || size_ > 0) {
             pollfd sources[]{
-                {size_ < buffer_.size() && !is_over_ ? STDIN_FILENO : -1, POLLIN, 0},
+                {size_ < copied_max && !is_over_ ? STDIN_FILENO : -1, POLLIN, 0},
                 {size_ > 0 ? STDERR_FILENO : -1, POLLOUT, 0},
                 {is_asked_ ? -1 : STDOUT_FILENO, POLLIN, 0}};
             if (poll(sources, std::size(sources), -1) < 0) continue;
-            if (sources[0].revents != 0) listen();
+            if (sources[0].revents != 0) listen(copied_max);
             if (sources[1].revents != 0) speak();
             if (sources[2].revents != 0) answer();
             if (is_asked_ && size_ == 0) close(STDOUT_FILENO);
@@ -66,9 +66,10 @@ private:
     // After a poll that says so, a pipe takes as much without waiting (PIPE_BUF).
     static constexpr std::size_t piece_max = 4096;
 
-    bool listen() {
-        const auto room = buffer_.size() - size_;
-        const auto got = read(STDIN_FILENO, buffer_.data() + size_, room);
+    // Whether there may be more for so full a buffer.
+    bool listen(std::size_t filled_max) {
+        if (size_ >= filled_max) return false;
+        const auto got = read(STDIN_FILENO, buffer_.data() + size_, filled_max - size_);
         if (got < 0) return errno == EINTR;
         if (got == 0) {
             is_over_ = true;
@@ -77,7 +78,7 @@ private:
         const auto count = static_cast<std::size_t>(got);
         keep(buffer_.data() + size_, count);
         size_ += count;
-        return size_ < buffer_.size();
+        return true;
     }
 
     // The last of it all. One more than is given, so that it is seen whether the first character
@@ -101,13 +102,15 @@ private:
 
     // The command has ended, or the tool has: what is still in the pipe belongs to the answer.
     void answer() {
-        while (!is_over_ && listen()) {
+        while (!is_over_ && listen(buffer_.size())) {
         }
         is_asked_ = true;
         send(STDOUT_FILENO, kept_.data(), kept_size_, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 
-    std::array<char, std::size_t{1} << 17> buffer_{};  // more than a pipe has
+    // Beside what was copied there is room for all that a pipe has, where the reader is stalled.
+    static constexpr std::size_t copied_max = std::size_t{1} << 16;
+    std::array<char, 2 * copied_max> buffer_{};
     std::array<char, kept_max + 1> kept_{};
     std::size_t size_ = 0;
     std::size_t kept_size_ = 0;

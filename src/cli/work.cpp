@@ -138,7 +138,7 @@ struct workshop {
 
     const program command;
     const bool drains;
-    std::atomic<std::int64_t> begun = 0;  // jobs
+    std::atomic<std::int64_t> begun = 0, running = 0;  // jobs
     job_commands commands;
     stop_signal told;
     host_trouble trouble;
@@ -201,6 +201,8 @@ job_handler handler_for(std::shared_ptr<workshop> in, const inheritance& common)
             {"LEASEHOLD_JOB_ATTEMPT", std::to_string(mine.attempt())},
             {"LEASEHOLD_JOB_TOKEN", std::to_string(mine.token().number)}};
         ++in->begun;
+        ++in->running;
+        const std::shared_ptr<workshop> ends{in.get(), [](workshop* of) { --of->running; }};
         // Before that it may have been taken for idle.
         if (in->told.is_set()) return mine.release();
         try {
@@ -278,7 +280,7 @@ public:
         const worker_report done = does_.so_far();
         const std::int64_t told = done.completed + done.failed + done.returned + done.discarded +
                                   done.cancelled + done.lost + done.unknown;
-        if (in_.begun > told) {
+        if (in_.running > 0 || in_.begun > told) {
             return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
         }
         return has_been_in_touch_ ? milliseconds{goodbye_max} : milliseconds{0};
