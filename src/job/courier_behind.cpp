@@ -68,7 +68,7 @@ void courier::settle() {
     if (unsettled_.empty()) return;
     try {
         use([&](connection& on, store& stores) {
-            const std::vector<job_id> ids = std::exchange(unsettled_, {});
+            const std::vector<job_id> ids = unsettled_;  // where this fails the next look goes on
             const auto tell = [&](const std::string& queue) { goes_on(on, stores, queue); };
             unsettled_ = settle_some_needs(on, stores, ids, tell);
         });
