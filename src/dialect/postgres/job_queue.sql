@@ -27,8 +27,9 @@ CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
--- Which table of those that a worker reads hides rows from this user, who that is, and what to do.
--- Reads: no row of ours.
+-- Which table of those that a worker reads may hide rows from this user, who that is, and what to
+-- do. A policy for all commands that is true lets all be seen, where no other restricts it. Reads:
+-- no row of ours.
 -- name: hidden_table
 SELECT t.name, current_user::text,
        'as the owner ALTER TABLE ' || t.name || ' DISABLE ROW LEVEL SECURITY, or as a superuser '
@@ -36,6 +37,13 @@ SELECT t.name, current_user::text,
   FROM (VALUES ('{prefix}job'), ('{prefix}queue'), ('{prefix}session'), ('{prefix}job_schedule'),
                ('{prefix}job_need'), ('{prefix}job_history')) AS t (name)
  WHERE row_security_active(t.name)
+   AND (EXISTS (SELECT FROM pg_policy p
+                 WHERE p.polrelid = t.name::regclass AND NOT p.polpermissive)
+     OR NOT EXISTS (SELECT FROM pg_policy p, unnest(p.polroles) AS r (member)
+                     WHERE p.polrelid = t.name::regclass AND p.polpermissive AND p.polcmd = '*'
+                       AND pg_get_expr(p.polqual, p.polrelid) = 'true'
+                       AND CASE WHEN r.member = 0 THEN true
+                                ELSE pg_has_role(r.member, 'usage') END))
  LIMIT 1;
 
 -- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, job_schedule_next,

@@ -28,7 +28,7 @@ public:
         const row& first = hidden.rows[0];
         throw error{
             errc::permission_denied,
-            "row level security is on for " + first.text(0) + " and hides rows from user " +
+            "row level security is on for " + first.text(0) + " and may hide rows from user " +
                 first.text(1) +
                 ", so that a worker passes jobs over without an error: " + first.text(2)};
     }
