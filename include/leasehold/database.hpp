@@ -69,8 +69,9 @@ struct database_settings {
     // PostgreSQL: true refuses each grant, run, job and heartbeat whose commit would wait for no
     // standby, because synchronous_standby_names is empty: a fail-over could undo it. The refusal
     // is transient, as an outage is: who waits goes on waiting, and a session ends where it lasts
-    // longer than its ttl. Releases are not refused. Other engines: errc::unsupported at the first
-    // use.
+    // longer than its ttl. A release that nobody waits for is not refused; one that hands
+    // the key over is a grant. The SQL function leasehold_enqueue knows nothing of it. Other
+    // engines: errc::unsupported at the first use.
     bool requires_standby = false;
     // What its connections are called in the server's lists, as name@host:pid: application_name on
     // PostgreSQL, program_name among the attributes on MySQL and MariaDB. Empty: as the program. A

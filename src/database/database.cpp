@@ -143,7 +143,12 @@ void database::implementation::admit(connection& on) {
 
 void database::implementation::heed(connection& on, const session_store::replication& found) {
     tell_standbys(found.standbys);
-    require_branch(on, found.branch);
+    if (!found.branch || on.server().place.empty()) return;
+    require_branch(on.server().place, {*found.branch, found.incarnation}, [&] {
+        session_store& sessions = *store_for(on).sessions;
+        if (!sessions.begin_branch(on, random_branch())) return std::int64_t{0};
+        return sessions.look_at_replication(on).branch.value_or(0);
+    });
 }
 
 void database::implementation::look_for_cluster(connection& on) {
@@ -152,26 +157,36 @@ void database::implementation::look_for_cluster(connection& on) {
     heed(on, store_for(on).sessions->look_at_replication(on));
 }
 
-void database::implementation::require_branch(connection& on, std::int64_t branch) {
-    const std::string& place = on.server().place;
-    if (place.empty()) return;
+void database::implementation::require_branch(
+    const std::string& place, branch seen, const std::function<std::int64_t()>& begin
+) {
     const auto known = [&] {
         const thread_guard guard{mutex_};
         const auto found = branches_.find(place);
-        return found == branches_.end() ? 0 : found->second;
+        return found == branches_.end() ? branch{} : found->second;
     }();
-    if (known == 0 && branch == 0)
-        branch = store_for(on).sessions->begin_branch(on, random_branch());
-    if (known == branch) return;
-    const thread_guard guard{mutex_};
-    if (branches_.try_emplace(place, branch).first->second == branch) return;
+    // The same start of the same server: its tables were made anew.
+    const bool is_same_start = known.incarnation == seen.incarnation;
+    if (seen.number == 0 && (known.number == 0 || is_same_start)) {
+        try {
+            seen.number = begin();
+        } catch (const error&) {
+            return;  // the next connection tries again
+        }
+        if (seen.number == 0) return;
+    }
+    if (known.number == 0 || known.number == seen.number || is_same_start) {
+        const thread_guard guard{mutex_};
+        branches_[place] = seen;
+        return;
+    }
     throw error(
         errc::connection_failed,
         "this server has another branch of timeline " + place.substr(place.find('/') + 1) +
             " than the one this program has used: two servers were promoted, each for itself, and "
             "what was granted on one is not known to the other. Stop this one, or make it a "
-            "standby "
-            "of that one. Where the tables were only dropped and made anew, restart this program",
+            "standby of that one. Where the tables were dropped and made anew, restart this "
+            "program",
         {.is_passing = true}
     );
 }
@@ -292,7 +307,10 @@ public:
 
     connection& inside() {
         from_->connections().require_at_home();
-        if (on_) return **on_;
+        if (on_) {
+            from_->open_transactions().note_thread(**on_);
+            return **on_;
+        }
         throw error(errc::wrong_transaction, "the transaction has ended; begin another one");
     }
     void commit() {

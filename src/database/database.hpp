@@ -7,6 +7,7 @@
 //
 // Threads: safe.
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -151,7 +152,13 @@ private:
     void heed(connection& on, const session_store::replication& found);
     void tell_standbys(const std::string& problem);
     // Throws where another server had the same timeline, and went on with it by itself.
-    void require_branch(connection& on, std::int64_t branch);
+    struct branch {
+        std::int64_t number = 0;
+        std::string incarnation{};
+    };
+    void require_branch(
+        const std::string& place, branch seen, const std::function<std::int64_t()>& begin
+    );
     // Remembers where there was no answer.
     template <class Ask>
     auto heard(const bounds& of_call, connection& on, Ask&& ask) {
@@ -179,7 +186,7 @@ private:
     leasehold::open_transactions open_transactions_;
     mutable thread_mutex mutex_;
     std::string told_standbys_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::map<std::string, std::int64_t> branches_ LEASEHOLD_GUARDED_BY(mutex_);  // by place
+    std::map<std::string, branch> branches_ LEASEHOLD_GUARDED_BY(mutex_);  // by place
     bool has_store_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     engine engine_ LEASEHOLD_GUARDED_BY(mutex_) = engine::memory;
     store store_ LEASEHOLD_GUARDED_BY(mutex_);  // made once, and lent after that

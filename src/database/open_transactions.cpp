@@ -16,6 +16,13 @@ void open_transactions::begin(const connection& inside) {
     all_[&inside] = one{inside.server().engine == engine::sqlite};
 }
 
+void open_transactions::note_thread(const connection& inside) {
+    const thread_guard guard{mutex_};
+    if (const auto found = all_.find(&inside); found != all_.end()) {
+        found->second.thread = std::this_thread::get_id();
+    }
+}
+
 void open_transactions::note_job(const connection& inside, const std::string& queue) {
     const thread_guard guard{mutex_};
     if (const auto found = all_.find(&inside); found != all_.end()) {

@@ -21,6 +21,8 @@ class open_transactions {
 public:
     // One begins on this connection, in this thread.
     void begin(const connection& inside);
+    // It may go from thread to thread, and is that one's which used it last.
+    void note_thread(const connection& inside);
     // The connection may be in a transaction that is not one of these: then nothing is noted.
     void note_job(const connection& inside, const std::string& queue);
     void note_proof(const connection& inside, const owner_id& owner);
@@ -28,7 +30,7 @@ public:
     // A transaction that would keep a release waiting.
     struct obstacle {
         owner_id owner;          // it has proved a lease of this owner,
-        bool is_of_this_thread;  // and of those only one that this thread has begun
+        bool is_of_this_thread;  // and of those only one that this thread uses
     };
     bool has(const obstacle& what) const;
     // Runs it at the end of that transaction. False, and does nothing, where there is none.

@@ -68,16 +68,18 @@ public:
 
     // The part that changes. `standbys`: why a fail-over can undo what was committed; empty where
     // none can. `branch`: the number that begin_branch() has given to the timeline of the server's
-    // data, server_info::place; 0: none yet.
+    // data, server_info::place; 0: none yet; nothing: this user may not know. `incarnation`: as in
+    // session_news.
     struct replication {
         std::string standbys{};
-        std::int64_t branch = 0;
+        std::optional<std::int64_t> branch{};
+        std::string incarnation{};
     };
     virtual replication look_at_replication(connection&) { return {}; }
     // Two servers that were promoted each for itself have timelines of one number, and may be told
     // apart by this. MUST be as durable here as the server's disk, and MUST NOT wait for a standby.
-    // Keeps one that is there. The one that is there then; 0: it may not be written.
-    virtual std::int64_t begin_branch(connection&, std::int64_t) { return 0; }
+    // Keeps one that is there. False where this user may not write it.
+    virtual bool begin_branch(connection&, std::int64_t) { return false; }
     virtual bool has_several_writers(connection&) { return false; }
     // There, of each connection of our own: what it reads from now on is as new as on any node.
     virtual void enter_cluster(connection&) {}

@@ -13,7 +13,11 @@ SELECT pg_is_in_recovery(),
 -- fence_guard_pkey.
 -- name: replication
 SELECT {unwaited},
-       coalesce((SELECT g.fence FROM {prefix}fence_guard g WHERE g.resource = $1), 0);
+       coalesce((SELECT g.fence FROM {prefix}fence_guard g WHERE g.resource = $1), 0),
+       {incarnation};
+
+-- name: standbys
+SELECT {unwaited};
 
 -- $1 the same, $2 a random number. Waits for the disk, and for no standby: a standby that is
 -- promoted begins a timeline of its own. A second one waits for the first, and changes nothing.

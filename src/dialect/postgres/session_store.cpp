@@ -35,27 +35,29 @@ public:
     }
 
     replication look_at_replication(connection& on) override {
-        return where_allowed<replication>([&] {
-            const row found = read(on, "replication", {timeline_row(on)}).rows.at(0);
-            return replication{unwaited_standbys(found.integer(0) != 0), found.integer(1)};
-        });
+        if (auto found =
+                where_allowed([&] { return read(on, "replication", {timeline_row(on)}); })) {
+            const row& seen = found->rows.at(0);
+            return {unwaited_standbys(seen.integer(0) != 0), seen.integer(1), seen.text(2)};
+        }
+        return {unwaited_standbys(read(on, "standbys").rows.at(0).integer(0) != 0)};
     }
-    std::int64_t begin_branch(connection& on, std::int64_t proposed) override {
-        return where_allowed<std::int64_t>([&] {
-            write(on, "begin_branch", {timeline_row(on), proposed});
-            return look_at_replication(on).branch;
-        });
+    bool begin_branch(connection& on, std::int64_t proposed) override {
+        const parameters values{timeline_row(on), proposed};
+        return where_allowed([&] { return write(on, "begin_branch", values); }).has_value();
     }
 
 private:
-    // Empty for a role that lacks the right.
-    template <class Answer, class Ask>
-    static Answer where_allowed(Ask&& ask) {
+    // Nothing for a role that lacks the right, or whose transactions begin read-only.
+    template <class Ask>
+    static std::optional<result> where_allowed(Ask&& ask) {
         try {
             return ask();
         } catch (const error& refused) {
-            if (refused.code() != errc::permission_denied) throw;
-            return {};
+            const bool may_not =
+                refused.code() == errc::permission_denied || refused.code() == errc::read_only;
+            if (!may_not) throw;
+            return std::nullopt;
         }
     }
 
