@@ -264,7 +264,9 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
         return calls;
     };
     std::vector<int> queueings, releases;
-    for (int round = 0; round < 2; ++round) {
+    // The least of some: on a busy machine a call of the handle's other threads is counted, too.
+    constexpr int rounds_max = 6;
+    for (int round = 0; round < 2 || (releases.back() > 1 && round < rounds_max); ++round) {
         auto held = mutex{one, name}.try_acquire();
         ASSERT_TRUE(held);
         EXPECT_EQ(sought.has(name), round > 0);
@@ -284,10 +286,11 @@ TEST_F(hot_key_suite, a_key_that_is_sought_is_handed_over_and_queued_for_without
         }
         queueings.push_back(calls);
     }
-    EXPECT_LT(releases.at(1), releases.at(0));
+    EXPECT_LT(releases.back(), releases.front());
     if (current().has_concurrent_writers) {
-        EXPECT_EQ(releases, (std::vector{2, 1}));
-        EXPECT_EQ(queueings.at(1), 1) << "the room has a connection by now";
+        EXPECT_EQ(releases.front(), 2);
+        EXPECT_EQ(releases.back(), 1);
+        EXPECT_EQ(queueings.back(), 1) << "the room has a connection by now";
     }
     auto held = mutex{one, name}.try_acquire();
     EXPECT_EQ(held->release(), release_outcome::released);
