@@ -265,7 +265,7 @@ std::string shown_left(const std::vector<left_jobs>& left) {
     return text;
 }
 
-// How long a worker that is told to end may go on: for its CMDs, and to say what became of them.
+// The time that a worker has when it is told to end: for its CMDs, and to say what became of them.
 // One that has neither says goodbye, if the database has ever answered.
 class worker_patience {
 public:

@@ -34,9 +34,10 @@ bool end_standby_wait(
     const PGconn* of, const server_origin& origin, local_clock::time_point until
 ) noexcept;
 
-// Of one database handle: connections that were given up while they may have waited. A caller that
-// connects next to the same server ends what is left of them, so that they do not add up. Threads:
-// safe.
+// The connections of one database handle that were given up while they may have waited. The next
+// caller that connects to the same server ends what is left of them, so that they do not add up.
+//
+// Threads: safe.
 class left_waits {
 public:
     void add(const server_origin& on, int process);

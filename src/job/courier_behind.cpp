@@ -68,9 +68,9 @@ void courier::settle() {
     if (unsettled_.empty()) return;
     try {
         use([&](connection& on, store& stores) {
-            const std::vector<job_id> ids = unsettled_;  // where this fails the next look goes on
             const auto tell = [&](const std::string& queue) { goes_on(on, stores, queue); };
-            unsettled_ = settle_some_needs(on, stores, ids, tell);
+            // Where this fails they stay as they are, and the next look goes on.
+            unsettled_ = settle_some_needs(on, stores, unsettled_, tell);
         });
     } catch (const error& failure) {
         warn(std::string{"jobs that waited for others go on later: "} + failure.what());

@@ -142,7 +142,7 @@ bool session::implementation::beat() {
             }
             told = what_is_new(stores, on);
             sent = local_clock::now();
-            // What is news may be that the session is another process's now. A process that has
+            // The news may be that the session is another process's now. A process that has
             // taken it since has made news again, which this does not know.
             if (has_ended()) return false;
             answer = stores.sessions->heartbeat(on, id_, settings_.ttl, known_);

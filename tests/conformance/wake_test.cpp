@@ -1,4 +1,4 @@
-// How soon an idle worker starts a job that has become runnable, beside very many that wait: half
+// The time until an idle worker starts a runnable job, beside very many that wait: half
 // of them for an ordering key, half for a job that does not end.
 #include <algorithm>
 #include <atomic>

@@ -27,9 +27,9 @@ CASE WHEN j.due_at > clock_timestamp() THEN (extract(epoch FROM
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
--- Which table of those that a worker reads may hide rows from this user, who that is, and what to
--- do. A policy for all commands that is true lets all be seen, where no other restricts it. Reads:
--- no row of ours.
+-- The first table of those that a worker reads which may hide rows from this user; the user, and
+-- the remedy. A policy for all commands that is true lets all be seen, where no other restricts
+-- it. Reads: no row of ours.
 -- name: hidden_table
 SELECT t.name, current_user::text,
        'as the owner ALTER TABLE ' || t.name || ' DISABLE ROW LEVEL SECURITY, or as a superuser '

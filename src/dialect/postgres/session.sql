@@ -19,8 +19,9 @@ SELECT {unwaited},
 -- name: standbys
 SELECT {unwaited};
 
--- $1 the same, $2 a random number. Waits for the disk, and for no standby: a standby that is
--- promoted begins a timeline of its own. A second one waits for the first, and changes nothing.
+-- $1 the name of the timeline's row, $2 a random number. Waits for the disk, and for no standby: a
+-- standby that is promoted begins a timeline of its own. A second one waits for the first, and
+-- changes nothing.
 -- name: begin_branch
 INSERT INTO {prefix}fence_guard (resource, fence) VALUES ($1, $2)
 ON CONFLICT (resource) DO NOTHING
