@@ -89,9 +89,10 @@ queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
     seen.next_due_in = unless_never(duration_or_nothing(from, first + 1));
     seen.next_fire_in = duration_or_nothing(from, first + 2);
     // A clock that was set back is no reason to wait for it.
-    const std::size_t swept = first + 3, row_of_queue = first + 6;
+    const std::size_t swept = first + 3, row_of_queue = first + 7;
     seen.some_are_needed = from.integer(first + 4) != 0;
     seen.some_wait = from.integer(first + 5) != 0;
+    seen.some_are_blocked = from.integer(first + 6) != 0;
     if (number_or(from, swept, -1) >= 0) seen.swept_ago = duration_of(from, swept);
     if (from.is_null(row_of_queue)) return seen;
     seen.is_paused = from.integer(row_of_queue) != 0;

@@ -17,9 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int promoted_max = 1000, rescued_max = 1000, unblocked_max = 1000, pruned_max = 1000;
-// A dead worker's jobs are available again within this, and a poll, of its session's end.
-constexpr seconds turn_every{2};
+constexpr int promoted_max = 1000, rescued_max = 1000, pruned_max = 1000;
 // A result is written to be read.
 constexpr seconds result_kept_min = std::chrono::hours{24};
 
@@ -136,8 +134,10 @@ bool courier::heed_rings() {
         rung.swap(rung_);
     }
     for (const std::string& each : rung) {
-        state_of(each).is_promising = true;
-        state_of(each).brings_nothing = false;
+        queue_state& queue = state_of(each);
+        queue.is_promising = true;
+        queue.brings_nothing = false;
+        queue.is_to_be_swept = true;
     }
     return !rung.empty();
 }
@@ -256,6 +256,8 @@ void courier::note_claims(
     back.was_refused = claimed.session_has_ended;
     queue.brings_nothing = queue.is_promised && back.jobs.empty();
     queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
+    const auto has_key = [](const claimed_job& each) { return !each.ordering_key.empty(); };
+    queue.has_keys = queue.has_keys || std::ranges::any_of(back.jobs, has_key);
 }
 
 // The state of a job whose end was sent before without an answer, and finds no claim now. It was
@@ -314,8 +316,7 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept);
     rescued_ += rescue.rescued;
     if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
-        queue.is_promising = true;
-        queue.brings_nothing = false;
+        goes_on(on, stores, queue.name);
     }
     if (seen.some_are_needed || seen.some_wait) {
         const auto tell = [&](const std::string& name) { goes_on(on, stores, name); };
@@ -331,25 +332,6 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
             {event_kind::reaped, "", rescue.rescued, detail, event_reason::dead_jobs}
         );
     }
-}
-
-// Before a worker believes that nothing is left: whether somebody waits for nobody.
-bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
-    if (some_wait) {
-        const auto tell = [&](const std::string& name) { goes_on(on, stores, name); };
-        queue.needs = {};
-        bool is_over_through = false, is_waiting_through = false;
-        while (!is_over_through || !is_waiting_through) {
-            if (settle_left_needs(on, stores, queue.name, queue.needs, tell) > 0) return true;
-            is_over_through = is_over_through || queue.needs.over.needs == 0;
-            is_waiting_through = is_waiting_through || queue.needs.waiting == 0;
-        }
-    }
-    queue.place = {};
-    do {
-        if (stores.job_queues->unblock(on, queue.name, unblocked_max, queue.place) > 0) return true;
-    } while (!queue.place.is_beginning());
-    return false;
 }
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,
@@ -395,6 +377,9 @@ local_clock::time_point courier::look_at(
     auto next = local_clock::now() + far;
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
+    if (const auto goes_on_at = sweep_some(on, stores, queue, seen)) {
+        next = std::min(next, *goes_on_at);
+    }
     const bool has_jobs = seen.has_available || queue.is_promising;
     // What no claim can have looked for yet.
     bool has_new = false;
@@ -429,6 +414,11 @@ local_clock::time_point courier::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
     // Others may have enqueued since, and rung for nobody.
     if (now < known_everywhere_at_) next = std::min(next, known_everywhere_at_);
+    // Nothing else tells of what somebody has committed and did not ring for.
+    if (settings_.poll_every > turn_every && now >= next_sweep_of_all_) {
+        next_sweep_of_all_ = now + settings_.poll_every;
+        for (queue_state& each : queues_) each.is_to_be_swept = true;
+    }
     use([&](connection& on, store& stores) {
         const auto seen = stores.job_queues->look(on, settings_.queues);
         is_all_done_ = true;

@@ -66,6 +66,8 @@ public:
 
     // There are new jobs in the queue; by any thread.
     void note_ring(const std::string& queue);
+    // A claim that a ring led to may have passed by jobs that wait for nobody: the next look tells.
+    bool may_have_left_waiting() const noexcept;
     // Queues that were rung for since are promising. True: there were some.
     bool heed_rings();
     bool was_rung() const;
@@ -99,6 +101,19 @@ public:
     std::int64_t take_rescued() noexcept { return std::exchange(rescued_, 0); }
 
 private:
+    static constexpr int unblocked_max = 1000;
+    // A dead worker's jobs are available again within this, and a poll, of its session's end.
+    static constexpr std::chrono::seconds turn_every{2};
+
+    // One pass over all that may wait though nobody is in its way, some thousand rows at a time.
+    struct sweep {
+        bool is_over_through = false, is_waiting_through = false, are_keys_through = false;
+        need_places needs{};
+        blocked_place place{};
+        bool is_through() const noexcept {
+            return is_over_through && is_waiting_through && are_keys_through;
+        }
+    };
     struct queue_state {
         std::string name;
         bool is_promising = true;
@@ -106,10 +121,14 @@ private:
         bool brings_nothing = false;  // a claim of what that had promised
         bool has_limits = false;
         bool may_have_freed = false;  // jobs of whichever kind, since the last claim
+        bool has_keys = false;        // jobs with ordering keys were claimed
+        bool is_to_be_swept = true;   // was rung for, since the last sweep began
         // A claim without an answer may still come; what it brings is looked for once after that.
         std::optional<local_clock::time_point> in_doubt_until{};
         local_clock::time_point next_turn{};
         blocked_place place{};
+        std::optional<sweep> under_way{};
+        local_clock::time_point next_sweep{};
         std::size_t schedules_skipped = 0;  // that cannot fire here
         need_places needs{};
     };
@@ -143,6 +162,10 @@ private:
         connection& on, store& stores, queue_state& queue, const queue_look& seen
     );
     bool unblocks(connection& on, store& stores, queue_state& queue, bool some_wait);
+    std::int64_t go_on_with(connection& on, store& stores, queue_state& queue, sweep& pass);
+    std::optional<local_clock::time_point> sweep_some(
+        connection& on, store& stores, queue_state& queue, const queue_look& seen
+    );
     bool is_left(connection& on, store& stores, const queue_state& queue) const;
     queue_state* next_promising() noexcept;
     queue_state& state_of(const std::string& queue);
@@ -169,6 +192,7 @@ private:
     std::size_t first_ = 0;                          // of the queues, asked in turns
     std::set<std::string> complained_of_;            // schedules, once each
     local_clock::time_point known_everywhere_at_{};  // that we hear of new jobs
+    local_clock::time_point next_sweep_of_all_{};
     bool has_complained_of_bell_ = false;
     bool sees_all_ = false;          // no rows are hidden from it: as of the first claim
     bool some_are_needed_ = false;   // jobs, by others: as of the last look

@@ -1,4 +1,5 @@
 // The part of a worker that frees jobs which waited for those that have ended here.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -75,6 +76,66 @@ void courier::settle() {
     } catch (const error& failure) {
         warn(std::string{"jobs that waited for others go on later: "} + failure.what());
     }
+}
+
+// Some thousand rows of it. How many jobs go on; whoever is idle hears of them.
+std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& queue, sweep& pass) {
+    std::int64_t freed = 0;
+    if (!pass.is_over_through || !pass.is_waiting_through) {
+        const auto tell = [&](const std::string& name) { goes_on(on, stores, name); };
+        freed += settle_left_needs(on, stores, queue.name, pass.needs, tell);
+        pass.is_over_through = pass.is_over_through || pass.needs.over.needs == 0;
+        pass.is_waiting_through = pass.is_waiting_through || pass.needs.waiting == 0;
+    }
+    if (!pass.are_keys_through) {
+        freed += stores.job_queues->unblock(on, queue.name, unblocked_max, pass.place);
+        pass.are_keys_through = pass.place.is_beginning();
+    }
+    if (freed > 0) goes_on(on, stores, queue.name);
+    return freed;
+}
+
+// Before a worker believes that nothing is left: whether somebody waits for nobody.
+bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
+    sweep pass{!some_wait, !some_wait};
+    while (!pass.is_through()) {
+        if (go_on_with(on, stores, queue, pass) > 0) return true;
+    }
+    return false;
+}
+
+// The transaction that enqueues a job, and the end of the job that it waits for, do not see each
+// other where both commit at once, or where the first one commits late. The ring for the new job
+// comes behind both commits: a pass that begins then finds it. A pass takes a tenth of the time at
+// most. Returns when to go on.
+std::optional<local_clock::time_point> courier::sweep_some(
+    connection& on, store& stores, queue_state& queue, const queue_look& seen
+) {
+    constexpr std::chrono::milliseconds pause_min{500};
+    constexpr int pauses = 10;  // as long as the rows have taken
+    const auto now = local_clock::now();
+    if (!queue.under_way) {
+        if (!seen.some_wait && !seen.some_are_blocked) queue.is_to_be_swept = false;
+        if (!queue.is_to_be_swept) return std::nullopt;
+    }
+    if (now < queue.next_sweep) return queue.next_sweep;
+    if (!queue.under_way) {
+        queue.is_to_be_swept = false;
+        queue.under_way = {!seen.some_wait, !seen.some_wait, !seen.some_are_blocked};
+    }
+    go_on_with(on, stores, queue, *queue.under_way);
+    const auto end = local_clock::now();
+    queue.next_sweep = end + pauses * (end - now);
+    if (queue.under_way->is_through()) {
+        queue.under_way.reset();
+        queue.next_sweep = std::max(queue.next_sweep, end + pause_min);
+        if (!queue.is_to_be_swept) return std::nullopt;
+    }
+    return queue.next_sweep;
+}
+
+bool courier::may_have_left_waiting() const noexcept {
+    return some_are_needed_ || std::ranges::any_of(queues_, &queue_state::has_keys);
 }
 
 // There are jobs in the queue that were blocked: for us, and for whoever is idle.

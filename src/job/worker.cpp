@@ -219,8 +219,13 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     if (courier_->may_be_unsettled() && was_rung_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
-    // What was rung for may be due later: the look says when.
-    if (wanted > 0 && std::exchange(was_rung_, false) && back.jobs.empty()) next_look_ = {};
+    // What was rung for may be due later, or wait for nobody: the look says.
+    if (wanted > 0 && was_rung_) {
+        const bool tells_more = courier_->may_have_left_waiting();
+        const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
+        if (is_all) next_look_ = {};
+        was_rung_ = tells_more && !is_all;
+    }
     count(ends, back.ends);
     take(back.queue, back.jobs);
     if (back.was_refused) of_.session_->found_ended();

@@ -26,6 +26,7 @@ struct queue_look {
     std::optional<std::chrono::microseconds> swept_ago{};
     bool some_are_needed = false;  // jobs, by others, in whichever queue
     bool some_wait = false;        // jobs of this queue for others, or did until a moment ago
+    bool some_are_blocked = false;
     bool is_paused = false;
     queue_limits limits{};
 };

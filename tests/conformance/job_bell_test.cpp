@@ -240,6 +240,38 @@ TEST_F(job_bell_suite, one_that_was_not_heard_of_is_found_by_a_look) {
     stop.request_stop();
 }
 
+// Neither transaction sees the other: a job that has ended blocks the enqueued one, and its end has
+// found nobody to free.
+TEST_F(
+    job_bell_suite, a_job_is_started_whose_transaction_commits_behind_the_end_of_what_it_awaits
+) {
+    // With one writer the end waits for the transaction, and sees its job.
+    if (!current().has_concurrent_writers) return;
+    idle_worker idle{second_, queue_, 1, "next"};
+    ASSERT_TRUE(eventually([&] { return bells().size() == 1; }));
+    const job_queue queue{first_, queue_};
+    for (int round = 0; round < 4; ++round) {
+        for (const bool is_keyed : {true, false}) {
+            new_job first = keyed(is_keyed ? "k" : ""), next = first;
+            first.kind = "first";
+            next.kind = "next";
+            const job_id awaited = queue.enqueue(first).id;
+            std::vector<claimed_job> running;
+            ASSERT_TRUE(eventually([&] {
+                running = one_.claim(1, {"first"});
+                return ids_of(running) == std::vector{awaited};
+            })) << "the idle one may look at it";
+            if (!is_keyed) next.needs = {awaited};
+            transaction tx = first_.begin();
+            const job_id last = queue.enqueue_in(tx, next).id;
+            EXPECT_TRUE(one_.complete(running.at(0)));
+            tx.commit();
+            ASSERT_TRUE(eventually([&] { return !find(last); }, 5s))
+                << (is_keyed ? "behind a key" : "behind a need") << ", round " << round;
+        }
+    }
+}
+
 // As if the worker were on a machine that cannot be sent to.
 TEST_F(job_bell_suite, where_no_datagram_arrives_the_bell_of_the_database_rings) {
     // The others have none that names a queue, and behind a pooler nothing can be heard.

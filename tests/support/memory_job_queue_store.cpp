@@ -55,6 +55,8 @@ public:
                 jobs.where([&](job_id, const job_row& row) {
                     if (row.queue != queue) return false;
                     seen.has_available = seen.has_available || row.state == job_state::available;
+                    const bool is_blocked = row.state == job_state::blocked;
+                    seen.some_are_blocked = seen.some_are_blocked || is_blocked;
                     if (!row.due_at) return false;
                     if (is_never(*row.due_at)) {
                         seen.some_wait = true;

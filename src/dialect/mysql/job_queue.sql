@@ -8,7 +8,7 @@ q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q
 
 -- $1 queue, $2 number: a part of a UNION ALL. Each part names its queue, or all that is not
 -- scheduled would be read to find what is. Indexes: job_order, job_due,
--- job_schedule_next. Reads: 4 rows for each.
+-- job_schedule_next. Reads: 5 rows for each.
 -- name: look
 SELECT $2 AS number,
        EXISTS (
@@ -24,7 +24,10 @@ SELECT $2 AS number,
        EXISTS (SELECT 1 FROM {prefix}job_need),
        EXISTS (
            SELECT 1 FROM {prefix}job j FORCE INDEX ({bare}job_due)
-           WHERE j.queue = $1 AND j.due_at = {never}), {queue_columns}
+           WHERE j.queue = $1 AND j.due_at = {never}),
+       EXISTS (
+           SELECT 1 FROM {prefix}job j FORCE INDEX ({bare}job_order)
+           WHERE j.queue = $1 AND j.state = 5), {queue_columns}
 FROM (SELECT 1 AS one) o LEFT JOIN {prefix}queue q ON q.name = $1
 
 -- $1 queue, $2 how many, $3 how many jobs of a key may run at a time, as the caller believes, and

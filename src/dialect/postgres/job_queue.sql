@@ -47,7 +47,7 @@ SELECT t.name, current_user::text,
  LIMIT 1;
 
 -- $1 list of queues. One snapshot, by the clock. Indexes: job_order, job_due, job_schedule_next,
--- queue_pkey. Reads: 4 rows for each.
+-- queue_pkey. Reads: 5 rows for each.
 -- name: look
 SELECT a.number,
        ((SELECT j.id FROM {prefix}job j
@@ -65,7 +65,10 @@ SELECT a.number,
        (EXISTS (SELECT FROM {prefix}job_need))::int,
        ((SELECT j.id FROM {prefix}job j
           WHERE j.queue = a.name AND j.due_at BETWEEN {never} AND {never}
-          ORDER BY j.due_at, j.id LIMIT 1) IS NOT NULL)::int, {queue_columns}
+          ORDER BY j.due_at, j.id LIMIT 1) IS NOT NULL)::int,
+       ((SELECT j.id FROM {prefix}job j
+          WHERE j.queue = a.name AND j.state = 5
+          ORDER BY j.priority, j.id LIMIT 1) IS NOT NULL)::int, {queue_columns}
   FROM unnest($1::text::text[]) WITH ORDINALITY AS a (name, number)
   LEFT JOIN LATERAL (SELECT * FROM {prefix}queue o WHERE o.name = a.name LIMIT 1) AS q ON true
  ORDER BY a.number;

@@ -14,7 +14,7 @@ CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END
 q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q.keep_completed,
        q.keep_discarded, q.keep_cancelled
 
--- $1 queue. Indexes: job_order, job_due, job_schedule_next. Reads: 4 rows.
+-- $1 queue. Indexes: job_order, job_due, job_schedule_next. Reads: 5 rows.
 -- name: look
 SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
        (SELECT max(0, j.due_at - {wall})
@@ -26,6 +26,7 @@ SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
        {wall} - q.swept_at,
        EXISTS (SELECT 1 FROM {prefix}job_need),
        EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.due_at = {never}),
+       EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 5),
        {queue_columns}
   FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
 
