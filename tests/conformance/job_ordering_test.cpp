@@ -259,6 +259,31 @@ TEST_F(job_ordering_suite, one_that_was_enqueued_before_an_end_was_committed_is_
     EXPECT_EQ(claim_after_unblocking(), std::vector{behind.at(0).id});
 }
 
+// The order is that of the ids as far as they were committed: see job_queue.hpp. A statement whose
+// answer was lost may commit as late as this one.
+TEST_F(job_ordering_suite, one_that_is_committed_late_is_the_next_of_those_that_have_not_begun) {
+    if (!current().has_concurrent_writers) return;
+    for (const job_step step : {job_step::complete, job_step::fail, job_step::release}) {
+        transaction tx = second_.begin();
+        const job_id late = enqueue_in_other_process(tx, keyed("k"));
+        const std::vector<job_id> prompt = enqueue_many(2, keyed("k"));
+        const claimed_job begun = one_.claim_one();
+        EXPECT_EQ(begun.id, prompt[0]) << "the other one may never be committed";
+        tx.commit();
+        EXPECT_TRUE(one_.claim(10).empty()) << "one at a time";
+        EXPECT_TRUE(one_.finish(end_of(begun, step)));
+        std::vector<job_id> left{late, prompt[0], prompt[1]};
+        if (step == job_step::complete) left = {late, prompt[1]};
+        if (step == job_step::fail) make_due(prompt[0]);
+        for (const job_id next : left) {
+            unblock();
+            const claimed_job got = one_.claim_one();
+            EXPECT_EQ(got.id, next) << static_cast<int>(step);
+            EXPECT_TRUE(one_.complete(got));
+        }
+    }
+}
+
 TEST_F(job_ordering_suite, unblocking_looks_at_all_in_turn_and_begins_again) {
     new_job what = keyed("k");
     for (const int priority : {3, 1, 2, 1, 0}) {
