@@ -143,13 +143,16 @@ errc classify_mysql(int native_code) noexcept {
 
 namespace {
 
-// ENOSPC, as "(errno: 28 - No space left on device)", "(Errcode: 28 "No space ...")", "error 28 ".
-bool tells_of_full_disk(std::string_view words) noexcept {
-    constexpr std::string_view number = " 28";
-    const auto at = words.find(number);
-    if (at == std::string_view::npos) return false;
-    const auto behind = at + number.size();
-    return behind == words.size() || words[behind] < '0' || words[behind] > '9';
+// As "(errno: 28 - No space left on device)", "(Errcode: 28 "No space ...")", "error 28 ".
+bool tell_of(std::string_view words, std::string_view number) noexcept {
+    for (auto at = words.find(number); at != std::string_view::npos;
+         at = words.find(number, at + 1)) {
+        const auto behind = at + number.size();
+        const bool begins = at > 0 && words[at - 1] == ' ';
+        const bool ends = behind == words.size() || words[behind] < '0' || words[behind] > '9';
+        if (begins && ends) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -163,10 +166,28 @@ bool is_exhausted_mysql(int native_code, std::string_view words) noexcept {
         case 1114:  // RECORD_FILE_FULL: a table or its tablespace cannot grow
         case 3675:  // CREATE_TABLESPACE: the disk is full
             return true;
-        case 3:     // EE_WRITE: a file of the server, such as one for sorting
-        case 1026:  // ERROR_ON_WRITE
+        case 3:                           // EE_WRITE: a file of the server, such as one for sorting
+        case 1026:                        // ERROR_ON_WRITE
+        case 1030:                        // GET_ERRNO: of a storage engine
+        case 1180:                        // ERROR_DURING_COMMIT
+            return tell_of(words, "28");  // ENOSPC
+        default:
+            return false;
+    }
+}
+
+bool is_under_repair_mysql(int native_code, std::string_view words) noexcept {
+    switch (native_code) {
+        case 1034:  // NOT_KEYFILE: "try to repair it"
+        case 1035:  // OLD_KEYFILE: "repair it"
+        case 1194:  // CRASHED_ON_USAGE
+        case 1195:  // CRASHED_ON_REPAIR
+            return true;
+        case 1015:  // CANT_LOCK
+        case 1016:  // CANT_OPEN_FILE
         case 1030:  // GET_ERRNO: of a storage engine
-            return tells_of_full_disk(words);
+            // HA_ERR_CRASHED, _ON_REPAIR, _ON_USAGE
+            return tell_of(words, "126") || tell_of(words, "144") || tell_of(words, "145");
         default:
             return false;
     }

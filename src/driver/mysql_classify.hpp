@@ -19,6 +19,10 @@ bool may_connect_later_mysql(int native_code, std::string_view words) noexcept;
 // answer of a storage engine the number is in its words.
 bool is_exhausted_mysql(int native_code, std::string_view words) noexcept;
 
+// Whether a statement failed because its table is crashed or is being repaired: it may pass, by the
+// repair that a server makes by itself or by a person's.
+bool is_under_repair_mysql(int native_code, std::string_view words) noexcept;
+
 // Whether a server refused a change because it is read-only as a whole, as replicas are and one
 // that was demoted: a fail-over may be in progress. `words`: the server's, which name the option.
 bool is_standby_mysql(int native_code, std::string_view words) noexcept;

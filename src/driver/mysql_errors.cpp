@@ -11,6 +11,7 @@
 namespace leasehold::mysql {
 namespace {
 
+constexpr int at_commit = 1180;      // ER_ERROR_DURING_COMMIT
 constexpr int gone_away = 2006;      // CR_SERVER_GONE_ERROR
 constexpr int out_of_sync = 2014;    // CR_COMMANDS_OUT_OF_SYNC
 constexpr int lost_in_query = 2013;  // CR_SERVER_LOST
@@ -27,7 +28,7 @@ std::string in_brackets(int code) {
 // Where a node of a cluster gives way to what another one has committed, MySQL's COMMIT has an
 // error of its own (1180), and the storage engine's in its words: a deadlock.
 failure by_its_usual_number(failure what) {
-    const bool is_deadlock = what.code == 1180 && what.words.find("149") != std::string::npos;
+    const bool is_deadlock = what.code == at_commit && what.words.find("149") != std::string::npos;
     if (is_deadlock) what.code = 1213;
     return what;
 }
@@ -81,7 +82,16 @@ std::string sentence_of(errc code, const failure& what, bool outcome_unknown) {
                        "migrates";
             }
             if (is_exhausted_mysql(what.code, what.words)) {
-                return " is out of disk space or memory" + number + ": make room, and try again";
+                return " is out of disk space or memory" + number + ": make room, and try again" +
+                       (outcome_unknown ? "; what was under way may have been done" : "");
+            }
+            if (is_under_repair_mysql(what.code, what.words)) {
+                return " has a table that is crashed or under repair" + number +
+                       ": see its log, and have the table repaired (CHECK TABLE, REPAIR TABLE)";
+            }
+            if (outcome_unknown) {
+                return " failed at a commit" + number +
+                       ": it may have been done; ask before repeating it";
             }
             return " refused a statement" + number;
     }
@@ -179,11 +189,16 @@ error statement_error(const std::string& place, const failure& said, bool is_at_
         code = what.code == 1049 ? errc::schema_missing : errc::database_error;
     }
     error_facts facts = facts_of(what);
-    facts.is_passing = is_standby_mysql(what.code, what.words) ||
-                       (code == errc::database_error && is_exhausted_mysql(what.code, what.words));
+    facts.is_passing =
+        is_standby_mysql(what.code, what.words) ||
+        (code == errc::database_error && (is_exhausted_mysql(what.code, what.words) ||
+                                          is_under_repair_mysql(what.code, what.words)));
+    // One number stands for a storage engine that refused to prepare, which is rolled back, and for
+    // one that failed after the binary log, or another engine, had committed.
+    const bool proves_nothing = !proves_not_done(code) || what.code == at_commit;
     // 2006 is said when the statement could not be handed to the network: the server has not got
     // all of it, and runs nothing that is not complete.
-    facts.outcome_unknown = is_at_stake && !proves_not_done(code) && what.code != gone_away;
+    facts.outcome_unknown = is_at_stake && proves_nothing && what.code != gone_away;
     const std::string message = place + sentence_of(code, what, facts.outcome_unknown);
     return error{code, message, std::move(facts)};
 }

@@ -133,8 +133,96 @@ TEST(mysql_error_numbers, a_commit_that_a_cluster_refused_is_a_deadlock) {
     EXPECT_EQ(said.code(), errc::transient);
     EXPECT_EQ(said.native_code(), 1213);
     EXPECT_FALSE(said.outcome_is_unknown());
-    const mysql::failure other{1180, "HY000", "Got error 28 - 'No space left' during COMMIT"};
-    EXPECT_EQ(mysql::statement_error("MySQL at here", other, true).native_code(), 1180);
+}
+
+// The storage engine may have failed before or after the binary log, or another engine, committed.
+TEST(mysql_error_numbers, a_commit_that_failed_otherwise_may_have_been_done) {
+    const mysql::failure full{1180, "HY000", "Got error 28 - 'No space left' during COMMIT"};
+    const error said = mysql::statement_error("MySQL at here", full, true);
+    EXPECT_EQ(said.code(), errc::database_error);
+    EXPECT_EQ(said.native_code(), 1180);
+    EXPECT_TRUE(said.is_transient());
+    EXPECT_TRUE(said.outcome_is_unknown());
+    EXPECT_NE(std::string{said.what()}.find("make room"), std::string::npos) << said.what();
+    EXPECT_NE(std::string{said.what()}.find("may have been done"), std::string::npos);
+    EXPECT_FALSE(mysql::statement_error("MySQL at here", full, false).outcome_is_unknown());
+    const mysql::failure other{1180, "HY000", "Got error 168 - 'Unknown error' during COMMIT"};
+    const error unnamed = mysql::statement_error("MySQL at here", other, true);
+    EXPECT_FALSE(unnamed.is_transient());
+    EXPECT_TRUE(unnamed.outcome_is_unknown());
+    EXPECT_NE(std::string{unnamed.what()}.find("ask before repeating"), std::string::npos);
+}
+
+// The table of docs/decisions/engines.md, row by row: what a caller sees who asks whether to go on.
+struct condition {
+    const char* name;
+    int native_code;
+    const char* words;
+    bool is_transient;
+};
+
+TEST(mysql_conditions, of_statements_pass_or_stay) {
+    for (const condition& each : {
+             condition{"disk full", 1021, "Disk full (/tmp/#sql_1_0.MAI); waiting", true},
+             condition{"disk full", 1114, "The table 'job' is full", true},
+             condition{"disk full", 3675, "Create table/tablespace 'x' failed, disk full", true},
+             condition{"disk full", 3, "Error writing file '/tmp/M' (Errcode: 28 \"No\")", true},
+             condition{"disk full", 1026, "Error writing file 'b' (errno: 28 - No space)", true},
+             condition{"disk full", 1030, "Got error 28 from storage engine", true},
+             condition{"disk full", 1180, "Got error 28 - 'No space' during COMMIT", true},
+             condition{"out of memory", 1037, "Out of memory; restart server", true},
+             condition{"out of memory", 1038, "Out of sort memory", true},
+             condition{"out of memory", 1041, "Out of memory", true},
+             condition{"standby", 1290, "running with the --read-only option", true},
+             condition{"standby", 1836, "Running in read-only mode", true},
+             condition{"read-only", 1792, "Cannot execute in a READ ONLY transaction", false},
+             condition{"read-only", 1036, "Table 'job' is read only", false},
+             condition{"under repair", 1034, "Incorrect key file for table 'job'", true},
+             condition{"under repair", 1035, "Old key file for table 'job'; repair it!", true},
+             condition{"under repair", 1194, "Table 'job' is marked as crashed", true},
+             condition{"under repair", 1195, "Table 'job' is marked as crashed and", true},
+             condition{"under repair", 1015, "Can't lock file (errno: 145 - Table was)", true},
+             condition{"under repair", 1016, "Can't open file: 'job' (errno: 144)", true},
+             condition{"under repair", 1030, "Got error 126 \"Index is corrupted\" from", true},
+             condition{"no such file", 1016, "Can't open file: 'job' (errno: 2 - No such)", false},
+             condition{"other engine", 1030, "Got error 168 from storage engine", false},
+             condition{"damaged", 1712, "Index job_order is corrupted", false},
+             condition{"not ready", 1047, "WSREP has not yet prepared node", true},
+             condition{"changed", 1412, "Table definition has changed, please retry", true},
+             condition{"wrong", 1064, "You have an error in your SQL syntax near 28", false},
+         }) {
+        const mysql::failure said{each.native_code, "HY000", each.words};
+        EXPECT_EQ(
+            mysql::statement_error("MySQL at here", said, false).is_transient(), each.is_transient
+        ) << each.name
+          << ' ' << each.native_code << ": " << each.words;
+    }
+}
+
+TEST(mysql_conditions, of_attempts_to_connect_pass_or_stay) {
+    for (const condition& each : {
+             condition{"too many connections", 1040, "Too many connections", true},
+             condition{"too many connections", 1203, "max_user_connections", true},
+             condition{"too many connections", 1226, "has exceeded the resource", true},
+             condition{"out of memory", 1041, "Out of memory", true},
+             condition{"out of memory", 1135, "Can't create a new thread (errno 11)", true},
+             condition{"starts or stops", 1053, "Server shutdown in progress", true},
+             condition{"starts or stops", 1077, "Normal shutdown", true},
+             condition{"starts or stops", 1078, "Got signal", true},
+             condition{"starts or stops", 1079, "Shutdown complete", true},
+             condition{"starts or stops", 1080, "Forcing close of thread", true},
+             condition{"starts or stops", 2002, "Can't connect through socket", true},
+             condition{"starts or stops", 3168, "Server isn't available", true},
+             condition{"starts or stops", 2003, "Can't connect to MySQL server", true},
+             condition{"starts or stops", 3032, "The server is currently in offline mode", true},
+             condition{"wrong password", 1045, "Access denied for user", false},
+             condition{"no database", 1049, "Unknown database", false},
+             condition{"blocked host", 1129, "Host is blocked", false},
+         }) {
+        const mysql::failure said{each.native_code, "HY000", each.words};
+        EXPECT_EQ(mysql::connect_error({}, said).is_transient(), each.is_transient)
+            << each.name << ' ' << each.native_code << ": " << each.words;
+    }
 }
 
 struct attempt {
