@@ -12,7 +12,6 @@
 
 #include "core/jitter.hpp"
 #include "core/numbered_parameters.hpp"
-#include "driver/sqlite_classify.hpp"
 #include "driver/sqlite_errors.hpp"
 #include "driver/sqlite_file.hpp"
 #include "driver/sqlite_nap.hpp"
@@ -261,27 +260,16 @@ private:
 
     void check(int code) const {
         if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-        fail(code);
+        fail();
     }
 
-    [[noreturn]] void fail(int code) const {
-        error_facts facts;
-        facts.native_code = sqlite3_extended_errcode(handle_);
-        facts.server_message = sqlite3_errmsg(handle_);
-        errc meaning = classify_sqlite(facts.native_code);
-        const bool is_generic = (facts.native_code & 0xff) == SQLITE_ERROR;
-        // SQLite has no number for a missing table; its words have not changed since 2000.
-        if (is_generic && facts.server_message.starts_with("no such table")) {
-            throw error(
-                errc::schema_missing,
-                "SQLite database " + path_ +
-                    " lacks a table: run `leasehold migrate`; if that has nothing to do, tables "
-                    "were dropped by hand: `leasehold migrate down --to 0`, then up again",
-                std::move(facts)
-            );
-        }
-        facts.is_passing = is_exhausted_sqlite(facts.native_code);
-        throw error(meaning, sqlite::explain(code, path_, meaning), std::move(facts));
+    [[noreturn]] void fail() const {
+        throw sqlite::error_of(
+            path_,
+            {sqlite3_extended_errcode(handle_),
+             sqlite3_system_errno(handle_),
+             sqlite3_errmsg(handle_)}
+        );
     }
 
     // Prepared once per connection; the least recently used makes room.
@@ -395,7 +383,7 @@ private:
         if (code != SQLITE_DONE) {
             // Before the reset, which clears the connection's error.
             try {
-                fail(code);
+                fail();
             } catch (...) {
                 sqlite3_reset(statement);
                 sqlite3_clear_bindings(statement);
@@ -442,10 +430,7 @@ std::unique_ptr<connection> connect(
     const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
     auto made = std::make_unique<sqlite_connection>(handle, path, std::move(writers));
     if (code != SQLITE_OK) {
-        const errc meaning = classify_sqlite(code);
-        throw error(
-            meaning, sqlite::explain(code, path, meaning), {"", code, sqlite3_errmsg(handle), false}
-        );
+        throw sqlite::error_of(path, {code, sqlite3_system_errno(handle), sqlite3_errmsg(handle)});
     }
     made->set_statement_timeout(patience);
     // WAL lets readers and the writer pass each other and is kept in the file; FULL makes a commit

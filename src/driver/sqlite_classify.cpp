@@ -1,5 +1,7 @@
 #include "driver/sqlite_classify.hpp"
 
+#include <cerrno>
+
 namespace leasehold {
 
 // The numbers are written out so that the table can be tested without SQLite; they are part of its
@@ -27,11 +29,14 @@ errc classify_sqlite(int extended_code) noexcept {
     }
 }
 
-bool is_exhausted_sqlite(int extended_code) noexcept {
-    constexpr int no_memory = 7, full = 13;
+bool is_exhausted_sqlite(int extended_code, int system_error) noexcept {
+    constexpr int no_memory = 7, io_error = 10, full = 13, cannot_open = 14;
     constexpr int no_memory_for_file = 10 | 12 << 8;  // SQLITE_IOERR_NOMEM
     const int code = extended_code & 0xff;
-    return code == no_memory || code == full || extended_code == no_memory_for_file;
+    const bool is_of_file = code == io_error || code == cannot_open;
+    const bool has_no_room = system_error == ENOSPC || system_error == EDQUOT;
+    return code == no_memory || code == full || extended_code == no_memory_for_file ||
+           (is_of_file && has_no_room);
 }
 
 }  // namespace leasehold

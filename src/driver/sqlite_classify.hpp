@@ -9,6 +9,8 @@ namespace leasehold {
 errc classify_sqlite(int extended_code) noexcept;
 
 // Whether a statement failed because there is no disk space or memory left: it may pass.
-bool is_exhausted_sqlite(int extended_code) noexcept;
+// `system_error`: what the operating system said; SQLite has a number for a file that cannot grow,
+// but none for a log or its index that cannot be made.
+bool is_exhausted_sqlite(int extended_code, int system_error) noexcept;
 
 }  // namespace leasehold

@@ -2,10 +2,23 @@
 
 #include <sqlite3.h>
 
-namespace leasehold::sqlite {
+#include <system_error>
+#include <utility>
 
-std::string explain(int code, const std::string& path, errc meaning) {
+#include "driver/sqlite_classify.hpp"
+
+namespace leasehold::sqlite {
+namespace {
+
+// What failed, where, and what to do about it.
+std::string explain(const failure& what, const std::string& path, errc meaning, bool is_exhausted) {
+    const int code = what.code;
     const std::string where = "SQLite database " + path;
+    const bool is_of_file = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    if (is_exhausted && is_of_file && code != SQLITE_IOERR_NOMEM) {
+        return where + " cannot grow: " + std::generic_category().message(what.system_error) +
+               "; make room, and try again";
+    }
     switch (meaning) {
         case errc::transient:
             return where + " was locked by another writer for too long; try again";
@@ -35,6 +48,27 @@ std::string explain(int code, const std::string& path, errc meaning) {
         default:
             return where + " refused a statement: " + sqlite3_errstr(code);
     }
+}
+
+}  // namespace
+
+error error_of(const std::string& path, const failure& what) {
+    error_facts facts;
+    facts.native_code = what.code;
+    facts.server_message = what.words;
+    // SQLite has no number for a missing table; its words have not changed since 2000.
+    if ((what.code & 0xff) == SQLITE_ERROR && what.words.starts_with("no such table")) {
+        return error{
+            errc::schema_missing,
+            "SQLite database " + path +
+                " lacks a table: run `leasehold migrate`; if that has nothing to do, tables "
+                "were dropped by hand: `leasehold migrate down --to 0`, then up again",
+            std::move(facts)};
+    }
+    const errc meaning = classify_sqlite(what.code);
+    facts.is_passing = is_exhausted_sqlite(what.code, what.system_error);
+    const std::string message = explain(what, path, meaning, facts.is_passing);
+    return error{meaning, message, std::move(facts)};
 }
 
 }  // namespace leasehold::sqlite

@@ -1,12 +1,18 @@
 #pragma once
-// Private to the SQLite driver: the words of its errors.
+// Private to the SQLite driver: what SQLite says, as leasehold::error.
 #include <string>
 
 #include "leasehold/error.hpp"
 
 namespace leasehold::sqlite {
 
-// What failed, where, and what to do about it.
-std::string explain(int code, const std::string& path, errc meaning);
+struct failure {
+    int code = 0;          // extended
+    int system_error = 0;  // errno of what failed, where that was a file
+    std::string words;
+};
+
+// A statement that was refused, or a file that could not be opened.
+error error_of(const std::string& path, const failure& what);
 
 }  // namespace leasehold::sqlite

@@ -1,9 +1,13 @@
 // What SQLite's result codes mean to a caller: the whole table, so that a change of it is seen.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "driver/sqlite_classify.hpp"
+#include "driver/sqlite_errors.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -63,10 +67,40 @@ INSTANTIATE_TEST_SUITE_P(
     )
 );
 
-TEST(sqlite_exhaustion, is_told_by_its_code) {
-    for (const int each : {7, 13, 10 | 12 << 8}) EXPECT_TRUE(is_exhausted_sqlite(each)) << each;
-    for (const int each : {0, 1, 5, 10, 10 | 3 << 8, 11, 14, 19}) {
-        EXPECT_FALSE(is_exhausted_sqlite(each)) << each;
+// The table of docs/decisions/engines.md, row by row: what a caller sees who asks whether to go on.
+struct condition {
+    const char* name;
+    int extended_code;
+    int system_error;
+    bool is_transient;
+};
+
+TEST(sqlite_conditions, pass_or_stay) {
+    for (const condition& each : {
+             condition{"disk full", 13, 0, true},                     // SQLITE_FULL
+             condition{"disk full", 10 | 3 << 8, ENOSPC, true},       // SQLITE_IOERR_WRITE
+             condition{"disk full", 10 | 3 << 8, EDQUOT, true},       //
+             condition{"disk full", 10 | 4 << 8, ENOSPC, true},       // SQLITE_IOERR_FSYNC
+             condition{"disk full", 10 | 18 << 8, ENOSPC, true},      // SQLITE_IOERR_SHMOPEN
+             condition{"disk full", 10 | 19 << 8, ENOSPC, true},      // SQLITE_IOERR_SHMSIZE
+             condition{"disk full", 14, ENOSPC, true},                // SQLITE_CANTOPEN: its log
+             condition{"out of memory", 7, 0, true},                  // SQLITE_NOMEM
+             condition{"out of memory", 10 | 12 << 8, 0, true},       // SQLITE_IOERR_NOMEM
+             condition{"another writer", 5, 0, true},                 // SQLITE_BUSY
+             condition{"being recovered", 5 | 1 << 8, 0, true},       // SQLITE_BUSY_RECOVERY
+             condition{"disk that fails", 10 | 3 << 8, EIO, false},   // SQLITE_IOERR_WRITE
+             condition{"disk that fails", 10 | 19 << 8, EIO, false},  // SQLITE_IOERR_SHMSIZE
+             condition{"read-only", 8, 0, false},                     // SQLITE_READONLY
+             condition{"no such file", 14, ENOENT, false},            // SQLITE_CANTOPEN
+             condition{"damaged", 11, ENOSPC, false},                 // SQLITE_CORRUPT
+             condition{"wrong", 1, ENOSPC, false},                    // SQLITE_ERROR
+         }) {
+        const error said =
+            sqlite::error_of("/data/app.db", {each.extended_code, each.system_error, "words"});
+        EXPECT_EQ(said.is_transient(), each.is_transient)
+            << each.name << ' ' << each.extended_code << ", errno " << each.system_error;
+        const bool asks_for_room = std::string{said.what()}.find("make room") != std::string::npos;
+        EXPECT_EQ(asks_for_room, each.name == std::string_view{"disk full"}) << said.what();
     }
 }
 
