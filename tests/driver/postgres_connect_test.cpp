@@ -236,6 +236,63 @@ TEST(postgres_unreachable_test, a_server_that_is_starting_up_may_be_tried_again)
     EXPECT_EQ(failure.server_message(), "das Datenbanksystem startet");
 }
 
+// The table of docs/decisions/engines.md, row by row: what a caller sees who asks whether to go on.
+struct condition {
+    const char* name;
+    const char* sqlstate;
+    bool is_transient;
+};
+
+TEST(postgres_conditions, of_statements_pass_or_stay) {
+    for (const condition& each : {
+             condition{"disk full", "53100", true},
+             condition{"out of memory", "53200", true},
+             condition{"too many connections", "53300", true},
+             condition{"other resources", "53000", true},
+             condition{"other resources", "53400", true},
+             condition{"serialization", "40001", true},
+             condition{"deadlock", "40P01", true},
+             condition{"lock not available", "55P03", true},
+             condition{"cancelled", "57014", true},
+             condition{"read-only", "25006", false},
+             condition{"disk that fails", "58030", false},
+             condition{"damaged", "XX001", false},
+             condition{"wrong", "42601", false},
+         }) {
+        const fake_server server{
+            {fake_server::greeting("15.4"),
+             fake_server::set_up_answer(),
+             fake_server::report('E', "ERROR", each.sqlstate, "what it says") +
+                 fake_server::message('Z', "I"),
+             ""}};
+        const auto on = postgres::connect(server.url(), 10s, {10s});
+        const error said = failure_of([&] { on->execute_script("SELECT 1"); });
+        EXPECT_EQ(said.sqlstate(), each.sqlstate);
+        EXPECT_EQ(said.is_transient(), each.is_transient) << each.name << ": " << said.what();
+    }
+}
+
+TEST(postgres_conditions, of_attempts_to_connect_pass_or_stay) {
+    for (const condition& each : {
+             condition{"starts or stops", "57P03", true},
+             condition{"starts or stops", "57P01", true},
+             condition{"another process crashed", "57P02", true},
+             condition{"too many connections", "53300", true},
+             condition{"out of memory", "53200", true},
+             condition{"a pooler without a server", "08006", true},
+             condition{"wrong password", "28P01", false},
+             condition{"not let in", "28000", false},
+             condition{"no database", "3D000", false},
+             condition{"takes no connections", "55000", false},
+             condition{"damaged", "XX001", false},
+         }) {
+        const fake_server server{{fake_server::report('E', "FATAL", each.sqlstate, "says")}};
+        const error said = connect_failure(server.url());
+        EXPECT_EQ(said.sqlstate(), each.sqlstate);
+        EXPECT_EQ(said.is_transient(), each.is_transient) << each.name << ": " << said.what();
+    }
+}
+
 TEST(postgres_unreachable_test, words_that_hold_the_password_are_left_out) {
     const fake_server server{{fake_server::report('E', "FATAL", "XX000", "you said hidden")}};
     const error failure = failure_of([&] { postgres::connect(server.url(), 10s, {10s}); });
