@@ -11,6 +11,9 @@ import json
 import os
 import sys
 
+if len(sys.argv) > 1:
+    print("Usage: resize.py\n\n" + __doc__)
+    sys.exit(0 if sys.argv[1:] == ["--help"] else 64)
 job = json.load(sys.stdin)
 if not os.path.exists(job["from"]):
     sys.exit(75)

@@ -2,8 +2,12 @@
 # What every test of the tool begins with:  source support.bash BACKEND
 # Makes a folder to work in and tables of its own, and removes both at the end.
 set -uo pipefail
+# shellcheck source=tests/support/script_parts
+source "$(dirname "${BASH_SOURCE[0]}")/../support/script_parts"
+expect_arguments 'sqlite|postgres|mariadb|mysql' "$@"
 
 backend=$1
+[[ $backend =~ ^(sqlite|postgres|mariadb|mysql)$ ]] || refuse_arguments "no such backend: $backend"
 : "${LEASEHOLD_CLI:?is not set: the path of the leasehold program}"
 : "${LEASEHOLD_BY_HAND:?is not set: the path of the program cli_by_hand}"
 cli=$(realpath "$LEASEHOLD_CLI") || exit 1
