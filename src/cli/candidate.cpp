@@ -60,8 +60,9 @@ acquired candidate::wait() {
             std::rethrow_exception(failed);
         } catch (const error& failure) {
             const bool has_time = !what_.patience || local_clock::now() - began < *what_.patience;
-            // A candidate that waits for ever would wait for a server that there never was.
-            const bool may_begin = what_.patience && failure.is_transient();
+            // Else one that waits for ever would wait for a server that there never was.
+            const bool waits_at_start = what_.patience || what_.waits_at_start;
+            const bool may_begin = waits_at_start && failure.is_transient();
             const bool may_wait = has_been_in_touch_ || may_begin;
             if (!may_wait || !may_pass(failure) || !has_time) throw;
             report_away(failure);

@@ -9,8 +9,9 @@
 //
 // | the database is away …                  | wait()                                            |
 // |-----------------------------------------|---------------------------------------------------|
-// | before there ever was a session         | throws what it says: the URL may be wrong; where  |
-// |                                         | patience has an end, and it may pass, as below    |
+// | before there ever was a session         | throws what it says: the URL may be wrong; as     |
+// |                                         | below where that may pass, and patience has an    |
+// |                                         | end or the errand waits at its start              |
 // | after that                              | says so, and asks anew in a session of its own    |
 // | until the errand's patience is over     | throws what it said last                          |
 // | and a signal comes                      | ends the tool: there is nobody to say goodbye to  |

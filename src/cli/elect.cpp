@@ -129,10 +129,9 @@ constexpr const char* elect_description =
     "ends, or dies, or cannot reach the database, another one is elected within --ttl, and a\n"
     "leader that was deposed stops its CMD (SIGTERM, then SIGKILL, with all it has started) "
     "*before*\n"
-    "that, and waits to be elected again, however long the database is away or lets nobody in; "
-    "only\n"
-    "at the very start it has to answer. When CMD ends by itself the office is given up, and the\n"
-    "exit status is CMD's own.\n"
+    "that, and waits to be elected again, however long the database is away or lets nobody in.\n"
+    "Where it is away at the start this waits, too; where it lets nobody in then, this ends. When\n"
+    "CMD ends by itself the office is given up, and the exit status is CMD's own.\n"
     "\n"
     "Standard error says who leads: this one, when it is elected and when it no longer is, and\n"
     "behind whom it waits, after two seconds and then at growing intervals of ten minutes at\n"
@@ -185,6 +184,7 @@ command add_elect(CLI::App& tool, const global_options& options, const arguments
         what.note = chosen->note;
         what.is_quiet = chosen->is_quiet;
         what.silent_for = std::chrono::seconds{2};
+        what.waits_at_start = true;
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         what.timing.name = command.name();

@@ -56,6 +56,7 @@ struct errand {
     bool is_quiet = false;       // about who has it, and about waiting for it
     // How long it waits until that is said where there is no terminal.
     std::chrono::milliseconds silent_for{60'000};
+    bool waits_at_start = false;  // for a database that has not answered yet, without an end
 };
 
 // What the command inherits, and what of it goes on after the lease: for --help.
