@@ -272,18 +272,20 @@ public:
     worker_patience(const database& db, const worker& does, const workshop& in)
         : database_(db), does_(does), in_(in) {}
 
-    void look() {
+    // Whether the database has answered, as far as anybody has looked.
+    bool look() {
         if (database_.use_of_pool().idle > 0) has_been_in_touch_ = true;
+        return has_been_in_touch_;
     }
     milliseconds to_end(const worker_settings& settings) {
-        look();
+        const bool has_been_in_touch = look();
         const worker_report done = does_.so_far();
         const std::int64_t told = done.completed + done.failed + done.returned + done.discarded +
                                   done.cancelled + done.lost + done.unknown;
         if (in_.running > 0 || in_.begun > told) {
             return settings.drain_for + settings.stop_within + std::chrono::seconds{5};
         }
-        return has_been_in_touch_ ? milliseconds{goodbye_max} : milliseconds{0};
+        return has_been_in_touch ? milliseconds{goodbye_max} : milliseconds{0};
     }
 
 private:
@@ -321,10 +323,14 @@ int run_work(
         in->told.set(signal);
         return patience.to_end(settings);
     };
+    // At the signal its connections may all be in use, and do not show it.
+    constexpr milliseconds until_in_touch{200};
     const auto look_up = [&] {
-        patience.look();
+        const bool has_been_in_touch = patience.look();
         if (in->trouble.has_ended()) running.cancel();
-        return progress.tick();
+        const std::chrono::nanoseconds pause = progress.tick();
+        return has_been_in_touch ? pause
+                                 : std::min<std::chrono::nanoseconds>(pause, until_in_touch);
     };
     const int stopped_by =
         wait_for_end(running, signals, drain_patience, in->trouble.source(), -1, look_up);
