@@ -93,7 +93,9 @@ void add_global_options(CLI::App& tool, global_options& options) {
         options.requires_standby,
         "Refuse what PostgreSQL would commit without a synchronous standby"
     );
-    tool.add_flag("--version", options.wants_version, "Print the version and the drivers built in");
+    tool.add_flag(
+        "--version", options.wants_version, "Print the version and the drivers installed"
+    );
 }
 
 void read_environment(const CLI::App& tool, global_options& options) {
