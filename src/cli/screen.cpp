@@ -122,8 +122,12 @@ screen::~screen() {
 void screen::put_errors_aside() {
     if (isatty(STDERR_FILENO) != 1) return;
     errors_ = descriptor{memfd_create("errors", MFD_CLOEXEC)};
+    // A container's filter may refuse that.
+    if (errors_.number() < 0) {
+        errors_ = descriptor{open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+    }
     errors_were_ = descriptor{fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
-    if (errors_.number() < 0 || errors_were_.number() < 0) fail("memfd_create");
+    if (errors_.number() < 0 || errors_were_.number() < 0) fail("open");
     dup2(errors_.number(), STDERR_FILENO);
 }
 

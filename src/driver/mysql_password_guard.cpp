@@ -1,5 +1,6 @@
 #include "driver/mysql_password_guard.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@ bool is_trusted(const address& to) {
 password_guard::password_guard(sql::ConnectOptionsMap& options, const address& to) {
     if (has_ssl_mode || is_trusted(to)) return;
     file_ = memfd_create("leasehold-connection", MFD_CLOEXEC);
+    // A container's filter may refuse that.
+    if (file_ < 0) file_ = ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     const std::string path = "/proc/self/fd/" + std::to_string(file_);
     const bool is_there =
         file_ >= 0 &&
@@ -37,8 +40,8 @@ password_guard::password_guard(sql::ConnectOptionsMap& options, const address& t
         if (file_ >= 0) close(file_);
         throw error{
             errc::connection_failed,
-            "the client library cannot be kept from sending the password in clear: that needs a "
-            "/proc; or use ssl-mode=VERIFY_IDENTITY"};
+            "the client library cannot be kept from sending the password in clear: that needs "
+            "/proc and /tmp; or use ssl-mode=VERIFY_IDENTITY"};
     }
     options["readDefaultFile"] = sql::SQLString{path};
     options["readDefaultGroup"] = sql::SQLString{"leasehold-connection"};

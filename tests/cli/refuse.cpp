@@ -32,6 +32,7 @@ constexpr std::array calls{
     call{"clone3", SYS_clone3},
     call{"subreaper", SYS_prctl, 0, PR_SET_CHILD_SUBREAPER},
     call{"inotify_init1", SYS_inotify_init1},
+    call{"memfd_create", SYS_memfd_create},
     call{"statx", SYS_statx}};
 
 struct error {
