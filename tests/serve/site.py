@@ -65,7 +65,8 @@ def the_page():
     expect("scripts", re.findall(r"<script[^>]*>", page.body), ['<script src="/script.js" defer>'])
     expect_in("key", "evil/&lt;script&gt;document.title=&quot;bad&quot;&lt;/script&gt;", page.body)
     expect_in("words of a holder", "&lt;script&gt;document.title=bad&lt;/script&gt;", page.body)
-    expect_in("words of a job", "&lt;/script&gt;: no such number", page.body)
+    last = "&lt;/script&gt;: no such number (exit status 1)"
+    expect_in("the last line of a job's words", last, page.body)
     expect_in("a run", "reports/nightly", page.body)
     expect_in("a schedule", "30 2 * * *", page.body)
     expect_in("who waits", "<ol><li>", page.body)

@@ -53,7 +53,7 @@ fill() {
     leasehold job enqueue --queue calls --kind call --attempts 1 x >/dev/null
     leasehold job enqueue --queue calls --kind call --retry-delay 1d x >/dev/null
     leasehold work --queue calls --drain -- \
-        sh -c "echo '$evil: no such number' >&2; exit 1" 2>/dev/null
+        sh -c "echo dialling >&2; echo '$evil: no such number' >&2; exit 1" 2>/dev/null
     leasehold queue pause "$evil" >/dev/null
     leasehold schedule add nightly --queue reports --cron '30 2 * * *' >/dev/null ||
         fail 'there is no schedule'

@@ -156,6 +156,10 @@ def walk():
     ):
         top.press(keys)
         top.until(heading, lambda: top.lines()[3].startswith(heading))
+    # The last line that a command wrote, and not its first.
+    top.resize(160, 24)
+    top.shows(": no such number (exit status 1)")
+    expect("the first line", "dialling" in "\n".join(top.lines()), False)
     # Findings are read to their end, however many there are in a database that others use.
     top.resize(80, 100)
     top.press("6")
