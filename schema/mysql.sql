@@ -164,7 +164,13 @@ CREATE TABLE leasehold_queue (
     turn                BIGINT         NOT NULL DEFAULT 0 COMMENT 'grows with claims in turn',
     swept_at            BIGINT         NOT NULL DEFAULT 0,
     PRIMARY KEY (name),
-    CONSTRAINT leasehold_queue_name_size CHECK (LENGTH(name) BETWEEN 1 AND 255)
+    CONSTRAINT leasehold_queue_name_size CHECK (LENGTH(name) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_queue_limits_in_range CHECK (
+        running_per_key_max BETWEEN 1 AND 1000000 AND starts_max BETWEEN 1 AND 1000000
+        AND starts_per BETWEEN 1 AND 31622400000000
+        AND keep_completed BETWEEN 0 AND 3162240000000000
+        AND keep_discarded BETWEEN 0 AND 3162240000000000
+        AND keep_cancelled BETWEEN 0 AND 3162240000000000)
 ) ENGINE = InnoDB;
 
 -- One row per job that has not ended: written by enqueue, claim and end. Null numbers have the
@@ -269,7 +275,12 @@ CREATE TABLE leasehold_job_schedule (
     PRIMARY KEY (name),
     KEY leasehold_job_schedule_next (queue, is_paused, next_at),
     CONSTRAINT leasehold_job_schedule_name_size CHECK (LENGTH(name) BETWEEN 1 AND 200),
-    CONSTRAINT leasehold_job_schedule_times CHECK ((cron IS NULL) <> (period IS NULL))
+    CONSTRAINT leasehold_job_schedule_times CHECK ((cron IS NULL) <> (period IS NULL)),
+    CONSTRAINT leasehold_job_schedule_numbers_in_range CHECK (
+        misfire BETWEEN 1 AND 3 AND catch_up_max BETWEEN 1 AND 1000
+        AND late_max BETWEEN 0 AND 31622400000000
+        AND next_at BETWEEN 0 AND 253402300799999999
+        AND last_at BETWEEN 0 AND 253402300799999999 AND unique_conflict BETWEEN 1 AND 2)
 ) ENGINE = InnoDB;
 
 -- One row per queue of each worker that can be rung, while it works.
@@ -375,5 +386,9 @@ VALUES (
 ), (
     15, 'enqueue_by_index_from_7',
     '17f777ceaf129e07b102f0923e4f8844707273d55338dc0622b96a9983a95afc',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    16, 'numbers_by_hand_from_7',
+    '993d613fc5f72576bf13f71e99ed5bc5ac3f2ad4333535666b9c266158bc064e',
     UNIX_TIMESTAMP() * 1000000, 1
 );

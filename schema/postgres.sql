@@ -161,7 +161,15 @@ CREATE TABLE leasehold_queue (
     turn                bigint      NOT NULL DEFAULT 0,  -- grows with each claim in turn
     swept_at            timestamptz NOT NULL DEFAULT 'epoch',
     CONSTRAINT leasehold_queue_pkey PRIMARY KEY (name),
-    CONSTRAINT leasehold_queue_name_size CHECK (octet_length(name) BETWEEN 1 AND 255)
+    CONSTRAINT leasehold_queue_name_size CHECK (octet_length(name) BETWEEN 1 AND 255),
+    CONSTRAINT leasehold_queue_times_are_finite CHECK (
+        isfinite(swept_at) AND isfinite(starts_from)),
+    CONSTRAINT leasehold_queue_limits_in_range CHECK (
+        running_per_key_max BETWEEN 1 AND 1000000 AND starts_max BETWEEN 1 AND 1000000
+        AND starts_per BETWEEN 1 AND 31622400000000
+        AND keep_completed BETWEEN 0 AND 3162240000000000
+        AND keep_discarded BETWEEN 0 AND 3162240000000000
+        AND keep_cancelled BETWEEN 0 AND 3162240000000000)
 ) WITH (fillfactor = 60);
 
 -- One row per job that has not ended: written by enqueue, claim and end. A payload that is not
@@ -200,7 +208,8 @@ CREATE TABLE leasehold_job (
     CONSTRAINT leasehold_job_runs_or_waits CHECK (
         (state = 3) = (session_id IS NOT NULL) AND (state IN (1, 4)) = (due_at IS NOT NULL)
         AND state BETWEEN 1 AND 5),
-    CONSTRAINT leasehold_job_due_at_is_finite CHECK (isfinite(due_at))
+    CONSTRAINT leasehold_job_due_at_is_finite CHECK (isfinite(due_at)),
+    CONSTRAINT leasehold_job_enqueued_at_is_finite CHECK (isfinite(enqueued_at))
 ) WITH (fillfactor = 80, toast_tuple_target = 256, autovacuum_vacuum_scale_factor = 0,
         autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
 -- What is available, runs or is blocked, by state: claims read its beginning, in order.
@@ -238,7 +247,9 @@ CREATE TABLE leasehold_job_history (
     error           text,
     result          text,
     payload         text        NOT NULL,
-    CONSTRAINT leasehold_job_history_pkey PRIMARY KEY (id)
+    CONSTRAINT leasehold_job_history_pkey PRIMARY KEY (id),
+    CONSTRAINT leasehold_job_history_times_are_finite CHECK (
+        isfinite(enqueued_at) AND isfinite(ended_at))
 ) WITH (toast_tuple_target = 256);
 CREATE INDEX leasehold_job_history_prune ON leasehold_job_history (prune_at, id);
 CREATE INDEX leasehold_job_history_queue ON leasehold_job_history (queue, state, id);
@@ -273,7 +284,12 @@ CREATE TABLE leasehold_job_schedule (
     payload         text     NOT NULL DEFAULT '',
     CONSTRAINT leasehold_job_schedule_pkey PRIMARY KEY (name),
     CONSTRAINT leasehold_job_schedule_name_size CHECK (octet_length(name) BETWEEN 1 AND 200),
-    CONSTRAINT leasehold_job_schedule_times CHECK ((cron IS NULL) <> (period IS NULL))
+    CONSTRAINT leasehold_job_schedule_times CHECK ((cron IS NULL) <> (period IS NULL)),
+    CONSTRAINT leasehold_job_schedule_numbers_in_range CHECK (
+        misfire BETWEEN 1 AND 3 AND catch_up_max BETWEEN 1 AND 1000
+        AND late_max BETWEEN 0 AND 31622400000000
+        AND next_at BETWEEN 0 AND 253402300799999999
+        AND last_at BETWEEN 0 AND 253402300799999999 AND unique_conflict BETWEEN 1 AND 2)
 );
 CREATE INDEX leasehold_job_schedule_next ON leasehold_job_schedule (queue, is_paused, next_at);
 
@@ -477,4 +493,6 @@ VALUES
     (14, 'job_values_from_7',
      '0685472150f906759fc3de24fd8b313ffd542e206175622cfce7d68802069f3b', true),
     (15, 'enqueue_by_index_from_7',
-     '2deb4c1d0e3c117a341f40a9157b4209d7f82a0d662dde44b4b0b2ef6bafbae7', true);
+     '2deb4c1d0e3c117a341f40a9157b4209d7f82a0d662dde44b4b0b2ef6bafbae7', true),
+    (16, 'numbers_by_hand_from_7',
+     'b7460e025f4396cfa84f28f75610a41e2771751dae3126da793b0bba32dbf1e5', true);

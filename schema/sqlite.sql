@@ -169,6 +169,37 @@ CREATE TABLE leasehold_queue (
     swept_at            INTEGER NOT NULL DEFAULT 0,
     CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 255)
 ) WITHOUT ROWID;
+-- A column takes what is no number of its type.
+CREATE TRIGGER leasehold_queue_limits BEFORE INSERT ON leasehold_queue
+WHEN typeof(NEW.is_paused) <> 'integer' OR typeof(NEW.running_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.running_per_key_max) <> 'integer'
+     OR NEW.running_per_key_max NOT BETWEEN 1 AND 1000000
+     OR typeof(NEW.starts_max) NOT IN ('integer', 'null')
+     OR NEW.starts_max NOT BETWEEN 1 AND 1000000
+     OR typeof(NEW.starts_per) <> 'integer' OR NEW.starts_per NOT BETWEEN 1 AND 31622400000000
+     OR typeof(NEW.keep_completed) <> 'integer'
+     OR NEW.keep_completed NOT BETWEEN 0 AND 3162240000000000
+     OR typeof(NEW.keep_discarded) <> 'integer'
+     OR NEW.keep_discarded NOT BETWEEN 0 AND 3162240000000000
+     OR typeof(NEW.keep_cancelled) <> 'integer'
+     OR NEW.keep_cancelled NOT BETWEEN 0 AND 3162240000000000
+BEGIN SELECT RAISE(ABORT, 'limits of a queue are whole numbers in their range'); END;
+CREATE TRIGGER leasehold_queue_limits_changed
+BEFORE UPDATE OF is_paused, running_max, running_per_key_max, starts_max, starts_per,
+                 keep_completed, keep_discarded, keep_cancelled ON leasehold_queue
+WHEN typeof(NEW.is_paused) <> 'integer' OR typeof(NEW.running_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.running_per_key_max) <> 'integer'
+     OR NEW.running_per_key_max NOT BETWEEN 1 AND 1000000
+     OR typeof(NEW.starts_max) NOT IN ('integer', 'null')
+     OR NEW.starts_max NOT BETWEEN 1 AND 1000000
+     OR typeof(NEW.starts_per) <> 'integer' OR NEW.starts_per NOT BETWEEN 1 AND 31622400000000
+     OR typeof(NEW.keep_completed) <> 'integer'
+     OR NEW.keep_completed NOT BETWEEN 0 AND 3162240000000000
+     OR typeof(NEW.keep_discarded) <> 'integer'
+     OR NEW.keep_discarded NOT BETWEEN 0 AND 3162240000000000
+     OR typeof(NEW.keep_cancelled) <> 'integer'
+     OR NEW.keep_cancelled NOT BETWEEN 0 AND 3162240000000000
+BEGIN SELECT RAISE(ABORT, 'limits of a queue are whole numbers in their range'); END;
 
 -- One row per job that has not ended: written by enqueue, claim and end. Null numbers have the
 -- values that schema/README.md names.
@@ -217,6 +248,25 @@ WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32
      OR typeof(NEW.retry_delay) NOT IN ('integer', 'null')
      OR typeof(NEW.retry_delay_max) NOT IN ('integer', 'null')
      OR typeof(NEW.time_limit) NOT IN ('integer', 'null')
+     OR typeof(NEW.enqueued_at) <> 'integer'
+     OR NEW.enqueued_at NOT BETWEEN 0 AND 253402300799999999
+     OR typeof(NEW.state) <> 'integer'
+     OR typeof(NEW.attempts) <> 'integer' OR typeof(NEW.rescues) <> 'integer'
+     OR typeof(NEW.token) <> 'integer' OR typeof(NEW.is_cancel_requested) <> 'integer'
+     OR NEW.id > 4611686018427387904 -- behind which there would be no number left for others
+BEGIN SELECT RAISE(ABORT, 'numbers of a job are whole; due_at: microseconds since 1970'); END;
+CREATE TRIGGER leasehold_job_values_changed
+BEFORE UPDATE OF priority, due_at, enqueued_at, attempts_max, rescues_max, retry_delay,
+                 retry_delay_max, time_limit ON leasehold_job
+WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32767
+     OR typeof(NEW.due_at) NOT IN ('integer', 'null')
+     OR typeof(NEW.attempts_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.rescues_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.time_limit) NOT IN ('integer', 'null')
+     OR typeof(NEW.enqueued_at) <> 'integer'
+     OR NEW.enqueued_at NOT BETWEEN 0 AND 253402300799999999
 BEGIN SELECT RAISE(ABORT, 'numbers of a job are whole; due_at: microseconds since 1970'); END;
 
 -- One row per job that has ended, until its time is over. Never changed.
@@ -281,6 +331,45 @@ CREATE TABLE leasehold_job_schedule (
     CHECK ((cron IS NULL) <> (period IS NULL))
 ) WITHOUT ROWID;
 CREATE INDEX leasehold_job_schedule_next ON leasehold_job_schedule (queue, is_paused, next_at);
+-- A column takes what is no number of its type.
+CREATE TRIGGER leasehold_job_schedule_numbers BEFORE INSERT ON leasehold_job_schedule
+WHEN typeof(NEW.is_paused) <> 'integer' OR typeof(NEW.version) <> 'integer'
+     OR typeof(NEW.period) NOT IN ('integer', 'null') OR typeof(NEW.misfire) <> 'integer'
+     OR NEW.misfire NOT BETWEEN 1 AND 3 OR typeof(NEW.catch_up_max) <> 'integer'
+     OR NEW.catch_up_max NOT BETWEEN 1 AND 1000 OR typeof(NEW.late_max) <> 'integer'
+     OR NEW.late_max NOT BETWEEN 0 AND 31622400000000 OR typeof(NEW.next_at) <> 'integer'
+     OR NEW.next_at NOT BETWEEN 0 AND 253402300799999999
+     OR typeof(NEW.last_at) NOT IN ('integer', 'null')
+     OR NEW.last_at NOT BETWEEN 0 AND 253402300799999999
+     OR typeof(NEW.last_job) NOT IN ('integer', 'null')
+     OR typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32767
+     OR typeof(NEW.attempts_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.rescues_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.time_limit) NOT IN ('integer', 'null')
+     OR typeof(NEW.unique_until) NOT IN ('integer', 'null')
+     OR typeof(NEW.unique_conflict) <> 'integer' OR NEW.unique_conflict NOT BETWEEN 1 AND 2
+BEGIN SELECT RAISE(ABORT, 'numbers of a schedule are whole and in their range'); END;
+CREATE TRIGGER leasehold_job_schedule_numbers_changed BEFORE UPDATE ON leasehold_job_schedule
+WHEN typeof(NEW.is_paused) <> 'integer' OR typeof(NEW.version) <> 'integer'
+     OR typeof(NEW.period) NOT IN ('integer', 'null') OR typeof(NEW.misfire) <> 'integer'
+     OR NEW.misfire NOT BETWEEN 1 AND 3 OR typeof(NEW.catch_up_max) <> 'integer'
+     OR NEW.catch_up_max NOT BETWEEN 1 AND 1000 OR typeof(NEW.late_max) <> 'integer'
+     OR NEW.late_max NOT BETWEEN 0 AND 31622400000000 OR typeof(NEW.next_at) <> 'integer'
+     OR NEW.next_at NOT BETWEEN 0 AND 253402300799999999
+     OR typeof(NEW.last_at) NOT IN ('integer', 'null')
+     OR NEW.last_at NOT BETWEEN 0 AND 253402300799999999
+     OR typeof(NEW.last_job) NOT IN ('integer', 'null')
+     OR typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32767
+     OR typeof(NEW.attempts_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.rescues_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay) NOT IN ('integer', 'null')
+     OR typeof(NEW.retry_delay_max) NOT IN ('integer', 'null')
+     OR typeof(NEW.time_limit) NOT IN ('integer', 'null')
+     OR typeof(NEW.unique_until) NOT IN ('integer', 'null')
+     OR typeof(NEW.unique_conflict) <> 'integer' OR NEW.unique_conflict NOT BETWEEN 1 AND 2
+BEGIN SELECT RAISE(ABORT, 'numbers of a schedule are whole and in their range'); END;
 
 -- One row per queue of each worker that can be rung, while it works.
 CREATE TABLE leasehold_job_bell (
@@ -362,4 +451,6 @@ VALUES
     (14, 'job_values_from_7',
      'ba155b70b91992acb3a0af80793ce0a0546fba2ff859c12b19901a626223c0ab', 1),
     (15, 'enqueue_by_index_from_7',
-     '17f777ceaf129e07b102f0923e4f8844707273d55338dc0622b96a9983a95afc', 1);
+     '17f777ceaf129e07b102f0923e4f8844707273d55338dc0622b96a9983a95afc', 1),
+    (16, 'numbers_by_hand_from_7',
+     '717c7951ad78ce736201f4aba71255cdd6f025da3eb04d713835bc8ac5396377', 1);

@@ -158,8 +158,12 @@ std::int64_t fire_schedules(
             try {
                 jobs += fire_one(on, stores, each, seen.now);
             } catch (const error& failure) {
+                // Also a row by hand whose job the database refuses, which may pass for nobody.
                 const bool is_its_own =
-                    failure.code() == errc::invalid_argument || failure.code() == errc::unsupported;
+                    failure.code() == errc::invalid_argument ||
+                    failure.code() == errc::unsupported || failure.code() == errc::constraint ||
+                    (failure.code() == errc::database_error && !failure.is_transient() &&
+                     on.state() != connection_state::lost);
                 if (!is_its_own) throw;
                 ++skipped;  // it stays due
                 complain(each.what.name, failure.what());

@@ -153,7 +153,7 @@ SELECT COUNT(*) FROM (
 SELECT w.queue, w.waits, w.is_paused
 FROM (
     SELECT d.queue, COALESCE(q.is_paused, 0) AS is_paused,
-           (SELECT COALESCE({now} - NULLIF(j.enqueued_at, 0), 0)
+           (SELECT COALESCE({now} - NULLIF(GREATEST(j.enqueued_at, 0), 0), 0)
             FROM {prefix}job j FORCE INDEX ({bare}job_order)
             WHERE j.queue = d.queue AND j.state = 2
             ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1) AS waits
@@ -165,7 +165,7 @@ ORDER BY w.queue;
 -- $1 queue. Index: job_history_queue. Reads: 100 rows, twice.
 -- name: usual_time
 SELECT CAST(AVG(t.took) AS SIGNED)
-FROM (SELECT h.ended_at - h.enqueued_at AS took
+FROM (SELECT h.ended_at - GREATEST(h.enqueued_at, 0) AS took
       FROM {prefix}job_history h FORCE INDEX ({bare}job_history_queue)
       WHERE h.queue = $1 AND h.state = 6
       ORDER BY h.queue DESC, h.state DESC, h.id DESC LIMIT 100) t;

@@ -13,11 +13,13 @@
 j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attempts_max,
        j.retry_delay, j.retry_delay_max, j.time_limit
 
--- $3 session, $6 node_info. The assignments of a claim.
+-- $3 session, $6 node_info. The assignments of a claim. Numbers that somebody has written at the
+-- end of their type stay there, where the sum would fail and with it each claim of the queue.
 -- word: take
-j.state = 3, j.token = j.token + 1, j.attempts = j.attempts + 1, j.session_id = $3,
-    j.node_info = $6, j.claimed_at = {now}, j.is_cancel_requested = 0, j.progress = NULL,
-    j.unique_slot = IF(j.unique_until = 1, NULL, j.unique_slot)
+j.state = 3, j.token = LEAST(j.token, 9223372036854775806) + 1,
+    j.attempts = LEAST(j.attempts, 2147483646) + 1, j.rescues = LEAST(j.rescues, 2147483646),
+    j.session_id = $3, j.node_info = $6, j.claimed_at = {now}, j.is_cancel_requested = 0,
+    j.progress = NULL, j.unique_slot = IF(j.unique_until = 1, NULL, j.unique_slot)
 
 -- ---- enqueuing
 

@@ -254,7 +254,7 @@ SELECT state FROM {prefix}job_history WHERE id = $1;
 -- word: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max} AS attempts_max, j.rescues,
        j.token, j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
-       IF(j.enqueued_at = 0, 0, {now} - j.enqueued_at) AS enqueued_ago
+       IF(j.enqueued_at <= 0, 0, {now} - j.enqueued_at) AS enqueued_ago
 
 -- The state of job row j as people see it: who waits for others is due in the year 9999.
 -- word: shown_state
@@ -307,7 +307,7 @@ ORDER BY queue;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
-SELECT {shown_state}, COUNT(*), {now} - MIN(NULLIF(enqueued_at, 0))
+SELECT {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
 FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, COUNT(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -318,7 +318,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
 -- The same as count_jobs, of all queues. Reads all jobs.
 -- name: count_all_jobs
-SELECT j.queue, {shown_state}, COUNT(*), {now} - MIN(NULLIF(enqueued_at, 0))
+SELECT j.queue, {shown_state}, COUNT(*), {now} - GREATEST(0, MIN(NULLIF(enqueued_at, 0)))
 FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, COUNT(*), NULL FROM {prefix}job_history GROUP BY queue, state;

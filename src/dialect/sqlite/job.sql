@@ -79,7 +79,7 @@ RETURNING id;
 -- Until when what has started is paid for. A clock that was set back makes nobody wait for more
 -- than one of the queue's periods.
 -- word: starts_from
-max({wall}, min(q.starts_from, {wall} + q.starts_per))
+max({wall}, min(CAST(q.starts_from AS INTEGER), {wall} + q.starts_per))
 
 -- $1 queue, $2 session, $3 and $4 kinds, $5 how many are wanted. How claiming stands: whether the
 -- session is live, how many may start now, of each ordering key how many at a time, whether starts
@@ -118,9 +118,12 @@ SELECT r.ordering_key, r.id
 -- name: count_before
 SELECT {before} FROM {prefix}job j WHERE j.id = $2;
 
--- $1 session, $2 node_info. The assignments of a claim.
+-- $1 session, $2 node_info. The assignments of a claim. What somebody has written into its numbers
+-- is made a number again, within its range: a trigger would cost each claim.
 -- word: claim
-state = 3, token = token + 1, attempts = attempts + 1, session_id = $1, node_info = $2,
+state = 3, token = min(CAST(token AS INTEGER), 9223372036854775806) + 1,
+       attempts = min(CAST(attempts AS INTEGER), 2147483646) + 1,
+       rescues = min(CAST(rescues AS INTEGER), 2147483646), session_id = $1, node_info = $2,
        claimed_at = {wall}, is_cancel_requested = 0, progress = NULL,
        unique_slot = CASE WHEN unique_until = 1 THEN NULL ELSE unique_slot END
 
@@ -159,7 +162,7 @@ RETURNING queue, ordering_key, id, token;
 
 -- $1 session, $2 id, $3 token. Reads: 1 row.
 -- name: find_running
-SELECT j.queue, j.ordering_key, j.is_cancel_requested, j.attempts >= {attempts_max}
+SELECT j.queue, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.attempts >= {attempts_max}
   FROM {prefix}job j
  WHERE j.id = $2 AND j.token = $3 AND j.session_id = $1 AND j.state = 3;
 
@@ -196,7 +199,7 @@ UPDATE {prefix}job
 WITH asked (number, id, token, session_id) AS ({asked})
 SELECT * FROM (
     SELECT asked.number, (
-               SELECT j.is_cancel_requested FROM {prefix}job j
+               SELECT CAST(j.is_cancel_requested AS INTEGER) FROM {prefix}job j
                 WHERE j.id = asked.id AND j.token = asked.token
                   AND j.session_id = asked.session_id AND j.state = 3) AS is_asked
       FROM asked LIMIT -1) WHERE is_asked IS NOT NULL;

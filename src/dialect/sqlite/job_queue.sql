@@ -3,10 +3,12 @@
 -- the write lock.
 
 -- Of job row j, or a row of the history with the same columns: see info_in() in
--- src/dialect/job_queue_store.cpp.
+-- src/dialect/job_queue_store.cpp. Columns that each claim writes have no trigger that refuses
+-- what is no number.
 -- word: info_columns
-j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
-j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
+j.id, j.queue, j.kind, CAST(j.state AS INTEGER), j.priority, CAST(j.attempts AS INTEGER),
+{attempts_max}, CAST(j.rescues AS INTEGER), CAST(j.token AS INTEGER), j.payload, j.unique_slot,
+j.ordering_key, j.node_info, j.progress, j.error,
 CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END
 
 -- How a queue is set: see limits_in() in job_queue_store.cpp.
@@ -53,7 +55,7 @@ RETURNING name;
 -- $1 queue, $2 how many. Running jobs of sessions that are expired, or not there. Index: job_order.
 -- Reads: what runs in the queue, and a session for each.
 -- name: lost
-SELECT j.id, j.ordering_key, j.is_cancel_requested, j.rescues + 1 >= {rescues_max}
+SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues + 1 >= {rescues_max}
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 3
    AND coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = j.session_id) <= {now}, 1)
@@ -136,7 +138,8 @@ DELETE FROM {prefix}job_history WHERE id IN (
 
 -- $1 id.
 -- name: find_job
-SELECT queue, ordering_key, state, is_cancel_requested FROM {prefix}job WHERE id = $1
+SELECT queue, ordering_key, CAST(state AS INTEGER), CAST(is_cancel_requested AS INTEGER)
+  FROM {prefix}job WHERE id = $1
 UNION ALL
 SELECT queue, ordering_key, state, 0 FROM {prefix}job_history WHERE id = $1;
 
@@ -182,8 +185,9 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- name: list
 SELECT * FROM (
     SELECT * FROM (
-        SELECT {info_columns}, j.due_at - {wall} AS due_in, {wall} - j.claimed_at AS running_for,
-               j.is_cancel_requested, NULL AS ended_ago, NULL AS result
+        SELECT {info_columns}, j.due_at - {wall} AS due_in,
+               CAST({wall} - j.claimed_at AS INTEGER) AS running_for,
+               CAST(j.is_cancel_requested AS INTEGER), NULL AS ended_ago, NULL AS result
           FROM {prefix}job j
          WHERE j.id >= $1 AND ($2 = '' OR j.queue = $2) AND ($3 = 0 OR {shown_state} = $3)
          ORDER BY j.id LIMIT $4)
@@ -230,7 +234,7 @@ ORDER BY 1;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
-SELECT {shown_state}, count(*), {wall} - min(enqueued_at)
+SELECT CAST({shown_state} AS INTEGER), count(*), {wall} - min(enqueued_at)
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -241,7 +245,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
 -- The same as count_jobs, of all queues. Reads all jobs.
 -- name: count_all_jobs
-SELECT j.queue, {shown_state}, count(*), {wall} - min(enqueued_at)
+SELECT j.queue, CAST({shown_state} AS INTEGER), count(*), {wall} - min(enqueued_at)
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, count(*), NULL FROM {prefix}job_history GROUP BY queue, state;
