@@ -1,4 +1,4 @@
-// Everything at namespace scope, for fork_test.cpp:
+// Everything at namespace scope, for fork_test.cpp; a program, and a library for unloader.cpp:
 //
 //   static_holder URL PREFIX KEY   takes KEY, and by other kinds of lock KEY/shared, KEY/permits,
 //                                  KEY/both, KEY/leader and KEY/latch; works on the queue KEY, and
@@ -98,7 +98,7 @@ int obey() {
 
 }  // namespace
 
-int main(int count, char** arguments) {
+extern "C" int hold_in_statics(int count, char** arguments) {
     using namespace std::chrono_literals;
     constexpr int arguments_count = 4;
     if (count != arguments_count) return 64;
@@ -115,4 +115,8 @@ int main(int count, char** arguments) {
     if (!leasehold::testing::eventually([&] { return holder->deadline() > first; }, 60s)) return 1;
     say("held");
     return obey();
+}
+
+int main(int count, char** arguments) {
+    return hold_in_statics(count, arguments);
 }
