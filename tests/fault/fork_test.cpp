@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -124,6 +125,72 @@ TEST_F(fork_fault, calls_of_a_child_are_refused_and_send_nothing) {
     expect_unharmed(*held);
 }
 
+// Throws that this process has no right to it.
+bool is_refused(const std::function<void()>& run) {
+    return throws(errc::session_lost, run) || throws(errc::unsupported, run);
+}
+
+TEST_F(fork_fault, every_kind_of_object_is_the_parents_alone) {
+    const auto of = [&](const char* kind) { return name_ + kind; };
+    session other{second_, calm("other")};
+    auto blocks = mutex{other, name_}.try_acquire();
+    auto both = multi_lock{parent_, {of("/a"), of("/b")}}.try_acquire();
+    auto place = latch{parent_, of("/latch"), 1}.try_join();
+    leader_election election{parent_, of("/leader")};
+    auto leads = election.try_campaign();
+    leader_watch watch{first_, of("/leader")};
+    ASSERT_TRUE(watch.next_for(10s));
+    barrier meeting{parent_, of("/barrier"), 2};
+    once task{parent_, of("/task"), schedule::every(1h)};
+    auto run = task.try_start();
+    const fence_guard guard{first_};
+    const job_queue jobs{first_, name_};
+    quorum servers{{first_, second_, open()}};
+    quorum_lock most_of{servers, of("/quorum")};
+    auto most = most_of.try_acquire();
+    std::optional<pending_lease> pending;
+    {
+        transaction tx = first_.begin();
+        pending = mutex{parent_, of("/pending")}.try_acquire_in(tx);
+        tx.commit();
+    }
+    std::atomic<bool> is_told = false, got_it = false;
+    mutex{parent_, name_}.acquire_async({}, [&](std::exception_ptr, acquisition got) {
+        got_it = got.has_value();
+        is_told = true;
+    });
+    ASSERT_TRUE(blocks && both && place && leads && run && most && pending);
+    const auto status = in_fork([&] {
+        return first_false(
+            {both->lost().stop_requested() && !both->verify(),
+             both->release() == release_outcome::not_held,
+             place->lost().stop_requested() && !place->verify(),
+             leads->lost().stop_requested(),
+             is_refused([&] { static_cast<void>(election.try_campaign()); }),
+             is_refused([&] { watch.next_for(1s); }),
+             is_refused([&] { meeting.arrive_and_wait_for(1s); }),
+             is_refused([&] { static_cast<void>(task.try_start()); }),
+             run->lease().lost().stop_requested(),
+             is_refused([&] { list_runs(first_); }),
+             is_refused([&] { static_cast<void>(guard.highest(of("/guarded"))); }),
+             is_refused([&] { jobs.enqueue({}); }),
+             !most->held_locally() && most->lost().stop_requested(),
+             !most_of.try_acquire(),
+             is_refused([&] { pending->confirm(); }),
+             !is_told}
+        );
+    });
+    EXPECT_EQ(status, 0) << "the number of what is not so";
+    EXPECT_TRUE(both->verify() && place->verify() && run->lease().verify() && most->verify());
+    EXPECT_FALSE(leads->lost().stop_requested());
+    EXPECT_EQ(run->finish(), finish_outcome::recorded);
+    EXPECT_TRUE(pending->confirm());
+    EXPECT_FALSE(is_told);
+    EXPECT_EQ(blocks->release(), release_outcome::released);
+    EXPECT_TRUE(eventually([&] { return is_told.load(); }));
+    EXPECT_TRUE(got_it);
+}
+
 // As where a child returns from the function that it was forked in.
 TEST_F(fork_fault, objects_that_end_in_a_child_take_nothing_with_them) {
     auto handle = std::make_unique<database>(open());
@@ -195,7 +262,9 @@ protected:
         EXPECT_TRUE((semaphore{heir_, name_ + "/permits", 2}.try_acquire(2))) << way;
         EXPECT_TRUE((latch{heir_, name_ + "/latch", 1}.try_join())) << way;
         EXPECT_TRUE((multi_lock{heir_, {name_ + "/both", name_ + "/b"}}.try_acquire())) << way;
-        EXPECT_TRUE((mutex{heir_, name_ + "/leader"}.try_acquire())) << way;
+        for (const char* each : {"/leader", "/pending", "/quorum", "/task"}) {
+            EXPECT_TRUE((mutex{heir_, name_ + each}.try_acquire())) << way << each;
+        }
         EXPECT_EQ(list_sessions(second_).size(), 1U) << way << ": the heir's alone";
     }
 

@@ -1,11 +1,13 @@
 // Everything at namespace scope, for fork_test.cpp; a program, and a library for unloader.cpp:
 //
 //   static_holder URL PREFIX KEY   takes KEY, and by other kinds of lock KEY/shared, KEY/permits,
-//                                  KEY/both, KEY/leader and KEY/latch; works on the queue KEY, and
-//                                  watches KEY/leader. Says "held" after the next heartbeat, and
-//                                  then obeys: "return", "exit", "exit elsewhere" (than in the main
-//                                  thread) and "quick_exit"; "fork": says how a child that calls
-//                                  exit() ended, and whether the key is still held
+//                                  KEY/both, KEY/leader, KEY/latch, KEY/pending and KEY/quorum;
+//                                  runs the task KEY/task, works on the queue KEY, and watches
+//                                  KEY/leader. Says "held" after the next heartbeat, and then
+//                                  obeys: "return", "exit", "exit elsewhere" (than in the main
+//                                  thread) and "quick_exit", with an open transaction; "fork": says
+//                                  how a child that calls exit() ended, and whether the key is
+//                                  still held
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,15 @@ std::optional<leasehold::lease> shared, permits, place;
 std::optional<leasehold::multi_lease> both;
 std::optional<leasehold::leadership> leading;
 std::unique_ptr<leasehold::leader_watch> watch;
+std::unique_ptr<leasehold::barrier> meeting;
+std::unique_ptr<leasehold::once> task;
+std::optional<leasehold::task_run> run;
+std::optional<leasehold::pending_lease> pending;
+std::unique_ptr<leasehold::quorum> servers;
+std::optional<leasehold::quorum_lease> most;
+std::unique_ptr<leasehold::job_queue> jobs;
+std::unique_ptr<leasehold::fence_guard> guard;
+std::optional<leasehold::transaction> unended;
 
 // A program's own thread ends with it, in the process that has it.
 struct crew {
@@ -52,6 +63,7 @@ std::unique_ptr<crew> workers;
 
 void take_all(const std::string& key) {
     using namespace leasehold;
+    using namespace std::chrono_literals;
     held.emplace(std::move(*gate->acquire()));
     shared.emplace(std::move(*shared_mutex{*holder, key + "/shared"}.acquire_shared()));
     permits.emplace(std::move(*semaphore{*holder, key + "/permits", 2}.try_acquire(2)));
@@ -59,6 +71,22 @@ void take_all(const std::string& key) {
     both.emplace(std::move(*multi_lock{*holder, {key + "/both", key + "/b"}}.acquire()));
     leading.emplace(std::move(*leader_election{*holder, key + "/leader"}.campaign()));
     watch = std::make_unique<leader_watch>(*db, key + "/leader");
+    meeting = std::make_unique<barrier>(*holder, key + "/barrier", 2);
+    static_cast<void>(meeting->arrive_and_wait_for(1ms));
+    task = std::make_unique<once>(*holder, key + "/task", schedule::every(1h));
+    run.emplace(*task->try_start());
+    {
+        transaction tx = db->begin();
+        pending = mutex{*holder, key + "/pending"}.try_acquire_in(tx);
+        tx.commit();
+    }
+    servers = std::make_unique<quorum>(std::vector<database>{*db});
+    most.emplace(*quorum_lock{*servers, key + "/quorum"}.try_acquire());
+    jobs = std::make_unique<job_queue>(*db, key + "/jobs");
+    guard = std::make_unique<fence_guard>(*db);
+    static_cast<void>(guard->highest(key));
+    // It is told by a thread of the library, as the session goes.
+    gate->acquire_async({}, [](std::exception_ptr, acquisition) {});
     worker on_queue{*db, {.queues = {key}}, {.name = "static worker"}};
     on_queue.handle("any", [](job&) {});
     workers.reset(new crew{std::move(on_queue)});
@@ -85,6 +113,7 @@ void fork_and_tell() {
 
 int obey() {
     for (std::string command; std::getline(std::cin, command);) {
+        if (command != "fork") unended.emplace(db->begin());
         if (command == "return") return 0;
         if (command == "exit") std::exit(0);              // NOLINT(concurrency-mt-unsafe)
         if (command == "quick_exit") std::quick_exit(0);  // NOLINT(concurrency-mt-unsafe)
