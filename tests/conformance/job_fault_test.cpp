@@ -3,7 +3,9 @@
 // out when its client has given it up. COMMIT is one of the calls.
 #include <atomic>
 #include <bit>
+#include <functional>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "conformance/suite.hpp"
@@ -44,15 +46,14 @@ protected:
         queue_ = fresh("queue");
         effects_ = fresh("effects");
         const job_queue queue{plain_, queue_};
-        if (GetParam().is_in_turn) {
-            queue_limits limits;
-            limits.running_max = 1;
-            queue.set_limits(limits);
-        }
+        queue_limits limits;
+        limits.keep_completed = keep_completed_;
+        if (GetParam().is_in_turn) limits.running_max = 1;
+        if (limits != queue_limits{}) queue.set_limits(limits);
         std::vector<new_job> all(count_);
         for (std::size_t at = 0; at < all.size(); ++at) {
             all[at].payload = std::to_string(at);
-            all[at].retry = {100, 0ms, 0ms};
+            all[at].retry = {100, retry_delay_, 1h};
             if (GetParam().is_in_turn) all[at].ordering_key = "one";
         }
         queue.enqueue_many(all);
@@ -69,8 +70,7 @@ protected:
         by.drains = true;
         leasehold::worker does{mine, by};
         does.handle_all([&](leasehold::job& each) {
-            if (!has_effects_ && each.payload() == "1") each.discard("no use");
-            if (!has_effects_) return;
+            if (ends_by_) return ends_by_(each);
             transaction tx = on.begin();
             job_queue{on, effects_}.enqueue_in(tx, {.payload = each.payload()});
             if (completes_within_) each.complete_in(tx);
@@ -86,6 +86,8 @@ protected:
     void add(const worker_report& report) {
         counted_.completed += report.completed;
         counted_.failed += report.failed;
+        counted_.returned += report.returned;
+        counted_.cancelled += report.cancelled;
         counted_.discarded += report.discarded;
         counted_.lost += report.lost;
         counted_.unknown += report.unknown;
@@ -132,7 +134,10 @@ protected:
     const database plain_ = current().open_with_prefix(prefix_, nullptr);
     const std::shared_ptr<fault_plan> plan_ = std::make_shared<fault_plan>();
     std::string queue_, effects_;
-    bool completes_within_ = true, has_effects_ = true;
+    bool completes_within_ = true;
+    std::function<void(leasehold::job&)> ends_by_{};  // instead of an effect
+    std::chrono::milliseconds retry_delay_{0};
+    std::chrono::seconds keep_completed_{0};
     std::size_t count_ = 2;
     int prefetch_ = 0;
     worker_report counted_;
@@ -157,30 +162,59 @@ TEST_P(job_fault_suite, each_job_has_its_effect_once_whichever_call_fails) {
     EXPECT_LT(number, calls_max);
 }
 
-class job_end_fault_suite : public job_fault_suite {};
+class job_end_fault_suite : public job_fault_suite {
+protected:
+    // Each call fails in turn.
+    void fail_at_each_call() {
+        constexpr int calls_max = 200;
+        int number = 0;
+        bool has_failed = true;
+        while (has_failed && ++number < calls_max && !HasFailure()) {
+            SCOPED_TRACE("call " + std::to_string(number));
+            counted_ = {};
+            has_failed = fail_when([&](std::string_view, int call) {
+                return call == number ? std::optional{GetParam().how} : std::nullopt;
+            });
+            EXPECT_EQ(counted_.completed, 1);
+            EXPECT_EQ(counted_.discarded, 1);
+            EXPECT_EQ(counted_.failed, count_ > 2 ? 1 : 0);
+            EXPECT_EQ(counted_.returned, count_ > 3 ? 1 : 0);
+            EXPECT_EQ(counted_.cancelled, count_ > 4 ? 1 : 0);
+            EXPECT_EQ(counted_.lost + counted_.unknown, 0);
+        }
+        EXPECT_GT(number, 8) << "so few calls make no worker";
+        EXPECT_LT(number, calls_max);
+    }
+    void end_each_in_its_way() {
+        ends_by_ = [this](leasehold::job& each) {
+            if (each.payload() == "1") each.discard("no use");
+            if (each.payload() == "2") throw std::runtime_error("not now");
+            if (each.payload() == "3") each.snooze_for(1h);
+            if (each.payload() != "4") return;
+            cancel_job(plain_, each.id());
+            throw std::runtime_error("asked to end");
+        };
+    }
+};
 
 TEST_P(job_end_fault_suite, each_end_is_counted_once_as_what_it_is_whichever_call_fails) {
-    has_effects_ = false;
-    constexpr int calls_max = 200;
-    int number = 0;
-    bool has_failed = true;
-    while (has_failed && ++number < calls_max && !HasFailure()) {
-        SCOPED_TRACE("call " + std::to_string(number));
-        counted_ = {};
-        has_failed = fail_when([&](std::string_view, int call) {
-            return call == number ? std::optional{GetParam().how} : std::nullopt;
-        });
-        EXPECT_EQ(counted_.completed, 1);
-        EXPECT_EQ(counted_.discarded, 1);
-        EXPECT_EQ(counted_.failed + counted_.lost + counted_.unknown, 0);
-    }
-    EXPECT_GT(number, 8) << "so few calls make no worker";
-    EXPECT_LT(number, calls_max);
+    end_each_in_its_way();
+    fail_at_each_call();
+}
+
+TEST_P(job_end_fault_suite, each_way_to_end_is_counted_once_whichever_call_fails) {
+    end_each_in_its_way();
+    count_ = 5;
+    retry_delay_ = 1h;
+    keep_completed_ = 1h;
+    fail_at_each_call();
 }
 
 // They travel by hundreds, and some of each packet may have been carried out.
 TEST_P(job_end_fault_suite, each_of_a_thousand_ends_is_counted_once_whichever_calls_fail) {
-    has_effects_ = false;
+    ends_by_ = [](leasehold::job& each) {
+        if (each.payload() == "1") each.discard("no use");
+    };
     count_ = 1000;
     prefetch_ = 1000;
     constexpr int first = 5;
