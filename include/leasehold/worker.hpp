@@ -53,12 +53,15 @@
 // Once it has worked, a worker of a database also waits while it is let in no more, or the tables
 // are gone or take no changes: somebody may be restoring them.
 //
-// An idle worker hears of jobs that are enqueued by this library, and starts them at once: by a
-// datagram on the same machine, and between machines with a database_settings::bell_address (at a
-// port of the worker's own); on
-// PostgreSQL also by its notifications, at most ten times a second for each queue and process that
-// enqueues, over a connection of the worker's own, where the server is not behind a pooler. Else it
-// finds them when it looks.
+// An idle worker hears of each job that this library makes runnable, and starts it at once: one
+// that is enqueued, that comes due again after a failure or a snooze, that a worker gave back,
+// that was rescued, that is the next of its ordering key, whose needs have ended, that a limit
+// held back, and one that somebody makes runnable by retry_job(), cancel_job(), resume() or
+// set_limits(). It hears by a datagram on the same machine, and between machines with a
+// database_settings::bell_address (at a port of the worker's own); on PostgreSQL also by its
+// notifications, at most ten times a second for each queue and process that rings, over a
+// connection of the worker's own, where the server is not behind a pooler. Else it finds them
+// when it looks.
 //
 // Cost: an idle worker reads once in `poll_every` for all its queues; one of all workers of a queue
 // looks once in a second or two for what the dead have left. A busy one records ends and claims

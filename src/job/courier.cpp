@@ -15,9 +15,12 @@ namespace leasehold {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr int promoted_max = 1000, rescued_max = 1000, pruned_max = 1000;
+// Instants that are farther away would run over the end of the clock.
+constexpr nanoseconds farthest = std::chrono::hours{1};
 // A result is written to be read.
 constexpr seconds result_kept_min = std::chrono::hours{24};
 
@@ -138,6 +141,7 @@ bool courier::heed_rings() {
         queue.is_promising = true;
         queue.brings_nothing = false;
         queue.is_to_be_swept = true;
+        queue.left_pause = {};
     }
     return !rung.empty();
 }
@@ -258,6 +262,12 @@ void courier::note_claims(
     queue.is_promising = back.jobs.size() >= static_cast<std::size_t>(request.jobs_max);
     const auto has_key = [](const claimed_job& each) { return !each.ordering_key.empty(); };
     queue.has_keys = queue.has_keys || std::ranges::any_of(back.jobs, has_key);
+    if (queue.is_promising || !(queue.brings_nothing || queue.start_every)) return;
+    // The rate may have left some; or a worker of another kind had them locked for a moment.
+    const nanoseconds pause_min = queue.start_every.value_or(milliseconds{50});
+    queue.left_pause = back.jobs.empty() ? 2 * queue.left_pause : pause_min;
+    queue.left_pause = std::clamp(queue.left_pause, pause_min, farthest);
+    back.look_by = local_clock::now() + queue.left_pause;
 }
 
 // The state of a job whose end was sent before without an answer, and finds no claim now. It was
@@ -301,6 +311,11 @@ void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
         kept_[queue.name] = retention_of(limits);
     }
     queue.has_limits = limits.running_max || limits.starts_max;
+    queue.start_every = std::nullopt;
+    if (!limits.starts_max) return;
+    // What nobody takes at once is saved up, for as long as the whole rate is for.
+    const nanoseconds per = limits.starts_per, apart{milliseconds{100}};
+    queue.start_every = std::max(per / *limits.starts_max, std::min(per / 2, apart));
 }
 
 // What nobody has done for a while: one of all workers does it.
@@ -372,9 +387,7 @@ bool courier::fires(connection& on, store& stores, queue_state& queue) {
 local_clock::time_point courier::look_at(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
-    // Farther instants would run over the end of the clock.
-    constexpr std::chrono::microseconds far = std::chrono::hours{1};
-    auto next = local_clock::now() + far;
+    auto next = local_clock::now() + farthest;
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
     if (const auto goes_on_at = sweep_some(on, stores, queue, seen)) {
@@ -386,7 +399,7 @@ local_clock::time_point courier::look_at(
     // Also while it is paused: its jobs are there when it goes on.
     if (const auto fire = seen.next_fire_in) {
         if (*fire > fire->zero()) {
-            next = local_clock::now() + std::min(*fire, far);
+            next = local_clock::now() + std::min<nanoseconds>(*fire, farthest);
         } else if (fires(on, stores, queue)) {
             has_new = true;
             session_->database().job_bells().ring(on, stores, queue.name);
@@ -398,7 +411,7 @@ local_clock::time_point courier::look_at(
         if (*due <= due->zero()) {
             has_new = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_new;
         } else {
-            next = std::min(next, local_clock::now() + std::min(*due, far));
+            next = std::min(next, local_clock::now() + std::min<nanoseconds>(*due, farthest));
         }
     }
     if (has_new) {

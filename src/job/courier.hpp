@@ -50,7 +50,8 @@ public:
         job_store::end_states ends{};  // nothing: its claim had gone, or nobody knows
         std::string queue{};           // of the jobs
         std::vector<claimed_job> jobs{};
-        bool was_refused = false;  // the session has ended
+        bool was_refused = false;                          // the session has ended
+        std::optional<local_clock::time_point> look_by{};  // something can be started since
     };
     // Where these ends make jobs available that are not claimed with them, this worker claims them
     // next if `claims_next` says so; otherwise other workers are told.
@@ -120,6 +121,9 @@ private:
         bool is_promised = false;     // by the last look
         bool brings_nothing = false;  // a claim of what that had promised
         bool has_limits = false;
+        std::optional<std::chrono::nanoseconds> start_every{};  // by its rate
+        // Until a look at what a claim has left; longer each time that it was nothing for us.
+        std::chrono::nanoseconds left_pause{0};
         bool may_have_freed = false;  // jobs of whichever kind, since the last claim
         bool has_keys = false;        // jobs with ordering keys were claimed
         bool is_to_be_swept = true;   // was rung for, since the last sweep began
@@ -149,8 +153,9 @@ private:
     void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
     bool fires(connection& on, store& stores, queue_state& queue);
     void free_behind(
-        const std::vector<ended_job>& ends, const parcel& back, queue_state* from, bool claims_next
+        const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
     );
+    void ring(const std::string& queue);
     void leave_to_others(queue_state& queue);
     void remember(const std::vector<ended_job>& ends);
     void settle();

@@ -9,34 +9,47 @@
 
 namespace leasehold {
 
-// The next ones of the keys of these are available since, and the next look may be an hour away.
-// Where this worker takes all there are, nobody else has to come. Behind what was claimed, which no
-// failure here may lose.
+// The next ones of the keys of these are available since, there is room under a limit, or they run
+// again, now or later; and the next look may be an hour away. Where this worker takes all there
+// are, nobody else has to come; but it may be busy when one is due. Behind what was claimed, which
+// no failure here may lose.
 void courier::free_behind(
-    const std::vector<ended_job>& ends, const parcel& back, queue_state* from, bool claims_next
+    const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
 ) {
-    std::set<std::string> names;
+    std::set<std::string> freed, rung;
     for (std::size_t at = 0; at < ends.size(); ++at) {
-        const bool has_ended = back.ends[at] || ends[at].is_in_transaction;
-        if (ends[at].has_key && has_ended) names.insert(ends[at].queue);
+        const ended_job& each = ends[at];
+        const auto became = back.ends[at];
+        if (!became && !each.is_in_transaction) continue;
+        const bool is_again = became == job_state::available;
+        if (each.has_key || is_again || state_of(each.queue).has_limits) freed.insert(each.queue);
+        if (became != job_state::retryable && became != job_state::scheduled) continue;
+        const auto due = local_clock::now() + each.end.delay;
+        back.look_by = std::min(back.look_by.value_or(due), due);
+        rung.insert(each.queue);
     }
-    for (const std::string& each : names) {
+    for (const std::string& each : freed) {
         queue_state& queue = state_of(each);
         queue.may_have_freed = true;
         const bool is_claimed = &queue == from;
         if (is_claimed && !queue.is_promising) continue;
         queue.is_promising = true;
         queue.brings_nothing = false;
-        if (!is_claimed && claims_next) continue;
-        try {
-            use([&](connection& on, store& stores) {
-                session_->database().job_bells().ring(on, stores, each);
-            });
-        } catch (const error&) {
-            // A hint: the others look by themselves.
-        }
+        if (is_claimed || !claims_next) rung.insert(each);
     }
+    for (const std::string& each : rung) ring(each);
     if (from && !from->is_promising) leave_to_others(*from);
+}
+
+// A hint: the others look by themselves.
+void courier::ring(const std::string& queue) {
+    try {
+        use([&](connection& on, store& stores) {
+            session_->database().job_bells().ring(on, stores, queue);
+        });
+    } catch (const error&) {
+        return;
+    }
 }
 
 // This worker has claimed all there is of its kinds. What it made available may be of another kind,

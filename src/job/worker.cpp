@@ -215,6 +215,7 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     }
     if (!ends.empty()) has_looked_ = false;
     if (courier_->is_unsettled()) next_look_ = {};
+    if (back.look_by) next_look_ = std::min(next_look_, *back.look_by);
     // The job that was rung for may wait for these: a look says so, not too often.
     if (courier_->may_be_unsettled() && was_rung_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);

@@ -1,75 +1,12 @@
 // A worker that is idle hears of new jobs, and starts them long before its next look.
 #include <atomic>
-#include <functional>
 #include <string>
 
-#include "conformance/job_suite.hpp"
+#include "conformance/job_bell_suite.hpp"
 #include "database/job_bells.hpp"
-#include "leasehold/worker.hpp"
-#include "store/job_bell_store.hpp"
 
 namespace leasehold::testing {
 namespace {
-
-class job_bell_suite : public job_suite {
-protected:
-    // Looks once an hour, and so not again.
-    struct idle_worker {
-        session mine;
-        leasehold::worker does;
-        std::atomic<int> done = 0;
-        std::stop_source stop;
-        thread runs;
-
-        // Those of this kind, or all.
-        idle_worker(
-            const database& db,
-            const std::string& queue,
-            int threads = 1,
-            const std::string& kind = "",
-            const std::function<void()>& work = [] {}
-        )
-            : mine(db, calm("worker")),
-              does(mine, {.queues = {queue}, .threads = threads, .poll_every = 1h}) {
-            const auto handler = [this, work](leasehold::job&) {
-                work();
-                ++done;
-            };
-            kind.empty() ? does.handle_all(handler) : does.handle(kind, handler);
-            runs = thread{[this] { does.run(stop.get_token()); }};
-        }
-        ~idle_worker() {
-            stop.request_stop();
-            runs.join();
-        }
-    };
-    template <class Use>
-    auto with_bells(Use&& use) const {
-        return with_stores(second_, [&](connection& on, store& stores) {
-            return use(on, *stores.job_bells);
-        });
-    }
-    std::vector<job_bell> bells(int limit = 100) const {
-        return with_bells([&](connection& on, job_bell_store& all) {
-            return all.list(on, queue_, identity::random(), limit);
-        });
-    }
-    void add(const session& whose, const owner_id& bell, const std::string& address = "here")
-        const {
-        with_bells([&](connection& on, job_bell_store& all) {
-            all.add(on, {queue_}, whose.id(), {bell, address});
-            return true;
-        });
-    }
-    // It is there, has looked, and found nothing.
-    void wait_until_idle() const {
-        ASSERT_TRUE(eventually([&] { return bells().size() == 1; }));
-        // Its first look is behind what it has announced: a job that it finds shows that it ended.
-        const job_id first = enqueue();
-        job_queue{first_, queue_}.ring();
-        ASSERT_TRUE(eventually([&] { return !find(first); }));
-    }
-};
 
 TEST_F(job_bell_suite, a_job_is_started_when_it_is_enqueued) {
     idle_worker idle{second_, queue_};
@@ -122,7 +59,7 @@ TEST_F(job_bell_suite, a_job_of_the_first_moments_of_a_worker_is_started) {
 }
 
 TEST_F(job_bell_suite, what_people_make_runnable_is_rung_for) {
-    new_job later, next = keyed("k");
+    new_job later;
     later.delay = 1h;
     later.unique_key = "u";
     idle_worker idle{second_, queue_};
@@ -138,15 +75,6 @@ TEST_F(job_bell_suite, what_people_make_runnable_is_rung_for) {
     now.conflict = on_conflict::replace;
     queue.enqueue(now);
     EXPECT_TRUE(eventually([&] { return idle.done == 3; })) << "by one that replaces it";
-    new_job first = keyed("k");
-    first.delay = 1h;
-    first.kind = "first";
-    queue.pause();
-    const auto blocking = queue.enqueue(next);
-    queue.enqueue(next);
-    EXPECT_EQ(cancel_job(first_, blocking.id), cancel_outcome::cancelled);
-    queue.resume();
-    EXPECT_TRUE(eventually([&] { return idle.done == 4; })) << "by the end of what was before it";
 }
 
 TEST_F(job_bell_suite, the_next_of_a_key_is_started_when_the_one_before_it_has_ended) {
@@ -160,7 +88,7 @@ TEST_F(job_bell_suite, the_next_of_a_key_is_started_when_the_one_before_it_has_e
 // The worker that ends the first job does not handle the second one.
 TEST_F(job_bell_suite, the_next_of_a_key_is_started_by_a_worker_of_its_kind) {
     std::atomic<int> may_end = 0, begun = 0;
-    const auto until_told = [&] {
+    const auto until_told = [&](leasehold::job&) {
         const int mine = ++begun;
         EXPECT_TRUE(eventually([&] { return may_end >= mine; }));
     };
@@ -179,9 +107,7 @@ TEST_F(job_bell_suite, the_next_of_a_key_is_started_by_a_worker_of_its_kind) {
         // With its end the other worker looks for the next one, in vain.
         const job_id ends = queue.enqueue(beside).id;
         ASSERT_TRUE(eventually([&] { return !find(ends); }));
-        // A worker that heard the database's bell looks again a moment later.
-        const auto calm_from = local_clock::now() + 2 * job_bells::database_rings_every;
-        ASSERT_TRUE(eventually([&] { return local_clock::now() > calm_from; }));
+        wait_until_quiet();
         may_end = round;
         ASSERT_TRUE(eventually([&] { return !find(last); })) << "in round " << round;
     }

@@ -242,7 +242,11 @@ public:
 
     void set_limits(connection& on, std::string_view name, const queue_limits& limits) override {
         const auto attempt = [name = std::string(name), limits](memory_tables& tables, seen_jobs&) {
-            tables.queues[name].limits = limits;
+            auto& row = tables.queues[name];
+            const bool is_same_rate = row.limits.starts_max == limits.starts_max &&
+                                      row.limits.starts_per == limits.starts_per;
+            if (!is_same_rate) row.starts_from = {};
+            row.limits = limits;
             ++tables.writes;
             return std::optional{true};
         };

@@ -282,14 +282,17 @@ ORDER BY id LIMIT $4;
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that the row changes where
--- several nodes are written to, and who claims by the former limits is refused.
+-- several nodes are written to, and who claims by the former limits is refused. Starts that were
+-- paid for at another rate count no more; that is set first, while the columns have the former one.
 -- name: set_limits
 INSERT INTO {prefix}queue
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
      keep_cancelled)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON DUPLICATE KEY UPDATE running_max = $2, running_per_key_max = $3, starts_max = $4,
-    starts_per = $5, keep_completed = $6, keep_discarded = $7, keep_cancelled = $8, turn = turn + 1;
+ON DUPLICATE KEY UPDATE
+    starts_from = IF(starts_max <=> $4 AND starts_per = $5, starts_from, 0), running_max = $2,
+    running_per_key_max = $3, starts_max = $4, starts_per = $5, keep_completed = $6,
+    keep_discarded = $7, keep_cancelled = $8, turn = turn + 1;
 
 -- $1 name, $2 whether.
 -- name: set_paused

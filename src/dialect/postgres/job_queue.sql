@@ -327,7 +327,7 @@ SELECT * FROM (
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
 -- $1 name, $2 to $8 the limits, times in microseconds. A new turn, so that who claims by the former
--- limits at this moment is refused.
+-- limits at this moment is refused. Starts that were paid for at another rate count no more.
 -- name: set_limits
 INSERT INTO {prefix}queue AS q
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -335,6 +335,8 @@ INSERT INTO {prefix}queue AS q
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (name) DO UPDATE
    SET running_max = $2, running_per_key_max = $3, starts_max = $4, starts_per = $5,
+       starts_from = CASE WHEN q.starts_max IS NOT DISTINCT FROM $4 AND q.starts_per = $5
+                          THEN q.starts_from ELSE 'epoch' END,
        keep_completed = $6, keep_discarded = $7, keep_cancelled = $8, turn = q.turn + 1
 RETURNING {durable};
 

@@ -203,7 +203,8 @@ SELECT * FROM (
 -- name: find_queue
 SELECT {queue_columns} FROM {prefix}queue q WHERE q.name = $1;
 
--- $1 name, $2 to $8 the limits, times in microseconds.
+-- $1 name, $2 to $8 the limits, times in microseconds. Starts that were paid for at another rate
+-- count no more.
 -- name: set_limits
 INSERT INTO {prefix}queue
     (name, running_max, running_per_key_max, starts_max, starts_per, keep_completed, keep_discarded,
@@ -211,6 +212,7 @@ INSERT INTO {prefix}queue
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (name) DO UPDATE
    SET running_max = $2, running_per_key_max = $3, starts_max = $4, starts_per = $5,
+       starts_from = CASE WHEN starts_max IS $4 AND starts_per = $5 THEN starts_from ELSE 0 END,
        keep_completed = $6, keep_discarded = $7, keep_cancelled = $8;
 
 -- $1 name, $2 whether.

@@ -1,0 +1,90 @@
+#pragma once
+// Workers that are idle: a job starts because somebody rings, and not by their next look.
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "conformance/job_suite.hpp"
+#include "database/job_bells.hpp"
+#include "leasehold/worker.hpp"
+#include "store/job_bell_store.hpp"
+
+namespace leasehold::testing {
+
+class job_bell_suite : public job_suite {
+protected:
+    // As a rule it looks once an hour, and so not again.
+    struct idle_worker {
+        session mine;
+        leasehold::worker does;
+        std::atomic<int> done = 0;
+        std::stop_source stop;
+        thread runs;
+
+        // Those of this kind, or all.
+        idle_worker(
+            const database& db,
+            const std::string& queue,
+            int threads = 1,
+            const std::string& kind = "",
+            const std::function<void(leasehold::job&)>& work = [](leasehold::job&) {},
+            const worker_settings& other = {.poll_every = 1h}
+        )
+            : mine(db, calm("worker")), does(mine, on(queue, threads, other)) {
+            const auto handler = [this, work](leasehold::job& what) {
+                work(what);
+                ++done;
+            };
+            kind.empty() ? does.handle_all(handler) : does.handle(kind, handler);
+            runs = thread{[this] { does.run(stop.get_token()); }};
+        }
+        ~idle_worker() {
+            stop.request_stop();
+            if (runs.joinable()) runs.join();
+        }
+        static worker_settings on(const std::string& queue, int threads, worker_settings made) {
+            made.queues = {queue};
+            made.threads = threads;
+            return made;
+        }
+    };
+    template <class Use>
+    auto with_bells(Use&& use) const {
+        return with_stores(second_, [&](connection& on, store& stores) {
+            return use(on, *stores.job_bells);
+        });
+    }
+    std::vector<job_bell> bells(int limit = 100) const {
+        return with_bells([&](connection& on, job_bell_store& all) {
+            return all.list(on, queue_, identity::random(), limit);
+        });
+    }
+    void add(const session& whose, const owner_id& bell, const std::string& address = "here")
+        const {
+        with_bells([&](connection& on, job_bell_store& all) {
+            all.add(on, {queue_}, whose.id(), {bell, address});
+            return true;
+        });
+    }
+    // A worker that heard the database's bell looks again a moment later.
+    static void wait_until_quiet(std::chrono::nanoseconds pause = job_bells::database_rings_every) {
+        const auto until = local_clock::now() + 2 * pause;
+        ASSERT_TRUE(eventually([&] { return local_clock::now() > until; }));
+    }
+    // As many workers look only when they are rung for, or in an hour: none is new any more.
+    void wait_until_calm(std::size_t workers) const {
+        ASSERT_TRUE(eventually([&] { return bells().size() == workers; }));
+        wait_until_quiet(job_bells::known_for);
+    }
+    // It is there, has looked, and found nothing.
+    void wait_until_idle() const {
+        ASSERT_TRUE(eventually([&] { return bells().size() == 1; }));
+        // Its first look is behind what it has announced: a job that it finds shows that it ended.
+        const job_id first = enqueue();
+        job_queue{first_, queue_}.ring();
+        ASSERT_TRUE(eventually([&] { return !find(first); }));
+    }
+};
+
+}  // namespace leasehold::testing
