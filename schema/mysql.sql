@@ -207,6 +207,7 @@ CREATE TABLE leasehold_job (
     KEY leasehold_job_due (queue, due_at, id),
     UNIQUE KEY leasehold_job_unique (queue, unique_slot),
     KEY leasehold_job_ordering (queue, ordering_key, id),
+    KEY leasehold_job_kind (queue, kind, state, priority, id),
     CONSTRAINT leasehold_job_names_size CHECK (LENGTH(queue) BETWEEN 1 AND 255),
     CONSTRAINT leasehold_job_runs_or_waits CHECK (
         (state = 3) = (session_id IS NOT NULL) AND (state IN (1, 4)) = (due_at IS NOT NULL)
@@ -390,5 +391,8 @@ VALUES (
 ), (
     16, 'numbers_by_hand_from_7',
     '993d613fc5f72576bf13f71e99ed5bc5ac3f2ad4333535666b9c266158bc064e',
+    UNIX_TIMESTAMP() * 1000000, 1
+), (
+    17, 'job_kinds_from_7', '7c5907c204e48214191d9d127b6d49396895c10a8dfa85b253f332b31cc063d9',
     UNIX_TIMESTAMP() * 1000000, 1
 );

@@ -220,6 +220,9 @@ CREATE UNIQUE INDEX leasehold_job_unique ON leasehold_job (queue, unique_slot)
     WHERE unique_slot IS NOT NULL;
 CREATE INDEX leasehold_job_ordering ON leasehold_job (queue, ordering_key, id)
     WHERE ordering_key IS NOT NULL;
+-- What is available, by kind.
+CREATE INDEX leasehold_job_kind ON leasehold_job (queue, kind, priority, id)
+    WHERE state = 2;
 
 -- One row per job that has ended, until its time is over. Never changed.
 CREATE TABLE leasehold_job_history (
@@ -495,4 +498,6 @@ VALUES
     (15, 'enqueue_by_index_from_7',
      '2deb4c1d0e3c117a341f40a9157b4209d7f82a0d662dde44b4b0b2ef6bafbae7', true),
     (16, 'numbers_by_hand_from_7',
-     'b7460e025f4396cfa84f28f75610a41e2771751dae3126da793b0bba32dbf1e5', true);
+     'b7460e025f4396cfa84f28f75610a41e2771751dae3126da793b0bba32dbf1e5', true),
+    (17, 'job_kinds_from_7',
+     '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', true);

@@ -239,6 +239,9 @@ CREATE UNIQUE INDEX leasehold_job_unique ON leasehold_job (queue, unique_slot)
     WHERE unique_slot IS NOT NULL;
 CREATE INDEX leasehold_job_ordering ON leasehold_job (queue, ordering_key, id)
     WHERE ordering_key IS NOT NULL;
+-- What is available, by kind.
+CREATE INDEX leasehold_job_kind ON leasehold_job (queue, kind, priority, id)
+    WHERE state = 2;
 -- A column takes what is no number of its type. What the library writes always passes.
 CREATE TRIGGER leasehold_job_values BEFORE INSERT ON leasehold_job
 WHEN typeof(NEW.priority) <> 'integer' OR NEW.priority NOT BETWEEN -32768 AND 32767
@@ -453,4 +456,6 @@ VALUES
     (15, 'enqueue_by_index_from_7',
      '17f777ceaf129e07b102f0923e4f8844707273d55338dc0622b96a9983a95afc', 1),
     (16, 'numbers_by_hand_from_7',
-     '717c7951ad78ce736201f4aba71255cdd6f025da3eb04d713835bc8ac5396377', 1);
+     '717c7951ad78ce736201f4aba71255cdd6f025da3eb04d713835bc8ac5396377', 1),
+    (17, 'job_kinds_from_7',
+     '0d4675313a119612d1c569b4268a9d2fcefed886dc42a95102fe13fb9301e618', 1);

@@ -85,7 +85,7 @@ public:
 
     // Of what is available in the queue how many there are of each kind, or of one kind: counted up
     // to `rows_max` jobs, those first that a claim would meet first. Reads: each row that it
-    // counts, and with a kind each that is of other kinds before them.
+    // counts.
     virtual std::map<std::string, std::int64_t> count_available(
         connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
     ) = 0;

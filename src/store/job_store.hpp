@@ -123,8 +123,8 @@ public:
     // - pass by what others have locked, and wait for nobody but who claims in turn at this moment;
     // - keep the queue's limits: what runs, of all sessions whether they are dead or not, counts;
     // - free the unique key of a job that is unique until it has started.
-    // Reads: in a queue without keys and limits some rows for each one claimed, and each row before
-    // them that is of other kinds, or that somebody is just claiming.
+    // Reads: in a queue without keys and limits some rows for each one claimed, and each before
+    // them that somebody is just claiming; where kinds are named so many of each kind.
     virtual claim_result claim(connection& on, const claim_request& wanted) = 0;
 
     // For each end the state that its job has now; nothing where its row was not its claim's any

@@ -42,6 +42,28 @@ TEST_F(job_claim_suite, jobs_of_other_kinds_are_left_alone) {
     EXPECT_EQ(one_.claim(1000).size(), 200U) << "of any kind";
 }
 
+TEST_F(job_claim_suite, jobs_of_several_kinds_come_in_one_order) {
+    for (const char* const ordering_key : {"", "k"}) {
+        std::vector<job_id> expected;
+        for (const int priority : {0, 1}) {
+            for (const char* const kind : {"a", "b", "nobody", "a", "b"}) {
+                new_job what;
+                what.kind = kind;
+                what.priority = priority;
+                if (*ordering_key) what.ordering_key = fresh(ordering_key);
+                const job_id made = enqueue(what);
+                if (what.kind != "nobody") expected.push_back(made);
+            }
+        }
+        for (const int count : {3, 1, 4}) {
+            const std::vector next(expected.begin(), expected.begin() + count);
+            EXPECT_EQ(ids_of(one_.claim(count, {"b", "none", "a"})), next) << ordering_key;
+            expected.erase(expected.begin(), expected.begin() + count);
+        }
+        EXPECT_TRUE(one_.claim(10, {"b", "none", "a"}).empty());
+    }
+}
+
 // Who claims very much may begin where he has found the first one the last time.
 TEST_F(job_claim_suite, who_has_claimed_very_many_finds_what_is_urgent_and_what_comes_back) {
     constexpr int rounds = 12, in_a_round = 1'000;

@@ -55,7 +55,7 @@ protected:
     }
     std::vector<claimed_job> claim(const worker& who, int jobs_max) const {
         auto got = with_belief(who, [&](connection& on, job_store& jobs) {
-            return jobs.claim(on, who.wants(jobs_max)).jobs;
+            return jobs.claim(on, who.wants(jobs_max, kinds_)).jobs;
         });
         EXPECT_LE(std::ssize(got), jobs_max);
         return got;
@@ -75,7 +75,7 @@ protected:
                 std::vector<job_end> ends;
                 const auto step = [&] {
                     const auto both = with_belief(mine, [&](connection& on, job_store& jobs) {
-                        const auto wants = mine.wants(jobs_max);
+                        const auto wants = mine.wants(jobs_max, kinds_);
                         return jobs.finish_and_claim(on, mine.mine.id(), ends, mine.kept, wants);
                     });
                     EXPECT_LE(std::ssize(both.claimed.jobs), jobs_max);
@@ -99,6 +99,7 @@ protected:
 
     const std::string prefix_ = fresh_prefix();
     const std::string queue_ = "queue";
+    std::vector<std::string> kinds_{};  // that are claimed; none: all
     const database db_ = open();
 };
 
@@ -118,6 +119,23 @@ TEST_P(job_plans_suite, no_more_are_claimed_than_asked_for_and_each_by_one) {
     }
     const auto claimed = claim_all(5, jobs_ - 7);
     EXPECT_EQ(std::ssize(claimed), jobs_ - 7);
+    for (const auto& [id, times] : claimed) EXPECT_EQ(times, 1) << id;
+}
+
+TEST_P(job_plans_suite, nor_where_kinds_are_named) {
+    for (const char* const kind : {"nobody", "one", "other"}) {
+        new_job what;
+        what.kind = kind;
+        enqueue(what);
+    }
+    kinds_ = {"other", "one"};
+    {
+        const worker one{db_, queue_}, two{open(), queue_};
+        EXPECT_EQ(claim(one, 3).size(), 3U);
+        EXPECT_EQ(claim(two, 1).size(), 1U);
+    }
+    const auto claimed = claim_all(5, 2 * jobs_ - 4);
+    EXPECT_EQ(std::ssize(claimed), 2 * jobs_ - 4);
     for (const auto& [id, times] : claimed) EXPECT_EQ(times, 1) << id;
 }
 

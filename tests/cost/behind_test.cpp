@@ -202,6 +202,54 @@ TEST_P(behind_cost, priorities) {
     }
 }
 
+// Nobody handles their kind, and they stand before those that are handled. With one kind, with two
+// and in turn.
+TEST_P(behind_cost, a_kind_that_nobody_handles) {
+    for (const std::int64_t count : {std::int64_t{100}, size().jobs}) {
+        for (const char* const which : {"old", "new"}) {
+            const std::string queue = "behind kinds " + std::to_string(count) + which;
+            new_job other, mine;
+            other.kind = "nobody";
+            mine.kind = "mine";
+            fill_queue(queue, {other}, count);
+            if (which == std::string{"new"}) gather_statistics();
+            for (const std::vector<std::string>& kinds :
+                 {std::vector<std::string>{"mine"}, {"and another", "mine"}}) {
+                for (const char* const key : {"", "k"}) {
+                    const std::string ordering_key = key;
+                    auto wanted = wants(queue, 10);
+                    wanted.kinds = kinds;
+                    const auto claims = [&](const std::string& what, std::size_t jobs) {
+                        const std::string name = "claim of " + std::to_string(kinds.size()) +
+                                                 " kinds, " + what + " " + ordering_key;
+                        std::vector<claimed_job> got;
+                        expect_reads(name, {60, 120, 3'000}, [&](auto& on, auto& stores) {
+                            got = stores.jobs->claim(on, wanted).jobs;
+                            EXPECT_EQ(got.size(), jobs) << name;
+                        });
+                        run([&](connection& on, store& stores) {
+                            end(on, stores, got, job_step::complete);
+                        });
+                    };
+                    claims("nothing", 0);
+                    mine.ordering_key = ordering_key;
+                    run([&](connection& on, store& stores) {
+                        stores.jobs->enqueue(on, queue, {mine, mine, mine});
+                    });
+                    claims("some", ordering_key.empty() ? 3 : 1);
+                    if (!ordering_key.empty()) {
+                        claims("the next", 1);
+                        claims("the last", 1);
+                    }
+                }
+            }
+            expect_reads("count of a kind", {10, 20, 500}, [&](auto& on, auto& stores) {
+                EXPECT_TRUE(stores.job_queues->count_available(on, queue, "mine", 1).empty());
+            });
+        }
+    }
+}
+
 // They wait for a job that has not ended.
 TEST_P(behind_cost, jobs_that_need_another) {
     for (const std::int64_t count : {std::int64_t{100}, size().jobs}) {
@@ -210,7 +258,7 @@ TEST_P(behind_cost, jobs_that_need_another) {
         waits.run_at = job_need_store::never;
         fill_queue(queue, {waits}, count);
         gather_statistics();
-        expect_reads("look where they wait", {12, 16, 600}, [&](auto& on, auto& stores) {
+        expect_reads("look where they wait", {12, 18, 600}, [&](auto& on, auto& stores) {
             EXPECT_TRUE(stores.job_queues->look(on, {queue}).at(0).some_wait);
             EXPECT_FALSE(stores.job_queues->look(on, {queue + " not"}).at(0).some_wait);
         });

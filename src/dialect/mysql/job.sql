@@ -110,29 +110,27 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- ---- claiming
 
--- Of the parameters of `claim`. Plain reads of the session and the queue; then the first rows of
--- job_order, in its order, around what others have locked. No more than $2 are locked: the LIMIT of
--- a derived table is carried out by itself. Where one has an ordering key the claim is made in
--- turn: those behind it would go before it.
+-- Of the parameters of `claim`. Plain reads of the session and the queue; then the first rows that
+-- nobody else has locked. Of one kind or all no more than $2 are locked: the LIMIT of a derived
+-- table is carried out by itself. Where one has an ordering key the claim is made in turn: those
+-- behind it would go before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),
        COUNT(q.running_max) + COUNT(q.starts_max) > 0
 INTO @leasehold_live, @leasehold_paused, @leasehold_limited
 FROM {prefix}queue q WHERE q.name = $1;
+SELECT @leasehold_live = 1 AND @leasehold_paused = 0 AND @leasehold_limited = 0
+INTO @leasehold_room;
 SELECT IF(COUNT(d.ordering_key) = 0, CONCAT('[', GROUP_CONCAT(d.id), ']'), NULL),
        COUNT(d.ordering_key)
 INTO @leasehold_ids, @leasehold_keyed
-FROM (
-    SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
-    WHERE p.queue = $1 AND p.state = 2 AND @leasehold_live = 1 AND @leasehold_paused = 0
-      AND @leasehold_limited = 0{kinds}
-    ORDER BY p.queue, p.state, p.priority, p.id LIMIT $2 FOR UPDATE SKIP LOCKED) d;
+FROM ({first_ones}) d;
 UPDATE {listed} SET {take} WHERE j.state = 2
 
--- $1 queue, $2 how many, $3 session, $6 node_info; {kinds}: nothing, or the condition of
--- `of_kinds`. The rows are read while the transaction is open. The first columns: how the session
--- and the queue stand, and how many keys were met.
+-- $1 queue, $2 how many, $3 session, $6 node_info; {first_ones}: `first_of_all`, or
+-- `first_of_kinds`. The rows are read while the transaction is open. The first columns: how the
+-- session and the queue stand, and how many keys were met.
 -- name: claim
 START TRANSACTION;
 {pick};
@@ -141,9 +139,25 @@ SELECT @leasehold_live, @leasehold_paused, @leasehold_limited, @leasehold_keyed,
 FROM (SELECT 1 AS one) o LEFT JOIN ({listed}) ON TRUE;
 COMMIT;
 
--- {keys}: the kinds.
--- name: of_kinds
- AND p.kind IN ({keys})
+-- The first jobs of a queue that are available, as many as {most} says: of all kinds, or of some,
+-- by a part for each. A part locks so many of its kind, around what others have locked. Of several
+-- kinds more are locked than claimed, until this commits. What is of other kinds is neither read
+-- nor locked.
+-- name: first_of_all
+SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
+    WHERE p.queue = $1 AND p.state = 2 AND @leasehold_room > 0
+    ORDER BY p.queue, p.state, p.priority, p.id LIMIT {most} FOR UPDATE SKIP LOCKED
+
+-- name: first_of_kinds
+SELECT k.id, k.ordering_key FROM ({parts}) k ORDER BY k.priority, k.id LIMIT {most}
+
+-- {kind}: one of them.
+-- name: first_of_kind
+SELECT * FROM (
+        SELECT p.id, p.priority, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_kind)
+        WHERE p.queue = $1 AND p.kind = {kind} AND p.state = 2 AND @leasehold_room > 0
+        ORDER BY p.queue, p.kind, p.state, p.priority, p.id
+        LIMIT {most} FOR UPDATE SKIP LOCKED) p{number}
 
 -- $1 queue. The row that claims in turn need; 1062 where it is there.
 -- name: make_queue
@@ -186,10 +200,7 @@ SELECT IF(@leasehold_there = 1 AND @leasehold_paused = 0 AND @leasehold_per_key 
 INTO @leasehold_room;
 SELECT CONCAT('[', GROUP_CONCAT(d.id), ']'), COUNT(d.ordering_key)
 INTO @leasehold_ids, @leasehold_keyed
-FROM (
-    SELECT p.id, p.ordering_key FROM {prefix}job p FORCE INDEX ({bare}job_order)
-    WHERE p.queue = $1 AND p.state = 2 AND @leasehold_room > 0{kinds}
-    ORDER BY p.queue, p.state, p.priority, p.id LIMIT $4 FOR UPDATE SKIP LOCKED) d;
+FROM ({first_ones}) d;
 SELECT CONCAT('[', NULLIF(SUBSTRING_INDEX(
            GROUP_CONCAT(IF(g.is_blocked, NULL, g.id) ORDER BY g.priority, g.id), ',',
            @leasehold_room), ''), ']'),

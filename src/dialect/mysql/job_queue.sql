@@ -164,12 +164,16 @@ COMMIT;
 SELECT COALESCE(JSON_LENGTH(@leasehold_free), 0);
 
 -- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
--- Index: job_order. Reads: what it counts, and what is of other kinds before that.
+-- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
 SELECT a.kind, COUNT(*)
-FROM (SELECT j.kind FROM {prefix}job j FORCE INDEX ({bare}job_order)
-      WHERE j.queue = $1 AND j.state = 2 AND ($2 = 0 OR j.kind = $3)
-      ORDER BY j.queue, j.state, j.priority, j.id LIMIT $4) a
+FROM ((SELECT j.kind FROM {prefix}job j FORCE INDEX ({bare}job_order)
+       WHERE j.queue = $1 AND j.state = 2 AND $2 = 0
+       ORDER BY j.queue, j.state, j.priority, j.id LIMIT $4)
+      UNION ALL
+      (SELECT j.kind FROM {prefix}job j FORCE INDEX ({bare}job_kind)
+       WHERE j.queue = $1 AND j.kind = $3 AND j.state = 2 AND $2 = 1
+       ORDER BY j.queue, j.kind, j.state, j.priority, j.id LIMIT $4)) a
 GROUP BY a.kind;
 
 -- $1 how many. Index: job_history_prune. Reads: 1 row for each. A statement of its own, so that the

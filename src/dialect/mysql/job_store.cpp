@@ -34,7 +34,7 @@ public:
     explicit mysql_job_store(shared_dialect how)
         : sql_job_store(std::move(how)),
           inserts_(*how_, texts_, queues_),
-          any_kind_(claim_statement("claim", "")) {}
+          any_kind_(claim_statement(claim_text("claim", {}, claimed_at_once))) {}
 
     std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
@@ -83,11 +83,17 @@ protected:
 
 private:
     // ---- claiming
-    statement claim_statement(std::string_view name, std::string_view kinds) const {
-        const std::string text = replaced(texts_.source(name), "{kinds}", kinds);
+    // How many are looked at: by the names of parameters.
+    static constexpr const char *claimed_at_once = "$2", *looked_at_in_turn = "$4";
+    std::string claim_text(
+        std::string_view name,
+        const std::vector<std::string>& kinds,
+        std::string_view most,
+        parameters* values = nullptr
+    ) const;
+    statement claim_statement(const std::string& text) const {
         return statement{text, how_->which(), how_->written()};
     }
-    std::string kinds_of(const claim_request& wanted, parameters& values) const;
     bool take(const result& found, const claim_request& wanted, claim_result& got);
     static void add_jobs(const result& found, claim_result& got);
     claim_result claim_in_turn(connection& on, const claim_request& wanted);
@@ -143,22 +149,38 @@ std::optional<enqueued_job> mysql_job_store::find_unique(
 
 // ----------------------------------------------------------------------------------- claiming
 
-// The condition, and its values behind those that are there.
-std::string mysql_job_store::kinds_of(const claim_request& wanted, parameters& values) const {
-    if (wanted.kinds.empty()) return {};
-    const std::size_t first = values.size() + 1;
-    for (const std::string& each : wanted.kinds) values.emplace_back(each);
-    return " " + for_keys(texts_.source("of_kinds"), wanted.kinds.size(), first);
+// With the kinds behind the values that are there.
+std::string mysql_job_store::claim_text(
+    std::string_view name,
+    const std::vector<std::string>& kinds,
+    std::string_view most,
+    parameters* values
+) const {
+    std::string parts;
+    for (const std::string& each : kinds) {
+        values->emplace_back(each);
+        const std::string number = std::to_string(values->size());
+        const std::string part = replaced(texts_.source("first_of_kind"), "{kind}", "$" + number);
+        parts += (parts.empty() ? "" : "\nUNION ALL ") + replaced(part, "{number}", number);
+    }
+    const std::string ones = kinds.empty()
+                                 ? std::string{texts_.source("first_of_all")}
+                                 : replaced(texts_.source("first_of_kinds"), "{parts}", parts);
+    return replaced(replaced(texts_.source(name), "{first_ones}", ones), "{most}", most);
 }
 
 claim_result mysql_job_store::claim(connection& on, const claim_request& wanted) {
     if (!queues_.of(wanted.queue).is_claimed_in_turn) {
         parameters values{
             wanted.queue, wanted.jobs_max, value_of(wanted.session), 0, 0, wanted.node_info};
-        const std::string kinds = kinds_of(wanted, values);
-        const result found = kinds.empty()
-                                 ? how_->write(on, any_kind_, values)
-                                 : how_->write(on, claim_statement("claim", kinds), values);
+        const result found =
+            wanted.kinds.empty()
+                ? how_->write(on, any_kind_, values)
+                : how_->write(
+                      on,
+                      claim_statement(claim_text("claim", wanted.kinds, claimed_at_once, &values)),
+                      values
+                  );
         claim_result got;
         if (take(found, wanted, got)) return got;
     }
@@ -207,14 +229,12 @@ claim_result mysql_job_store::claim_in_turn(connection& on, const claim_request&
             window,
             seen.running_per_key_max,
             wanted.node_info};
-        const std::string kinds = kinds_of(wanted, values);
         const std::string text = replaced(
-            replaced(texts_.source("claim_in_turn"), "{kinds}", kinds),
+            claim_text("claim_in_turn", wanted.kinds, looked_at_in_turn, &values),
             "{skipped}",
             std::to_string(seen.running_per_key_max - 1)
         );
-        const result found =
-            how_->write(on, statement{text, how_->which(), how_->written()}, values);
+        const result found = how_->write(on, claim_statement(text), values);
         const row& how = found.rows.at(0);
         got.session_has_ended = how.integer(0) == 0;
         if (got.session_has_ended) return got;
@@ -319,8 +339,9 @@ job_store::finished_and_claimed mysql_job_store::finish_and_claim(
         claims_in(ends),
         ends.size(),
         wanted.node_info};
-    const std::string kinds = kinds_of(wanted, values);
-    const result found = how_->write(on, claim_statement("complete_and_claim", kinds), values);
+    const std::string text =
+        claim_text("complete_and_claim", wanted.kinds, claimed_at_once, &values);
+    const result found = how_->write(on, claim_statement(text), values);
     constexpr std::size_t count = 16, ended = 17;
     const row& how = found.rows.at(0);
     ended_jobs done;

@@ -33,6 +33,7 @@ CREATE INDEX {bare}job_order ON {prefix}job (queue, state, priority, id);
 CREATE INDEX {bare}job_due ON {prefix}job (queue, due_at, id);
 CREATE UNIQUE INDEX {bare}job_unique ON {prefix}job (queue, unique_slot);
 CREATE INDEX {bare}job_ordering ON {prefix}job (queue, ordering_key, id);
+CREATE INDEX {bare}job_kind ON {prefix}job (queue, kind, state, priority, id);
 CREATE INDEX {bare}job_history_prune ON {prefix}job_history (prune_at, id);
 CREATE INDEX {bare}job_history_queue ON {prefix}job_history (queue, state, id);
 CREATE INDEX {bare}job_schedule_next ON {prefix}job_schedule (queue, is_paused, next_at);

@@ -135,15 +135,24 @@ RETURNING j.id, {durable};
 
 -- ---- claiming
 
--- The parts of `claim`, which says what they do.
--- word: claimed
-how AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM {prefix}session s
+-- The parts of `claim`, which says what they do. Of those of some kinds the second of two.
+-- word: how
+SELECT EXISTS (SELECT FROM {prefix}session s
                     WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live,
            coalesce((SELECT q.is_paused = 1 FROM {prefix}queue q WHERE q.name = $1), false)
                AS is_paused,
            coalesce((SELECT q.running_max IS NOT NULL OR q.starts_max IS NOT NULL
-                       FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited,
+                       FROM {prefix}queue q WHERE q.name = $1), false) AS is_limited
+-- word: from_priority
+(SELECT CASE WHEN is_urgent THEN -32768 ELSE $7::smallint END FROM how)::smallint
+-- word: from_id
+(SELECT CASE WHEN is_urgent THEN 0 ELSE $8::bigint END FROM how)
+-- word: may_claim
+(SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
+
+-- word: picked
+how AS MATERIALIZED (
+    {how},
            coalesce((SELECT true FROM {prefix}job u
                       WHERE u.queue = $1 AND u.state = 2 AND u.priority < $7::smallint
                         AND ($5::bigint = 0 OR u.kind = ANY ($4::text::text[]))
@@ -154,14 +163,39 @@ how AS MATERIALIZED (
       FROM {prefix}job j
      WHERE j.queue = $1 AND j.state = 2
        AND ($5::bigint = 0 OR j.kind = ANY ($4::text::text[]))
-       AND (j.priority, j.id) >
-           ((SELECT CASE WHEN is_urgent THEN -32768 ELSE $7::smallint END FROM how)::smallint,
-            (SELECT CASE WHEN is_urgent THEN 0 ELSE $8::bigint END FROM how))
-       AND (SELECT is_live AND NOT is_paused AND NOT is_limited FROM how)
+       AND (j.priority, j.id) > ({from_priority}, {from_id})
+       AND {may_claim}
      ORDER BY j.priority, j.id
      LIMIT (SELECT $2::bigint)
        FOR NO KEY UPDATE OF j SKIP LOCKED
-), claimed AS (
+)
+
+-- word: picked_of_kinds
+how AS MATERIALIZED (
+    {how},
+           EXISTS (SELECT FROM unnest($4::text::text[]) AS k (kind)
+                    WHERE (SELECT u.id FROM {prefix}job u
+                            WHERE u.queue = $1 AND u.state = 2 AND u.kind >= k.kind
+                              AND (u.kind, u.priority) < (k.kind, $7::smallint)
+                            ORDER BY u.kind, u.priority, u.id
+                            LIMIT (SELECT 1::bigint)) IS NOT NULL) AS is_urgent
+), picked AS MATERIALIZED (
+    SELECT j.id, j.ordering_key IS NULL AS is_free
+      FROM unnest($4::text::text[]) AS k (kind)
+     CROSS JOIN LATERAL (
+        SELECT o.id, o.priority, o.ordering_key FROM {prefix}job o
+         WHERE o.queue = $1 AND o.state = 2 AND o.kind <= k.kind
+           AND (o.kind, o.priority, o.id) > (k.kind, {from_priority}, {from_id})
+           AND {may_claim} AND $5::bigint > 0
+         ORDER BY o.kind, o.priority, o.id
+         LIMIT (SELECT $2::bigint)
+           FOR NO KEY UPDATE OF o SKIP LOCKED) AS j
+     ORDER BY j.priority, j.id
+     LIMIT (SELECT $2::bigint)
+)
+
+-- word: claimed
+claimed AS (
     UPDATE {prefix}job AS j
        SET {take}
      WHERE j.id = ANY (ARRAY(SELECT id FROM picked WHERE (SELECT bool_and(is_free) FROM picked)))
@@ -175,6 +209,14 @@ how AS MATERIALIZED (
 h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
     + 8 * coalesce((SELECT NOT bool_and(is_free) FROM picked), false)::int
 
+-- word: answer
+SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
+       NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
+       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
+  FROM how h
+UNION ALL
+SELECT NULL, NULL, NULL, c.* FROM claimed c
+
 -- $1 queue, $2 how many, $3 session, $4 list of kinds, $5 how many those are, $6 node_info, $7 and
 -- $8 the priority and the id behind which those begin that are looked at, unless one of a smaller
 -- priority is there; -32768 and 0: all.
@@ -187,13 +229,15 @@ h.is_live::int + 2 * h.is_paused::int + 4 * h.is_limited::int
 -- order: who asked sorts them.
 -- Indexes: session_pkey, queue_pkey, job_order, job_pkey.
 -- name: claim
-WITH {claimed}
-SELECT {standing}, NULL, CASE WHEN EXISTS (SELECT FROM claimed) THEN {durable} END,
-       NULL::smallint, NULL::bigint, NULL::bigint, NULL, NULL, NULL::integer, NULL::integer, NULL,
-       NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
-  FROM how h
-UNION ALL
-SELECT NULL, NULL, NULL, c.* FROM claimed c;
+WITH {picked}, {claimed}
+{answer};
+
+-- The same of some kinds. Each kind gives the first ones of its own, as many as are wanted,
+-- whatever stands before them; of several kinds more are locked than claimed, until this commits.
+-- The range begins with the kind, so that only job_kind has this order.
+-- name: claim_of_kinds
+WITH {picked_of_kinds}, {claimed}
+{answer};
 
 -- $1 queue. The row that claims in turn need. Reads: 1 row.
 -- name: make_queue
@@ -213,8 +257,8 @@ SELECT turn FROM {prefix}queue WHERE name = $1;
 --          blocked, so that they are in nobody's way from then on.
 -- A job may start where fewer of its key than may run at a time run, or stand before it.
 -- Reads: what runs in the queue, and some rows for each of the window.
--- name: claim_in_turn
-WITH live AS MATERIALIZED (
+-- word: my_turn
+live AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM {prefix}session s
                     WHERE s.id = $3 AND s.expires_at > statement_timestamp()) AS is_live
 ), mine AS MATERIALIZED (
@@ -239,7 +283,10 @@ WITH live AS MATERIALIZED (
                      * 1000000 * m.starts_max / m.starts_per)::bigint)) END AS jobs,
            m.running_per_key_max AS per_key
       FROM mine m
-), seen AS MATERIALIZED (
+)
+
+-- word: seen
+seen AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key
       FROM {prefix}job j
      WHERE j.queue = $1 AND j.state = 2
@@ -248,7 +295,25 @@ WITH live AS MATERIALIZED (
      ORDER BY j.priority, j.id
      LIMIT (SELECT $2::bigint * 4 + 100)
        FOR NO KEY UPDATE OF j SKIP LOCKED
-), judged AS MATERIALIZED (
+)
+
+-- word: seen_of_kinds
+seen AS MATERIALIZED (
+    SELECT j.id, j.priority, j.ordering_key
+      FROM unnest($4::text::text[]) AS k (kind)
+     CROSS JOIN LATERAL (
+        SELECT o.id, o.priority, o.ordering_key FROM {prefix}job o
+         WHERE o.queue = $1 AND o.state = 2 AND o.kind BETWEEN k.kind AND k.kind
+           AND (SELECT jobs > 0 FROM room) AND $5::bigint > 0
+         ORDER BY o.kind, o.priority, o.id
+         LIMIT (SELECT $2::bigint * 4 + 100)
+           FOR NO KEY UPDATE OF o SKIP LOCKED) AS j
+     ORDER BY j.priority, j.id
+     LIMIT (SELECT $2::bigint * 4 + 100)
+)
+
+-- word: in_turn
+judged AS MATERIALIZED (
     SELECT j.id, j.priority, j.ordering_key IS NULL OR (
                SELECT count(*) FROM (
                    SELECT p.id FROM {prefix}job p
@@ -283,7 +348,13 @@ WITH live AS MATERIALIZED (
 SELECT l.is_live::int, (SELECT count(*) FROM mine),
        (SELECT count(*) FROM seen WHERE ordering_key IS NOT NULL), 0, j.*
   FROM live l LEFT JOIN claimed j ON true
- ORDER BY j.priority, j.id;
+ ORDER BY j.priority, j.id
+
+-- name: claim_in_turn
+WITH {my_turn}, {seen}, {in_turn};
+
+-- name: claim_in_turn_of_kinds
+WITH {my_turn}, {seen_of_kinds}, {in_turn};
 
 -- $1 session; lists: $2 ids, $3 tokens. What completes jobs without a result, an ordering key or a
 -- history: their rows go. Waits for who has a row at this moment. Reads: 1 row for each.
@@ -297,15 +368,16 @@ RETURNING j.id, {durable};
 
 -- `complete` and `claim` in one commit: the parameters of `claim`, then $9 ids, $10 tokens, $11 how
 -- many those are. The row without a job says besides which have ended, where those are not all.
--- name: complete_and_claim
-WITH ended AS (
+-- word: ended
+ended AS (
     DELETE FROM {prefix}job AS j
      WHERE j.id = ANY ($9::text::bigint[]) AND j.state + 0 = 3 AND j.session_id = $3
        AND j.ordering_key IS NULL
        AND ((j.id, j.token) IN (
                SELECT * FROM unnest($9::text::bigint[], $10::text::bigint[]))) IS TRUE
     RETURNING j.id
-), {claimed}
+)
+-- word: answer_with_ends
 SELECT {standing},
        CASE WHEN (SELECT count(*) FROM ended) <> $11::bigint
             THEN (SELECT coalesce(string_agg(id::text, ','), '') FROM ended) END,
@@ -314,7 +386,15 @@ SELECT {standing},
        NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint
   FROM how h
 UNION ALL
-SELECT NULL, NULL, NULL, c.* FROM claimed c;
+SELECT NULL, NULL, NULL, c.* FROM claimed c
+
+-- name: complete_and_claim
+WITH {ended}, {picked}, {claimed}
+{answer_with_ends};
+
+-- name: complete_and_claim_of_kinds
+WITH {ended}, {picked_of_kinds}, {claimed}
+{answer_with_ends};
 
 -- ---- what becomes of running jobs
 

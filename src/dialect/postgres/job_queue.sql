@@ -213,12 +213,16 @@ WITH RECURSIVE keys AS (
 SELECT (SELECT k.name FROM keys k WHERE k.number = $2::bigint), (SELECT count(*) FROM freed);
 
 -- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
--- Index: job_order. Reads: what it counts, and what is of other kinds before that.
+-- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
 SELECT a.kind, count(*)
-  FROM (SELECT j.kind FROM {prefix}job j
-         WHERE j.queue = $1 AND j.state = 2 AND ($2::integer = 0 OR j.kind = $3)
-         ORDER BY j.priority, j.id LIMIT (SELECT $4::bigint)) AS a
+  FROM ((SELECT j.kind FROM {prefix}job j
+          WHERE j.queue = $1 AND j.state = 2 AND $2::integer = 0
+          ORDER BY j.priority, j.id LIMIT (SELECT $4::bigint))
+        UNION ALL
+        (SELECT j.kind FROM {prefix}job j
+          WHERE j.queue = $1 AND j.state = 2 AND $2::integer = 1 AND j.kind BETWEEN $3 AND $3
+          ORDER BY j.kind, j.priority, j.id LIMIT (SELECT $4::bigint))) AS a
  GROUP BY a.kind;
 
 -- $1 how many. By primary key. Index: job_history_prune. Reads: 2 rows for each.

@@ -171,7 +171,9 @@ public:
         const auto from = places_.of(wanted);
         parameters values = joined(values_of_free_claim(wanted, from), values_of_ends(ends));
         values.emplace_back(ends.size());
-        const result found = write(on, "complete_and_claim", values);
+        const char* const name =
+            wanted.kinds.empty() ? "complete_and_claim" : "complete_and_claim_of_kinds";
+        const result found = write(on, name, values);
         finished_and_claimed both;
         const row& how = standing_in(found);
         const bool is_all = take(found, how, wanted, from, both.claimed);
@@ -325,7 +327,8 @@ private:
     bool claim_freely(
         connection& on, const claim_request& wanted, claim_places::place from, claim_result& got
     ) {
-        const result found = write(on, "claim", values_of_free_claim(wanted, from));
+        const char* const name = wanted.kinds.empty() ? "claim" : "claim_of_kinds";
+        const result found = write(on, name, values_of_free_claim(wanted, from));
         if (!take(found, standing_in(found), wanted, from, got)) return false;
         if (!got.session_has_ended) claim_what_is_before(on, wanted, from, got);
         return true;
@@ -370,7 +373,9 @@ private:
             }
             parameters values = values_of_claim(wanted);
             values.emplace_back(seen.turn);
-            const result found = write(on, "claim_in_turn", values);
+            const char* const name =
+                wanted.kinds.empty() ? "claim_in_turn" : "claim_in_turn_of_kinds";
+            const result found = write(on, name, values);
             const row& how = found.rows.at(0);
             got.session_has_ended = how.integer(0) == 0;
             const bool was_my_turn = how.integer(1) != 0;

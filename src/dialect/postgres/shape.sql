@@ -56,6 +56,8 @@ CREATE UNIQUE INDEX {bare}job_unique ON {prefix}job (queue, unique_slot)
     WHERE unique_slot IS NOT NULL;
 CREATE INDEX {bare}job_ordering ON {prefix}job (queue, ordering_key, id)
     WHERE ordering_key IS NOT NULL;
+CREATE INDEX {bare}job_kind ON {prefix}job (queue, kind, priority, id)
+    WHERE state = 2;
 CREATE INDEX {bare}job_history_prune ON {prefix}job_history (prune_at, id);
 CREATE INDEX {bare}job_history_queue ON {prefix}job_history (queue, state, id);
 CREATE INDEX {bare}job_schedule_next ON {prefix}job_schedule (queue, is_paused, next_at);

@@ -72,40 +72,40 @@ RETURNING id;
 
 -- ---- claiming
 
--- $3 is the list of kinds, each in hexadecimal digits between commas, and $4 how many those are.
--- word: is_of_kinds
-($4 = 0 OR instr($3, ',' || lower(hex(j.kind)) || ',') > 0)
-
 -- Until when what has started is paid for. A clock that was set back makes nobody wait for more
 -- than one of the queue's periods.
 -- word: starts_from
 max({wall}, min(CAST(q.starts_from AS INTEGER), {wall} + q.starts_per))
 
--- $1 queue, $2 session, $3 and $4 kinds, $5 how many are wanted. How claiming stands: whether the
--- session is live, how many may start now, of each ordering key how many at a time, whether starts
--- are counted, and whether anything of these kinds is available. Asked without the write lock
--- first. Indexes: job_order. Reads: what runs in the queue, where that is limited, and what is
--- available up to the first of these kinds.
+-- $1 queue, $2 session, $3 how many are wanted. How claiming stands: whether the session is live,
+-- how many may start now, of each ordering key how many at a time, and whether starts are counted.
+-- Asked without the write lock first. Indexes: job_order. Reads: what runs in the queue, where that
+-- is limited.
 -- name: room
 SELECT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $2 AND s.expires_at > {now}),
        CASE WHEN coalesce(q.is_paused, 0) = 1 THEN 0 ELSE max(0, min(
-           $5,
-           CASE WHEN q.running_max IS NULL THEN $5 ELSE q.running_max - (
+           $3,
+           CASE WHEN q.running_max IS NULL THEN $3 ELSE q.running_max - (
                SELECT count(*) FROM {prefix}job r WHERE r.queue = $1 AND r.state = 3) END,
-           CASE WHEN q.starts_max IS NULL THEN $5 ELSE CAST(
+           CASE WHEN q.starts_max IS NULL THEN $3 ELSE CAST(
                ({wall} - {starts_from} + q.starts_per) * q.starts_max / q.starts_per
                AS INTEGER) END)) END,
-       coalesce(q.running_per_key_max, 1), q.starts_max IS NOT NULL,
-       EXISTS (SELECT 1 FROM {prefix}job j
-                WHERE j.queue = $1 AND j.state = 2 AND {is_of_kinds})
+       coalesce(q.running_per_key_max, 1), q.starts_max IS NOT NULL
   FROM (SELECT 1) AS always LEFT JOIN {prefix}queue q ON q.name = $1;
 
--- $1 queue, $3 and $4 kinds, $5 how many. In order. Index: job_order.
+-- $1 queue, $2 how many. In order. Index: job_order.
 -- name: available
-SELECT j.id, j.ordering_key
+SELECT j.id, j.ordering_key, j.priority
   FROM {prefix}job j
- WHERE j.queue = $1 AND j.state = 2 AND {is_of_kinds}
- ORDER BY j.priority, j.id LIMIT $5;
+ WHERE j.queue = $1 AND j.state = 2
+ ORDER BY j.priority, j.id LIMIT $2;
+
+-- The same of kind $3. Index: job_kind.
+-- name: available_of_kind
+SELECT j.id, j.ordering_key, j.priority
+  FROM {prefix}job j INDEXED BY {bare}job_kind
+ WHERE j.queue = $1 AND j.state = 2 AND j.kind = $3
+ ORDER BY j.priority, j.id LIMIT $2;
 
 -- $1 queue. The ordering keys of what runs. The plus keeps the other index away, which would read
 -- all that waits. Index: job_order.

@@ -115,12 +115,17 @@ SELECT NULL, k.name FROM key_of k WHERE k.number = $2 AND k.name IS NOT NULL;
 UPDATE {prefix}job AS j SET state = 2 WHERE j.id = $2 AND j.state = 5 AND {before} < {per_key};
 
 -- $1 queue, $2 1: only of kind $3, $4 how many at most. Kinds, and how many there are of each.
--- Index: job_order. Reads: what it counts, and what is of other kinds before that.
+-- Indexes: job_order, job_kind. Reads: what it counts.
 -- name: count_available
 SELECT a.kind, count(*)
-  FROM (SELECT j.kind FROM {prefix}job j
-         WHERE j.queue = $1 AND j.state = 2 AND ($2 = 0 OR j.kind = $3)
-         ORDER BY j.priority, j.id LIMIT $4) AS a
+  FROM (SELECT * FROM (
+            SELECT j.kind FROM {prefix}job j
+             WHERE j.queue = $1 AND j.state = 2 AND $2 = 0 ORDER BY j.priority, j.id LIMIT $4)
+        UNION ALL
+        SELECT * FROM (
+            SELECT j.kind FROM {prefix}job j INDEXED BY {bare}job_kind
+             WHERE j.queue = $1 AND j.state = 2 AND $2 = 1 AND j.kind = $3
+             ORDER BY j.priority, j.id LIMIT $4)) AS a
  GROUP BY a.kind;
 
 -- name: find_over

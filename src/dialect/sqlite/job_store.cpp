@@ -2,9 +2,10 @@
 #include "dialect/job_store.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
-#include "core/hexadecimal.hpp"
 #include "dialect/sqlite/job_ends.hpp"
 #include "dialect/sqlite/row_list.hpp"
 #include "dialect/sqlite/stores.hpp"
@@ -205,20 +206,31 @@ private:
         bool has_changed() const { return claimed + held_back > 0; }
     };
 
-    // queue, session, kinds, how many those are, how many jobs are wanted
-    static parameters values_of_claim(const claim_request& wanted, std::int64_t jobs_max) {
-        std::string kinds = ",";
-        for (const std::string& each : wanted.kinds) kinds.append(in_hexadecimal(each)).append(",");
-        return {wanted.queue, value_of(wanted.session), kinds, wanted.kinds.size(), jobs_max};
+    // In the order of priority and id.
+    static std::vector<row> available(
+        const writing& write, const claim_request& wanted, std::int64_t jobs_max
+    ) {
+        if (wanted.kinds.empty()) return write("available", {wanted.queue, jobs_max}).rows;
+        std::vector<row> all;
+        for (const std::string& each : wanted.kinds) {
+            auto some = write("available_of_kind", {wanted.queue, jobs_max, each}).rows;
+            std::ranges::move(some, std::back_inserter(all));
+        }
+        std::ranges::sort(all, {}, [](const row& each) {
+            return std::pair{each.integer(2), each.integer(0)};
+        });
+        if (std::ssize(all) > jobs_max) all.resize(static_cast<std::size_t>(jobs_max));
+        return all;
     }
 
     static claim_room room_in(
         const writing& write, const claim_request& wanted, claim_result& got
     ) {
-        const result found = write("room", values_of_claim(wanted, wanted.jobs_max));
+        const parameters values{wanted.queue, value_of(wanted.session), wanted.jobs_max};
+        const result found = write("room", values);
         const row& how = found.rows.at(0);
         got.session_has_ended = how.integer(0) == 0;
-        const bool has_any = !got.session_has_ended && how.integer(4) != 0;
+        const bool has_any = !got.session_has_ended && !available(write, wanted, 1).empty();
         return {has_any ? how.integer(1) : 0, how.integer(2), how.integer(3) != 0};
     }
 
@@ -235,9 +247,9 @@ private:
             const std::int64_t asked = std::min(left, looks_max - looked);
             found.may_be_more = asked == 0;
             if (found.may_be_more) break;
-            const result seen = write("available", values_of_claim(wanted, asked));
+            const std::vector<row> seen = available(write, wanted, asked);
             const bool has_keys =
-                std::ranges::any_of(seen.rows, [](const row& each) { return !each.is_null(1); });
+                std::ranges::any_of(seen, [](const row& each) { return !each.is_null(1); });
             const std::size_t before = got.jobs.size();
             if (has_keys) {
                 found.held_back += take_in_turn(write, wanted, room.per_key, seen, running, got);
@@ -245,7 +257,7 @@ private:
                 take_all(write, wanted, seen, got);
             }
             left -= static_cast<std::int64_t>(got.jobs.size() - before);
-            if (std::ssize(seen.rows) < asked) break;
+            if (std::ssize(seen) < asked) break;
             looked += asked;
         }
         found.claimed = got.jobs.size();
@@ -258,12 +270,12 @@ private:
         const writing& write,
         const claim_request& wanted,
         std::int64_t per_key,
-        const result& seen,
+        const std::vector<row>& seen,
         running_keys& running,
         claim_result& got
     ) {
         std::size_t held_back = 0;
-        for (const row& each : seen.rows) {
+        for (const row& each : seen) {
             const job_id id = each.integer(0);
             if (!each.is_null(1)) {
                 if (!running.may_start(id, each.bytes(1), per_key)) {
@@ -287,19 +299,22 @@ private:
 
     // In the order in which they were seen.
     void take_all(
-        const writing& write, const claim_request& wanted, const result& seen, claim_result& got
+        const writing& write,
+        const claim_request& wanted,
+        const std::vector<row>& seen,
+        claim_result& got
     ) const {
-        for (std::size_t first = 0; first < seen.rows.size();) {
-            const auto part = takes_.first_padded(seen.rows.size() - first);
+        for (std::size_t first = 0; first < seen.size();) {
+            const auto part = takes_.first_padded(seen.size() - first);
             if (!part.text) {
-                take_one(write, wanted, seen.rows[first++].integer(0), got);
+                take_one(write, wanted, seen[first++].integer(0), got);
                 continue;
             }
             parameters values{value_of(wanted.session), wanted.node_info};
             std::map<job_id, std::size_t> places;
             for (std::size_t at = 0; at < part.places; ++at) {
                 const std::size_t own = std::min(at, part.rows - 1);
-                const job_id id = seen.rows[first + own].integer(0);
+                const job_id id = seen[first + own].integer(0);
                 places[id] = own;
                 values.emplace_back(id);
             }

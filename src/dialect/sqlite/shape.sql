@@ -32,6 +32,8 @@ CREATE UNIQUE INDEX {prefix}job_unique ON {bare}job (queue, unique_slot)
     WHERE unique_slot IS NOT NULL;
 CREATE INDEX {prefix}job_ordering ON {bare}job (queue, ordering_key, id)
     WHERE ordering_key IS NOT NULL;
+CREATE INDEX {prefix}job_kind ON {bare}job (queue, kind, priority, id)
+    WHERE state = 2;
 CREATE INDEX {prefix}job_history_prune ON {bare}job_history (prune_at, id);
 CREATE INDEX {prefix}job_history_queue ON {bare}job_history (queue, state, id);
 CREATE INDEX {prefix}job_schedule_next ON {bare}job_schedule (queue, is_paused, next_at);

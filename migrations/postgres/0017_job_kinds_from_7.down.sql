@@ -1,0 +1,2 @@
+-- Takes back 0017.
+DROP INDEX {prefix}job_kind;

@@ -1,0 +1,2 @@
+-- Takes back 0017.
+DROP INDEX {bare}job_kind;
