@@ -124,7 +124,7 @@ void screen::put_errors_aside() {
     errors_ = descriptor{memfd_create("errors", MFD_CLOEXEC)};
     // A container's filter may refuse that.
     if (errors_.number() < 0) {
-        errors_ = descriptor{open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+        errors_ = descriptor{::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
     }
     errors_were_ = descriptor{fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
     if (errors_.number() < 0 || errors_were_.number() < 0) fail("open");
