@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
 );
 
 // The table of docs/decisions/engines.md, row by row: what a caller sees who asks whether to go on.
-struct condition {
+struct in_file {
     const char* name;
     int extended_code;
     int system_error;
@@ -76,24 +76,24 @@ struct condition {
 };
 
 TEST(sqlite_conditions, pass_or_stay) {
-    for (const condition& each : {
-             condition{"disk full", 13, 0, true},                     // SQLITE_FULL
-             condition{"disk full", 10 | 3 << 8, ENOSPC, true},       // SQLITE_IOERR_WRITE
-             condition{"disk full", 10 | 3 << 8, EDQUOT, true},       //
-             condition{"disk full", 10 | 4 << 8, ENOSPC, true},       // SQLITE_IOERR_FSYNC
-             condition{"disk full", 10 | 18 << 8, ENOSPC, true},      // SQLITE_IOERR_SHMOPEN
-             condition{"disk full", 10 | 19 << 8, ENOSPC, true},      // SQLITE_IOERR_SHMSIZE
-             condition{"disk full", 14, ENOSPC, true},                // SQLITE_CANTOPEN: its log
-             condition{"out of memory", 7, 0, true},                  // SQLITE_NOMEM
-             condition{"out of memory", 10 | 12 << 8, 0, true},       // SQLITE_IOERR_NOMEM
-             condition{"another writer", 5, 0, true},                 // SQLITE_BUSY
-             condition{"being recovered", 5 | 1 << 8, 0, true},       // SQLITE_BUSY_RECOVERY
-             condition{"disk that fails", 10 | 3 << 8, EIO, false},   // SQLITE_IOERR_WRITE
-             condition{"disk that fails", 10 | 19 << 8, EIO, false},  // SQLITE_IOERR_SHMSIZE
-             condition{"read-only", 8, 0, false},                     // SQLITE_READONLY
-             condition{"no such file", 14, ENOENT, false},            // SQLITE_CANTOPEN
-             condition{"damaged", 11, ENOSPC, false},                 // SQLITE_CORRUPT
-             condition{"wrong", 1, ENOSPC, false},                    // SQLITE_ERROR
+    for (const in_file& each : {
+             in_file{"disk full", 13, 0, true},                     // SQLITE_FULL
+             in_file{"disk full", 10 | 3 << 8, ENOSPC, true},       // SQLITE_IOERR_WRITE
+             in_file{"disk full", 10 | 3 << 8, EDQUOT, true},       //
+             in_file{"disk full", 10 | 4 << 8, ENOSPC, true},       // SQLITE_IOERR_FSYNC
+             in_file{"disk full", 10 | 18 << 8, ENOSPC, true},      // SQLITE_IOERR_SHMOPEN
+             in_file{"disk full", 10 | 19 << 8, ENOSPC, true},      // SQLITE_IOERR_SHMSIZE
+             in_file{"disk full", 14, ENOSPC, true},                // SQLITE_CANTOPEN: its log
+             in_file{"out of memory", 7, 0, true},                  // SQLITE_NOMEM
+             in_file{"out of memory", 10 | 12 << 8, 0, true},       // SQLITE_IOERR_NOMEM
+             in_file{"another writer", 5, 0, true},                 // SQLITE_BUSY
+             in_file{"being recovered", 5 | 1 << 8, 0, true},       // SQLITE_BUSY_RECOVERY
+             in_file{"disk that fails", 10 | 3 << 8, EIO, false},   // SQLITE_IOERR_WRITE
+             in_file{"disk that fails", 10 | 19 << 8, EIO, false},  // SQLITE_IOERR_SHMSIZE
+             in_file{"read-only", 8, 0, false},                     // SQLITE_READONLY
+             in_file{"no such file", 14, ENOENT, false},            // SQLITE_CANTOPEN
+             in_file{"damaged", 11, ENOSPC, false},                 // SQLITE_CORRUPT
+             in_file{"wrong", 1, ENOSPC, false},                    // SQLITE_ERROR
          }) {
         const error said =
             sqlite::error_of("/data/app.db", {each.extended_code, each.system_error, "words"});
