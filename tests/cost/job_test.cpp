@@ -295,7 +295,7 @@ TEST_P(job_cost, looking_and_promoting) {
     run([](connection& on, store& stores) {
         stores.job_queues->look(on, {"plain", "keyed", "nothing"});
     });
-    expect_reads("look at 3", {5 * 3, 8 * 3, 300 * 3}, [&](connection& on, store& stores) {
+    expect_reads("look at 3", {5 * 3, 9 * 3, 300 * 3}, [&](connection& on, store& stores) {
         const auto seen = stores.job_queues->look(on, {"plain", "keyed", "nothing"});
         EXPECT_TRUE(seen[0].has_available && seen[0].next_due_in);
     });
