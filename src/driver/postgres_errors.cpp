@@ -196,6 +196,11 @@ std::string connect_sentence(const PGconn* handle, const connect_failure& what) 
                ": raise its max_connections, or let fewer programs connect, or each less often "
                "(database_settings::connections_max)";
     }
+    if (what.text.find("max_client_conn") != std::string::npos) {
+        return " takes no more clients" + in_brackets(state) +
+               ": raise max_client_conn of pgbouncer, or let fewer programs connect, or each less "
+               "often (database_settings::connections_max)";
+    }
     if (state == "57P03") {
         return " is starting up or shutting down" + in_brackets(state) + "; try again";
     }

@@ -101,6 +101,7 @@ void relay::accept_one() {
     pair made;
     made.client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (made.client < 0) return;
+    ++accepted_;
     if (cuts_new_) {
         close_pair(made);
         return;

@@ -32,6 +32,7 @@ public:
     relay& operator=(const relay&) = delete;
 
     int port() const { return port_; }
+    int accepted() const { return accepted_; }  // connections, from the beginning
 
     // Breaks the connections there are now; new ones work. Returns when it is done.
     void strand();
@@ -98,6 +99,7 @@ private:
     std::atomic<std::int64_t> bytes_swallowed_ = 0;
     std::atomic<bool> cuts_handshakes_ = false;
     std::atomic<int> handshakes_cut_ = 0;
+    std::atomic<int> accepted_ = 0;
     std::thread thread_;
 };
 
