@@ -1,10 +1,9 @@
--- The shape of leasehold's tables on PostgreSQL today, in one file, with the default names.
---
--- For reading, and for loading into an empty schema with psql. It leaves what `leasehold migrate`
+-- The shape of leasehold's tables on PostgreSQL today, in one file, with the default names, for
+-- reading and for loading into an empty schema with psql. It leaves what `leasehold migrate`
 -- leaves, down to the records of what is applied, so later versions migrate on from here. Bring
--- other names in with `leasehold --table-prefix P --schema S migrate sql`, which prints the same.
--- What the columns mean: README.md in this folder. A test proves that this file and the migrations
--- make the same tables.
+-- other names in with `leasehold --table-prefix P --schema S migrate sql`, which prints the
+-- same. What the columns mean: README.md in this folder. A test proves that this file and the
+-- migrations make the same tables.
 
 -- One row per live process: its heartbeat is one update of one row, however much it holds.
 -- fillfactor: every heartbeat is a HOT update while the page has room, so expires_at has no index.
@@ -143,9 +142,6 @@ INSERT INTO leasehold_upkeep
     (task, turn, turned_at, unfinished, place, passes, sweeps_to, swept_to)
 SELECT task, 0, 'epoch', 0, '', 0, 'epoch', 'epoch' FROM generate_series(1, 5) AS task;
 
--- Jobs and their queues. A job that has not ended is a row of `job`, one that has is a row of
--- `job_history` for as long as its queue keeps it.
-
 -- One row per queue that has a worker or a setting.
 CREATE TABLE leasehold_queue (
     name                text        COLLATE "C" NOT NULL,
@@ -224,7 +220,7 @@ CREATE INDEX leasehold_job_ordering ON leasehold_job (queue, ordering_key, id)
 CREATE INDEX leasehold_job_kind ON leasehold_job (queue, kind, priority, id)
     WHERE state = 2;
 
--- One row per job that has ended, until its time is over. Never changed.
+-- One row per job that has ended, for as long as its queue keeps it. Never changed.
 CREATE TABLE leasehold_job_history (
     id              bigint      NOT NULL,
     queue           text        COLLATE "C" NOT NULL,
