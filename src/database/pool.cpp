@@ -214,6 +214,37 @@ std::unique_ptr<connection> pool::connect_apart(
     milliseconds patience, const std::stop_token& stop, bool is_vital
 ) {
     require_at_home();
+    // Connections apart that were given up are as many as the pool's at most: one more would get no
+    // answer either. Sessions that each opened another one have filled servers.
+    const auto asked = local_clock::now();
+    bounds of_call;
+    of_call.cancel = stop;
+    of_call.deadline = asked + patience;
+    for (bool has_waited = false;;) {
+        bool is_turn = false;
+        {
+            thread_guard guard{mutex_};
+            const auto has_room = [&]() LEASEHOLD_REQUIRES(mutex_) {
+                return is_place_free() || lent_ < 2 * settings_.connections_max;
+            };
+            const auto has_turn = [&]() LEASEHOLD_REQUIRES(mutex_) {
+                return has_room() || may_settle();
+            };
+            is_turn = has_turn();
+            has_waited = has_waited || !is_turn;
+            while (!is_turn && local_clock::now() < of_call.deadline && !stop.stop_requested()) {
+                const auto wake = std::min(of_call.deadline, next_look());
+                is_turn = wait_until(guard, given_back_, stop, wake, has_turn);
+            }
+            if (is_turn && has_room()) {
+                if (has_waited) given_back_.notify_one();  // it takes no place of the pool
+                break;
+            }
+            is_settling_ = is_settling_ || is_turn;
+        }
+        if (!is_turn) give_up(of_call, asked);
+        settle(of_call, of_call.deadline);
+    }
     {
         thread_guard guard{mutex_};
         const auto wake = std::min(next_attempt_, local_clock::now() + patience);
