@@ -40,7 +40,7 @@ std::unique_ptr<connection> pool::take(const bounds& of_call) {
     require_at_home();
     const auto deadline =
         std::min(of_call.deadline, local_clock::now() + settings_.acquire_timeout);
-    wait_for_place(of_call, deadline);
+    wait_for_place(of_call, deadline, false);
     return take_counted(of_call, deadline);
 }
 
@@ -65,15 +65,20 @@ std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
     );
 }
 
-void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadline) {
+// A connection apart takes no place of the pool; but those that were given up are as many as the
+// pool's at most, since one more would get no answer either, and would fill the server.
+void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadline, bool is_apart) {
     const either_stop stop{of_call.cancel, of_call.over};
     const auto asked = local_clock::now();
     for (bool has_waited = false;;) {
         bool is_turn = false;
         {
             thread_guard guard{mutex_};
+            const auto has_place = [&]() LEASEHOLD_REQUIRES(mutex_) {
+                return is_place_free() || (is_apart && lent_ < 2 * settings_.connections_max);
+            };
             const auto has_turn = [&]() LEASEHOLD_REQUIRES(mutex_) {
-                return is_place_free() || may_settle();
+                return has_place() || may_settle();
             };
             is_turn = has_turn();
             has_waited = has_waited || !is_turn;
@@ -81,7 +86,9 @@ void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadlin
                 const auto wake = std::min(deadline, next_look());
                 is_turn = wait_until(guard, given_back_, stop.token(), wake, has_turn);
             }
-            if (is_turn && is_place_free()) {
+            if (is_turn && has_place()) {
+                if (is_apart && has_waited) given_back_.notify_one();  // it was woken for a place
+                if (is_apart) return;
                 ++lent_;
                 if (!has_waited) return;
                 break;
@@ -214,37 +221,10 @@ std::unique_ptr<connection> pool::connect_apart(
     milliseconds patience, const std::stop_token& stop, bool is_vital
 ) {
     require_at_home();
-    // Connections apart that were given up are as many as the pool's at most: one more would get no
-    // answer either. Sessions that each opened another one have filled servers.
-    const auto asked = local_clock::now();
     bounds of_call;
     of_call.cancel = stop;
-    of_call.deadline = asked + patience;
-    for (bool has_waited = false;;) {
-        bool is_turn = false;
-        {
-            thread_guard guard{mutex_};
-            const auto has_room = [&]() LEASEHOLD_REQUIRES(mutex_) {
-                return is_place_free() || lent_ < 2 * settings_.connections_max;
-            };
-            const auto has_turn = [&]() LEASEHOLD_REQUIRES(mutex_) {
-                return has_room() || may_settle();
-            };
-            is_turn = has_turn();
-            has_waited = has_waited || !is_turn;
-            while (!is_turn && local_clock::now() < of_call.deadline && !stop.stop_requested()) {
-                const auto wake = std::min(of_call.deadline, next_look());
-                is_turn = wait_until(guard, given_back_, stop, wake, has_turn);
-            }
-            if (is_turn && has_room()) {
-                if (has_waited) given_back_.notify_one();  // it takes no place of the pool
-                break;
-            }
-            is_settling_ = is_settling_ || is_turn;
-        }
-        if (!is_turn) give_up(of_call, asked);
-        settle(of_call, of_call.deadline);
-    }
+    of_call.deadline = local_clock::now() + patience;
+    wait_for_place(of_call, of_call.deadline, true);
     {
         thread_guard guard{mutex_};
         const auto wake = std::min(next_attempt_, local_clock::now() + patience);

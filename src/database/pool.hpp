@@ -118,7 +118,7 @@ private:
     };
 
     void tell_wait(event_reason how, local_clock::time_point asked) const;
-    void wait_for_place(const bounds& of_call, local_clock::time_point deadline);
+    void wait_for_place(const bounds& of_call, local_clock::time_point deadline, bool is_apart);
     std::unique_ptr<connection> take_counted(
         const bounds& of_call, local_clock::time_point deadline
     );
