@@ -79,14 +79,14 @@ std::vector<job_need_over> sql_job_need_store::over(
 }
 
 std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_place& place) {
-    const parameters behind{place.needs, place.job, static_cast<std::int64_t>(rows_max)};
+    const parameters behind{place.needs, place.job, static_cast<std::int64_t>(passed_max)};
     const auto rows = read(on, "look_behind", behind).rows;
     std::vector<job_need_over> all;
     for (const row& each : rows) {
         place = {each.integer(1), each.integer(0)};
         if (each.integer(4) == 0) all.push_back(over_in(each));
     }
-    if (rows.size() < rows_max) {
+    if (rows.size() < passed_max) {
         place = {};
     } else if (rows.back().integer(4) != 0) {
         // It has not ended: all others that wait for it do so rightly.
@@ -152,14 +152,14 @@ std::vector<std::string> sql_job_need_store::queues_of(
 std::vector<job_id> sql_job_need_store::left_waiting(
     connection& on, std::string_view queue, job_id& place
 ) {
-    const parameters behind{std::string{queue}, place, static_cast<std::int64_t>(rows_max)};
+    const parameters behind{std::string{queue}, place, static_cast<std::int64_t>(passed_max)};
     const auto rows = read(on, "look_at_waiting", behind).rows;
     std::vector<job_id> left;
     for (const row& each : rows) {
         place = each.integer(0);
         if (each.integer(1) == 0) left.push_back(place);
     }
-    if (rows.size() < rows_max) place = 0;
+    if (rows.size() < passed_max) place = 0;
     return left;
 }
 

@@ -102,11 +102,11 @@ public:
     std::int64_t take_rescued() noexcept { return std::exchange(rescued_, 0); }
 
 private:
-    static constexpr int unblocked_max = 1000;
+    static constexpr int unblocked_max = 1000, swept_max = 100;  // keys
     // A dead worker's jobs are available again within this, and a poll, of its session's end.
     static constexpr std::chrono::seconds turn_every{2};
 
-    // One pass over all that may wait though nobody is in its way, some thousand rows at a time.
+    // One pass over all that may wait though nobody is in its way, some hundred rows at a time.
     struct sweep {
         bool is_over_through = false, is_waiting_through = false, are_keys_through = false;
         need_places needs{};

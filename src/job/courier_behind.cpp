@@ -91,7 +91,7 @@ void courier::settle() {
     }
 }
 
-// Some thousand rows of it. How many jobs go on; whoever is idle hears of them.
+// Some hundred rows of it. How many jobs go on; whoever is idle hears of them.
 std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& queue, sweep& pass) {
     std::int64_t freed = 0;
     if (!pass.is_over_through || !pass.is_waiting_through) {
@@ -101,7 +101,7 @@ std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& que
         pass.is_waiting_through = pass.is_waiting_through || pass.needs.waiting == 0;
     }
     if (!pass.are_keys_through) {
-        freed += stores.job_queues->unblock(on, queue.name, unblocked_max, pass.place);
+        freed += stores.job_queues->unblock(on, queue.name, swept_max, pass.place);
         pass.are_keys_through = pass.place.is_beginning();
     }
     if (freed > 0) goes_on(on, stores, queue.name);
@@ -119,13 +119,13 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool s
 
 // The transaction that enqueues a job, and the end of the job that it waits for, do not see each
 // other where both commit at once, or where the first one commits late. The ring for the new job
-// comes behind both commits: a pass that begins then finds it. A pass takes a tenth of the time at
-// most. Returns when to go on.
+// comes behind both commits: a pass that begins then finds it. A pass takes a twentieth of the
+// time at most. Returns when to go on.
 std::optional<local_clock::time_point> courier::sweep_some(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
     constexpr std::chrono::milliseconds pause_min{500};
-    constexpr int pauses = 10;  // as long as the rows have taken
+    constexpr int pauses = 20;  // as long as the rows have taken
     const auto now = local_clock::now();
     if (!queue.under_way) {
         if (!seen.some_wait && !seen.some_are_blocked) queue.is_to_be_swept = false;

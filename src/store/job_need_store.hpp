@@ -44,6 +44,8 @@ struct need_place {
 class job_need_store {
 public:
     static constexpr std::size_t rows_max = 1000;
+    // Of a pass over all: a job that comes meanwhile does not wait for long.
+    static constexpr std::size_t passed_max = 100;
 
     // When a job is due that waits: 9999-01-01.
     static constexpr schedule::instant never =
@@ -57,8 +59,8 @@ public:
     // Of these jobs, those that have ended, with who waits for them: some `rows_max` at most. A
     // plain read.
     virtual std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) = 0;
-    // The same of `rows_max` rows behind the place, which is moved on; to the beginning where there
-    // are no more.
+    // The same of `passed_max` rows behind the place, which is moved on; to the beginning where
+    // there are no more.
     virtual std::vector<job_need_over> over_behind(connection& on, need_place& place) = 0;
 
     // In the transaction open on `inside`: takes the rows of these away, and of no others.
@@ -68,7 +70,7 @@ public:
     virtual std::int64_t free(connection& on, const std::vector<job_id>& ids) = 0;
     // In which queues those of these jobs are that are available. A plain read.
     virtual std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) = 0;
-    // Jobs of the queue that wait for nobody and were not freed, of `rows_max` behind the place,
+    // Jobs of the queue that wait for nobody and were not freed, of `passed_max` behind the place,
     // which is moved on; to the beginning where there are no more. A plain read.
     virtual std::vector<job_id> left_waiting(
         connection& on, std::string_view queue, job_id& place
