@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/job_suite.hpp"
+#include "database/job_bells.hpp"
 #include "leasehold/worker.hpp"
 
 namespace leasehold::testing {
@@ -36,6 +37,9 @@ protected:
             EXPECT_TRUE(eventually([&] { return may_end_.load(); }));
         });
         runs_ = thread{[this] { works_.run(stop_.get_token()); }};
+        // A worker that is new is not known to those who enqueue.
+        const auto known_from = local_clock::now() + 2 * job_bells::known_for;
+        ASSERT_TRUE(eventually([&] { return local_clock::now() > known_from; }));
     }
     void TearDown() override {
         may_end_ = true;
