@@ -19,8 +19,6 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr int promoted_max = 1000, rescued_max = 1000, pruned_max = 1000;
-// Instants that are farther away would run over the end of the clock.
-constexpr nanoseconds farthest = std::chrono::hours{1};
 // A result is written to be read.
 constexpr seconds result_kept_min = std::chrono::hours{24};
 
@@ -266,7 +264,7 @@ void courier::note_claims(
     // The rate may have left some; or a worker of another kind had them locked for a moment.
     const nanoseconds pause_min = queue.start_every.value_or(milliseconds{50});
     queue.left_pause = back.jobs.empty() ? 2 * queue.left_pause : pause_min;
-    queue.left_pause = std::clamp(queue.left_pause, pause_min, farthest);
+    queue.left_pause = std::clamp<nanoseconds>(queue.left_pause, pause_min, look_max);
     back.look_by = local_clock::now() + queue.left_pause;
 }
 
@@ -315,7 +313,8 @@ void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     if (!limits.starts_max) return;
     // What nobody takes at once is saved up, for as long as the whole rate is for.
     const nanoseconds per = limits.starts_per, apart{milliseconds{100}};
-    queue.start_every = std::max(per / *limits.starts_max, std::min(per / 2, apart));
+    const nanoseconds each = std::max(per / *limits.starts_max, std::min(per / 2, apart));
+    queue.start_every = std::min<nanoseconds>(each, look_max);
 }
 
 // What nobody has done for a while: one of all workers does it.
@@ -387,7 +386,7 @@ bool courier::fires(connection& on, store& stores, queue_state& queue) {
 local_clock::time_point courier::look_at(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
-    auto next = local_clock::now() + farthest;
+    auto next = local_clock::now() + look_max;
     heed_limits(queue, seen.limits);
     take_turn(on, stores, queue, seen);
     if (const auto goes_on_at = sweep_some(on, stores, queue, seen)) {
@@ -399,7 +398,7 @@ local_clock::time_point courier::look_at(
     // Also while it is paused: its jobs are there when it goes on.
     if (const auto fire = seen.next_fire_in) {
         if (*fire > fire->zero()) {
-            next = local_clock::now() + std::min<nanoseconds>(*fire, farthest);
+            next = local_clock::now() + std::min(*fire, look_max);
         } else if (fires(on, stores, queue)) {
             has_new = true;
             session_->database().job_bells().ring(on, stores, queue.name);
@@ -411,7 +410,7 @@ local_clock::time_point courier::look_at(
         if (*due <= due->zero()) {
             has_new = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_new;
         } else {
-            next = std::min(next, local_clock::now() + std::min<nanoseconds>(*due, farthest));
+            next = std::min(next, local_clock::now() + std::min(*due, look_max));
         }
     }
     if (has_new) {

@@ -106,6 +106,9 @@ private:
     // A dead worker's jobs are available again within this, and a poll, of its session's end.
     static constexpr std::chrono::seconds turn_every{2};
 
+    // Until the next look at most; what is farther away would run over the end of the clock.
+    static constexpr std::chrono::microseconds look_max = std::chrono::hours{1};
+
     // One pass over all that may wait though nobody is in its way, some hundred rows at a time.
     struct sweep {
         bool is_over_through = false, is_waiting_through = false, are_keys_through = false;

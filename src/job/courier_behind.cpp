@@ -24,7 +24,7 @@ void courier::free_behind(
         const bool is_again = became == job_state::available;
         if (each.has_key || is_again || state_of(each.queue).has_limits) freed.insert(each.queue);
         if (became != job_state::retryable && became != job_state::scheduled) continue;
-        const auto due = local_clock::now() + each.end.delay;
+        const auto due = local_clock::now() + std::min(each.end.delay, look_max);
         back.look_by = std::min(back.look_by.value_or(due), due);
         rung.insert(each.queue);
     }
