@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <functional>
@@ -145,7 +146,7 @@ TEST_F(fork_fault, every_kind_of_object_is_the_parents_alone) {
     auto run = task.try_start();
     const fence_guard guard{first_};
     const job_queue jobs{first_, name_};
-    quorum servers{{first_, second_, open()}};
+    quorum servers{{first_}};
     quorum_lock most_of{servers, of("/quorum")};
     auto most = most_of.try_acquire();
     std::optional<pending_lease> pending;
@@ -175,7 +176,7 @@ TEST_F(fork_fault, every_kind_of_object_is_the_parents_alone) {
              is_refused([&] { static_cast<void>(guard.highest(of("/guarded"))); }),
              is_refused([&] { jobs.enqueue({}); }),
              !most->held_locally() && most->lost().stop_requested(),
-             !most_of.try_acquire(),
+             is_refused([&] { static_cast<void>(most_of.try_acquire()); }),
              is_refused([&] { pending->confirm(); }),
              !is_told}
         );
@@ -265,7 +266,10 @@ protected:
         for (const char* each : {"/leader", "/pending", "/quorum", "/task"}) {
             EXPECT_TRUE((mutex{heir_, name_ + each}.try_acquire())) << way << each;
         }
-        EXPECT_EQ(list_sessions(second_).size(), 1U) << way << ": the heir's alone";
+        // The row of one that had a pending lease stays until it is cleaned up.
+        const auto left = list_sessions(second_);
+        EXPECT_EQ(std::ranges::count_if(left, &session_info::is_live), 1)
+            << way << ": the heir's alone";
     }
 
     const std::string name_ = fresh("static");

@@ -41,7 +41,6 @@ std::unique_ptr<leasehold::quorum> servers;
 std::optional<leasehold::quorum_lease> most;
 std::unique_ptr<leasehold::job_queue> jobs;
 std::unique_ptr<leasehold::fence_guard> guard;
-std::optional<leasehold::transaction> unended;
 
 // A program's own thread ends with it, in the process that has it.
 struct crew {
@@ -60,6 +59,8 @@ struct crew {
     }
 };
 std::unique_ptr<crew> workers;
+// Ends before all others, which on SQLite could not write beside it.
+std::optional<leasehold::transaction> unended;
 
 void take_all(const std::string& key) {
     using namespace leasehold;
