@@ -358,7 +358,7 @@ TEST_P(job_cost, managing) {
     );
     job_filter filter;
     filter.after = 1'000'000'000;
-    expect_reads("list, 100", {4 * 100, 6 * 100, 150 * 100}, [&](connection& on, store& stores) {
+    expect_reads("list, 100", {4 * 100, 8 * 100, 150 * 100}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.job_queues->list(on, filter).size(), 100U);
     });
     run([](connection& on, store& stores) { stores.job_queues->queue_names(on); });
@@ -449,7 +449,7 @@ TEST_P(job_cost, needs_of_one_job_that_needs_very_many) {
     need_place place;
     expect_reads(
         "needs looked at in turn, 100",
-        {4 * 100, 6 * 100, 150 * 100},
+        {4 * 100, 8 * 100, 150 * 100},
         [&](connection& on, store& stores) {
             EXPECT_GE(stores.job_needs->over_behind(on, place).size(), 90U);
         }
