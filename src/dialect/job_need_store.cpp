@@ -72,8 +72,7 @@ std::vector<job_need_over> sql_job_need_store::over(
     // Thousands of one list may wait for the same job.
     std::vector<job_id> whom = ids;
     std::ranges::sort(whom);
-    const auto twice = std::ranges::unique(whom);
-    whom.erase(twice.begin(), twice.end());
+    whom.erase(std::unique(whom.begin(), whom.end()), whom.end());
     std::vector<job_need_over> all;
     in_parts(whom, [&](std::span<const job_id> part) {
         if (all.size() >= rows_max) return;
