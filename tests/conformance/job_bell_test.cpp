@@ -138,7 +138,7 @@ TEST_F(job_bell_suite, a_job_is_started_when_what_it_needs_has_ended) {
 
 // More than one statement frees.
 TEST_F(job_bell_suite, all_that_need_one_job_are_started_when_it_has_ended) {
-    constexpr int count = 2'500;
+    constexpr int count = 1'200;
     idle_worker idle{second_, queue_, 4};
     wait_until_idle();
     const job_queue queue{first_, queue_};
