@@ -227,7 +227,7 @@ std::unique_ptr<connection> pool::connect_apart(
     wait_for_place(of_call, of_call.deadline, true);
     {
         thread_guard guard{mutex_};
-        const auto wake = std::min(next_attempt_, local_clock::now() + patience);
+        const auto wake = std::min(next_attempt_, of_call.deadline);
         wait_until(guard, recovered_, stop, wake, [&]() LEASEHOLD_REQUIRES(mutex_) {
             return failures_in_a_row_ == 0;
         });
