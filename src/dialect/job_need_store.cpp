@@ -69,12 +69,8 @@ std::vector<job_need_over> sql_job_need_store::over(
     const auto send = [&](const statement& what, const parameters& values) {
         return how_->read(on, what, values);
     };
-    // Thousands of one list may wait for the same job.
-    std::vector<job_id> whom = ids;
-    std::ranges::sort(whom);
-    whom.erase(std::unique(whom.begin(), whom.end()), whom.end());
     std::vector<job_need_over> all;
-    in_parts(whom, [&](std::span<const job_id> part) {
+    in_parts(ids, [&](std::span<const job_id> part) {
         if (all.size() >= rows_max) return;
         const parameters limit{static_cast<std::int64_t>(rows_max)};
         for (const row& each : about("over", part, limit, send).rows) all.push_back(over_in(each));

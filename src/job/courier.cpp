@@ -136,8 +136,7 @@ bool courier::heed_rings() {
     }
     for (const std::string& each : rung) {
         queue_state& queue = state_of(each);
-        queue.is_promising = true;
-        queue.brings_nothing = false;
+        queue.expect_jobs();
         queue.is_to_be_swept = true;
         queue.left_pause = {};
     }
@@ -311,7 +310,7 @@ void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     queue.has_limits = limits.running_max || limits.starts_max;
     queue.start_every = std::nullopt;
     if (!limits.starts_max) return;
-    // What nobody takes at once is saved up, for as long as the whole rate is for.
+    // Starts that nobody takes at once are saved up, for as long as the whole rate is for.
     const nanoseconds per = limits.starts_per, apart{milliseconds{100}};
     const nanoseconds each = std::max(per / *limits.starts_max, std::min(per / 2, apart));
     queue.start_every = std::min<nanoseconds>(each, look_max);

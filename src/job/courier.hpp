@@ -138,6 +138,12 @@ private:
         local_clock::time_point next_sweep{};
         std::size_t schedules_skipped = 0;  // that cannot fire here
         need_places needs{};
+
+        // There may be jobs that no claim can have looked for yet.
+        void expect_jobs() noexcept {
+            is_promising = true;
+            brings_nothing = false;
+        }
     };
 
     template <class Use>

@@ -33,8 +33,7 @@ void courier::free_behind(
         queue.may_have_freed = true;
         const bool is_claimed = &queue == from;
         if (is_claimed && !queue.is_promising) continue;
-        queue.is_promising = true;
-        queue.brings_nothing = false;
+        queue.expect_jobs();
         if (is_claimed || !claims_next) rung.insert(each);
     }
     for (const std::string& each : rung) ring(each);
@@ -155,9 +154,7 @@ bool courier::may_have_left_waiting() const noexcept {
 void courier::goes_on(connection& on, store& stores, const std::string& name) {
     session_->database().job_bells().ring(on, stores, name);
     for (queue_state& each : queues_) {
-        if (each.name != name) continue;
-        each.is_promising = true;
-        each.brings_nothing = false;
+        if (each.name == name) each.expect_jobs();
     }
 }
 

@@ -1,6 +1,7 @@
 #include "leasehold/job_queue.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
@@ -59,12 +60,12 @@ void settle_at_once(
     database::implementation& own, connection& on, store& stores, const std::vector<new_job>& what
 ) noexcept {
     try {
-        std::vector<job_id> needed;
+        std::set<job_id> needed;  // thousands of one list may wait for the same job
         for (const new_job& each : what) {
-            needed.insert(needed.end(), each.needs.begin(), each.needs.end());
+            needed.insert(each.needs.begin(), each.needs.end());
         }
         if (needed.empty()) return;
-        settle_needs(on, stores, needed, [&](const std::string& queue) {
+        settle_needs(on, stores, {needed.begin(), needed.end()}, [&](const std::string& queue) {
             own.job_bells().ring(on, stores, queue);
         });
     } catch (const std::exception&) {

@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "conformance/job_suite.hpp"
-#include "database/job_bells.hpp"
-#include "leasehold/worker.hpp"
+#include "conformance/job_bell_suite.hpp"
 
 namespace leasehold::testing {
 namespace {
 
-class wake_suite : public job_suite {
+class wake_suite : public job_bell_suite {
 protected:
     static constexpr int waiting = 200'000, rounds = 200;
     static constexpr double p99_max_ms = 50;
@@ -38,8 +36,7 @@ protected:
         });
         runs_ = thread{[this] { works_.run(stop_.get_token()); }};
         // A worker that is new is not known to those who enqueue.
-        const auto known_from = local_clock::now() + 2 * job_bells::known_for;
-        ASSERT_TRUE(eventually([&] { return local_clock::now() > known_from; }));
+        wait_until_quiet(job_bells::known_for);
     }
     void TearDown() override {
         may_end_ = true;
