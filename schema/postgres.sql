@@ -216,7 +216,7 @@ CREATE UNIQUE INDEX leasehold_job_unique ON leasehold_job (queue, unique_slot)
     WHERE unique_slot IS NOT NULL;
 CREATE INDEX leasehold_job_ordering ON leasehold_job (queue, ordering_key, id)
     WHERE ordering_key IS NOT NULL;
--- What is available, by kind.
+-- The available jobs, by kind.
 CREATE INDEX leasehold_job_kind ON leasehold_job (queue, kind, priority, id)
     WHERE state = 2;
 

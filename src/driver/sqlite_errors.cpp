@@ -10,7 +10,7 @@
 namespace leasehold::sqlite {
 namespace {
 
-// What failed, where, and what to do about it.
+// Says which call failed on which file, and the remedy.
 std::string explain(const failure& what, const std::string& path, errc meaning, bool is_exhausted) {
     const int code = what.code;
     const std::string where = "SQLite database " + path;

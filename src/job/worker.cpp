@@ -220,7 +220,7 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     if (courier_->may_be_unsettled() && was_rung_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
-    // What was rung for may be due later, or wait for nobody: the look says.
+    // The job that was rung for may be due later, or wait for nobody: the look says.
     if (wanted > 0 && was_rung_) {
         const bool tells_more = courier_->may_have_left_waiting();
         const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();

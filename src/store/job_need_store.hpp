@@ -44,7 +44,7 @@ struct need_place {
 class job_need_store {
 public:
     static constexpr std::size_t rows_max = 1000;
-    // Of a pass over all: a job that comes meanwhile does not wait for long.
+    // A pass over all looks at so many: a job that comes meanwhile does not wait for long.
     static constexpr std::size_t passed_max = 100;
 
     // When a job is due that waits: 9999-01-01.

@@ -134,8 +134,8 @@ TEST_F(storm, a_group_without_a_majority_is_not_filled_with_connections) {
         static_cast<long>(most),
         static_cast<long>(made)
     );
-    // Of each pool: its connections, as many that sessions gave up, one that looks after those, and
-    // one by which waiting calls are woken. Of each session: its heartbeat, and one that it gave up
+    // A pool has its connections, as many that sessions gave up, one that looks after those, and
+    // one by which waiting calls are woken. A session has its heartbeat, and one that it gave up
     // when the others did.
     constexpr auto connections_max =
         programs * (2 * connections_each + 2) + programs * threads_each * 2;

@@ -110,10 +110,10 @@ SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- ---- claiming
 
--- Of the parameters of `claim`. Plain reads of the session and the queue; then the first rows that
--- nobody else has locked. Of one kind or all no more than $2 are locked: the LIMIT of a derived
--- table is carried out by itself. Where one has an ordering key the claim is made in turn: those
--- behind it would go before it.
+-- Takes the parameters of `claim`. Plain reads of the session and the queue; then the first rows
+-- that nobody else has locked. Of one kind or all no more than $2 are locked: the LIMIT of a
+-- derived table is carried out by itself. Where one has an ordering key the claim is made in turn:
+-- those behind it would go before it.
 -- word: pick
 SELECT EXISTS (SELECT 1 FROM {prefix}session m WHERE m.id = $3 AND m.expires_at > {now}),
        COALESCE(MAX(q.is_paused), 0),

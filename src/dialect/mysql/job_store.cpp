@@ -83,7 +83,7 @@ protected:
 
 private:
     // ---- claiming
-    // How many are looked at: by the names of parameters.
+    // The parameters that say how many are looked at.
     static constexpr const char *claimed_at_once = "$2", *looked_at_in_turn = "$4";
     std::string claim_text(
         std::string_view name,
