@@ -110,10 +110,9 @@ std::vector<finding> find_in_runs(connection& on, run_store& runs) {
             strange_ones.add(cannot_fire("task '" + run.name + "'", why));
             continue;
         }
-        const auto due = when->previous(seen.now);
-        if (due > run.tick && seen.now - due > overdue_from) {
-            overdue_ones.add(overdue(run, seen.now - due));
-        }
+        // The first one that was missed: the latest of each minute's is never a minute old.
+        const microseconds late = seen.now - when->next(run.tick);
+        if (late > overdue_from) overdue_ones.add(overdue(run, late));
     }
     std::vector<finding> found;
     failed_ones.move_to(found);

@@ -96,6 +96,14 @@ TEST_F(work_doctor_test, runs_that_failed_or_were_abandoned_or_are_overdue_are_t
     }
 }
 
+// The fire time before now is less than a minute old; those before it were missed too.
+TEST_F(work_doctor_test, a_task_of_each_minute_that_nobody_starts_is_overdue) {
+    end(begin("each minute", 2h, schedule::every(1min).text()), {});
+    const auto found = told("overdue_run");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].starts_with("'each minute' should have run 119 min ago")) << found[0];
+}
+
 // A tick is overdue when whoever looks once a minute should have started it.
 TEST_F(work_doctor_test, a_run_whose_time_has_just_come_is_not_overdue) {
     end(begin("each second", 0h, schedule::every(1s).text()), {});
