@@ -1,6 +1,7 @@
 // An operator cancels a commit that waits for its standby (pg_cancel_backend): PostgreSQL says that
 // it has committed, with a warning that it may not have been replicated. That is neither done nor
 // not done.
+#include <atomic>
 #include <future>
 #include <optional>
 
@@ -42,7 +43,7 @@ protected:
     }
     database patient() const { return open(15s); }
 
-    mutable std::int64_t cancelled_ = 0;
+    mutable std::atomic<std::int64_t> cancelled_ = 0;
 };
 
 TEST_F(synchronous_cancelled, a_grant_is_unknown) {
@@ -67,6 +68,36 @@ TEST_F(synchronous_cancelled, a_tick_is_unknown) {
     const auto failure = cancelled([&] { (void)task.try_start(); });
     ASSERT_TRUE(failure);
     EXPECT_TRUE(failure->outcome_is_unknown()) << failure->what();
+}
+
+// The waiter finds the key handed over, and neither that nor its own confirmation is on the standby.
+TEST_F(synchronous_cancelled, a_hand_over_is_unknown) {
+    session one{patient(), {.name = "one", .ttl = 120s}};
+    session other{patient(), {.name = "other", .ttl = 120s}};
+    auto held = mutex{one, "key"}.try_acquire();
+    ASSERT_TRUE(held);
+    std::atomic<bool> is_granted = false;
+    auto waiting = std::async(std::launch::async, [&]() -> std::optional<error> {
+        try {
+            is_granted = mutex{other, "key"}.acquire_for(5s).has_value();
+        } catch (const error& failure) {
+            return failure;
+        }
+        return std::nullopt;
+    });
+    auto released = release_outcome::not_held;
+    const std::string waiters = "SELECT count(*) FROM " + cluster_.prefix() + "waiter";
+    ASSERT_TRUE(eventually([&] { return integer(standby(), waiters) == 1; }));
+    const auto failure = cancelled([&] {
+        released = held->release();
+        EXPECT_TRUE(eventually([&] { return waiting.wait_for(0s) == std::future_status::ready; }));
+        EXPECT_FALSE(is_granted) << "by a commit that a fail-over may undo";
+    });
+    EXPECT_FALSE(failure) << failure->what();
+    EXPECT_EQ(released, release_outcome::unknown);
+    const auto of_waiter = waiting.get();
+    ASSERT_TRUE(of_waiter);
+    EXPECT_TRUE(of_waiter->outcome_is_unknown()) << of_waiter->what();
 }
 
 // It is found to have ended, and counted, when the standby has that, too.
