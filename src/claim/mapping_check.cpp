@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "claim/value_check.hpp"
+#include "core/lifetime.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -16,7 +17,11 @@ std::string list_of(const std::vector<std::string>& names) {
 
 class judgement {
 public:
-    judgement(const table_need& need, const table_shape& found, const table_store& dialect)
+    judgement(
+        const table_need& need LEASEHOLD_LIFETIMEBOUND,
+        const table_shape& found LEASEHOLD_LIFETIMEBOUND,
+        const table_store& dialect
+    )
         : need_(need), found_(found), dialect_(dialect) {}
 
     mapping_verdict pass() {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "dialect/claim_text.hpp"
 #include "store/table_store.hpp"
 
@@ -38,7 +39,7 @@ public:
     }
 
 protected:
-    explicit plain_table_store(const claim_words& words) : words_(words) {}
+    explicit plain_table_store(const claim_words& words LEASEHOLD_LIFETIMEBOUND) : words_(words) {}
     claim_statement begin(std::string_view text) const { return claim_statement{words_, text}; }
 
     // What nobody else has locked, in one statement where that can be.

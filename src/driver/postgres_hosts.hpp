@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
 
@@ -39,7 +40,8 @@ void ask_in_turn(std::vector<option>& options, const hosts& these);
 // When the host that is asked now has had its part of the time.
 class host_turn {
 public:
-    host_turn(const hosts& all, local_clock::time_point until) : all_(all), until_(until) {}
+    host_turn(const hosts& all LEASEHOLD_LIFETIMEBOUND, local_clock::time_point until)
+        : all_(all), until_(until) {}
     local_clock::time_point end(const PGconn* asked);
 
 private:

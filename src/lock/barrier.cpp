@@ -1,4 +1,5 @@
 #include "leasehold/barrier.hpp"
+#include "core/lifetime.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +16,12 @@ namespace {
 // session, and is all that others see of it.
 class visit {
 public:
-    visit(session::implementation& within, const hold_wish& wished, bounds of_call, bool stays)
+    visit(
+        session::implementation& within,
+        const hold_wish& wished LEASEHOLD_LIFETIMEBOUND,
+        bounds of_call,
+        bool stays
+    )
         : session_(within),
           there_(within),
           wish_(wished),

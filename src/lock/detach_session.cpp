@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/lifetime.hpp"
 #include "leasehold/detach.hpp"
 #include "lock/acquire.hpp"
 #include "lock/lease.hpp"
@@ -27,7 +28,7 @@ constexpr std::string_view no_term = "-";
 
 class reading {
 public:
-    explicit reading(std::string_view text) : rest_(text) {}
+    explicit reading(std::string_view text LEASEHOLD_LIFETIMEBOUND) : rest_(text) {}
 
     bool is_at_end() const noexcept { return rest_.empty(); }
     std::string_view word() { return take(rest_.find(' ')); }

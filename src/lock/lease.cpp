@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/lifetime.hpp"
 #include "leasehold/error.hpp"
 #include "lock/acquire.hpp"
 #include "lock/heard_of.hpp"
@@ -20,7 +21,7 @@ namespace {
 // hold into the same session meanwhile: the release would end it.
 class watched_to_its_end {
 public:
-    watched_to_its_end(session::implementation& within, const grant& ending)
+    watched_to_its_end(session::implementation& within, const grant& ending LEASEHOLD_LIFETIMEBOUND)
         : within_(within), ending_(ending) {}
     ~watched_to_its_end() { within_.forget(ending_); }
     watched_to_its_end(const watched_to_its_end&) = delete;

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "leasehold/observer.hpp"
 
 namespace leasehold {
@@ -71,7 +72,7 @@ private:
 
 class tally {
 public:
-    explicit tally(const time_bounds& bounds);
+    explicit tally(const time_bounds& bounds LEASEHOLD_LIFETIMEBOUND);
 
     void add(const event& what) noexcept;
     std::uint64_t count(const counted_family& of, event_reason why) const noexcept;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "leasehold/error.hpp"
 
 namespace leasehold {
@@ -75,7 +76,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 // One expression being read; knows what to say when it cannot be.
 class reader {
 public:
-    explicit reader(std::string_view text) : text_(text) {}
+    explicit reader(std::string_view text LEASEHOLD_LIFETIMEBOUND) : text_(text) {}
 
     error refusal(const std::string& why) const {
         return error(

@@ -1,4 +1,5 @@
 #include "leasehold/doctor.hpp"
+#include "core/lifetime.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -48,7 +49,7 @@ void append(std::vector<finding>& all, std::vector<finding> more) {
 // One examination, on one connection: each part adds what it finds.
 class examination {
 public:
-    examination(const database& db, const examination_settings& settings)
+    examination(const database& db, const examination_settings& settings LEASEHOLD_LIFETIMEBOUND)
         : db_(db), settings_(settings) {}
 
     std::vector<finding> all() {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/in_words.hpp"
+#include "core/lifetime.hpp"
 #include "core/shell_word.hpp"
 #include "database/database.hpp"
 #include "leasehold/doctor.hpp"
@@ -17,7 +18,8 @@ using std::chrono::microseconds;
 
 class key_examiner {
 public:
-    key_examiner(const database& db, const key& name) : db_(db), name_(name) {}
+    key_examiner(const database& db, const key& name LEASEHOLD_LIFETIMEBOUND)
+        : db_(db), name_(name) {}
 
     key_examination all() {
         found_.lock = describe(db_, name_);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/lifetime.hpp"
 #include "dialect/mysql/known_queues.hpp"
 #include "dialect/statements.hpp"
 #include "leasehold/job.hpp"
@@ -23,7 +24,11 @@ bool reads_newest(connection& on);
 
 class job_inserts {
 public:
-    job_inserts(const sql_dialect& how, const statements& texts, known_queues& queues)
+    job_inserts(
+        const sql_dialect& how,
+        const statements& texts LEASEHOLD_LIFETIMEBOUND,
+        known_queues& queues
+    )
         : how_(how), texts_(texts), queues_(queues) {}
 
     // Those of a list of which no two have the same unique key. The id of each; nothing where its
