@@ -70,7 +70,7 @@ TEST_F(synchronous_cancelled, a_tick_is_unknown) {
     EXPECT_TRUE(failure->outcome_is_unknown()) << failure->what();
 }
 
-// The waiter finds the key handed over, and neither that nor its own confirmation is on the standby.
+// The waiter finds the key handed over on the primary, and not on the standby.
 TEST_F(synchronous_cancelled, a_hand_over_is_unknown) {
     session one{patient(), {.name = "one", .ttl = 120s}};
     session other{patient(), {.name = "other", .ttl = 120s}};

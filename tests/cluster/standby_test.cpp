@@ -1,16 +1,14 @@
 // PostgreSQL with synchronous standbys: a commit that waits for one that is gone, and a primary
 // that is killed while programs work.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 
+#include "cluster/programs.hpp"
 #include "cluster/standbys.hpp"
 #include "fault/relay.hpp"
 #include "leasehold/leasehold.hpp"
@@ -142,87 +140,6 @@ TEST_F(synchronous_standby, a_hand_over_that_only_the_primary_has_is_none) {
 }
 
 // ------------------------------------------------------------------- the primary is killed
-
-// Programs that take and release a few keys, and what they saw.
-class programs {
-public:
-    programs(std::size_t count, const std::function<database()>& open) {
-        for (std::size_t each = 0; each < count; ++each) {
-            sessions_.push_back(
-                std::make_unique<session>(open(), session_settings{.name = "worker", .ttl = 30s})
-            );
-        }
-        for (const auto& each : sessions_) {
-            threads_.emplace_back([this, &within = *each] { work(within); });
-        }
-    }
-    ~programs() { end(); }
-
-    void end() {
-        ends_ = true;
-        threads_.clear();
-    }
-    int grants() const { return grants_; }
-    int overlaps() const { return overlaps_; }
-    int repeated() const { return repeated_; }
-    std::chrono::milliseconds longest_gap() const {
-        const std::lock_guard guard{mutex_};
-        return std::chrono::duration_cast<std::chrono::milliseconds>(longest_gap_);
-    }
-    void print() const {
-        std::printf(
-            "%d grants, %d overlaps, %d tokens given twice, longest gap %d ms\n",
-            grants(),
-            overlaps(),
-            repeated(),
-            static_cast<int>(longest_gap().count())
-        );
-    }
-    bool are_live() const {
-        return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& each) {
-            return each->is_live();
-        });
-    }
-
-private:
-    static constexpr int keys = 3;
-
-    void work(session& within) {
-        for (int turn = 0; !ends_; ++turn) {
-            const auto at = static_cast<std::size_t>(turn % keys);
-            try {
-                auto held = mutex{within, "key" + std::to_string(at)}.acquire_for(1s);
-                if (!held) continue;
-                note(at, held->token().number);
-                if (holders_.at(at).fetch_add(1) != 0) ++overlaps_;
-                holders_.at(at).fetch_sub(1);
-                held->release();
-            } catch (const error& failure) {  // the fail-over
-                if (failure.is_transient() || failure.outcome_is_unknown()) continue;
-                ADD_FAILURE() << failure.what();
-                return;
-            }
-        }
-    }
-    void note(std::size_t at, std::int64_t token) {
-        const auto now = local_clock::now();
-        const std::lock_guard guard{mutex_};
-        ++grants_;
-        if (!tokens_.at(at).insert(token).second) ++repeated_;
-        if (last_) longest_gap_ = std::max(longest_gap_, now - *last_);
-        last_ = now;
-    }
-
-    std::vector<std::unique_ptr<session>> sessions_;
-    mutable std::mutex mutex_;
-    std::array<std::set<std::int64_t>, keys> tokens_;
-    std::array<std::atomic<int>, keys> holders_{};
-    std::optional<local_clock::time_point> last_;
-    local_clock::duration longest_gap_{};
-    std::atomic<int> grants_ = 0, overlaps_ = 0, repeated_ = 0;
-    std::atomic<bool> ends_ = false;
-    std::vector<thread> threads_;  // last: they use all of the above
-};
 
 class promotion : public standbys {
 protected:
