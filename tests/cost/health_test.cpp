@@ -57,7 +57,7 @@ TEST_P(health_cost, long_holds_read_the_locks_and_the_sessions_of_those_held) {
 TEST_P(health_cost, holds_of_the_dead_read_the_locks_and_the_sessions) {
     expect_reads(
         "dead_holds, none",
-        of_all({1, 2, 15}, {1, 0, 0}, {500, 500, 20'000}),
+        of_all({2, 2, 15}, {0, 0, 0}, {500, 500, 20'000}),
         [&](connection& on, store& stores) { EXPECT_EQ(stores.health->dead_holds(on, 1h), 0); }
     );
 }

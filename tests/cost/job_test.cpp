@@ -18,6 +18,9 @@ using namespace std::chrono_literals;
 
 class job_cost : public cost_suite {
 protected:
+    // PostgreSQL reads a table of one page whole: that of the queues, of which there are fewer.
+    static constexpr int queues_max = 30;
+
     static claim_request wants(const char* queue, int jobs_max) {
         return {queue, {}, jobs_max, numbered(1), "cost"};
     }
@@ -77,7 +80,7 @@ protected:
 
 TEST_P(job_cost, claiming) {
     claimed("plain", 1);
-    expect_reads("claim of 1", {8, 20, 800}, [&](connection& on, store& stores) {
+    expect_reads("claim of 1", {8 + queues_max, 20, 800}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.jobs->claim(on, wants("plain", 1)).jobs.size(), 1U);
     });
     expect_reads(
@@ -87,7 +90,7 @@ TEST_P(job_cost, claiming) {
             EXPECT_EQ(stores.jobs->claim(on, wants("plain", 100)).jobs.size(), 100U);
         }
     );
-    expect_reads("claim of nothing", {6, 10, 500}, [&](connection& on, store& stores) {
+    expect_reads("claim of nothing", {6 + queues_max, 10, 500}, [&](connection& on, store& stores) {
         EXPECT_TRUE(stores.jobs->claim(on, wants("nothing", 100)).jobs.empty());
     });
 }
@@ -295,10 +298,14 @@ TEST_P(job_cost, looking_and_promoting) {
     run([](connection& on, store& stores) {
         stores.job_queues->look(on, {"plain", "keyed", "nothing"});
     });
-    expect_reads("look at 3", {5 * 3, 9 * 3, 300 * 3}, [&](connection& on, store& stores) {
-        const auto seen = stores.job_queues->look(on, {"plain", "keyed", "nothing"});
-        EXPECT_TRUE(seen[0].has_available && seen[0].next_due_in);
-    });
+    expect_reads(
+        "look at 3",
+        {5 * 3 + queues_max, 9 * 3, 300 * 3},
+        [&](connection& on, store& stores) {
+            const auto seen = stores.job_queues->look(on, {"plain", "keyed", "nothing"});
+            EXPECT_TRUE(seen[0].has_available && seen[0].next_due_in);
+        }
+    );
     expect_reads("promote 100", {4 * 100, 14 * 100, 500 * 100}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.job_queues->promote(on, "plain", 100), 100);
     });
@@ -381,7 +388,8 @@ TEST_P(job_cost, pruning) {
 TEST_P(job_cost, schedules_that_are_due_among_many) {
     constexpr int others = 2'000;
     run([&](connection& on, store& stores) {
-        const auto now = stores.job_schedules->find(on, "none").now;
+        const auto now =
+            std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
         for (int each = 0; each < others + 3; ++each) {
             job_schedule_row row;
             const bool is_due = each >= others;

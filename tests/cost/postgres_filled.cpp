@@ -81,7 +81,10 @@ std::vector<std::string> filled::plans() {
 }
 
 void filled::plan(const std::string& which) const {
-    run([&](connection& on, store&) { on.execute("SET plan_cache_mode = " + which); });
+    run([&](connection& on, store&) {
+        on.execute("ANALYZE leasehold_queue");  // as autovacuum does at any time
+        on.execute("SET plan_cache_mode = " + which);
+    });
 }
 
 void filled::run(const call& what) const {
