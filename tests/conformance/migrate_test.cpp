@@ -3,131 +3,17 @@
 #include <algorithm>
 #include <barrier>
 
-#include "conformance/suite.hpp"
-#include "database/database.hpp"
+#include "conformance/migrate_suite.hpp"
 #include "dialect/sql_text.hpp"
 #include "leasehold/barrier.hpp"
 #include "leasehold/migrate.hpp"
 #include "leasehold/reaper.hpp"
 #include "leasehold/semaphore.hpp"
-#include "store/schema_store.hpp"
 #include "store/session_store.hpp"
-#include "support/faulty_connection.hpp"
-#include "support/required.hpp"
 #include "support/thread.hpp"
 
 namespace leasehold::testing {
 namespace {
-
-using records = std::optional<std::vector<migration_record>>;
-
-class migrate_suite : public ::testing::Test {
-protected:
-    // On the model the tables are there from the start; elsewhere this does nothing.
-    void SetUp() override { migrate_down(db_, 0); }
-
-    void TearDown() override {
-        EXPECT_EQ(names(), std::vector<std::string>{});
-        clear();
-    }
-
-    database another(const backend::wrapper& wrap = nullptr) const {
-        return current().open_with_prefix(prefix_, wrap);
-    }
-
-    // Of the prefix; nothing on the model, which has no names.
-    std::vector<std::string> names() const {
-        return has_sql() ? current().names_with_prefix(prefix_) : std::vector<std::string>{};
-    }
-    static bool has_sql() { return static_cast<bool>(current().names_with_prefix); }
-
-    template <class Use>
-    auto on_schema(Use&& use) const {
-        return db_.inner()->use_unchecked([&](connection& on, store& stores) {
-            return use(on, *stores.schema);
-        });
-    }
-    records recorded() const {
-        return on_schema([](connection& on, schema_store& schema) { return schema.recorded(on); });
-    }
-    void record(const migration_record& what) const {
-        on_schema([&](connection& on, schema_store& schema) { schema.record(on, what); });
-    }
-    void forget(int version) const {
-        on_schema([&](connection& on, schema_store& schema) { schema.forget(on, version); });
-    }
-    std::vector<migration> known() const {
-        return on_schema([](connection&, schema_store& schema) {
-            return std::vector<migration>(schema.known().begin(), schema.known().end());
-        });
-    }
-    int newest() const { return known().back().version; }
-    bool migrates_in_transactions() const {
-        return on_schema([](connection&, schema_store& schema) {
-            return schema.migrates_in_transactions();
-        });
-    }
-    migration_record first_as_known(bool is_finished) const {
-        const migration first = known().front();
-        return {first.version, first.name, first.checksum, is_finished};
-    }
-
-    void expect_whole() const {
-        EXPECT_NO_THROW(require_schema(another()));
-        for (const migration_step& step : migration_status(db_)) {
-            EXPECT_TRUE(step.is_applied) << step.version;
-            EXPECT_FALSE(step.is_half_applied) << step.version;
-            EXPECT_EQ(step.problem, "");
-        }
-        session one{another(), {.name = "probe", .reap_every = 0ms}};
-        auto held = mutex{one, "probe"}.try_acquire();
-        EXPECT_TRUE(held);
-        if (has_sql()) {  // the model keeps what it has
-            EXPECT_EQ(token_of(held), 1) << "new tables start at 1";
-        }
-    }
-
-    // That `run` is refused with these words, and changes nothing.
-    template <class Run>
-    void expect_refused(Run&& run, errc code, std::initializer_list<const char*> words) const {
-        const auto before = recorded();
-        const auto names_before = names();
-        const auto failure = thrown_by(run);
-        ASSERT_TRUE(failure);
-        EXPECT_EQ(failure->code(), code) << failure->what();
-        for (const char* word : words) {
-            EXPECT_NE(std::string(failure->what()).find(word), std::string::npos)
-                << failure->what();
-        }
-        EXPECT_EQ(names(), names_before);
-        const auto after = recorded();
-        ASSERT_EQ(before.has_value(), after.has_value());
-        if (!before) return;
-        ASSERT_EQ(before->size(), after->size());
-        for (std::size_t at = 0; at < before->size(); ++at) {
-            EXPECT_EQ((*before)[at].checksum, (*after)[at].checksum);
-            EXPECT_EQ((*before)[at].is_finished, (*after)[at].is_finished);
-        }
-    }
-
-    const std::string prefix_ = fresh_prefix();
-    const database db_ = another();
-
-private:
-    // Whatever state a failed test has left.
-    void clear() const {
-        const auto quietly = [&](const std::string& sql) {
-            db_.inner()->use_unchecked([&](connection& on, store&) {
-                thrown_by([&] { on.execute(sql); });
-            });
-        };
-        if (!has_sql() || names().empty()) return;
-        for (const migration& each : known()) {
-            for (const std::string& statement : split_statements(each.down)) quietly(statement);
-        }
-        quietly("DROP TABLE " + prefix_ + "migration");
-    }
-};
 
 TEST_F(migrate_suite, everything_is_applied_once_and_in_order) {
     const auto first = migrate(db_);
@@ -366,79 +252,6 @@ TEST_F(migrate_suite, what_a_newer_program_has_not_finished_or_not_allowed_is_re
     forget(version);
     expect_whole();
     migrate_down(db_, 0);
-}
-
-TEST_F(migrate_suite, a_half_applied_migration_is_named_and_resumed_on_request) {
-    record(first_as_known(false));
-    const auto words = {"migration 1", "not finished", "--resume"};
-    expect_refused([&] { migrate(another()); }, errc::schema_mismatch, words);
-    expect_refused([&] { require_schema(another()); }, errc::schema_mismatch, words);
-    EXPECT_TRUE(migration_status(db_).at(0).is_half_applied);
-    EXPECT_FALSE(migration_status(db_).at(0).is_applied);
-    EXPECT_EQ(migrate(db_, {.resume = true}).size(), known().size());
-    expect_whole();
-    migrate_down(db_, 0);
-}
-
-TEST_F(migrate_suite, a_half_applied_migration_can_be_taken_back_instead) {
-    if (migrates_in_transactions()) GTEST_SKIP() << "there is no such state";
-    const migration first = known().front();
-    record(first_as_known(false));
-    on_schema([&](connection& on, schema_store& schema) {
-        schema.apply(on, split_statements(first.up).front() + ";\n");
-    });
-    EXPECT_EQ(migrate_down(db_, 0).size(), 1u);
-}
-
-// Where each statement of DDL commits by itself: after any number of them, all of them can be run
-// again.
-TEST_F(migrate_suite, every_statement_can_be_the_last_before_an_interruption) {
-    if (migrates_in_transactions() || !has_sql()) GTEST_SKIP() << "see the test below";
-    const migration first = known().front();
-    const auto statements = split_statements(first.up);
-    for (std::size_t count = 0; count <= statements.size(); ++count) {
-        SCOPED_TRACE(count);
-        record(first_as_known(false));
-        db_.inner()->use_unchecked([&](connection& on, store&) {
-            for (std::size_t at = 0; at < count; ++at) on.execute(statements[at]);
-        });
-        expect_refused([&] { migrate(another()); }, errc::schema_mismatch, {"--resume"});
-        EXPECT_EQ(migrate(another(), {.resume = true}).size(), known().size());
-        expect_whole();
-        migrate_down(db_, 0);
-        EXPECT_EQ(names(), std::vector<std::string>{});
-    }
-}
-
-// A process that dies, or loses the database, at any point of the way up or down. What was lost
-// before it was sent leaves what the call before it left.
-TEST_F(migrate_suite, whatever_request_is_lost_the_next_run_finishes) {
-    const auto plan = std::make_shared<fault_plan>();
-    const auto resume = [&] {
-        const auto steps = migration_status(db_);
-        const bool is_half = std::any_of(steps.begin(), steps.end(), [](const auto& each) {
-            return each.is_half_applied;
-        });
-        EXPECT_FALSE(is_half && migrates_in_transactions());
-        if (is_half) {
-            expect_refused([&] { migrate(another()); }, errc::schema_mismatch, {"--resume"});
-        }
-        migrate(another(), {.resume = is_half});
-    };
-    bool was_hit = true;
-    for (int call = 1; was_hit; ++call) {
-        SCOPED_TRACE("the answer to call " + std::to_string(call));
-        plan->fail_call(call, fault::lost_after_it);
-        thrown_by([&] { migrate(another(plan->wrapper())); });
-        was_hit = plan->strikes() > 0;
-        resume();
-        expect_whole();
-        plan->fail_call(call, fault::lost_after_it);
-        thrown_by([&] { migrate_down(another(plan->wrapper()), 0); });
-        was_hit = was_hit || plan->strikes() > 0;
-        migrate_down(another(), 0);
-        ASSERT_EQ(names(), std::vector<std::string>{});
-    }
 }
 
 TEST_F(migrate_suite, where_tables_may_not_be_made_it_says_so_and_writes_nothing) {
