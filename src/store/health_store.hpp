@@ -1,10 +1,10 @@
 #pragma once
-// What a database says of how it is run, and of how our tables do there: for the doctor. Plain
-// reads, outside of any transaction; asked by people, so that they may take their time.
+// The doctor's questions to a database: how it is run, and how our tables do there. Plain reads,
+// outside of any transaction. People ask them, so that they may take their time.
 //
-// Findings that the engines name themselves are made by the dialect, since both what is asked and
-// what it means are the engine's own; see the table in leasehold/doctor.hpp. What a user may not
-// ask MUST be the finding not_looked_at, and no exception; a lost connection is one.
+// The dialect makes the findings that the engines name themselves, since both the question and the
+// meaning of its answer are the engine's own; see the table in leasehold/doctor.hpp. A question
+// that the user may not ask MUST be the finding not_looked_at; only a lost connection throws.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -57,21 +57,22 @@ struct waiting_queue {
     bool is_paused = false;
 };
 
-// With what the server said, where the message has nothing but a number: it is of plain reads.
+// Adds the server's words to a message of a plain read that has nothing but a number.
 std::string words_of(const error& failure);
 
-// `at`: what was to be looked at. It is no warning where the user may not ask.
+// `at` names the thing that was to be looked at. The finding is no warning where the user may not
+// ask.
 finding not_looked_at(std::string_view at, const error& failure);
 
 class health_store {
 public:
     virtual ~health_store() = default;
 
-    // Of the server alone: there need not be any tables.
+    // Examines the server alone: there need not be any tables.
     virtual std::vector<finding> examine_server(
         connection& on, const examination_settings& settings
     ) = 0;
-    // Of our tables there.
+    // Examines our tables there.
     virtual std::vector<finding> examine_tables(
         connection& on, const examination_settings& settings
     ) = 0;
@@ -86,9 +87,9 @@ public:
     // Our tables as they are: a line for each column, index and rule, without the prefix of their
     // names. Others of the same prefix may be among them.
     virtual std::vector<std::string> shape(connection& on) = 0;
-    // Whether shape() says nothing of that table because this user has no right to it.
+    // True when shape() says nothing of that table because this user has no right to it.
     virtual bool is_hidden(connection&, const std::string& /*table*/) { return false; }
-    // As the migrations make them.
+    // The shape that the migrations make.
     virtual std::vector<std::string> known_shape() const = 0;
     // All indexes of our tables but the primary keys.
     virtual std::vector<index_maker> known_indexes() const { return {}; }
@@ -109,13 +110,14 @@ public:
     virtual std::vector<long_hold> long_shares(
         connection& on, std::chrono::microseconds longer_than, int limit
     ) = 0;
-    // Holds whose session ended longer ago; counts up to 1,000. Of mutexes, and of the others.
+    // The number of holds whose session ended longer ago, counted up to 1,000: of mutexes, and of
+    // the others.
     virtual std::int64_t dead_holds(connection& on, std::chrono::microseconds longer_than) = 0;
     virtual std::int64_t dead_shares(connection& on, std::chrono::microseconds longer_than) = 0;
     // Nothing where there is no row of it.
     virtual std::optional<session_info> session_of(connection& on, const session_id& id) = 0;
-    // How long a mutex stays closed whose holder has died or whose term is over; nothing where it
-    // is held, or free.
+    // The time for which a mutex stays closed whose holder has died or whose term is over; nothing
+    // where it is held, or free.
     virtual std::optional<std::chrono::microseconds> closed_for(
         connection& on, const key& name
     ) = 0;
@@ -124,13 +126,13 @@ public:
     virtual std::vector<waiting_queue> waiting_queues(
         connection& on, std::chrono::microseconds longer_than
     ) = 0;
-    // From enqueuing to the end, on average: of the 100 jobs that were enqueued last among those of
-    // the queue that have completed and are kept. Nothing where there are none.
+    // The average time from enqueuing to the end, of the 100 jobs that were enqueued last among
+    // those of the queue that have completed and are kept. Nothing where there are none.
     virtual std::optional<std::chrono::microseconds> usual_time(
         connection& on, const std::string& queue
     ) = 0;
-    // In byte order of queues, those that have some that ended within that time: of so many jobs at
-    // most that were enqueued last among those given up there. Of all queues, or of one.
+    // The queues, in byte order, with jobs that ended within that time. Each queue's count looks at
+    // `at_most` jobs that were given up there, those enqueued last. All queues, or one.
     virtual std::vector<discarded_jobs> discarded(
         connection& on, std::chrono::microseconds within, std::int64_t at_most
     ) = 0;

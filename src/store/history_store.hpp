@@ -1,10 +1,11 @@
 #pragma once
-// What any database must be able to do to remember grants that have ended: see
-// leasehold/grant_history.hpp. The general MUSTs: hold_store.hpp.
+// The operations that remember grants that have ended: see leasehold/grant_history.hpp. The general
+// MUSTs: hold_store.hpp.
 //
-// Triggers write it, and nothing else does: no operation of another store knows of it. They MUST
-// NOT lock what they read, wait for anybody, or fail where a grant of the same key and token is
-// there already (after a fail-over that has lost commits tokens may repeat: the newer one counts).
+// Triggers write the history, and nothing else does: no operation of another store knows of it.
+// They MUST NOT lock what they read, wait for anybody, or fail where a grant of the same key and
+// token is there already (after a fail-over that has lost commits tokens may repeat: the newer one
+// counts).
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -21,7 +22,7 @@ class history_store {
 public:
     virtual ~history_store() = default;
 
-    // Within schema_store::lock(): makes what is there already anew.
+    // Within schema_store::lock(): makes the existing triggers and tables anew.
     virtual void start(connection& on, std::optional<std::chrono::microseconds> keep) = 0;
     virtual void stop(connection& on) = 0;
 

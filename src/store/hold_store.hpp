@@ -1,6 +1,6 @@
 #pragma once
-// What any database must be able to do with holds of mutexes: grant, prove, release, look at, take
-// away and move them. One implementation per dialect, all held to the suites in tests/conformance.
+// The operations on holds of mutexes: grant, prove, release, look at, take away and move them. Each
+// dialect has one implementation, held to the suites in tests/conformance.
 //
 // Words: a *hold* is a row with an owner. It is *live* while its session is not proved dead and its
 // fixed term, if any, has not passed, both by the database's clock read at the moment of the test
@@ -16,7 +16,7 @@
 // - leave no transaction open, whatever fails;
 // - let leasehold::error through as the driver made it.
 //
-// Threads: what a store remembers is a hint; safe.
+// Threads: safe; a store remembers only hints.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -43,10 +43,10 @@ struct acquire_request {
     std::string node_info;
     // Set: a fixed term. The row then names no session.
     std::optional<std::chrono::microseconds> hold_at_most;
-    // For so long after this holder died nobody is granted the key; at most lock_delay_max.
+    // Nobody is granted the key for so long after this holder died; at most lock_delay_max.
     std::chrono::microseconds lock_delay{0};
     std::string metadata{};  // empty: none
-    std::string bell{};      // of a waiter: where to ring when it is its turn; empty: nowhere
+    std::string bell{};      // where to ring when a waiter's turn comes; empty: nowhere
 };
 
 enum class acquire_status { granted = 1, busy = 2, session_ended = 3, wrong_kind = 4 };
@@ -55,7 +55,7 @@ struct acquire_result {
     acquire_status status = acquire_status::busy;
     fencing_token token;                // where granted
     std::optional<lock_info> holder;    // where busy, if one is live when it is read
-    lock_kind kind = lock_kind::mutex;  // where wrong_kind: what the row is used as
+    lock_kind kind = lock_kind::mutex;  // where wrong_kind: the kind of the row
 };
 
 struct hold {
@@ -65,14 +65,14 @@ struct hold {
     lock_kind kind = lock_kind::mutex;  // any other is the holder_store's
 };
 
-// How a hold stands in its row.
+// The standing of a hold in its row.
 enum class standing {
     gone = 1,   // not there any more, or not live
     held = 2,   // live
     asked = 3,  // live, and its holder was asked to let go
 };
 
-// A lock row, and what its holder says.
+// A lock row, and its holder's words.
 struct described_hold {
     lock_info info;
     std::optional<std::string> metadata;  // as in `info`, but that none and an empty one differ
@@ -112,20 +112,20 @@ public:
     // last time; a key never seen before up to 3, and up to 2 where keys are mostly new; refused:
     // no write, and 1 where it was refused last time, otherwise 2; of a dead holder up to 3.
     virtual acquire_result try_acquire(connection& on, const acquire_request& wanted) = 0;
-    // Of several requests, of whatever sessions, those that are granted as try_acquire() would, in
-    // one statement and one commit: tokens in the order of the requests. Nothing for one that is
-    // not: it says nothing, and is asked for alone. MUST not grant two of them one key, and MUST
-    // not wait for what may take longer than a commit, a proof above all. MAY grant none.
+    // Grants several requests of any sessions, each as try_acquire() would, in one statement and
+    // one commit, with tokens in the order of the requests. An empty entry says nothing about its
+    // request, which the caller then sends alone. MUST not grant two of them one key, and MUST not
+    // wait for longer than a commit takes, above all not for a proof. MAY grant none.
     virtual std::vector<std::optional<fencing_token>> try_acquire_several(
         connection&, const std::vector<const acquire_request*>& wanted
     ) {
         return std::vector<std::optional<fencing_token>>(wanted.size());
     }
-    // For tests: where a small statement may go before the whole one, only the whole one does.
+    // For tests: from here on the store never sends a small statement first, only the whole one.
     virtual void suppress_small_statements() noexcept {}
 
-    // The tokens under which `owner` holds these keys now, live or not; nothing where it does not
-    // hold them all. In the order of the keys' names, as `keys` are.
+    // The tokens under which `owner` holds these keys now, live or not, in the order of the keys'
+    // names, as `keys` are; nothing where `owner` does not hold them all.
     virtual std::optional<std::vector<fencing_token>> find_grants(
         connection& on, const std::vector<key>& keys, const owner_id& owner
     ) = 0;
@@ -145,14 +145,14 @@ public:
     // ticket, so that somebody may wait: waiter_store::hand_over() then ends it.
     virtual release_outcome release(connection& on, const hold& held) = 0;
 
-    // The same of several holds, of whatever owners, that have one level each: true for each that
-    // is free now. False says nothing: it is released alone. The MUST and MAY of
-    // try_acquire_several().
+    // Releases several holds of any owners that have one level each: true for each that is free
+    // now. False says nothing: the caller releases that hold alone. The MUST and MAY of
+    // try_acquire_several() apply.
     virtual std::vector<bool> release_several(connection&, const std::vector<const hold*>& held) {
         return std::vector<bool>(held.size());
     }
 
-    // Frees whatever `owner` holds of this key, whatever the token, level and ticket: settles an
+    // Frees whatever `owner` holds of this key under any token, level and ticket. This settles an
     // acquire whose answer was lost. waiter_store::serve() serves the waiters.
     virtual release_outcome release_owner(
         connection& on, const key& name, const owner_id& owner
@@ -165,12 +165,12 @@ public:
     // one of the two is refused, and false may mean that this node has not heard of the grant yet.
     virtual bool prove(connection& inside, const hold& held) = 0;
 
-    // How these stand. Plain reads, on servers one for some hundreds of holds. Same order and size.
+    // The standings of these holds, in their order. Plain reads, on servers one for some hundreds.
     virtual std::vector<standing> standings(connection& on, const std::vector<hold>& held) = 0;
 
     // Plain reads, each of one snapshot. describe() answers also where the row is not held, and
-    // counts who waits only where asked to, since that reads the queue. list() gives held keys
-    // (live holds only) greater than `after`, at most `limit`.
+    // counts waiters only where asked to, since that reads the queue. list() gives held keys (live
+    // holds only) greater than `after`, at most `limit`.
     virtual std::optional<described_hold> describe(
         connection& on, const key& name, bool counts_waiters
     ) = 0;
@@ -178,17 +178,18 @@ public:
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
-    // Of what list() leaves out, the keys that nobody holds, of whatever kind, and nothing has
+    // The keys of any kind that list() leaves out because nobody holds them, and that nothing has
     // arrived at: the token and the name of the last grant, and free_for. In pages as list().
     virtual std::vector<lock_info> list_free(
         connection& on, std::string_view prefix, std::string_view after, int limit
     ) = 0;
 
-    // The transaction that has not ended and keeps the row of this key locked; nothing where nobody
-    // does. MUST wait for no row. What the server does not let this user see is left out, and the
-    // right that would show it is named: no error.
+    // The transaction that has not ended and keeps the row of this key locked; nothing where there
+    // is none. MUST wait for no row. The answer leaves out what the server does not let this user
+    // see, and names the right that would show it: no error.
     virtual std::optional<row_lock_info> find_row_lock(connection& on, const key& name) = 0;
-    // Where that answers nothing: the refusal because of which there may be one all the same.
+    // The refusal because of which there may be such a transaction though find_row_lock() names
+    // none.
     virtual std::optional<error> why_row_lock_is_unknown(connection&, const key&) {
         return std::nullopt;
     }
@@ -199,9 +200,9 @@ public:
 
     // Frees a live hold, or one whose lock_delay keeps the key closed, adds one to the fence, and
     // adds one to the notices of its session's row, so that its next heartbeat finds out. Waits for
-    // proofs. Nothing where there was neither. Leaves the ticket, as release_owner() does. With
-    // `only` it MUST free no hold but the one under that token, and tests that on the row as it is
-    // when it is changed.
+    // proofs. Answers nothing where there was neither. Leaves the ticket, as release_owner() does.
+    // With `only` it MUST free no hold but the one under that token, and tests that on the row as
+    // it is when it is changed.
     virtual std::optional<lock_info> force_release(
         connection& on, const key& name, std::optional<fencing_token> only
     ) = 0;
@@ -246,16 +247,16 @@ public:
     // The grant itself is try_acquire() and nothing else. In the caller's transaction neither may
     // commit, roll back, change a setting, or, on PostgreSQL, raise an error because of others.
 
-    // Before anything is changed. Throws wrong_transaction where the level of isolation makes it
-    // unsafe, that is where what the transaction reads from here on may be older than what the
-    // key's last holder wrote; and, on PostgreSQL, whatever would make the move fail, because that
-    // would abort the transaction.
+    // The caller calls this before it changes anything. Throws wrong_transaction where the level of
+    // isolation is unsafe: there the transaction may from here on read data that are older than the
+    // writes of the key's last holder. On PostgreSQL it also throws any error that the move would
+    // raise, because that would abort the transaction.
     virtual pending_entry enter(connection& inside) = 0;
 
-    // Moves exactly this hold to another owner, in the transaction open on `inside`: it is undone
-    // with it. Fence, session, term and level stay. False: not in the row, or locked at this
-    // moment. From then on whoever wants to change the row waits for the transaction to end, and
-    // MUST see what it left.
+    // Moves exactly this hold to another owner, in the transaction open on `inside`, which undoes
+    // the move when it rolls back. Fence, session, term and level stay. False: not in the row, or
+    // locked at this moment. From then on any change of the row by others waits for the transaction
+    // to end, and MUST see what it left.
     virtual bool move(connection& inside, const hold& held, const owner_id& to) = 0;
 };
 

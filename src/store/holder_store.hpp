@@ -1,6 +1,6 @@
 #pragma once
-// What any database must be able to do with keys that several can hold at once: shared mutexes,
-// semaphores, latches, barriers. The general MUSTs: hold_store.hpp.
+// The operations on keys that several can hold at once: shared mutexes, semaphores, latches,
+// barriers. The general MUSTs: hold_store.hpp.
 //
 // Words: the *gate* of such a key is its lock row, which has no owner; its fence counts the grants,
 // so that tokens are ordered across all holders. A *holder* is a row of its own, and lives with a
@@ -26,17 +26,17 @@
 
 namespace leasehold {
 
-// What a holder row says of its holder, as bits; the first three are hold_mode.
+// The bits by which a holder row describes its holder; the first three are hold_mode.
 namespace holder_bits {
 inline constexpr int shared = 1;
 inline constexpr int exclusive = 2;
 inline constexpr int upgradeable = 4;
-inline constexpr int waiting = 8;          // wants more than it has: those who can give way do
-inline constexpr int passed = 16;          // of a barrier: its phase is complete
-inline constexpr int keeps_capacity = 32;  // of a request alone: see holder_request
+inline constexpr int waiting = 8;          // wants more than it has: holders that can give way do
+inline constexpr int passed = 16;          // at a barrier: its phase is complete
+inline constexpr int keeps_capacity = 32;  // only in a request: see holder_request
 }  // namespace holder_bits
 
-// What of them people are told; who has none of the three has a place among equals.
+// The mode that people are told; a holder with none of the three bits has a place among equals.
 constexpr hold_mode hold_mode_of(std::int64_t bits) noexcept {
     if ((bits & holder_bits::exclusive) != 0) return hold_mode::exclusive;
     return (bits & holder_bits::upgradeable) != 0 ? hold_mode::upgradeable : hold_mode::shared;
@@ -65,7 +65,7 @@ enum class holder_status {
     session_ended = 3,
     other_kind = 4,      // the key is in use as `kind`
     other_capacity = 5,  // the key is in use with `capacity`, or keeps it
-    lost = 6,            // what it should take the place of is not there any more
+    lost = 6,            // the hold that it should take the place of is not there any more
 };
 
 struct holder_result {
@@ -76,7 +76,7 @@ struct holder_result {
     std::int64_t capacity = 0;          // where other_capacity
 };
 
-// Of a latch: what has been counted, and who is still expected.
+// The arrivals that a latch has counted, and those still expected.
 struct holder_tally {
     lock_kind kind = lock_kind::mutex;
     std::int64_t capacity = 0;
@@ -84,7 +84,7 @@ struct holder_tally {
     std::int64_t present = 0;  // live holders; of a mutex its owner, live or not
 };
 
-// Of a key that several can hold, and that is in use: what no holder's row says.
+// What the holders' rows do not say of a key that several can hold and that is in use.
 struct gate_info {
     std::string key;
     fencing_token token;  // of the last grant
@@ -95,7 +95,7 @@ struct gate_info {
     std::int64_t waiting = 0;  // live holders' rows with that bit
 };
 
-// Of a holder row: what it has, or waits for.
+// Names a holder row, which has a hold or waits for one.
 struct holder_id {
     leasehold::key key;
     owner_id owner;
@@ -119,9 +119,9 @@ public:
     // - change the owner's own row where it has one already, and make it otherwise;
     // - refuse another kind or capacity while a mutex has an owner (dead or not), anybody else has
     //   a live hold, or anything has arrived; and otherwise make the gate what is wanted;
-    // - wait for no proof of a live holder, whoever else is dead, whether it grants or refuses. Of
-    //   the owner's own hold, the one in whose place the new one comes, it waits for proofs, and
-    //   keeps nobody else waiting meanwhile.
+    // - wait for no proof of a live holder, whoever else is dead, whether it grants or refuses. It
+    // waits for proofs of the owner's own hold, the one in whose place the new one comes, and
+    // keeps nobody else waiting meanwhile.
     // Cost: one round trip; two for a key never seen before; one more for each grant to others that
     // got in between, and where a dead holder's row is locked: MAY be busy then, writing nothing.
     // On MySQL and MariaDB three more where some are dead.
@@ -133,45 +133,47 @@ public:
     ) = 0;
 
     // Removes this hold. Waits for proofs of it, and for nothing else. MAY commit asynchronously,
-    // except a place at a barrier: who gave one up must not find itself passed after a crash.
+    // except a place at a barrier: an owner that gave one up must not find itself passed after a
+    // crash.
     virtual release_outcome release(connection& on, const hold& held) = 0;
 
-    // Removes whatever `owner` has of this key, or waits for.
+    // Removes all that `owner` has of this key, or waits for.
     virtual release_outcome release_owner(
         connection& on, const key& name, const owner_id& owner
     ) = 0;
 
-    // As hold_store::prove: a locking read of the holder's own row alone, which whoever takes its
-    // place must remove first.
+    // As hold_store::prove: a locking read of the holder's own row alone. A successor must remove
+    // that row before it takes its place.
     virtual bool prove(connection& inside, const hold& held) = 0;
 
-    // Which of these are still there and live. Plain reads, on servers one for up to 256 of them.
-    // Same order and size.
+    // Tells which of these are still there and live. Plain reads, on servers one for up to 256 of
+    // them. Same order and size.
     virtual std::vector<bool> which_are_held(connection& on, const std::vector<hold>& held) = 0;
 
     // From now on, and as long as its session lives, `wanted.owner` has the bit `waiting`: on its
     // own row, or on one that holds nothing. No effect where the session is not live.
     virtual void announce(connection& on, const holder_request& wanted) = 0;
-    // Takes that back. Keeps what the owner holds.
+    // Takes announce() back. Keeps the owner's hold.
     virtual void withdraw(connection& on, const key& name, const owner_id& owner) = 0;
 
     // Makes less of a hold; keeps its token. False where it is not there. Can be repeated.
     virtual bool reduce(connection& on, const hold& held, hold_mode mode, std::int64_t permits) = 0;
 
-    // The key has this capacity from here on, whoever uses it: who has more keeps what it has, and
-    // no grant that counted on the former one is made. False, writing nothing, where the key has no
-    // gate of this kind. Can be repeated.
+    // The key has this capacity from here on, whoever uses it. A holder that has more keeps it, and
+    // no grant is made that counted on the former capacity. False, writing nothing, where the key
+    // has no gate of this kind. Can be repeated.
     virtual bool resize(connection& on, const key& name, lock_kind kind, std::int64_t capacity) = 0;
 
-    // Of a latch: removes the hold and counts one more arrival, both or neither. Answers with the
-    // arrivals so far; nothing where it was not there.
+    // For a latch: removes the hold and counts one more arrival, both or neither. Answers with the
+    // arrivals so far; nothing where the hold was not there.
     virtual std::optional<std::int64_t> arrive(connection& on, const hold& held) = 0;
     // Plain read. Nothing where the key was never used.
     virtual std::optional<holder_tally> tally(connection& on, const key& name) = 0;
 
-    // Of a barrier: if the live holders that have not passed use up the capacity, all of these pass
-    // at once: their rows get `passed`, no permits, and one new token for all, the gate's fence
-    // plus 1. False, writing nothing, where it is not complete. Of several at once, one does it.
+    // For a barrier: if the live holders that have not passed use up the capacity, all of these
+    // pass at once: their rows get `passed`, no permits, and one new token for all, the gate's
+    // fence plus 1. False, writing nothing, where they do not. Of several calls at once, one does
+    // it.
     virtual bool pass(connection& on, const key& name) = 0;
     // These rows, of live sessions or not; nothing where one is not there. Plain reads, on servers
     // one for up to 256 of them. Same order and size.
@@ -190,7 +192,7 @@ public:
         int limit
     ) = 0;
 
-    // Of keys that begin with `prefix`, mutexes too: how many are held, live holds, and who waits.
+    // Counts, for keys that begin with `prefix`, mutexes too: held keys, live holds, and waiters.
     // One plain read.
     virtual lock_counts count(connection& on, std::string_view prefix) = 0;
 
@@ -204,8 +206,8 @@ public:
     // Removes every row of the key, forgets arrivals, adds 1 to the fence, and 1 to the notices of
     // each session concerned, in one commit. Waits for proofs, and keeps nobody waiting meanwhile
     // but those who prove or end one of these holds; what they are granted meanwhile MAY stay.
-    // Answers with what was live. Nothing changes where the key has an owner or no gate, nor where
-    // it has neither rows, of whatever state, nor arrivals.
+    // Answers with the holds that were live. Nothing changes where the key has an owner or no gate,
+    // nor where it has neither rows, of whatever state, nor arrivals.
     virtual std::vector<lock_info> force_release(connection& on, const key& name) = 0;
 };
 

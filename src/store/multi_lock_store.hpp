@@ -1,6 +1,6 @@
 #pragma once
-// What any database must be able to do with several keys at once. The words and the general MUSTs:
-// hold_store.hpp. One owner id covers all keys of one acquisition.
+// The operations on several keys at once. The words and the general MUSTs: hold_store.hpp. One
+// owner id covers all keys of one acquisition.
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -27,7 +27,7 @@ struct acquire_all_result {
     acquire_all_status status = acquire_all_status::busy;
     std::vector<fencing_token> tokens;  // where granted: one per key, in their order
     std::optional<lock_info> holder;    // where busy: the first that is live when it is read
-    // Where wrong_kind: a key whose row is not a mutex's, and what it is used as.
+    // Where wrong_kind: a key whose row is not a mutex's, and the kind it is used as.
     std::optional<key> misused;
     lock_kind kind = lock_kind::mutex;
 };

@@ -1,16 +1,16 @@
 #pragma once
-// What any database must be able to do with records that carry tokens: the last run of each
-// run-once task, and the highest token that guarded data has seen. Both go by one rule: of two
-// tokens the greater one counts, in whatever order they arrive.
+// The operations on records that carry tokens: the last run of each run-once task, and the highest
+// token that guarded data has seen. Both go by one rule: of two tokens the greater one counts, in
+// whatever order they arrive.
 // The general MUSTs: hold_store.hpp.
 //
-// A record is only ever claimed by who holds the lock of the same name, and carries the token of
-// that hold. Tokens grow, so an unfinished record with a lower token than one's own is that of
-// somebody who does not hold the lock any more. No claim needs to look at a session.
+// Only the holder of the lock of the same name claims a record, which carries the token of that
+// hold. Tokens grow, so an unfinished record with a lower token than one's own is that of a former
+// holder. No claim needs to look at a session.
 //
-// A tick is the one instant that travels: it is data, computed by the schedule from the time the
-// database gave in look(), and compared with ticks alone. What is compared with a clock is sent as
-// a duration, here too.
+// A tick is the one instant that travels: it is data. The schedule computes it from the time that
+// the database gave in look(), and it is compared with ticks alone. Here, too, a value that is
+// compared with a clock is sent as a duration.
 //
 // The clock is the server's. On SQLite it is the wall clock, bound after the write lock was taken:
 // fire times are dates, which the clock since boot does not know.
@@ -67,8 +67,8 @@ public:
     // Durable.
     virtual bool claim(connection& on, const run_claim& wanted) = 0;
 
-    // Records the end of exactly this run; again, where it was recorded before. On any connection,
-    // in a transaction or not. False: the record is not this run's.
+    // Records the end of exactly this run, also where it was recorded before. On any connection, in
+    // a transaction or not. False: the record is not this run's.
     virtual bool finish(connection& on, const run_finish& what) = 0;
 
     // Plain reads: names greater than `after` that begin with `prefix`, at most `limit`. Each with
@@ -82,10 +82,10 @@ public:
 
     // ---- tokens of resources
 
-    // In the transaction open on `inside`, beside the caller's own writes: raises the highest token
-    // of the resource to this one and keeps other writers of it waiting until that transaction
-    // ends. False where it was higher already, by what is committed when this answers and not by a
-    // snapshot; it stays as it was.
+    // Runs in the transaction open on `inside`, beside the caller's own writes: raises the highest
+    // token of the resource to this one and keeps other writers of it waiting until that
+    // transaction ends. False where the highest token was greater already, by the data committed
+    // when this answers and not by a snapshot; it then stays as it was.
     virtual bool admit(connection& inside, const key& resource, fencing_token token) = 0;
 
     // A plain read.

@@ -1,20 +1,20 @@
 #pragma once
-// What any database must be able to do about leasehold's own tables: make and change them, and
-// clear them of the dead. The general MUSTs, which are those of the clean-up: hold_store.hpp.
+// The operations on leasehold's own tables: make and change them, and clear them of the dead. The
+// general MUSTs, which are those of the clean-up: hold_store.hpp.
 //
-// No index finds the dead: one that did would be written by each heartbeat or grant. So they are
-// looked for in the order of the primary keys, some rows at a time, and the database remembers
-// where:
+// No index finds the dead: each heartbeat or grant would have to write such an index. The clean-up
+// looks for them in the order of the primary keys, some rows at a time, and the database remembers
+// the place:
 //
-// Words: a *task* goes through one table; once through is a *pass*, part of it a *step*. Whoever
-// steps has taken a *turn*, which lasts until somebody else takes one. Nothing is safe because of
-// it: it spares the server the same work twice, and a place can only be written by who has it.
+// Words: a *task* goes through one table; once through is a *pass*, part of it a *step*. A process
+// that steps has taken a *turn*, which lasts until another one takes a turn. Safety does not rest
+// on turns: they spare the server the same work twice, and only the turn's owner can write a place.
 //
-//     progress() → take_turn() → look() → clear() what was found → advance() → look() …
+// progress() → take_turn() → look() → clear() what was found → advance() → look() …
 //
 // | what happens                               | then                                         |
 // |--------------------------------------------|----------------------------------------------|
-// | who has the turn dies, hangs or fails      | it stands in `unfinished`; others take turns |
+// | the turn's owner dies, hangs or fails      | it stands in `unfinished`; others take turns |
 // | somebody else takes the turn in the middle | advance() is refused: the step is done again |
 #include <chrono>
 #include <cstdint>
@@ -53,7 +53,7 @@ enum class upkeep_task {
     idle_locks = 5,    // lock rows that nobody held for long
 };
 
-// How far a task is.
+// The progress of a task.
 struct upkeep_progress {
     upkeep_task task = upkeep_task::dead_locks;
     std::int64_t turn = 0;
@@ -71,8 +71,8 @@ struct upkeep_finding {
 struct upkeep_look {
     std::vector<upkeep_finding> found;
     std::string place;  // where the next look begins; empty: this one has reached the end
-    // The earliest end among the sessions of what was found, by the database's clock; and among
-    // those of all else: a key that is closed for its lock_delay is not found, and is there still.
+    // The earliest end among the sessions of the findings, by the database's clock; and among those
+    // of all other rows: a key that is closed for its lock_delay is not found, and is there still.
     std::optional<std::chrono::microseconds> oldest{}, oldest_passed_over{};
 };
 
@@ -85,7 +85,7 @@ public:
     // Oldest first.
     virtual std::span<const migration> known() const = 0;
 
-    // Whether a failed migration leaves nothing behind.
+    // True when a failed migration leaves nothing behind.
     virtual bool migrates_in_transactions() const = 0;
 
     // Excludes other migrators of the same tables until unlock(). Where migrates_in_transactions(),
@@ -118,16 +118,16 @@ public:
     // All tasks, in no order. Plain read.
     virtual std::vector<upkeep_progress> progress(connection& on) = 0;
 
-    // Takes the turn, if it is the same as in `seen` and began at least `every` ago: what `seen`
-    // says is true then, with `turn` and `unfinished` greater by 1. Otherwise false, writing
-    // nothing. A clock that was set back MUST NOT keep everybody from it.
+    // Takes the turn, if it is the same as in `seen` and began at least `every` ago: `seen` is true
+    // then, with `turn` and `unfinished` greater by 1. Otherwise answers false and writes nothing.
+    // A clock that was set back MUST NOT keep everybody from the turn.
     virtual bool take_turn(
         connection& on, const upkeep_progress& seen, std::chrono::microseconds every
     ) = 0;
 
     // The step that began at `from` is done, and the next one begins at `look.place`. `leaves` says
-    // that some of what was found is there still. False, writing nothing, if the turn was taken by
-    // somebody else. MAY commit asynchronously.
+    // that some of the findings are there still. False, writing nothing, if another process took
+    // the turn. MAY commit asynchronously.
     virtual bool advance(
         connection& on, const upkeep_progress& from, const upkeep_look& look, bool leaves
     ) = 0;
@@ -145,19 +145,20 @@ public:
         std::chrono::microseconds retention
     ) = 0;
 
-    // Clears those of these rows, at most 100, for which it can be proved in the transaction that
-    // does it; rows locked by others are skipped, not waited for. Answers with how many.
+    // Clears those of these rows, at most 100, for which the transaction that does it can prove it;
+    // skips rows locked by others and does not wait for them. Answers with the number of rows
+    // cleared.
     //
     // dead_locks    frees them. Proved is what try_acquire takes for proof, a fixed term that
-    //               passed, and a session whose row is gone: a hold can only have been granted
-    //               while that row existed, so a snapshot that has the hold and not the row is
-    //               proof.
+    // passed, and a session whose row is gone: a hold can only have been granted
+    // while that row existed, so a snapshot that has the hold and not the row is
+    // proof.
     // dead_holders, dead_waiters
-    //               removes them, on the same proof.
+    // removes them, on the same proof.
     // old_sessions  removes them.
     // idle_locks    removes them. MUST raise the high-water mark to at least their fences in the
-    //               same transaction, having locked the mark before the first delete. Waits for
-    //               grants of new keys that are under way.
+    // same transaction, having locked the mark before the first delete. Waits for
+    // grants of new keys that are under way.
     virtual std::int64_t clear(
         connection& on,
         upkeep_task task,

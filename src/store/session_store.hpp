@@ -1,5 +1,5 @@
 #pragma once
-// What any database must be able to do with sessions. The general MUSTs: hold_store.hpp.
+// The operations on sessions. The general MUSTs: hold_store.hpp.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -21,12 +21,12 @@ struct session_start {
 };
 
 struct server_environment {
-    // What would break a promise on this server, each in one line that says what to do; empty where
-    // all is well.
+    // The problems that would break a promise on this server, each in one line that says what to
+    // do; empty where all is well.
     std::string unsuitable{};  // nothing can be acquired here at all
     std::string durability{};  // a crash can undo what was committed
-    // Whether it is a node of a cluster of which several may be written to at once. Those have row
-    // locks and snapshots of their own, so that the stores' statements are others there: see
+    // True for a node of a cluster with several nodes that may be written to at once. Those have
+    // row locks and snapshots of their own, and the stores' statements differ there: see
     // written_nodes.
     bool has_several_writers = false;
 
@@ -40,11 +40,11 @@ struct server_environment {
     }
 };
 
-// What tells a session that it has to look at what it holds.
+// News that tell a session that it has to look at what it holds.
 struct session_news {
-    std::int64_t notices = 0;  // of its row: grows when somebody else changed what it holds
-    // Of the server: another one after each start of it, and on each other server. What was
-    // answered under another may not be in the data there is now. Where asked, empty: any.
+    std::int64_t notices = 0;  // of its row: grows when somebody else changed a hold
+    // The server's incarnation, another one after each start and on each other server. An answer
+    // given under another one may not be in the present data. Where asked, empty: any.
     std::string incarnation{};
 };
 
@@ -81,18 +81,19 @@ public:
     // Keeps one that is there. False where this user may not write it.
     virtual bool begin_branch(connection&, std::int64_t) { return false; }
     virtual bool has_several_writers(connection&) { return false; }
-    // There, of each connection of our own: what it reads from now on is as new as on any node.
+    // Made on each connection of our own in such a cluster: its later reads are as new as on any
+    // node.
     virtual void enter_cluster(connection&) {}
 
     // Inserts the row, notices = 0. Repeating it with the same id after a lost answer MUST succeed
     // and leave one live row; a row that has expired MUST stay as it is, and the answer is false.
     virtual bool start(connection& on, const session_start& session) = 0;
 
-    // The same, and a grant of hold_store::try_acquire() in the same commit: the token. `wanted` is
-    // for `session`, for no fixed term. Nothing, and nothing written, where the key is not free at
-    // this moment without more ado; start() and try_acquire() then say more. MUST grant nothing
-    // where there is a row of this id, whatever came before it: so one that arrives late, behind a
-    // start() or an end() that leaves the row, does nothing.
+    // Does the same, and grants as hold_store::try_acquire() in the same commit; answers with the
+    // token. `wanted` is for `session`, for no fixed term. Answers nothing, and writes nothing,
+    // where the key is not free at this moment without more ado; start() and try_acquire() then say
+    // more. MUST grant nothing where there is a row of this id, whatever came before it: so a call
+    // that arrives late, behind a start() or an end() that leaves the row, does nothing.
     virtual std::optional<fencing_token> start_with_grant(
         connection& on, const session_start& session, const acquire_request& wanted
     ) = 0;
@@ -108,18 +109,19 @@ public:
     ) = 0;
 
     // The row of this session, if it is live, is `to`'s from here on: its node_info takes the place
-    // of `expected`, and it expires one ttl from now. False, and nothing changed, where it has
-    // another one: of several who take it over from the same one, one does. MUST test and commit as
-    // heartbeat() does, and make news, so that a heartbeat of whoever had it renews nothing.
+    // of `expected`, and it expires one ttl from now. False, and nothing changed, where the row has
+    // another node_info: of several that take it over from the same one, one succeeds. MUST test
+    // and commit as heartbeat() does, and make news, so that a heartbeat of the former owner renews
+    // nothing.
     virtual bool take_over(
         connection& on, const session_start& to, const std::string& expected
     ) = 0;
 
-    // The session ends now: it is expired from here on. Where `remove_unless` is given the row of
-    // one that is live is deleted as well, unless any of these is there still and names the
+    // The session ends now: it is expired from here on. Where `remove_unless` is given, the row of
+    // a live session is deleted as well, unless any of these rows is there still and names the
     // session: the lock row of the key, the holder's row of key and owner, the waiter's of key and
     // ticket. The same statement or packet decides and deletes. At most 256. Only safe when nothing
-    // this session ever sent can still be under way. Harmless to repeat.
+    // that this session ever sent can still be under way. Harmless to repeat.
     virtual void end(
         connection& on,
         const session_id& id,

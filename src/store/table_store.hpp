@@ -1,11 +1,10 @@
 #pragma once
-// What any database must be able to do with tables of the user's own. No statement touches one of
-// leasehold's tables, and none commits, rolls back or changes a setting: everything happens in a
-// transaction that is the caller's.
+// The operations on tables of the user's own. No statement touches one of leasehold's tables, and
+// none commits, rolls back or changes a setting: everything happens in the caller's transaction.
 //
 // Every operation MUST
-// - quote what is a name and send what is a value as a parameter;
-// - wait for no row: what another transaction has locked is passed over;
+// - quote each name and send each value as a parameter;
+// - wait for no row: it passes over rows that another transaction has locked;
 // - on PostgreSQL raise no error because of others, at READ COMMITTED;
 // - decide by what it changed or locked, by the database's clock read after any wait.
 // The names were looked up before: see claim/mapping_check.hpp.
@@ -33,8 +32,8 @@ enum class column_kind {
     instant = 5,  // a time with a zone, as time_kind says
     utc = 6,      // one without
     boolean = 7,
-    other = 8,  // takes what can be written as text
-    any = 9,    // SQLite: holds whatever it is given
+    other = 8,  // takes values that can be written as text
+    any = 9,    // SQLite: holds any value
 };
 
 struct column_shape {
@@ -46,8 +45,8 @@ struct column_shape {
     // PostgreSQL: the table is partitioned by it. An update that changes it moves the row, which
     // aborts the transactions that have just met it.
     bool is_partition_key = false;
-    // PostgreSQL: foreign keys could refer to it. An update that changes it conflicts with those
-    // who check theirs, and is to lock FOR UPDATE.
+    // PostgreSQL: foreign keys could refer to it. An update that changes it conflicts with
+    // transactions that check theirs, and is to lock FOR UPDATE.
     bool is_referable = false;
     bool is_unsigned = false;
     int bits = 64;      // of an integer; on PostgreSQL also of a floating point
@@ -56,8 +55,8 @@ struct column_shape {
     std::int64_t length_max = 0;      // of text, in characters; 0: as long as it likes
     int fraction_digits = 6;          // of the seconds of a time
     std::vector<std::string> labels;  // of an enumeration
-    // PostgreSQL: of what the type was made, as any search_path finds it, so that an array of such
-    // values can be sent; empty where there is no array of it.
+    // PostgreSQL: the base type, as any search_path finds it, so that an array of such values can
+    // be sent; empty where there is no array of it.
     std::string element_type;
     // PostgreSQL: comparing with it, or ordering by it, is an error where there is no order.
     bool is_comparable = true;
@@ -82,8 +81,8 @@ struct index_shape {
     bool is_primary = false;
     bool is_deferrable = false;  // may be untrue until the commit
     bool is_ignored = false;     // the planner may not use it, and cannot be told to
-    // It tells apart what one of its columns takes for one value, so that a value of that column
-    // may name several rows.
+    // The index tells values apart that one of its columns takes for one, so that a value of that
+    // column may name several rows.
     bool is_finer = false;
 };
 
@@ -91,9 +90,9 @@ struct index_shape {
 struct table_shape {
     std::vector<column_shape> columns;  // empty: there is no such table
     std::vector<index_shape> indexes;
-    // MySQL and MariaDB: the session's clock is set back and forth, and what it says is a time.
+    // MySQL and MariaDB: the session's clock is set back and forth, and its answer is a time.
     bool has_daylight_saving = false;
-    // It is in a cluster of which several nodes may be written to: a row lock is one node's alone.
+    // The server is a node of a cluster with several written nodes: a row lock is one node's alone.
     bool has_several_writers = false;
     std::string unfit;  // why its rows cannot be claimed, where they cannot: one clause
     // PostgreSQL, as of columns: that it can be named at all, and its rows be locked.
@@ -101,7 +100,7 @@ struct table_shape {
     bool may_be_locked = true;
 };
 
-// What is to become of a column.
+// The change that a column is to get.
 enum class column_wish {
     add = 1,  // with name, kind and default
     allow_null = 2,
@@ -115,10 +114,10 @@ struct column_change {
     std::optional<value> not_null_default{};
 };
 
-// What a claim is about to do, for the level of isolation it needs.
+// The purpose of a claim, which decides the level of isolation it needs.
 enum class claim_use { versioned = 1, row_by_key = 2, several_rows = 3 };
 
-// The rows a row_claim asks for. With keys: those, if they are as `where` says; without: the first.
+// The rows a row_claim asks for: with keys those that are as `where` says; without, the first.
 struct row_request {
     const row_mapping& mapping;
     std::vector<condition> where;  // the mapping's own and the call's
@@ -134,7 +133,7 @@ struct several_request {
     int limit = 1;
     int count = 1;
     bool is_shuffled = false;       // any of them; otherwise the first that can be had
-    std::string claimed_as{};       // what the claim puts into claimed_by
+    std::string claimed_as{};       // the value that the claim puts into claimed_by
     std::int64_t version_most = 0;  // a row of this version, or a greater one, is passed over
     bool is_referable = false;
     std::string index{};
@@ -144,7 +143,7 @@ struct several_request {
 
 struct several_claimed {
     std::vector<versioned_row> rows;
-    bool has_passed_over = false;  // of those looked at, because of its version
+    bool has_passed_over = false;  // one of those looked at, because of its version
 };
 
 struct found_row {
@@ -154,7 +153,7 @@ struct found_row {
 
 enum class claim_change { update = 1, finish = 2, release = 3 };
 
-// What is to become of rows.
+// The change that rows are to get.
 struct change_request {
     const versioned_mapping& mapping;
     claim_change what;
@@ -173,25 +172,25 @@ public:
     virtual table_shape look_up(connection& inside, const qualified_name& table) const = 0;
     // Compared as the engine compares names of columns.
     virtual bool is_same_column(const std::string& left, const std::string& right) const = 0;
-    // As the engine takes it for such a column: PostgreSQL compares no truth value with a number.
+    // The form in which the engine takes it: PostgreSQL compares no truth value with a number.
     virtual value as_sent(const column_shape& column, const value& given) const = 0;
-    // Whether this says that an index which was named is not there.
+    // True when this error says that a named index is not there.
     virtual bool lacks_index(const error& failure) const = 0;
     // ALTER TABLE … and CREATE INDEX …, to be shown to people. Empty where the engine can only make
     // the table anew.
     virtual std::string change_column_text(const qualified_name& table, const column_change& wanted)
         const = 0;
-    // `suffix`: of the index's name, behind the table's.
+    // `suffix` is the part of the index's name behind the table's.
     virtual std::string add_index_text(
         const qualified_name& table, const std::vector<order_by>& columns, std::string_view suffix
     ) const = 0;
-    // What makes two values, as sent, one to that column: what it holds of the one is equal, as it
-    // compares, to the other, or to what it holds of the other. Only the database can tell: by its
-    // collation, by what it rounds, pads or converts. For people, to be put behind "is": its type,
-    // and its collation where it has one. Nothing where it tells them apart. Throws schema_mismatch
-    // where the database says that the column cannot hold one of them. The table was looked up
-    // before, and rights were checked. MUST read no row, lock nothing, and leave the transaction as
-    // it was.
+    // Says why two values, as sent, are one to that column: the value it holds of the one compares
+    // equal to the other, or to the value it holds of the other. Only the database can tell: by its
+    // collation, by how it rounds, pads or converts. The answer is for people, to be put behind
+    // "is": the type, and the collation where there is one. Nothing where the column tells them
+    // apart. Throws schema_mismatch where the database says that the column cannot hold one of
+    // them. The caller has looked up the table and checked the rights. MUST read no row, lock
+    // nothing, and leave the transaction as it was.
     virtual std::optional<std::string> taken_for_one(
         connection& inside,
         const qualified_name& table,
@@ -212,14 +211,14 @@ public:
     virtual std::optional<found_row> read(
         connection& inside, const versioned_mapping& mapping, const parameters& key
     ) const = 0;
-    // Before a claim or change by what was read earlier: false where a plain read shows that it
-    // must fail. True where failing costs nothing; nothing is sent there.
+    // Before a claim or change by an earlier read: false where a plain read shows that it must
+    // fail. True where a failure costs nothing; nothing is sent there.
     virtual bool looks_unchanged(
         connection& inside, const versioned_mapping& mapping, const versioned_row& at
     ) const = 0;
-    // One UPDATE. True: the row was available and at this version, and is now claimed, by who
-    // `as_read.claimed_as` says.
-    // `is_referable`: of what is changed, a column is. More than one row changed is an error.
+    // One UPDATE. True: the row was available and at this version, and now `as_read.claimed_as` has
+    // claimed it. `is_referable`: one of the changed columns is referable. More than one row
+    // changed is an error.
     virtual bool claim(
         connection& inside,
         const versioned_mapping& mapping,
@@ -232,9 +231,9 @@ public:
     virtual several_claimed claim_several(connection& inside, const several_request& wanted)
         const = 0;
     // One UPDATE. Done: the row was at this version and, where it is claimed, within its term.
-    // Where nothing was changed, busy if the row may still be as `at` says, so that it only was
-    // locked, and lost otherwise: that MUST see what was committed since, and MUST lock nothing at
-    // READ COMMITTED, where a lock of whoever has lost would keep out the winner.
+    // Where nothing was changed: busy if the row may still be as `at` says, so that it only was
+    // locked, and lost otherwise. That test MUST see all commits since, and MUST lock nothing at
+    // READ COMMITTED, where a lock of the loser would keep out the winner.
     virtual change_outcome change(
         connection& inside, const change_request& wanted, const versioned_row& at
     ) const = 0;
@@ -248,11 +247,11 @@ public:
 
     // The keys of the first rows, whether locked or not: a plain read.
     virtual std::vector<parameters> look(connection& inside, const row_request& wanted) const = 0;
-    // Locks and returns what nobody else has locked. MUST return at most `limit` rows. With keys
-    // it gives the locks back, if the engine can, where it did not get all of them; the rows it
+    // Locks and returns rows that nobody else has locked, at most `limit` of them. With keys it
+    // gives the locks back, if the engine can, where it did not get all of them; the rows it
     // returns then are not the caller's.
     virtual std::vector<claimed_row> lock(connection& inside, const row_request& wanted) const = 0;
-    // The same for one key. MUST see what was committed since: `busy` of a row that is not as
+    // The same for one key. MUST see all commits since: otherwise `busy` for a row that is not as
     // `where` says any more would never end.
     virtual claimed_rows lock_by_key(connection& inside, const row_request& wanted) const = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What any database must be able to do about the queue of a key. The general MUSTs: hold_store.hpp.
+// The operations on the queue of a key. The general MUSTs: hold_store.hpp.
 //
 // Words: a *waiter* is a row of the queue; it carries all that a grant needs. The lock row's
 // *ticket* is its last_ticket: not 0 wherever somebody may be waiting, and set in the transaction
@@ -15,13 +15,14 @@
 // microseconds, where that is greater. A key is *takeable* when it has no owner, or an owner that
 // is dead and was dead for the row's lock_delay (see try_acquire on proof).
 //
-// What locks the lock row MUST do so within one packet: a client that is paused or cut off between
-// two round trips would keep everybody from the key for as long as its connection lives, whatever
-// its TTL. Where a packet cannot finish it lets go of the row, and another one is sent.
+// A packet that locks the lock row MUST also let go of it: a client that is paused or cut off
+// between two round trips would keep everybody from the key for as long as its connection lives,
+// whatever its TTL. A packet that cannot finish lets go of the row, and the store sends another
+// one.
 //
-// After Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization" (1991): whoever
-// releases writes into the place its successor looks at, so that a hand-over costs the same however
-// many wait.
+// After Mellor-Crummey and Scott, "Algorithms for Scalable Synchronization" (1991): the releaser
+// writes into the place its successor looks at, so that a hand-over costs the same however many
+// wait.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -98,7 +99,7 @@ public:
 
     // Puts a waiter at the end of the queue, and its ticket into the lock row. Grants nothing. MUST
     // NOT wait for the lock row: a proof may hold it for long (not_now). MAY commit asynchronously:
-    // what a crash loses is found missing by look().
+    // look() finds the waiters missing that a crash loses.
     virtual enqueue_result enqueue(connection& on, const acquire_request& wanted) = 0;
 
     // The last level of this hold ends, and the first live waiter is granted the key: under its
@@ -110,13 +111,13 @@ public:
     virtual hand_over_result serve(connection& on, const key& name) = 0;
 
     // Removes the waiter; false where it is not there any more: granted, or removed as dead. MUST
-    // NOT wait for the lock row. The lock row's ticket may stay. Without a ticket where that is not
-    // known, because the answer was lost: one more look finds it.
+    // NOT wait for the lock row. The lock row's ticket may stay. The caller gives no ticket where a
+    // lost answer left it unknown: one more look finds it.
     virtual bool leave(
         connection& on, const key& name, const owner_id& owner, std::optional<std::int64_t> ticket
     ) = 0;
 
-    // What has become of them: one plain read of one snapshot for up to 256 of them. Same order.
+    // The state of each of them: one plain read of one snapshot for up to 256 of them. Same order.
     virtual std::vector<look_result> look(connection& on, const std::vector<waiter_id>& who) = 0;
 
     // The waiters whose session lives, in the order of the queue: the first `limit` behind that
@@ -135,10 +136,10 @@ public:
         int limit
     ) = 0;
 
-    // Whether this waiter waits for a key whose holder waits, … for a key of its own session. MUST
-    // say no where it waits no more: a key that was handed over to it is its own session's. Plain
-    // reads of one snapshot, sessions that are dead left out. Asked after enqueue() has committed,
-    // so that of those who close a circle together the last one sees it.
+    // True when this waiter waits for a key whose holder waits, … for a key of its own session.
+    // MUST say no where it waits no more: a key that was handed over to it is its own session's.
+    // Plain reads of one snapshot that leave out dead sessions. The caller asks after enqueue() has
+    // committed, so that of the sessions that close a circle together the last one sees it.
     virtual bool closes_a_circle(connection& on, const waiter_id& who, const session_id& own) = 0;
 
     // Rings for a waiter of another process, whose room listens to channel(), where its own bell
