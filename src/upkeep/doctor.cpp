@@ -46,7 +46,7 @@ void append(std::vector<finding>& all, std::vector<finding> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// One examination, on one connection: each part adds what it finds.
+// One examination, on one connection: each part adds its findings.
 class examination {
 public:
     examination(const database& db, const examination_settings& settings LEASEHOLD_LIFETIMEBOUND)
@@ -96,7 +96,7 @@ private:
         found_.push_back({weight, name, std::move(what), std::move(why), std::move(how)});
     }
 
-    // What fails is a finding, and the rest is looked at all the same, as long as anything answers.
+    // A part that fails becomes a finding, and the others are looked at while the server answers.
     template <class Use>
     void look(const char* at, Use&& use) {
         if (is_gone_) return;
@@ -135,7 +135,7 @@ private:
         return failure.connection_is_lost() || failure.code() == errc::timed_out;
     }
 
-    // One question may have met what is its own: a lock, or a connection that somebody ended.
+    // A failure may concern one question alone: a lock, or a connection that somebody ended.
     bool answers() {
         try {
             db_.inner()->use_unchecked([](connection& on, store& stores) {
@@ -171,7 +171,7 @@ private:
             "see to what it says");
     }
 
-    // What programs look at before their first statement.
+    // Looks for the problems that programs look for before their first statement.
     void add_environment(connection& on, session_store& sessions) {
         constexpr const char* forgets =
             "what a crash or a fail-over forgets can be granted a second time, under the same "
@@ -192,7 +192,7 @@ private:
         }
     }
 
-    // Of a cluster it is a setting of the handle, of which a server knows nothing.
+    // In a cluster the way of writing is a setting of the handle, unknown to the server.
     void say_how_written() {
         for (finding& each : found_) {
             if (each.name != "several_writers") continue;
@@ -310,8 +310,7 @@ private:
                " --table-prefix " + shell_word(names.prefix) + " doctor";
     }
 
-    // A user who may not even read which migrations are applied was forgotten when rights were
-    // given.
+    // A user that may not even read which migrations are applied was overlooked in the grants.
     std::optional<std::vector<migration_record>> recorded(connection& on, store& stores) {
         try {
             return stores.schema->recorded(on);
@@ -321,7 +320,7 @@ private:
             throw;
         }
     }
-    // Where not even the names of the tables may be used, it is not told which are missing.
+    // Where not even the tables' names may be used, nothing tells which rights are missing.
     bool add_rights_if_told(connection& on, health_store& health) {
         try {
             return add_rights(on, health);
@@ -331,7 +330,7 @@ private:
         }
     }
 
-    // Whether there are any.
+    // True when rights are missing.
     bool add_rights(connection& on, health_store& health) {
         const auto missing = health.missing_rights(on);
         if (missing.empty()) return false;

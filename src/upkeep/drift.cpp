@@ -17,7 +17,7 @@ std::string table_of(const std::string& line) {
     return line.substr(0, line.find(' '));
 }
 
-// The tables of these that the server hides: what it hides is not missing.
+// Takes out, and answers with, the tables that the server hides: those are not missing.
 lines take_hidden(connection& on, health_store& health, lines& missing) {
     std::map<std::string, bool> is_hidden;
     for (const std::string& line : missing) {
@@ -38,7 +38,7 @@ void take_made(
 ) {
     for (const index_maker& each : health.known_indexes()) {
         if (std::erase(missing, each.line) == 0) continue;
-        // As a CREATE INDEX CONCURRENTLY leaves it that has failed.
+        // A CREATE INDEX CONCURRENTLY that has failed leaves an invalid index.
         const bool is_there = std::ranges::count(there, each.line + " invalid") > 0;
         found.push_back(
             {severity::error,

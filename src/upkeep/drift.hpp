@@ -1,5 +1,5 @@
 #pragma once
-// Where our tables are others than the migrations have made.
+// Finds the differences between our tables and those that the migrations have made.
 #include <vector>
 
 #include "leasehold/connection.hpp"
@@ -9,8 +9,8 @@
 
 namespace leasehold {
 
-// Findings, for the doctor: what is missing or another, what is there besides, and what the server
-// does not show to this user. Tables of the same prefix that are not ours are nobody's business.
+// The doctor's findings: missing and changed things, additional things, and those that the server
+// does not show to this user. Tables of the same prefix that are not ours are left out.
 std::vector<finding> find_drift(connection& on, health_store& health, const table_names& names);
 
 }  // namespace leasehold

@@ -1,4 +1,4 @@
-// What keeps a key from being granted, and to whom it will be: the doctor's second question.
+// The doctor's second question: why a key is not granted, and to whom it will be.
 #include <utility>
 
 #include "core/in_words.hpp"
@@ -107,7 +107,7 @@ private:
                 in_words(lock.remaining) +
                 (lock.metadata.empty() ? "" : "; its note: " + lock.metadata));
         if (!found_.session) return;
-        // The ttl is what it was given with its last heartbeat.
+        // The ttl as the last heartbeat gave it.
         const microseconds ttl = found_.session->heartbeat_ago + found_.session->remaining;
         if (found_.session->heartbeat_ago <= ttl / 2) return;
         add(severity::warning,

@@ -28,7 +28,7 @@ void require_valid(const grant_filter& filter) {
     }
 }
 
-// What changes triggers excludes migrations, and others who do.
+// A change of triggers excludes migrations and other such changes.
 template <class Change>
 void change_history(const database& db, Change&& make) {
     try {

@@ -46,7 +46,7 @@ void sort_by_grant(std::vector<lock_info>& all) {
     });
 }
 
-// Of keys that several hold, one entry for each of them, oldest grant first.
+// The entries of keys that several hold, one for each holder, oldest grant first.
 std::vector<lock_info> holders(connection& on, store& stores, std::string_view prefix) {
     auto all = all_pages<lock_info>([&](const lock_info* after) {
         const std::string last = after ? after->key : "";
@@ -58,7 +58,7 @@ std::vector<lock_info> holders(connection& on, store& stores, std::string_view p
     return all;
 }
 
-// Of one key: what its entries say of all of them.
+// Adds to the entries of one key the numbers that are about all of them.
 void add_totals(std::span<lock_info> all, const gate_info* gate) {
     std::int64_t permits = 0;
     for (const lock_info& each : all) permits += each.permits;
@@ -168,7 +168,7 @@ void tell_freed(const database& db, const lock_info& freed) {
     );
 }
 
-// What one page of three lists says for certain: of the others, nothing beyond where one ends.
+// The keys for which one page of three lists is complete: up to the end of the shortest one.
 class common_end {
 public:
     explicit common_end(std::size_t limit) : limit_(limit) {}
@@ -189,7 +189,7 @@ private:
     std::optional<std::string> last_{};
 };
 
-// Where a page of at most so many ends: between two keys, unless the first has more than that.
+// The end of a page with at most so many: between two keys, unless the first has more than that.
 std::size_t end_of_page(const std::vector<lock_info>& all, std::size_t limit) {
     if (all.size() <= limit) return all.size();
     std::size_t end = limit;
@@ -355,7 +355,7 @@ std::optional<lock_info> force_release(const database& db, const key& name) {
     auto freed = db.inner()->use([&](connection& on, store& stores) {
         auto found = freed_mutex(*db.inner(), on, stores, name, std::nullopt);
         if (found) return found;
-        // What has arrived, and how many permits there were, nobody says who is freed.
+        // No holder tells the numbers of arrivals and permits: the gate is read before it is freed.
         const auto gate = stores.holders->gate(on, name);
         auto holders = stores.holders->force_release(on, name);
         add_totals(holders, gate ? &*gate : nullptr);

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-// From when on a wait may be unusual, and how many times longer than usual it is then.
+// The shortest wait that may be unusual, and how many times the usual wait it takes then.
 constexpr microseconds unusual_from = 1min;
 constexpr int unusual_times = 10;
 
@@ -50,7 +50,7 @@ std::vector<finding> find_in_queues(
 ) {
     const microseconds slow_from = settings.waiting_longer_than;
     some_findings paused_ones{"queues"}, slow_ones{"queues"}, unusual_ones{"queues"};
-    constexpr int asked_max = 100;  // of queues for what is usual there
+    constexpr int asked_max = 100;  // queues whose usual time is asked for
     int asked = 0;
     for (const waiting_queue& each : health.waiting_queues(on, std::min(slow_from, unusual_from))) {
         if (each.is_paused) {

@@ -8,7 +8,7 @@
 
 namespace leasehold {
 
-// Of many some are named, by name, and the last of each kind says how many more there are.
+// Of many only some are named, in order, and the last of each kind says how many more there are.
 std::vector<finding> find_in_queues(
     connection& on, health_store& health, const examination_settings& settings
 );

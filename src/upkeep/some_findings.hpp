@@ -12,7 +12,7 @@ namespace leasehold {
 
 class some_findings {
 public:
-    // `nouns`: what they are about, "queues".
+    // `nouns` names the things that the findings are about: "queues".
     explicit some_findings(std::string nouns) : nouns_(std::move(nouns)) {}
 
     void add(finding one) {

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
 constexpr int looked_at_max = 1000;
-// Whatever starts due work looks once a minute at least.
+// Each process that starts due work looks once a minute at least.
 constexpr microseconds overdue_from = 1min;
 
 finding not_all(const std::string& nouns, const std::string& last) {

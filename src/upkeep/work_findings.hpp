@@ -1,5 +1,5 @@
 #pragma once
-// The doctor's findings about tasks that `once` runs, and about schedules of jobs. It looks at the
+// The doctor's findings about tasks that `once` runs, and about schedules of jobs. They cover the
 // first 1,000 of each by name.
 #include <vector>
 
