@@ -15,7 +15,7 @@ bool takes_value(std::string_view option) {
     return std::find(with_value.begin(), with_value.end(), option) != with_value.end();
 }
 
-// Elsewhere `--` means what it always does, that no option follows.
+// Elsewhere `--` has its usual meaning: no option follows.
 bool has_command(const std::vector<std::string>& all) {
     for (std::size_t at = 0; at < all.size(); ++at) {
         if (takes_value(all[at])) {
@@ -27,8 +27,8 @@ bool has_command(const std::vector<std::string>& all) {
     return false;
 }
 
-// Where the value ends that begins there: of an option in a URL, of a setting of libpq's, which may
-// be in quotes, in which a backslash takes the next for what it is.
+// The end of the value that begins at `from`: an option in a URL, or a setting of libpq's, which
+// may be in quotes, where a backslash takes the next character literally.
 std::size_t end_of_value(std::string_view text, std::size_t from, const char* ends) {
     if (from < text.size() && text[from] == '\'') {
         for (std::size_t at = from + 1; at < text.size(); ++at) {
@@ -42,9 +42,9 @@ std::size_t end_of_value(std::string_view text, std::size_t from, const char* en
     return is_in_url ? std::min(text.find('&', from), end) : end;
 }
 
-// Calls `hide(from, to)` for each password in `text`. Generous, because a URL may be malformed:
-// of `scheme://user:password@host` everything from the first colon to the last `@` before one of
-// `ends`, and of options with "password" in their name all of the value.
+// Calls `hide(from, to)` for each password in `text`. Generous, because a URL may be malformed: it
+// hides everything in `scheme://user:password@host` from the first colon to the last `@` before one
+// of `ends`, and the whole value of each option with "password" in its name.
 template <class Hide>
 void find_passwords(std::string_view text, const char* ends, Hide hide) {
     const auto end_of_word = [&](std::size_t at) {
@@ -94,7 +94,7 @@ arguments take_arguments(int count, char** values) {
         if (taken.has_separator) taken.command.assign(cut + 1, taken.own.end());
         taken.own.erase(cut, taken.own.end());
     }
-    // What follows `--` belongs to the command, which shows it to `ps` anyway.
+    // The words behind `--` belong to the command, which shows them to `ps` anyway.
     for (std::size_t at = 0; at < taken.own.size(); ++at) {
         const std::string shown = hidden(taken.own[at], "");  // one argument, whatever is in it
         std::memcpy(values[at + 1], shown.data(), shown.size());

@@ -8,12 +8,12 @@ namespace leasehold::cli {
 
 struct arguments {
     std::vector<std::string> own;      // the tool's, without its name
-    std::vector<std::string> command;  // of `lock …`: what follows the first `--`, untouched
+    std::vector<std::string> command;  // of `lock …`: the words behind the first `--`, untouched
     bool has_separator = false;        // of `lock …`: there was a `--`
     bool is_json = false;              // known before parsing, because parsing can fail
 };
 
-// Whether this command of the tool runs one of the user's, which follows a `--`.
+// True when this command of the tool runs one of the user's, which follows a `--`.
 bool runs_command(std::string_view name);
 
 // Copies the command line, then overwrites the passwords in the original: other users can read it

@@ -14,8 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of one that has answered before. Somebody has to do something: a replica may become a primary, a
-// database be restored, a password be given back.
+// True when somebody can mend the failure of a database that has answered before: a replica may
+// become a primary, a database be restored, a password be given back.
 bool may_be_put_right(const error& failure) {
     if (failure.code() == errc::connection_failed) return !failure.is_transient();
     return failure.code() == errc::read_only || failure.code() == errc::schema_missing;
@@ -99,12 +99,12 @@ acquired candidate::attempt(const errand& what) {
     try {
         return {trying.take(), cancelled_by};
     } catch (const error&) {
-        return {std::nullopt, cancelled_by};  // what failed is not what the user asked for any more
+        return {std::nullopt, cancelled_by};  // the user no longer asks for what failed
     }
 }
 
-// A database may let a session be opened and not answer what comes next: then it is away still, and
-// the statement has failed before this is over.
+// A database may let a session be opened and not answer the next statement. It is still away then,
+// and the statement has failed before this time is over.
 std::chrono::nanoseconds candidate::look_up() {
     const auto proven_after = database_.settings().statement_timeout + std::chrono::seconds{2};
     if (session_made_.hush()) {

@@ -1,28 +1,28 @@
 #pragma once
 // Waiting for a key for as long as it takes, through outages of the database.
 //
-//   candidate wanting{db, what, signals};
-//   acquired answer = wanting.wait();      // the key, who has it instead, or a signal
-//   …                                      // what runs under the key
-//   wanting.part_with(std::move(answer));  // and wait() again, or:
-//   wanting.end(status);
+// candidate wanting{db, what, signals};
+// acquired answer = wanting.wait();      // the key, or its holder, or a signal
+// …                                      // the work under the key
+// wanting.part_with(std::move(answer));  // and wait() again, or:
+// wanting.end(status);
 //
 // | the database is away …                  | wait()                                            |
 // |-----------------------------------------|---------------------------------------------------|
-// | before there ever was a session         | throws what it says: the URL may be wrong; as     |
+// | before there ever was a session         | throws its error: the URL may be wrong; as        |
 // |                                         | below where that may pass, and patience has an    |
 // |                                         | end or the errand waits at its start              |
 // | after that                              | says so, and asks anew in a session of its own    |
-// | until the errand's patience is over     | throws what it said last                          |
+// | until the errand's patience is over     | throws its last error                             |
 // | and a signal comes                      | ends the tool: there is nobody to say goodbye to  |
 //
-// Away is also one that lets us in no more, whether by its password, its rights to connect or
-// because it was dropped, one whose tables are gone, and a replica: somebody may be restoring it.
-// One that lets us in and refuses what is asked, as the rights to its tables or their version are
-// others, is not: wait() throws that.
+// A database also counts as away that lets us in no more, whether by its password, its rights to
+// connect or because it was dropped, one whose tables are gone, and a replica: somebody may be
+// restoring it. One that lets us in and refuses the request, since the rights to its tables or
+// their version are others, does not count as away: wait() throws that.
 //
-// Threads: the main thread only; what talks to the database runs in the background, so that signals
-// are heard meanwhile.
+// Threads: the main thread only; calls to the database run in the background, so that signals are
+// heard meanwhile.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -37,7 +37,7 @@
 
 namespace leasehold::cli {
 
-// What a wait brought; or the signal that ended it.
+// The result of a wait; or the signal that ended it.
 struct acquired {
     std::optional<holding> held;
     int cancelled_by = 0;
@@ -49,12 +49,12 @@ public:
 
     acquired wait();
 
-    // Ends the session in the background, and releases what was not released before: where the
-    // database is away that takes its time, and what comes next need not wait for it.
+    // Ends the session in the background, and releases the lease if it still has one: where the
+    // database is away that takes its time, and the next step need not wait for it.
     void part_with(acquired gone);
 
-    // Before the tool ends with `status`. What cannot be done in a short time ends with the ttl;
-    // the tool then ends at once.
+    // Called before the tool ends with `status`. Sessions that cannot end in a short time end with
+    // their ttl; the tool then ends at once.
     void end(int status);
 
 private:
@@ -71,9 +71,9 @@ private:
     progress line_;
     bell session_made_;
     bool has_been_in_touch_ = false;
-    std::optional<instant> session_since_;  // of this attempt
+    std::optional<instant> session_since_;  // the begin of this attempt's session
     std::optional<instant> away_since_;
-    complaints said_;  // of this outage
+    complaints said_;  // those about this outage
     std::vector<std::unique_ptr<background<bool>>> departing_;
 };
 

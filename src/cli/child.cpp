@@ -38,7 +38,7 @@ child::~child() {
 }
 
 void child::begin() {
-    // Elsewhere the tool stays in front: what feeds it through a pipe may need the terminal.
+    // Elsewhere the tool stays in front: its standard input's source may need the terminal.
     const bool lends = isatty(STDIN_FILENO) == 1 && terminal_.reserve();
     launch_.go(lends);
 }
@@ -79,7 +79,7 @@ void child::follow() {
                 break;
             case guard::event::gone:
                 // The kernel has killed the command then. Its number was given back this moment;
-                // numbers go round, and whoever is left of its group keeps it.
+                // numbers go round, but a process that is left in its group keeps the number.
                 if (!status_) {
                     kill(-guard_.command(), SIGKILL);
                     status_ = exit_status::by_signal + SIGKILL;
@@ -108,7 +108,7 @@ void child::stop_along(int by_signal) {
 void child::await_all() noexcept {
     if (awaits_all_) return;
     awaits_all_ = true;
-    terminal_.take_back();  // nobody who is left has its foreground
+    terminal_.take_back();  // no process that is left has its foreground
     guard_.await_all();
 }
 

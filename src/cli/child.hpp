@@ -52,9 +52,9 @@ public:
     void follow();
     int source() const noexcept { return guard_.source(); }
 
-    // To its group; where that may be no more, to all that came of it.
+    // Signals its group; where that may be gone, all that came of the command.
     void signal_group(int number) noexcept;
-    // To its group, and to whoever has left it. How many of those there were, and live.
+    // Signals its group and the processes that have left it; answers with the number of those.
     descendants::count signal_all(int number) noexcept;
 
     // The shell's view of how it ended: its status, or 128 + the signal.
@@ -62,7 +62,7 @@ public:
     // From now on the end of the last of all that came of it is news. Only after its own end.
     void await_all() noexcept;
     bool have_all_ended() const noexcept { return have_all_ended_; }
-    // What lives on is left alone. Only after its own end.
+    // Leaves alone the processes that live on. Only after its own end.
     void dismiss() noexcept;
 
 private:

@@ -21,7 +21,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
     return choices;
 }
 
-// By the house's words for values.
+// Derives the list from the words that the tool uses for values.
 std::string names_of(const option_facts& option, const std::vector<std::string>& path) {
     const std::string& name = option.names.back();
     if (option.value == "Q") return "queues";

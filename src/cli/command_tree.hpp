@@ -1,5 +1,5 @@
 #pragma once
-// What the parser knows of the tool's commands, as --help shows it: for manual pages and shells.
+// The tool's commands as the parser knows them and --help shows them: for manual pages and shells.
 #include <set>
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ namespace leasehold::cli {
 
 struct option_facts {
     std::vector<std::string> names;  // "-h", "--help"; of a word without a dash: "KEY"
-    std::string value;               // what stands for its value: "D"; a flag has none
+    std::string value;               // the word for its value: "D"; a flag has none
     std::string meaning;
     std::vector<std::string> choices;  // its value is one of these; empty: anything
-    std::string names_of;              // its value may be one of what `leasehold names` lists so
+    std::string names_of;              // the list of `leasehold names` with its values
     std::set<std::string> excludes;    // options that are not given with it
     bool is_file = false;              // its value is the name of a file
     bool is_repeated = false;          // may be given several times
@@ -25,9 +25,9 @@ struct option_facts {
 struct command_facts {
     std::vector<std::string> path;  // {"job", "enqueue"}; of the tool itself nothing
     std::string meaning;
-    std::string help;                   // what --help says below the options
+    std::string help;                   // the text of --help below the options
     std::vector<option_facts> options;  // its own; those of the tool go with every command
-    std::vector<option_facts> words;    // what it takes without a dash, in this order
+    std::vector<option_facts> words;    // its arguments without a dash, in this order
     std::vector<command_facts> commands;
     bool needs_command = false;  // one of its commands has to follow
     bool runs_command = false;   // one of the user's follows `--`
@@ -35,10 +35,10 @@ struct command_facts {
     std::string name() const;  // "job enqueue"
 };
 
-// Without what is hidden from --help.
+// Leaves out everything that is hidden from --help.
 command_facts facts_of(const CLI::App& tool);
 
-// It, and all that is below it.
+// This command, and all commands below it.
 std::vector<const command_facts*> all_of(const command_facts& tree);
 
 }  // namespace leasehold::cli

@@ -1,6 +1,6 @@
 #pragma once
-// What is said of an outage while it lasts: each reason when it is new, and at growing intervals
-// what keeps the database away now, so that a log shows that it is away still.
+// The messages about an outage while it lasts: each reason when it is new, and at growing intervals
+// the present reason, so that a log shows that the database is still away.
 //
 // Threads: one at a time.
 #include <chrono>
@@ -16,7 +16,7 @@ class complaints {
 public:
     using instant = local_clock::time_point;
 
-    // Whether `failure`, of this moment, is to be said.
+    // True when a message about `failure`, of this moment, is due.
     bool is_due(const error& failure, instant now);
     // The outage is over.
     void clear() { *this = {}; }

@@ -1,4 +1,4 @@
-// `leasehold completion SHELL`: prints what makes that shell complete the tool's command lines.
+// `leasehold completion SHELL`: prints the script for that shell's completion.
 #include "cli/completion.hpp"
 
 #include <CLI/CLI.hpp>

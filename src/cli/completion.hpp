@@ -1,5 +1,5 @@
 #pragma once
-// What makes a shell complete the tool's commands, options and their values.
+// The scripts by which a shell completes the tool's commands, options and their values.
 #include <string>
 
 #include "cli/command_tree.hpp"

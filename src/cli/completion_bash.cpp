@@ -100,7 +100,7 @@ std::vector<std::string> option_names(const std::vector<option_facts>& options, 
     return names;
 }
 
-// What the tool has itself, as --help, is offered behind every command already.
+// Each command offers the tool's own options, as --help, already.
 std::vector<std::string> own_names(
     const command_facts& command, const command_facts& tool, bool have_values
 ) {

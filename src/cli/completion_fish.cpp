@@ -62,7 +62,7 @@ std::string quoted_for_fish(const std::string& text) {
     return quoted + "'";
 }
 
-// What completes a value: -x, none of the files but these words.
+// Completes a value: -x offers no files, only these words.
 std::string fish_value(const option_facts& of) {
     if (of.value.empty()) return {};
     if (of.is_file) return " -r -F";
@@ -105,7 +105,7 @@ std::string fish_lines(const command_facts& command) {
     return lines;
 }
 
-// Which option's value the next word is, and which word leads on to a command.
+// Tells which option takes the next word as its value, and which word leads on to a command.
 std::string fish_switches(const command_facts& tool) {
     std::string valued;
     std::string commands;

@@ -5,7 +5,7 @@
 namespace leasehold::cli {
 namespace {
 
-// In a specification of _arguments brackets and colons are its own.
+// _arguments uses brackets and colons in its specifications.
 std::string escaped_for_zsh(const std::string& text) {
     std::string escaped;
     for (const char each : text) {
@@ -15,7 +15,7 @@ std::string escaped_for_zsh(const std::string& text) {
     return escaped;
 }
 
-// ":D:", and what completes it.
+// ":D:", and the action that completes the value.
 std::string zsh_value(const option_facts& of) {
     if (of.value.empty()) return {};
     std::string action = " ";
@@ -56,7 +56,7 @@ constexpr const char* zsh_names =
 
 )zsh";
 
-// What `leasehold names` is asked with: as the command line says it.
+// The arguments of `leasehold names`, as the command line says them.
 constexpr const char* zsh_ask =
     R"zsh(    local -a ask
     ask=(${(Q)words[1]})

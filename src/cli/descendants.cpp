@@ -18,7 +18,7 @@
 namespace leasehold::cli {
 namespace {
 
-// More than a machine runs. Only what is used of the memory is ever there.
+// More than a machine runs. Pages of the memory exist only once they are used.
 constexpr std::size_t processes_max = 262'144;
 
 // The fields of /proc/…/stat that come after the name, which may have blanks and brackets in it.
@@ -126,10 +126,10 @@ void descendants::mark(pid_t root) noexcept {
     }
 }
 
-// A number is given away again as soon as its process is gone. What we hold after pidfd_open is one
-// process, and if the number has the same beginning then as when we looked, it is the one we mean.
-// Linux before 5.3 has none of that, and a container's filter may refuse either call: the number
-// alone has to do there.
+// The system gives a number away again as soon as its process is gone. The handle of pidfd_open is
+// one process, and if the number has the same beginning then as when we looked, it is the process
+// we mean. Linux before 5.3 has no such handle, and a container's filter may refuse either call:
+// the number alone has to do there.
 bool descendants::send(int folder, const process& to, int number) noexcept {
     const auto handle = static_cast<int>(syscall(SYS_pidfd_open, to.id, 0));
     if (handle < 0 && errno == ESRCH) return false;

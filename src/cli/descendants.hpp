@@ -1,10 +1,9 @@
 #pragma once
 // The processes that came of one process, whatever group and session they have gone to since.
 //
-// The system keeps no such list, but who is whose parent stands in /proc; and one that is a
-// subreaper (PR_SET_CHILD_SUBREAPER) becomes the parent of all whose own has ended. So whoever
-// can be reached from it now are all there are, but for those that were born while we looked:
-// look again until there is nobody.
+// The system keeps no such list, but /proc names the parent of each process; and a subreaper
+// (PR_SET_CHILD_SUBREAPER) becomes the parent of all whose own has ended. So the processes below it
+// are all there are now, but for those born while we looked: look again until there is none.
 //
 // Threads: one at a time. Async-signal-safe, but for construction and destruction.
 #include <sys/types.h>
@@ -16,8 +15,8 @@ namespace leasehold::cli {
 
 class descendants {
 public:
-    // Of how many it could be said that they live. `reached`: took the signal; the others belong to
-    // another user, as after sudo.
+    // The number of processes that can be said to live. `reached` took the signal; the others
+    // belong to another user, as after sudo.
     struct count {
         int living = 0;
         int reached = 0;
@@ -29,8 +28,8 @@ public:
     descendants& operator=(const descendants&) = delete;
 
     // Sends the signal to all descendants of `root`, but not to those in the group `spared` (0:
-    // none) nor to `root` itself. Nobody else can be hit: a number that was given away again
-    // meanwhile is recognised. `number` 0 asks who lives.
+    // none) nor to `root` itself. The signal hits no other process: a number that was given away
+    // again meanwhile is recognised. `number` 0 only counts the living.
     count signal(pid_t root, pid_t spared, int number) noexcept;
 
 private:

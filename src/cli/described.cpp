@@ -50,7 +50,7 @@ std::vector<std::string> lock_heading() {
 
 std::vector<cell> row_of(const lock_info& lock) {
     const auto where_held = [&](std::string text) { return lock.is_held ? std::move(text) : "-"; };
-    // What has arrived at a latch keeps its key in use.
+    // Arrivals at a latch keep its key in use.
     const bool is_free = !lock.is_held && lock.arrived == 0;
     const std::string since = lock.free_for ? shown(*lock.free_for) + " ago" : "-";
     return {
@@ -74,7 +74,7 @@ std::string shown_arrivals(const lock_info& latch) {
     return std::to_string(latch.arrived) + " of " + std::to_string(latch.capacity) + " arrived";
 }
 
-// In a few words: how its holder has the key, and how much of it is left.
+// A few words: the way its holder has the key, and how much of it is left.
 std::string shown_kind(const lock_info& lock) {
     switch (lock.kind) {
         case lock_kind::mutex:

@@ -1,5 +1,5 @@
 #pragma once
-// What is said of a lock, of whoever has it or waits for it, and of the jobs of a queue.
+// The descriptions of a lock, of its holders and waiters, and of the jobs of a queue.
 #include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@ namespace leasehold::cli {
 
 nlohmann::json json_of(const lock_info& lock);
 
-// What is the same of each line of a list, and of the doctor's: who waits, and since when.
+// The part that each line of a list and of the doctor shares: who waits, and since when.
 nlohmann::json json_of(const waiter_info& waiter);
 
 // All states of jobs, in the order of a table.
@@ -29,10 +29,10 @@ inline constexpr std::array states_shown{
     job_state::cancelled};
 std::int64_t count_in(const queue_info& queue, job_state state);
 
-// In a few words: how its holder has the key, and how much of it is left.
+// A few words: the way its holder has the key, and how much of it is left.
 std::string shown_kind(const lock_info& lock);
 
-// Of the table of locks, and a row of it; of a key that is free its last holder.
+// The heading of the table of locks, and a row of it; a free key's row shows its last holder.
 std::vector<std::string> lock_heading();
 std::vector<cell> row_of(const lock_info& lock);
 

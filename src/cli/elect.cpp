@@ -29,7 +29,7 @@ struct elect_options {
     bool waits_for_all = false;
 };
 
-// What a candidacy came to: the tool's status, or nothing: campaign again.
+// The result of a candidacy: the tool's status, or nothing: campaign again.
 using verdict = std::optional<int>;
 
 void say(const errand& what, const char* event, const std::string& message, const lease& held) {
@@ -42,7 +42,7 @@ void say(const errand& what, const char* event, const std::string& message, cons
     );
 }
 
-// What it lost it by is a failure, and said there.
+// The failure by which the office was lost is reported there.
 void say_resigned(const errand& what, const lease& held, const std::string& why) {
     say(what, "resigned", "no longer leads '" + what.name.name() + "': " + why, held);
 }
@@ -61,7 +61,7 @@ verdict lead(
         const ending ended = run_under(what, command, keep_open, *answer.held, held, signals);
         if (ended.status) {
             const int status = release(what, *answer.held, *ended.status, signals);
-            // Asked for by `unlock --ask`, the office goes to whoever is next, and this candidate
+            // Asked for by `unlock --ask`, the office goes to the next candidate, and this one
             // waits for its turn.
             if (ended.was_revoked && ended.asked_by == 0) {
                 say_resigned(what, held, "it was asked to let go; campaigning again");
@@ -83,8 +83,8 @@ verdict lead(
     }
 }
 
-// In the background the last session ends while the next one asks for the key: where the database
-// is away both take their time.
+// The last session ends in the background while the next one asks for the key: both take their time
+// where the database is away.
 int campaign(
     candidate& standing,
     const errand& what,

@@ -35,8 +35,8 @@ acquisition acquire_in(session& within, const errand& what, const std::stop_toke
     return what.patience ? wanted.acquire_for(*what.patience, cancel) : wanted.acquire(cancel);
 }
 
-// The command has ended, and whether its key is free is not known. What that means for the tool's
-// own status: nothing, if the lease was still good by our own clock.
+// The command has ended, and nobody knows whether its key is free. That does not change the tool's
+// own status if the lease was still good by our own clock.
 int unreleased(const errand& what, const lease& held, bool was_held, int status, std::string why) {
     if (!was_held) {
         const failure failed =

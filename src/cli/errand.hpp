@@ -1,12 +1,12 @@
 #pragma once
-// A command that runs while a key is held: what `lock` and `elect` have in common.
+// A command that runs while a key is held: the common part of `lock` and `elect`.
 //
 //   candidate wanting{db, what, signals};  // candidate.hpp
 //   acquired answer = wanting.wait();
 //   if (answer.held->got) run_under(what, command, keep_open, …);
 //
-// Threads: the main thread only; what talks to the database runs in the background, so that signals
-// are heard meanwhile.
+// Threads: the main thread only; calls to the database run in the background, so that signals are
+// heard meanwhile.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,34 +32,34 @@ class Option;
 
 namespace leasehold::cli {
 
-// What the tool ends with where CMD has not decided it: CMD may have these numbers for something
+// The tool's exit statuses where CMD has not decided them: CMD may have these numbers for something
 // else.
 struct own_statuses {
     int busy = exit_status::not_acquired;
     int lost = exit_status::lease_lost;
 };
 
-// What is wanted, and how long for.
+// The request, and how long it may take.
 struct errand {
     leasehold::key name;
     std::optional<std::chrono::milliseconds> patience;  // nothing: for ever
     session_settings timing;
     bool is_json = false;
     std::chrono::milliseconds lock_delay{0};
-    // What the key is asked for as: a mutex, unless one of these says otherwise.
-    std::optional<hold_mode> mode{};  // of a shared mutex
-    std::int64_t permits = 0;         // of a semaphore
+    // The kind of lock that is asked for: a mutex, unless one of these says otherwise.
+    std::optional<hold_mode> mode{};  // for a shared mutex
+    std::int64_t permits = 0;         // for a semaphore
     std::int64_t permits_there_are = 0;
     own_statuses statuses{};
     bool waits_for_all = false;  // for the end of all that the command has started
     std::string note{};          // for people who ask who has the key
-    bool is_quiet = false;       // about who has it, and about waiting for it
-    // How long it waits until that is said where there is no terminal.
+    bool is_quiet = false;       // says nothing about the holder and about waiting
+    // The tool says nothing about waiting before this time where there is no terminal.
     std::chrono::milliseconds silent_for{60'000};
     bool waits_at_start = false;  // for a database that has not answered yet, without an end
 };
 
-// What the command inherits, and what of it goes on after the lease: for --help.
+// The command's environment, and which of its processes outlive the lease: for --help.
 extern const char* const environment_help;
 extern const char* const unstoppable_help;
 
@@ -69,30 +69,30 @@ CLI::Option* add_note(CLI::App& parser, std::string& chosen);
 void add_lost_status(CLI::App& parser, own_statuses& chosen);
 void add_busy_status(CLI::App& parser, own_statuses& chosen);
 
-// What an error of the library means to this errand.
+// The meaning of an error of the library to this errand.
 failure with_own_status(const errand& what, failure meant);
 
-// The lease and what it lives in, which comes first: it outlives the lease. `failed`: why there is
-// neither a lease nor a holder. Kept here and not thrown, because the session takes its time to end
-// where the database is away, and what went wrong is to be said before.
+// The lease and its session, which comes first: it outlives the lease. `failed`: why there is
+// neither a lease nor a holder. It is kept here and not thrown, because the session takes its time
+// to end where the database is away, and the failure is to be said before.
 struct holding {
     session within;
     acquisition got;
     std::exception_ptr failed{};
 };
 
-// Where the system makes nobody a subreaper, which some container's filter may refuse.
+// Warns where the system makes no process a subreaper, which some container's filter may refuse.
 void warn_where_orphans_escape(bool is_json);
 
-inline constexpr std::size_t first_source = 0;  // of what is waited for
+inline constexpr std::size_t first_source = 0;  // among the sources waited for
 
 // Short enough that one heartbeat may get no answer.
 std::chrono::milliseconds statement_timeout_for(const session_settings& timing);
 
 [[noreturn]] void end_at_once(int signal_number);
 
-// Runs in the background. The session comes first, and is told of: the lease lives with it. Throws
-// what the database says before there is one.
+// Runs in the background. The session comes first, and `on_session` tells of it: the lease lives
+// with it. Throws the database's error where there is no session.
 holding acquire(
     const database& db,
     const errand& what,
@@ -100,10 +100,10 @@ holding acquire(
     const std::stop_token& cancel
 );
 
-// What the failure of a lease that was lost says, with its consequence.
+// The failure of a lease that was lost, with its consequence.
 failure lost(const errand& what, const lease& held, const std::string& consequence);
 
-// How a command ended that ran under a lease.
+// The end of a command that ran under a lease.
 struct ending {
     std::optional<int> status;  // nothing: stopped, because the lease was lost
     int asked_by = 0;           // the last signal passed on to it that asks to end; 0: none
@@ -119,18 +119,18 @@ ending run_under(
     signal_inbox& signals
 );
 
-// The command has ended by itself, and the session ends with its lease. Whether it had the key to
-// itself until then is for the database to say: answers with the tool's status, `status` where all
+// The command has ended by itself, and the session ends with its lease. The database has to say
+// whether it had the key to itself until then: answers with the tool's status, `status` where all
 // is well.
 int release(const errand& what, holding& with, int status, signal_inbox& signals);
 
-// How long a goodbye to the database may take when the tool is to end.
+// The time that a goodbye to the database may take when the tool is to end.
 inline constexpr std::chrono::seconds goodbye_max{2};
 
-// Waits for the end of what runs in the background, and calls `look_up` when one of the other
-// sources can be read, or the time has passed that it said last. Answers with the signal that
-// cancelled it, or 0. The first signal leaves nothing behind in the database, if that takes no
-// longer than `patience` says then of that signal; the second is for those who cannot wait.
+// Waits for the end of the background call, and calls `look_up` when one of the other sources can
+// be read, or after the time that its last call has named. Answers with the signal that cancelled
+// it, or 0. The first signal leaves nothing behind in the database, if that takes no longer than
+// `patience` then says for that signal; the second is for users who cannot wait.
 template <class Result, class Patience, class LookUp>
 int wait_for_end(
     background<Result>& running,
@@ -159,13 +159,13 @@ int wait_for_end(
     }
 }
 
-// What `ask` finds out of a refusal, in the background: it takes its time where the database has
-// gone since. With the first signal its answer has the signal's status, and comes soon or not at
+// The answer of `ask` about a refusal, in the background: it takes its time where the database has
+// gone since. With the first signal the failure has the signal's status, and comes soon or not at
 // all.
 failure explain(signal_inbox& signals, const std::function<failure()>& ask);
 
-// Runs what talks to the database when the command has ended. Hears only a second signal, since the
-// first may be the one that ended the command; and when patience is over `give_up` says with what
+// Runs a call to the database after the command has ended. Hears only a second signal, since the
+// first may be the one that ended the command. When patience is over `give_up` says with which
 // status the tool ends at once, leaving the rest to the ttl.
 template <class Work, class GiveUp>
 auto finish(signal_inbox& signals, std::chrono::milliseconds patience, Work work, GiveUp give_up) {

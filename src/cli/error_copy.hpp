@@ -1,5 +1,5 @@
 #pragma once
-// Copies what commands say on standard error to ours. Our reader may be stalled: a pipe that nobody
+// Copies the commands' standard error to ours. Our reader may be stalled: a pipe that nobody
 // empties, a terminal after Ctrl-S. So a thread of its own writes, and a caller of add() waits for
 // nothing.
 //
@@ -12,8 +12,8 @@
 
 namespace leasehold::cli {
 
-// Writes on standard error what it takes, after waiting for it at most so long. How many bytes: 0
-// where it took none. Bytes that can never be written are lost, and count.
+// Writes as many bytes as standard error takes, after waiting for it at most so long, and answers
+// with their number. Bytes that can never be written are lost, and count.
 std::size_t write_error_words(std::string_view words, std::chrono::milliseconds patience);
 
 class error_copy {

@@ -66,7 +66,7 @@ private:
     // After a poll that says so, a pipe takes as much without waiting (PIPE_BUF).
     static constexpr std::size_t piece_max = 4096;
 
-    // Whether there may be more for so full a buffer.
+    // True when a buffer with so little room left may still get more.
     bool listen(std::size_t filled_max) {
         if (size_ >= filled_max) return false;
         const auto got = read(STDIN_FILENO, buffer_.data() + size_, filled_max - size_);
@@ -100,7 +100,7 @@ private:
         std::memmove(buffer_.data(), buffer_.data() + taken, size_);
     }
 
-    // The command has ended, or the tool has: what is still in the pipe belongs to the answer.
+    // The command or the tool has ended: the bytes that are still in the pipe belong to the answer.
     void answer() {
         while (!is_over_ && listen(buffer_.size())) {
         }
@@ -108,7 +108,7 @@ private:
         send(STDOUT_FILENO, kept_.data(), kept_size_, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
 
-    // Beside what was copied there is room for all that a pipe has, where the reader is stalled.
+    // Beside the copied bytes there is room for all that a pipe has, where the reader is stalled.
     static constexpr std::size_t copied_max = std::size_t{1} << 16;
     std::array<char, 2 * copied_max> buffer_{};
     std::array<char, kept_max + 1> kept_{};

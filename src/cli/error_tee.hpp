@@ -1,7 +1,7 @@
 #pragma once
-// Passes on what a command says on standard error, and keeps the end of it, in a process of its
-// own: as long as anything that the command has started may write there, also after our own end.
-// A reader that is stalled stalls that process and the command, as it would without it.
+// A process of its own passes on a command's standard error, and keeps the end of it: as long as
+// any process that the command has started may write there, also after our own end. A reader that
+// is stalled stalls that process and the command, as it would without it.
 //
 // Threads: made and used by the main thread only.
 #include <sys/types.h>
@@ -28,7 +28,7 @@ public:
     int writing_end() const noexcept { return writing_.number(); }
     // To be called when the command runs, or its end would never be seen.
     void close_writing_end() noexcept { writing_.close(); }
-    // When the command has ended: the end of what it has said, in whole characters. Nothing where
+    // Called when the command has ended: the end of its words, in whole characters. Nothing where
     // the process that copies does not answer.
     std::string take_end();
 

@@ -79,10 +79,10 @@ signal_inbox::signal_inbox() {
     sigset_t taken;
     sigemptyset(&taken);
     for (const int each : passed_on) {
-        // What whoever started us ignores, by nohup for instance, stays ignored.
+        // Signals that our parent made us ignore, by nohup for instance, stay ignored.
         if (!outside_.ignores(each)) sigaddset(&taken, each);
     }
-    // Were it ignored, the kernel would keep no exit status for us.
+    // Were SIGCHLD ignored, the kernel would keep no exit status for us.
     struct sigaction as_usual {};
     as_usual.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &as_usual, nullptr);

@@ -37,22 +37,22 @@ private:
     int number_ = -1;
 };
 
-// What a system call that failed has left in errno, as an exception.
+// Throws the errno of a failed system call as an exception.
 [[noreturn]] void fail(const char* call);
 
-// Waits until one of `sources` can be read, at most so long: which one, the first of several; or
+// Waits, at most so long, until one of `sources` can be read. Answers with the first that can, or
 // nothing.
 std::optional<std::size_t> wait_for(
     std::initializer_list<int> sources, std::chrono::nanoseconds patience_max
 );
 
-// What a program is started with of signals, apart from those that are pending.
+// The state of signals that a program is started with, apart from pending ones.
 class signal_state {
 public:
-    // As it is now.
+    // Reads the present state.
     signal_state() noexcept;
-    // Makes it so again, for what is executed next: handlers end with execve by themselves.
-    // Async-signal-safe.
+    // Restores that state for the program that is executed next: handlers end with execve by
+    // themselves. Async-signal-safe.
     void restore() const noexcept;
     bool ignores(int number) const noexcept { return sigismember(&ignored_, number) == 1; }
 
@@ -61,9 +61,9 @@ private:
     sigset_t ignored_{};
 };
 
-// Signals as messages. From its construction to its destruction those that ask a program to do
-// something (end, reload, …) are taken out here, and no longer end the process; nor does a message
-// on standard error that nobody reads any more.
+// Signals as messages. From its construction to its destruction the signals that ask a program to
+// do something (end, reload, …) are taken out here, and no longer end the process; nor does a
+// message on standard error that nobody reads any more.
 class signal_inbox {
 public:
     signal_inbox();
@@ -75,9 +75,9 @@ public:
     // The next one, SIGCHLD among them. TERM or INT said again within a second is the same one: so
     // say it `timeout` and systemd, to the process and to its group.
     std::optional<int> take();
-    // The next that tells the tool itself to end: within a second all are one, whatever they are.
+    // The next signal that tells the tool itself to end: all that come within a second are one.
     std::optional<int> take_wish();
-    // As it was before: for children.
+    // The state before this inbox: for children.
     const signal_state& outside() const noexcept { return outside_; }
 
 private:
@@ -123,7 +123,7 @@ public:
     int source() const noexcept { return done_.source(); }
     bool has_ended() const { return wait_for({source()}, std::chrono::nanoseconds{0}).has_value(); }
     void cancel() noexcept { thread_.request_stop(); }
-    // Waits for the end; throws what the call threw.
+    // Waits for the end; throws the exception of the call.
     Result take() {
         thread_.join();
         if (failure_) std::rethrow_exception(failure_);

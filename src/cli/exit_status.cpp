@@ -77,7 +77,7 @@ failure failure_of(const error& what) {
             "the session of this command has ended: the database was out of reach for longer than "
             "--ttl, or somebody ended it; run it again";
     }
-    // Where the library has no better words than the server's.
+    // The library has no better words than the server's here.
     const bool is_opaque = what.code() == errc::database_error;
     if (is_opaque && message.find(what.server_message()) == std::string::npos) {
         message += "; the server says: " + what.server_message();

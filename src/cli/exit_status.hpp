@@ -1,5 +1,5 @@
 #pragma once
-// What the tool's exit statuses mean, in one place: the numbers of sysexits.h where one fits.
+// The tool's exit statuses and their meanings: the numbers of sysexits.h where one fits.
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
@@ -35,7 +35,7 @@ public:
 
     int status() const noexcept { return status_; }
     const char* name() const noexcept { return name_; }
-    // What --json has beside the name and the message: an object.
+    // The fields that --json has beside the name and the message: an object.
     nlohmann::json fields() const;
     failure with(nlohmann::json fields) &&;
     failure with(int status) &&;
@@ -43,12 +43,12 @@ public:
 private:
     int status_;
     const char* name_;
-    // By a pointer, so that copying does not throw.
+    // Held by a pointer, so that copying does not throw.
     std::shared_ptr<const nlohmann::json> fields_;
 };
 
 failure usage_failure(const std::string& message);
-// What an error of the library means to the tool.
+// The meaning of an error of the library to the tool.
 failure failure_of(const error& what);
 
 }  // namespace leasehold::cli

@@ -1,4 +1,4 @@
-// `leasehold history`: what was granted, to whom, for how long, and how that ended.
+// `leasehold history`: the grants, their holders and lengths, and how they ended.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace leasehold::cli {
 namespace {
 
 struct grants_options {
-    std::optional<std::string> key;  // of all, where it is not given
+    std::optional<std::string> key;  // not given: all keys
     std::string prefix;
     std::string within;  // empty: as long as it is kept
     int limit = 100;
@@ -66,7 +66,7 @@ std::vector<cell> row_of_grant(const grant_record& grant) {
     };
 }
 
-// Why there may be nothing, or nothing new, in what was asked for.
+// Tells why the answer may have no grants, or no new ones.
 void tell_unless_written(const grant_history_status& now, bool is_json) {
     const char* message = nullptr;
     if (!now.is_on) {

@@ -51,7 +51,7 @@ bool has_children() noexcept {
 
 }  // namespace
 
-// What runs in the guard's process, forked from one with threads: async-signal-safe calls only.
+// The guard's process, forked from one with threads: async-signal-safe calls only.
 class guard::keeper {
 public:
     keeper(board& shared, descendants& family, std::chrono::nanoseconds margin)
@@ -95,8 +95,8 @@ public:
 private:
     static constexpr int lifeline_ = 0;
 
-    // A second fork, in a process that has one thread: what is allowed after the first one alone.
-    // Answers with errno.
+    // Forks again, in a process with one thread: the same calls are allowed as after the first
+    // fork. Answers with errno.
     int begin(launch& what, const terminal& lender) {
         const pid_t self = getpid();
         command_ = fork();
@@ -105,7 +105,7 @@ private:
             _exit(exit_status::not_executable);
         }
         const int problem = errno;
-        if (command_ > 0) setpgid(command_, command_);  // whoever comes first
+        if (command_ > 0) setpgid(command_, command_);  // the child does the same
         return problem;
     }
 
@@ -137,7 +137,7 @@ private:
         timerfd_settime(timer_, TFD_TIMER_ABSTIME, &alarm, nullptr);
     }
 
-    // The command's group at once, where its number still is its own: who is in it needs no search.
+    // Signals the command's group at once, where its number still is its own: no search is needed.
     // Where orphans do not come to us all are looked for first, as long as they have their parents.
     pid_t group_to_signal(int number) const {
         if (awaits_all_ || !is_subreaper_) return 0;
@@ -174,8 +174,8 @@ private:
         siginfo_t seen{};
         while (waitid(P_ALL, 0, &seen, WEXITED | WNOHANG | WNOWAIT) == 0) {
             if (seen.si_pid == 0) return;  // there are some, and they live
-            // Its number stays taken, so that its group can be signalled safely. What ended behind
-            // it waits.
+            // Its number stays taken, so that its group can be signalled safely. Processes that
+            // ended after it wait.
             if (seen.si_pid == command_ && !awaits_all_) return;
             waitpid(seen.si_pid, nullptr, 0);
             seen = {};
@@ -281,7 +281,7 @@ void guard::await_all() noexcept {
 }
 
 void guard::dismiss() noexcept {
-    stop_adopting();  // who lives on is to be somebody else's child
+    stop_adopting();  // processes that live on are to get another parent
     send(lifeline_.number(), &word_dismiss, 1, MSG_NOSIGNAL);
     leave();
 }

@@ -3,10 +3,10 @@
 // because the tool was killed, or is itself stopped (SIGSTOP) or starved past the lease's deadline,
 // while the command runs on.
 //
-// It is the command's parent and a subreaper: whatever the command starts, in a session of its own
-// or not, is below it until it ends, also when the tool is gone. It reaps what comes to it that
-// way. It shares nothing with the tool but one page of memory, with the deadline in it, and a
-// socket, whose end means that the tool is gone. It talks to no database.
+// The guard is the command's parent and a subreaper: all processes that the command starts, in a
+// session of their own or not, are below it until they end, also when the tool is gone. It reaps
+// the orphans among them. It shares nothing with the tool but one page of memory, with the deadline
+// in it, and a socket, whose end means that the tool is gone. It talks to no database.
 //
 // | the tool …                        | the guard …                                               |
 // |-----------------------------------|-----------------------------------------------------------|
@@ -14,16 +14,16 @@
 // | renews no more: a quarter margin  | SIGTERM to all, unless the tool has told them             |
 // | after the deadline; then half     | kills all; again and again until there is nobody          |
 // | says await_all()                  | says when the last of them has ended                      |
-// | says dismiss()                    | ends, and leaves alone what lives on                      |
+// | says dismiss()                    | ends, and leaves alone the processes that live on         |
 //
-// Killed itself, it hands all that to the tool, which is a subreaper as long as it has a guard: the
-// kernel kills the command, and the tool the rest. Not so where the tool had children before it had
-// a guard (`exec leasehold lock …` in a script), or has several guards: those are not the
-// command's, and could not be told from what is.
+// A guard that is killed hands all that to the tool, which is a subreaper as long as it has a
+// guard: the kernel kills the command, and the tool the rest. Not so where the tool had children
+// before it had a guard (`exec leasehold lock …` in a script), or has several guards: those are not
+// the command's, and the tool could not tell them from its processes.
 //
-// Threads: each is used by one only. Of several, one at a time is made, until its command has
-// begun: a process in between has copies of all sockets that the tool has, and two of those would
-// keep each other's guards from seeing the tool's end.
+// Threads: each guard is used by one only. Several are made one at a time, each until its command
+// has begun: a process in between has copies of all sockets that the tool has, and two of those
+// would keep each other's guards from seeing the tool's end.
 #include <sys/types.h>
 
 #include <atomic>
@@ -53,11 +53,11 @@ public:
         int number;
     };
 
-    // Whether the tool has other guards beside this one.
+    // Says whether the tool has other guards beside this one.
     enum class siblings { none, others };
 
-    // Returns when it stands, and the process is there that will become the command. `margin`: how
-    // long after a deadline the database could first give the key to somebody else.
+    // Returns when the guard runs, and the process is there that will become the command. `margin`
+    // is the time from a deadline until the database can first give the key to somebody else.
     guard(
         launch& what,
         const terminal& lender,
@@ -65,7 +65,7 @@ public:
         std::chrono::nanoseconds margin,
         siblings beside = siblings::none
     );
-    // Whatever happens, nothing goes on without its lease: unless it was dismissed it kills all.
+    // The guard kills all unless it was dismissed: nothing goes on without its lease.
     ~guard();
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
@@ -81,18 +81,18 @@ public:
     // The lease lives at least until then.
     void renew(local_clock::time_point deadline) noexcept;
 
-    // The command is to be told to stop: true for whoever says it first, the tool or the guard.
+    // Claims the telling of the command to stop: true for the first caller, the tool or the guard.
     bool may_tell() noexcept { return !board_->is_told.exchange(true); }
     bool has_told() const noexcept { return board_->is_told; }
 
     void await_all() noexcept;
     void dismiss() noexcept;
-    // The guard is gone: what it has left behind is killed, as far as the tool has become its
+    // The guard is gone: kills the processes it has left, as far as the tool has become their
     // parent.
     void kill_rest() noexcept;
 
-    // From a deadline on: what is left of the margin is split into time to tidy up and time for
-    // the kernel to end what was killed.
+    // Splits the rest of the margin, from a deadline on, into time to tidy up and time for the
+    // kernel to end the processes that were killed.
     static local_clock::time_point kill_time(
         local_clock::time_point deadline, std::chrono::nanoseconds margin
     ) {
@@ -101,7 +101,7 @@ public:
 
 private:
     struct board {
-        std::atomic<std::int64_t> deadline;  // of local_clock, in nanoseconds
+        std::atomic<std::int64_t> deadline;  // by local_clock, in nanoseconds
         std::atomic<bool> is_told;
     };
     static_assert(std::atomic<std::int64_t>::is_always_lock_free);

@@ -1,5 +1,5 @@
 #pragma once
-// How many jobs there were in the queues, by minute, for the last hour: kept in memory alone.
+// The numbers of jobs in the queues, by minute, for the last hour: kept in memory alone.
 //
 // Threads: one at a time.
 #include <chrono>
@@ -22,7 +22,7 @@ struct job_sample {
 class job_history {
 public:
     static constexpr std::size_t minutes_max = 60;
-    static constexpr std::size_t queues_max = 200;  // of more the last ones are left out
+    static constexpr std::size_t queues_max = 200;  // the last ones beyond are left out
 
     // The last one of a minute is kept.
     void note(std::chrono::system_clock::time_point now, const std::vector<queue_info>& queues);

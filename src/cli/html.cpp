@@ -25,7 +25,7 @@ std::string html_lines(std::string_view text) {
 }  // namespace
 
 std::string html_value(std::string_view given) {
-    // What is not UTF-8, as it can be in an address, is replaced.
+    // Bytes that are not UTF-8, as an address may have them, are replaced.
     using nlohmann::json;
     const std::string quoted = json(given).dump(-1, ' ', false, json::error_handler_t::replace);
     const auto text = json::parse(quoted).get<std::string>();

@@ -1,6 +1,6 @@
 #pragma once
-// From values to HTML. What keys, processes and jobs say can be anything, also something that looks
-// like HTML, or that turns the direction of writing around.
+// From values to HTML. The words of keys, processes and jobs can be anything, also something that
+// looks like HTML, or that turns the direction of writing around.
 //
 // Threads: safe.
 #include <chrono>
@@ -12,14 +12,14 @@
 
 namespace leasehold::cli {
 
-// As it is, for the value of an attribute that comes back: of a form's field.
+// The text as it is, for the value of an attribute that comes back: of a form's field.
 std::string html_value(std::string_view text);
-// For people, between tags or in a title: on one line, as printable() has it.
+// The text for people, between tags or in a title: on one line, as printable() has it.
 std::string html_text(std::string_view text);
-// The same in lines, with what is beyond so many bytes in an element that opens.
+// The same in lines; an element that opens has the part beyond so many bytes.
 std::string html_long_text(std::string_view text);
 
-// "3m12s ago", or "in 3m12s", with the time itself for who wants it exactly.
+// "3m12s ago", or "in 3m12s", with the exact time, too.
 std::string html_ago(wall_time now, std::chrono::microseconds ago);
 std::string html_in(wall_time now, std::chrono::microseconds ahead);
 std::string html_time(wall_time when, std::string_view words);

@@ -16,7 +16,7 @@ struct http_request {
     std::string method{};
     std::string path{};
     std::map<std::string, std::string> query{};
-    std::map<std::string, std::string> form{};     // of a POST, url-encoded
+    std::map<std::string, std::string> form{};     // from the body of a POST, url-encoded
     std::map<std::string, std::string> headers{};  // names in lower case; of several the first
 
     // Empty where there is none.
@@ -45,9 +45,9 @@ using http_handler = std::function<http_response(const http_request&)>;
 class http_server {
 public:
     virtual ~http_server() = default;
-    // Of 0 whichever is free. Answers with the port; 0 where there is none to be had.
+    // Binds the port, or any free one for 0. Answers with the port; 0 where none is to be had.
     virtual int bind(const std::string& address, int port) = 0;
-    // Until it is stopped. False where it could not go on.
+    // Serves until it is stopped. False where it could not go on.
     virtual bool serve() = 0;
     virtual void stop() = 0;
 };

@@ -128,7 +128,7 @@ http_connections::peers::iterator http_connections::slowest() {
     });
 }
 
-// Where there is no room for one more, whoever has been slow for longest makes it.
+// Where there is no room for one more, the client that has been slow for longest is closed.
 bool http_connections::accept_all(int listener) {
     constexpr int at_once = 64;  // then those that are there have their turn
     for (int count = 0; count < at_once; ++count) {

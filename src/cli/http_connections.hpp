@@ -1,8 +1,8 @@
 #pragma once
-// The connections of an HTTP server, of each of which one request is read and answered. One thread
-// reads what arrives on all of them and writes what they are answered. A request reaches the
-// handler when it is whole, so that clients that are idle or slow keep no thread of the handler's,
-// whether they send slowly or take their answer slowly.
+// The connections of an HTTP server; each has one request. One thread reads the requests from all
+// connections and writes the answers. A request reaches the handler when it is whole, so that
+// clients that are idle, that send slowly or that take their answer slowly keep no thread of the
+// handler's.
 //
 // A request has 2 s to arrive, and its answer 5 s to be taken; then the connection is closed. There
 // are 512 at once: one more closes the oldest that is not being answered. That bounds the memory

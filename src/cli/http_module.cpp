@@ -38,7 +38,7 @@ public:
         return static_cast<ssize_t>(size);
     }
 
-    // Nothing here asks who it is.
+    // No handler here asks for the peer's address.
     void get_remote_ip_and_port(std::string&, int&) const override {}
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return INVALID_SOCKET; }
@@ -74,8 +74,8 @@ http_request request_of(const httplib::Request& from) {
     http_request request;
     request.method = from.method;
     request.path = from.path;
-    // The library puts what a form has beside what the address has, which is in logs and histories:
-    // a form's fields come in its body alone.
+    // The library puts a form's fields beside those of the address, which is in logs and histories:
+    // here a form's fields come from its body alone.
     const bool is_form = from.method == "POST";
     if (!is_form || from.target.find('?') == std::string::npos) {
         auto& parameters = is_form ? request.form : request.query;

@@ -1,4 +1,4 @@
-// `leasehold sessions` and `unlock`: who is there, and freeing a key from its holder.
+// `leasehold sessions` and `unlock`: the sessions, and freeing a key from its holder.
 #include "leasehold/inspect.hpp"
 
 #include <CLI/CLI.hpp>
@@ -36,7 +36,7 @@ struct unlock_options {
     std::string wait;
 };
 
-// Asks for what must lock the key's row; nothing where nobody holds the key.
+// Makes a request that must lock the key's row; nothing where nobody holds the key.
 template <class Ask>
 std::optional<lock_info> of_holder(const database& db, const key& name, Ask&& ask) {
     std::optional<lock_info> holder;
@@ -147,7 +147,7 @@ int unlock(const database& db, const key& name, std::optional<std::int64_t> toke
     return exit_status::done;
 }
 
-// What nobody can be asked for is not free.
+// A key whose holder cannot be asked is not free.
 void refuse_to_ask_for_another_kind(const database& db, const key& name) {
     const auto found = describe(db, name);
     if (!found || !found->is_held || found->kind == lock_kind::mutex) return;
@@ -177,7 +177,7 @@ void say_asked(const key& name, const std::optional<lock_info>& asked, bool is_j
     }
 }
 
-// Until that grant has gone, whoever has the key then.
+// Waits until that grant has gone, even where another holder follows.
 void wait_for_end_of(
     const database& db,
     const key& name,

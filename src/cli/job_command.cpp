@@ -21,7 +21,7 @@
 namespace leasehold::cli {
 namespace {
 
-// With the status before it, what an error of a job may have (job_store::words_bytes_max).
+// The bytes that the error of a job has room for, beside the status (job_store::words_bytes_max).
 constexpr std::size_t tail_bytes_max = 3900;
 constexpr std::size_t piece_max = 4096;
 
@@ -119,8 +119,8 @@ private:
         return std::max(until, nanoseconds{0});
     }
 
-    // Where our own standard error is stalled the command's is not read: the command waits then,
-    // and its guard is renewed nonetheless.
+    // Where our own standard error is stalled the tool does not read the command's: the command
+    // waits then, and the tool renews its guard nonetheless.
     void wait(const bell& asked) {
         constexpr std::chrono::milliseconds look_again{10};
         const bool has_room = of_.errors_.has_room(piece_max);
@@ -141,7 +141,7 @@ private:
         while (const auto news = guard_.take()) {
             if (news->what == guard::event::ended) status_ = news->number;
             if (news->what != guard::event::gone) continue;
-            // The kernel has killed the command then; who is left of its group keeps its number.
+            // The kernel has killed the command then; a process left in its group keeps its number.
             if (!status_) {
                 kill(-guard_.command(), SIGKILL);
                 status_ = exit_status::by_signal + SIGKILL;

@@ -1,7 +1,7 @@
 #pragma once
-// A command that does one job: the payload on its standard input, what it says on standard error
+// A command that does one job: it gets the payload on its standard input, and its standard error is
 // kept and passed on. It runs below a guard of its own, see guard.hpp, in a session without a
-// terminal: one that it read from would stop it for good.
+// terminal: reading from one would stop the command for good.
 //
 // | what happens             | the command                                           |
 // |--------------------------|-------------------------------------------------------|
@@ -31,12 +31,12 @@ namespace leasehold::cli {
 
 struct job_ending {
     int status = 0;            // as a shell would say it
-    std::string error_tail{};  // the last of what it said on standard error, in whole characters
+    std::string error_tail{};  // the end of its standard error, in whole characters
 };
 
 class job_commands {
 public:
-    // `margin`: of the sessions that have the jobs. `kill_after`: from SIGTERM on.
+    // `margin` is that of the sessions that have the jobs. `kill_after` counts from SIGTERM on.
     job_commands(
         program what, std::chrono::milliseconds margin, std::chrono::milliseconds kill_after
     )
@@ -46,9 +46,9 @@ public:
     // could not be executed.
     job_ending run(const inheritance& from, const job& mine);
 
-    // Behind what commands have said so far.
+    // Adds words behind those of the commands so far.
     void tell(std::string_view words) { errors_.add(words); }
-    // Waits until our standard error has all that commands have said, unless its reader is stalled.
+    // Waits until our standard error has all words of the commands, unless its reader is stalled.
     void flush() noexcept { errors_.flush(); }
 
 private:

@@ -37,7 +37,7 @@ std::string text_of(const json& value, const std::string& name) {
     return value.get<std::string>();
 }
 
-// A job, as others of its file may name it, and whom of them it needs.
+// A job, the name by which others of its file know it, and the names of those it needs.
 struct named_job {
     new_job what{};
     std::string name{};
@@ -64,7 +64,7 @@ need_until need_until_of(const std::string& word) {
     throw usage_failure("needs_until is '" + word + "'; it must be completed or ended");
 }
 
-// What it is to others of its file. False: it is of the job alone.
+// Reads the job's place among those of its file. False: the member is about the job alone.
 bool read_place(const std::string& name, const json& value, named_job& into) {
     if (name == "name") {
         into.name = text_of(value, name);
@@ -133,7 +133,7 @@ public:
         jobs_.push_back(std::move(job));
         lines_.push_back(line);
     }
-    // `wrong` makes a failure of what is wrong with a line.
+    // `wrong` makes a failure from the words about a line.
     template <class Wrong>
     std::vector<new_job> take(Wrong&& wrong) {
         std::vector<new_job> all;

@@ -8,13 +8,14 @@
 
 namespace leasehold::cli {
 
-// What a line does not say is as in `otherwise`. Throws failure, with the number of the line, where
-// one is not as `leasehold job --help` says; empty lines are nothing. `name`: the file's.
+// The jobs in these lines. A member that a line lacks is as in `otherwise`. Throws failure, with
+// the number of the line, where a line is not as `leasehold job --help` says; empty lines are
+// nothing. `name`: the file's.
 std::vector<new_job> jobs_in(
     std::istream& lines, const new_job& otherwise, const std::string& name
 );
 
-// "2026-12-24T18:00:00Z", with or without fractions of a second. `what` names it in the failure.
+// "2026-12-24T18:00:00Z", with or without fractions of a second. `what` is its name in the failure.
 schedule::instant parse_instant(const std::string& text, const std::string& what);
 
 // keep, replace, fail
@@ -24,7 +25,7 @@ unique_until unique_until_of(const std::string& word);
 
 // The last line of `text` that has a word in it.
 std::string last_line_of(const std::string& text);
-// One line of what a job has failed of: where a command has said why, its last words, and its
+// One line about the error of a job: the command's last words, where it has said any, and its
 // status behind them.
 std::string summary_of(const std::string& error);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The source text of one member of a JSON object, for whoever passes it on as it was written. A
+// The source text of one member of a JSON object, for callers that pass it on as it was written. A
 // parser's copy has other numbers, another order and fewer members.
 #include <optional>
 #include <string>
@@ -12,14 +12,14 @@ struct member_source {
     std::string without;  // the object with null in its place
 };
 
-// Nothing where the object has no such member; of several the last. Where both texts are JSON, and
-// only then, `object` was.
+// The last member of that name; nothing where the object has none. Both texts are JSON if, and only
+// if, `object` was.
 std::optional<member_source> member_of(std::string_view object, std::string_view name);
 
 // The depth of brackets within each other. A parser goes down with them.
 int depth_of(std::string_view text);
 
-// Whether this is one JSON value, whatever the size of its numbers.
+// True when this is one JSON value, whatever the size of its numbers.
 bool is_json(std::string_view text);
 
 }  // namespace leasehold::cli

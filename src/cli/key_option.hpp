@@ -13,11 +13,11 @@ namespace leasehold::cli {
 
 class key_option {
 public:
-    // `word`: KEY or NAME, in help. To stay where it is as long as the parser is in use.
+    // `word` is KEY or NAME, in help. The option must stay where it is while the parser is in use.
     void add(CLI::App& parser, const char* word, const char* help);
 
     bool is_given() const;
-    // Throws where there is none.
+    // Throws where no key is given.
     leasehold::key get() const;
 
 private:

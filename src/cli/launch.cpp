@@ -19,12 +19,12 @@
 namespace leasehold::cli {
 namespace {
 
-// What it is told to go with.
+// The words that make it go.
 constexpr std::uint64_t word_alone = 1;
 constexpr std::uint64_t word_with_terminal = 2;
 
-// As shells tell a script without #! from a program of another kind of machine: the first line has
-// no NUL in it. Keeps errno; async-signal-safe.
+// Tells a script without #! from a program of another kind of machine, as shells do: the first line
+// has no NUL in it. Keeps errno; async-signal-safe.
 bool is_text(const char* path) noexcept {
     const int problem = errno;
     std::array<char, 128> first{};

@@ -20,15 +20,15 @@ namespace leasehold::cli {
 // Descriptors open from 3 on. Asked once, before the tool opens any of its own.
 std::vector<int> inherited_descriptors();
 
-// What the command inherits that is not as the tool has it.
+// The things that the command inherits and that differ from the tool's own.
 struct inheritance {
     std::vector<std::pair<std::string, std::string>> additions;
     std::vector<std::string> withheld;  // variables that it does not get
     std::vector<int> keep_open;
     signal_state signals;
-    // Pairs of a descriptor here, and what it is there: 0 its standard input.
+    // Pairs of a descriptor here, and its number there: 0 is the standard input.
     std::vector<std::pair<int, int>> streams{};
-    // In a session of its own, without a terminal that could stop it.
+    // True for a session of its own, without a terminal that could stop the command.
     bool is_apart = false;
 };
 
@@ -36,17 +36,17 @@ class launch {
 public:
     launch(const program& what, const inheritance& from);
 
-    // In the process that is to become the command, whose parent is `parent`: waits for the word to
-    // go, then executes it. Returns only when that failed.
+    // Called in the process that is to become the command, whose parent is `parent`: waits for the
+    // word to go, then executes it. Returns only when that failed.
     void run(pid_t parent, const terminal& lender) noexcept;
     bool is_apart() const noexcept { return is_apart_; }
 
-    // In the tool: once that process is there.
+    // Called in the tool once that process is there.
     void keep_reading_end() noexcept { writing_.close(); }
     void go(bool with_terminal) const;
-    // Can be read when execve has failed, or was done.
+    // Can be read when execve has failed or succeeded.
     int source() const noexcept { return problem_.number(); }
-    // What execve said; 0: it became the command. Nothing: neither is known yet.
+    // The errno of execve; 0: the process became the command. Nothing: neither is known yet.
     std::optional<int> outcome() noexcept;
 
 private:
@@ -66,7 +66,7 @@ private:
     const signal_state signals_;
     const bool is_apart_;
     descriptor go_;       // an eventfd: the end of the tool is no word to go
-    descriptor problem_;  // what execve said; its end: nothing, it became the command
+    descriptor problem_;  // the errno of execve; its end: none, it became the command
     descriptor writing_;
 };
 

@@ -40,7 +40,7 @@ struct lock_options {
     bool waits_for_all = false;
 };
 
-// How the key is asked for; a mutex where nothing is said.
+// Sets the kind of lock that the options ask for; without any a mutex.
 void choose_kind(const lock_options& chosen, errand& what) {
     if (chosen.is_shared) what.mode = hold_mode::shared;
     if (chosen.is_exclusive) what.mode = hold_mode::exclusive;
@@ -48,7 +48,7 @@ void choose_kind(const lock_options& chosen, errand& what) {
     what.permits_there_are = chosen.permits_there_are;
 }
 
-// What is a mutex's alone would be ignored with any of these.
+// Excludes options of a mutex from these, which would ignore them.
 void add_kinds(
     CLI::App& parser, lock_options& chosen, std::initializer_list<CLI::Option*> of_a_mutex
 ) {
@@ -76,7 +76,7 @@ void add_kinds(
     }
 }
 
-// Of a semaphore: how many permits are in use, which one holder does not say.
+// Describes a holder; for a semaphore with the permits in use, which one holder does not say.
 std::string shown_holder(const lock_info& holder) {
     const std::string whose = holder.node_info + " for " + shown(holder.held_for) + " (token " +
                               std::to_string(holder.token.number) + ")";
@@ -87,7 +87,7 @@ std::string shown_holder(const lock_info& holder) {
     return text + ", " + std::to_string(holder.permits) + " of them by " + whose;
 }
 
-// An obstacle that holds no lease: an open transaction, or somebody who was quicker.
+// The failure for an obstacle without a lease: an open transaction, or somebody who was quicker.
 failure busy(const errand& what, const std::optional<lock_info>& holder, const database& db) {
     if (!holder) {
         if (const auto found = find_lock_of_row(db, what.name)) {
@@ -110,8 +110,8 @@ failure busy(const errand& what, const std::optional<lock_info>& holder, const d
     return failure{what.statuses.busy, name_of(errc::busy), message}.with(std::move(more));
 }
 
-// The refusal was about one holder; how much all of them have is asked for, and what cannot be told
-// is left out.
+// The refusal was about one holder. This asks for the totals of all holders and leaves out those it
+// cannot get.
 std::optional<lock_info> with_totals(const database& db, const std::optional<lock_info>& holder) {
     if (!holder) return holder;
     std::optional<lock_info> told = holder;
@@ -142,7 +142,7 @@ int run_holding(
     return release(what, with, *ended.status, signals);
 }
 
-// What went wrong is said before the session is ended, which takes time where the database is away.
+// A failure is reported before the session ends, which takes time where the database is away.
 int run_acquired(
     const database& db,
     const errand& what,

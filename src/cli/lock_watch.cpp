@@ -24,7 +24,7 @@
 namespace leasehold::cli {
 namespace {
 
-// One grant: those who pass a barrier together have one token.
+// Identifies one grant: the holders that pass a barrier together have one token.
 using grant_id = std::tuple<std::string, std::int64_t, std::optional<owner_id>>;
 using grants = std::map<grant_id, const lock_info*>;
 
@@ -36,7 +36,7 @@ grants held_in(const std::vector<lock_info>& locks) {
     return held;
 }
 
-// By when it is seen, not by when it happened: that only the database could say.
+// The time at which a change is seen, not when it happened: only the database could tell that.
 std::string now_shown() {
     using namespace std::chrono;
     return shown(time_point_cast<microseconds>(system_clock::now()));
@@ -85,7 +85,7 @@ void print_change(const lock_change& change, bool is_json) {
     print_json(object);
 }
 
-// How many lines of a terminal there are for a table.
+// The number of a terminal's lines for a table.
 std::size_t terminal_lines() {
     winsize size{};
     const bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
@@ -235,7 +235,7 @@ std::vector<lock_change> changes_between(
     std::vector<lock_change> changes;
     auto was = then.begin();
     auto is = now.begin();
-    // Within a key tokens grow, so that what has ended comes before what was granted after it.
+    // Within a key tokens grow, so that a grant that has ended comes before those after it.
     while (was != then.end() || is != now.end()) {
         if (is == now.end() || (was != then.end() && was->first < is->first)) {
             changes.push_back({lock_change::kind::ended, *was++->second});

@@ -1,4 +1,4 @@
-// `leasehold locks`: who holds what, who waits for it, and what is free.
+// `leasehold locks`: the holders, the waiters, and the free keys.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -51,8 +51,8 @@ std::vector<cell> row_of_closed(const row_lock& closed) {
     };
 }
 
-// What is held, and with it, in the order of keys, what is free: that comes by the page, so that a
-// database of very many keys is shown in little memory.
+// The held keys, and with them, in the order of keys, the free ones. Those come by the page, so
+// that a database of very many keys is shown in little memory.
 class lock_list {
 public:
     lock_list(const database& db, const locks_options& chosen, bool is_json)

@@ -62,7 +62,7 @@ constexpr const char* tool_examples =
     "  leasehold doctor\n"
     "\n";
 
-// Says what CLI11 cannot know: that a command follows.
+// Adds to the usage the command that follows, of which CLI11 does not know.
 class help_format : public CLI::Formatter {
 public:
     std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -116,7 +116,7 @@ void print_version(bool is_json) {
     }
 }
 
-// CLI11 collects what it does not know; this says why it is not known.
+// CLI11 collects the arguments it does not know; this says why they are unknown.
 void refuse_unknown(const CLI::App& tool, bool has_separator) {
     auto rest = tool.remaining(true);
     std::erase(rest, "--");  // it is listed, too
@@ -242,8 +242,8 @@ int guarded(const arguments& given) {
 }  // namespace
 }  // namespace leasehold::cli
 
-// A standard descriptor that the caller closed would be given to the next file or socket, and what
-// is written to standard output or error would go there.
+// A standard descriptor that the caller closed would be given to the next file or socket, which
+// would then get our standard output or error.
 static void open_standard_descriptors() {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;

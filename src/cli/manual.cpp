@@ -1,5 +1,5 @@
-// `leasehold manual FOLDER`: writes the manual's pages, of which packages are made. What they say
-// is what --help says, and comes from the same place.
+// `leasehold manual FOLDER`: writes the manual's pages for packages. They say the same as --help,
+// from the same source.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -17,8 +17,8 @@
 namespace leasehold::cli {
 namespace {
 
-// Text for roff, with every character as it is: words are copied from a page into a shell. What
-// stands between backticks is shown in bold, where `has_code`.
+// Text for roff, with every character as it is: words are copied from a page into a shell. Text
+// between backticks is shown in bold, where `has_code`.
 std::string roff(std::string_view text, bool has_code = false) {
     std::string escaped;
     bool is_bold = false;
@@ -66,14 +66,14 @@ std::string italic(std::string_view text) {
 
 using lines = std::vector<std::string>;
 
-// What --help says below the options, by what it is about.
+// The text of --help below the options, by subject.
 struct help_parts {
     lines description;
     lines examples;
     lines statuses;
 };
 
-// Examples end with what is not indented; the exit statuses come last.
+// The first line without an indent ends the examples; the exit statuses come last.
 help_parts parts_of(const std::string& help) {
     constexpr std::string_view statuses = "Exit status:";
     help_parts parts;
@@ -96,8 +96,8 @@ help_parts parts_of(const std::string& help) {
     return parts;
 }
 
-// Writes a part's text: paragraphs are filled; of what is indented each item is one of a list, with
-// what it is about in front where at least two blanks divide that from the rest.
+// Writes a part's text: paragraphs are filled; each indented item becomes one of a list, with its
+// subject in front where at least two blanks divide that from the rest.
 class flow {
 public:
     std::string text(const lines& part) {
@@ -151,7 +151,7 @@ std::string section(const char* title, const std::string& text) {
     return text.empty() ? "" : std::string{".SH "} + title + "\n" + text;
 }
 
-// As they are typed.
+// The lines as they are typed.
 std::string verbatim(const lines& part) {
     std::string text;
     for (const std::string& line : part) {
@@ -283,7 +283,7 @@ void write_page(const std::string& folder, const command_facts& command) {
 
 command add_manual(CLI::App& tool) {
     CLI::App* const parser = tool.add_subcommand("manual", "Write the manual's pages");
-    parser->group("");  // for those who make packages
+    parser->group("");  // for makers of packages
     auto folder = std::make_shared<std::string>();
     parser->add_option("FOLDER", *folder, "Where to")->required();
     return {parser, [folder, &tool] {

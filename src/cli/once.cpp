@@ -84,7 +84,7 @@ started start(
     return {std::move(within), std::move(answer)};
 }
 
-// What came of it; or the signal that ended the wait.
+// The result of an attempt; or the signal that ended the wait.
 struct attempt_end {
     std::optional<started> result;
     int cancelled_by = 0;
@@ -102,7 +102,7 @@ attempt_end wait_for_start(const database& db, const task& wanted, signal_inbox&
     try {
         return {attempt.take(), cancelled_by};
     } catch (const error&) {
-        return {std::nullopt, cancelled_by};  // what failed is not what the user asked for any more
+        return {std::nullopt, cancelled_by};  // the user no longer asks for what failed
     }
 }
 
@@ -133,7 +133,7 @@ attempt_end outwait_outage(const database& db, const task& wanted, signal_inbox&
     }
 }
 
-// What its runner says; its record has none of that, and what cannot be told is left out.
+// The runner's words; its record has none of them, and words that cannot be had are left out.
 std::string note_of(const database& db, const key& name) {
     try {
         const auto holder = describe(db, name);
@@ -216,15 +216,15 @@ int record(
     return status;
 }
 
-// By our own clock, which is early: nobody else can have started the tick again. Freed by force it
-// has not reached its limit, wherever the clock stands.
+// Judged by our own clock, which is early: nobody else can have started the tick again. A lease
+// freed by force has not reached its limit, wherever the clock stands.
 bool has_reached_limit(const task& wanted, const lease& held) {
     const loss_reason why = held.why_lost();
     const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
     return wanted.settings.hold_at_most && is_undisturbed && !held.held_locally();
 }
 
-// What takes too long fails its tick, and would again: that is no death of a host.
+// A task that takes too long fails its tick, and would again: that is no death of a host.
 int stop_at_limit(const task& wanted, started& of, signal_inbox& signals) {
     const std::string limit = "--at-most " + shown(*wanted.settings.hold_at_most);
     const run_result result{
@@ -259,7 +259,7 @@ int run_started(
     task_run& run = *with.answer;
     const lease& held = run.lease();
     std::optional<int> status;
-    std::string words;  // the last line of what it says on standard error
+    std::string words;  // the last line of its standard error
     {
         const session_settings timing = timing_of(wanted, *with.within);
         // A person at a terminal reads it there, and the command may want a terminal.

@@ -13,7 +13,7 @@
 namespace leasehold::cli {
 namespace {
 
-// What a call would come to now. The record is looked at, and where that lets it run, the key.
+// The result of a call now, from the record and, where that lets the call run, from the key.
 struct forecast {
     run_outlook seen;
     bool would_wait = false;  // for the next tick, which is so close that it is meant

@@ -103,7 +103,7 @@ database open_database(
     try {
         return open(url_source_of(options), std::move(settings));
     } catch (const error& refused) {
-        // Of no driver: the URL is to be another one, or the build.
+        // No driver was found: another URL is needed, or another build.
         if (refused.code() == errc::unsupported) throw usage_failure(refused.what());
         throw;
     }

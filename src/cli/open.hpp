@@ -11,27 +11,27 @@
 
 namespace leasehold::cli {
 
-// A statement that takes longer than the limit counts as a database that does not answer. Whoever
-// waits for so long altogether waits no longer for a connection, but for a second at least. One
-// connection at a time is all a command needs; a lock's session keeps one more for its heartbeat.
+// A statement that takes longer than the limit counts as a database that does not answer. A caller
+// whose whole patience is `patience` waits no longer for a connection, but for a second at least. A
+// command needs one connection at a time; a lock's session keeps one more for its heartbeat.
 database open_database(
     const global_options& options,
     std::chrono::milliseconds statement_timeout = std::chrono::seconds{5},
     std::optional<std::chrono::milliseconds> patience = {},
-    // Of its connections, in the server's lists; empty: leasehold.
+    // The name of its connections in the server's lists; empty: leasehold.
     std::string name = {},
     int connections_max = 2
 );
 
-// The variables that tell the tool the password of its database, which a command does not get: the
-// URL's, and that of the engine's client. That of another engine is the command's own affair. None
-// with --pass-url.
+// The variables that tell the tool the password of its database, and that a command does not get:
+// the URL's, and that of the engine's client. The variable of another engine is the command's own
+// affair. None with --pass-url.
 std::vector<std::string> password_variables(const global_options& options);
 
-// Where that is, for people: without user, password and options; of a file its whole path.
+// The place of the database, for people: without user, password and options; a file's whole path.
 std::string place_of(std::string_view url);
 
-// "sqlite, postgres, mysql": what this build can speak to.
+// The engines that this build can speak to: "sqlite, postgres, mysql".
 std::string names_of_drivers();
 
 }  // namespace leasehold::cli

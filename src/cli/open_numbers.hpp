@@ -1,5 +1,5 @@
 #pragma once
-// The numbers that a folder of /proc lists: processes, or descriptors; and what is done with all
+// The numbers that a folder of /proc lists: processes, or descriptors; and operations on all
 // descriptors of a range, also where close_range() is not there (Linux before 5.9, its flag before
 // 5.11) or refused, as by the filters of old container runtimes.
 //
@@ -19,7 +19,7 @@ namespace leasehold::cli {
 // 0: no number.
 std::uint64_t number_in(std::string_view text) noexcept;
 
-// As getdents64 gives them.
+// The entries of getdents64.
 struct folder_entry {
     std::uint64_t inode;
     std::int64_t offset;

@@ -13,13 +13,13 @@ class App;
 
 namespace leasehold::cli {
 
-// What stands before or behind any command.
+// The options that may stand before or behind any command.
 struct global_options {
     std::string url;       // empty: see url_of
-    std::string url_file;  // of --url-file
+    std::string url_file;  // from --url-file
     bool passes_url = false;
     bool requires_standby = false;
-    // Where they are not given, of LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
+    // Where they are not given, from LEASEHOLD_TABLE_PREFIX and LEASEHOLD_SCHEMA.
     std::string table_prefix = "leasehold_";
     std::string bell_address{};
     std::string schema;
@@ -27,17 +27,17 @@ struct global_options {
     bool wants_version = false;
 };
 
-// --url or what is in --url-file, else LEASEHOLD_URL or what is in LEASEHOLD_URL_FILE. There is no
-// other: two hosts that fell back to a file of their own would exclude nobody.
+// --url or the content of --url-file, else LEASEHOLD_URL or the content of LEASEHOLD_URL_FILE.
+// There is no other: two hosts that fell back to a file of their own would exclude nobody.
 std::string url_of(const global_options& options);
-// The file that it is in; nothing: it is said in full.
+// The file with the URL; nothing: the URL is said in full.
 std::optional<std::string> url_file_of(const global_options& options);
 
 // The value of an environment variable; nothing where it is not set. Throws where it is empty: that
-// is a mistake in somebody's configuration, and what is meant is not known.
+// is a mistake in somebody's configuration, whose intention is not known.
 std::optional<std::string> from_environment(const char* name);
 
-// "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. `what` names it in the failure.
+// "500ms", "5s", "2m", "1h", "1d", or a plain number of seconds. `what` is its name in the failure.
 std::chrono::milliseconds parse_duration(std::string_view text, const std::string& what);
 
 // The same, or "forever": nothing.

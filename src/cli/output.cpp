@@ -55,7 +55,7 @@ std::string escaped(unsigned char byte) {
     return {'\\', 'x', digits[byte / 16U], digits[byte % 16U]};
 }
 
-// In one piece, so that lines of several processes do not mix.
+// Writes the line in one piece, so that lines of several processes do not mix.
 void say_at_once(bool is_json, nlohmann::json object, const std::string& message) {
     std::string line;
     if (is_json) {

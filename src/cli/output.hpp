@@ -1,5 +1,5 @@
 #pragma once
-// What people and programs get to see. People: aligned tables, times as durations, one-line
+// The output for people and for programs. People: aligned tables, times as durations, one-line
 // failures on standard error. Programs (--json): one object per line, on either stream.
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
@@ -11,12 +11,13 @@ namespace leasehold::cli {
 
 class failure;
 
-// `text` on one line of a terminal: control characters, what is not UTF-8, and what turns the
-// direction of writing around are shown as escapes, so that no key can forge another's row, and a
-// backslash twice, so that none looks like another's escape. Not for what report() is given.
+// `text` on one line of a terminal. It shows control characters, bytes that are not UTF-8, and
+// characters that turn the direction of writing around as escapes, so that no key can forge
+// another's row, and a backslash twice, so that none looks like another's escape. Not for the text
+// of report().
 std::string printable(std::string_view text);
 
-// How many columns of a terminal `text` takes.
+// The number of a terminal's columns that `text` takes.
 std::size_t columns_of(std::string_view text);
 
 // "3m12s", "28s", "120ms"; the two largest units.
@@ -32,7 +33,7 @@ double seconds_of(std::chrono::microseconds length);
 enum class style { plain, bold, red };
 bool is_colourful(int descriptor);
 
-// With the codes of its colour where standard output wants them.
+// Adds the codes of its colour where standard output wants them.
 std::string styled(std::string text, style look);
 
 struct cell {
@@ -46,7 +47,7 @@ class table {
 public:
     explicit table(std::vector<std::string> heading);
     void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
-    // What was added since the last time.
+    // Prints the rows that were added since the last call.
     void print();
     // The same, as lines: none of an empty table.
     std::vector<std::string> take_lines();
@@ -60,13 +61,13 @@ private:
 void print_json(const nlohmann::json& object);
 void print_line(std::string_view line);
 
-// Whether all of it is UTF-8.
+// True when all of it is UTF-8.
 bool is_text(std::string_view text);
-// With the mark of a character that is unknown for each byte that is not.
+// Puts the mark of an unknown character in the place of each byte that is not UTF-8.
 std::string as_text(std::string_view text);
 
-// What goes on, for people and logs: one line on standard error; in JSON {"event": name, "message":
-// …} and the fields.
+// One line on standard error about progress, for people and logs; in JSON {"event": name,
+// "message": …} and the fields.
 void tell(bool is_json, const char* name, const std::string& message, const nlohmann::json& fields);
 
 // One line on standard error; in JSON {"error": name, "message": …}, and the fields of a failure.

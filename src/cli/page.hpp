@@ -8,10 +8,10 @@
 
 namespace leasehold::cli {
 
-// What buttons need. Without them a page has none.
+// The means that buttons need. Without them a page has none.
 struct page_rights {
     bool has_actions = false;  // somebody who knows the token may act
-    std::string form_key{};    // of a session that does; empty: one that only looks
+    std::string form_key{};    // a session that may act has one; empty: one that only looks
 };
 
 struct page_view {
@@ -25,16 +25,16 @@ struct page_view {
 };
 
 std::string whole_page(const page_view& view);
-// What of it changes, to be put in its place.
+// The part of the page that changes, to be put in its place.
 std::string page_content(const page_view& view);
-// Where somebody gives the token.
+// The page on which somebody gives the token.
 std::string sign_in_page(const std::string& said);
-// Where a request leads nowhere.
+// The answer to a request that leads nowhere.
 std::string refusal_page(const std::string& title, const std::string& words);
 
-// What a button sends of a key: hexadecimal digits, since a browser changes the ends of lines.
+// The value by which a button names a key: hexadecimal digits, since a browser changes line ends.
 std::string key_field(std::string_view key);
-// Throws invalid_argument for what is none.
+// Throws invalid_argument where the field names no key.
 std::string key_of_field(std::string_view field);
 
 }  // namespace leasehold::cli

@@ -113,7 +113,7 @@ std::string url_encoded(std::string_view text) {
     return encoded;
 }
 
-// How many of how many, and where the rest is.
+// The part of the keys that the page shows, and the link to the rest.
 std::string lock_range(const lock_view& locks) {
     const bool is_first = locks.filter.after.empty();
     std::string html = "<p class=\"range\">";

@@ -24,7 +24,7 @@ std::string runs_section(const page_view& view);
 std::string queues_section(const page_view& view);
 std::string failing_section(const page_view& view);
 
-// Lines of the last hour, without a script: what waits, and what runs.
+// Lines of the last hour, without a script: the waiting and the running jobs.
 std::string sparkline(const std::vector<job_sample>& samples, std::int64_t minute_now);
 
 // One button that sends these fields.

@@ -79,7 +79,7 @@ std::optional<std::string> missing_interpreter(const program& what) {
     if (!name.ends_with("/env")) return std::nullopt;
     words >> name;
     if (name == "-S") words >> name;
-    // Nothing is known here of what else `env` can be told.
+    // Other arguments of `env` are not understood here.
     if (!words || name.front() == '-' || name.find_first_of("=/'\"\\$") != std::string::npos) {
         return std::nullopt;
     }

@@ -120,7 +120,7 @@ void progress::tell_at_terminal(const obstacle& found) {
     is_shown_ = true;
 }
 
-// Of a database that is away whoever waits for it tells.
+// The candidate that waits for a database that is away tells of that itself.
 void progress::tell_in_log(const obstacle& found, instant now) {
     if (!found.is_known) return;
     using std::chrono::milliseconds;

@@ -1,8 +1,8 @@
 #pragma once
 // "waiting for 'k', held by nightly@db1:123 for 3m12s", on one line of a terminal that comes after
-// two seconds and goes when the waiting ends. Where standard error is no terminal, or in JSON,
-// lines for a log: when the errand's silence is over, and then at growing intervals. Nothing where
-// it is to be quiet.
+// two seconds and goes when the waiting ends. Where standard error is no terminal, or in JSON, this
+// writes lines for a log: when the errand's silence is over, and then at growing intervals. A quiet
+// errand gets nothing.
 //
 // Threads: one; the database is asked in the background, as it may be away.
 #include <chrono>
@@ -25,7 +25,8 @@ public:
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
 
-    // Shows what is due, and says how long nothing will be, unless source() can be read before.
+    // Shows a line that is due, and says how long nothing will be, unless source() can be read
+    // before.
     std::chrono::nanoseconds tick();
     int source() const noexcept { return answered_.source(); }
     // The waiting has ended, for now.
@@ -35,7 +36,7 @@ public:
 private:
     using instant = local_clock::time_point;
 
-    // What is waited for: a lease, or the end of a transaction, or the database.
+    // The obstacle of the wait: a lease, or the end of a transaction, or the database.
     struct obstacle {
         std::optional<lock_info> holder;
         std::optional<row_lock_info> by;
@@ -51,7 +52,7 @@ private:
     const bool has_terminal_;
     bool is_shown_ = false;
     bool is_waiting_ = false;
-    bool is_stale_ = false;  // what is being looked up, for a wait that has ended
+    bool is_stale_ = false;  // the lookup that runs is for a wait that has ended
     instant began_;
     instant next_;
     std::chrono::nanoseconds pause_{0};

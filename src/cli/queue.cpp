@@ -1,4 +1,4 @@
-// `leasehold queue`: what is in the queues, and their limits.
+// `leasehold queue`: the jobs in the queues, and their limits.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -84,7 +84,7 @@ int set_paused(const std::string& name, bool is_paused, const global_options& op
     return exit_status::done;
 }
 
-// In a sentence's words.
+// The limits in the words of a sentence.
 std::string shown_limits(const queue_limits& limits) {
     const auto at_most = [](const std::optional<int>& number) {
         return number ? "at most " + std::to_string(*number) : std::string{"any number"};

@@ -1,9 +1,9 @@
 #pragma once
-// Something that is read in one thread, for whoever asks, and never more often than it should be:
-// a hundred who ask at once cost one read, and none waits for it longer than `patience`.
+// A value that one thread reads for all callers, and never more often than it should be: a hundred
+// who ask at once cost one read, and none waits for it longer than `patience`.
 //
 // After a read that took long the next one is put off, so that reading takes a fifth of the time at
-// most, whatever there is to read. What has failed is tried again soon, however long it took.
+// most, whatever there is to read. A read that has failed is repeated soon, however long it took.
 //
 // Threads: safe. The function is called by one thread alone.
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace leasehold::cli {
 
 struct refresh_settings {
     std::chrono::milliseconds interval{1000};  // between the end of a read and the next
-    std::chrono::milliseconds patience{2000};  // of who asks
+    std::chrono::milliseconds patience{2000};  // of a caller
     std::optional<std::chrono::milliseconds> at_least_every{};  // also where nobody asks
 };
 
@@ -36,7 +36,7 @@ public:
         bool is_late = false;                  // a newer one was due, and did not come in time
     };
 
-    // `read` throws nothing: what fails is part of the value.
+    // `read` throws nothing: a failure is part of the value.
     refreshed(
         std::function<Value()> read,
         std::function<bool(const Value&)> has_failed,
@@ -59,7 +59,7 @@ public:
         return {value_, !is_new};
     }
 
-    // Whether a read is under way.
+    // True while a read is under way.
     bool is_reading() const {
         const std::lock_guard guard{mutex_};
         return is_reading_;
@@ -96,7 +96,7 @@ private:
     const refresh_settings settings_;
     const std::function<Value()> read_;
     const std::function<bool(const Value&)> has_failed_;
-    mutable std::mutex mutex_;  // of all that follows
+    mutable std::mutex mutex_;  // guards all that follows
     std::condition_variable_any changed_;
     std::shared_ptr<const Value> value_;
     local_clock::time_point next_{};

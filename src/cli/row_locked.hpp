@@ -1,6 +1,6 @@
 #pragma once
-// What is said where an open transaction keeps a key closed: that it does, which one, as far as the
-// server tells, and what would end it.
+// The message where an open transaction keeps a key closed: that it does, which one, as far as the
+// server tells, and how it can be ended.
 //
 // Threads: safe.
 #include <nlohmann/json_fwd.hpp>
@@ -30,8 +30,8 @@ nlohmann::json fields_of(const row_lock_info& by);
 // `what` could not be done: "'k' is not free".
 failure row_locked(const row_lock& found, const std::string& what);
 
-// What an error means that came of asking for this key: the above, where a wait for the row's lock
-// was given up.
+// The failure for an error that came of asking for this key: the above, where a wait for the row's
+// lock was given up.
 failure explained(const error& failed, const database& db, const key& name);
 
 }  // namespace leasehold::cli

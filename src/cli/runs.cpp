@@ -1,4 +1,4 @@
-// `leasehold runs`: what ran last, when, where, and with what result.
+// `leasehold runs`: the last runs, their times, places and results.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>

@@ -60,7 +60,7 @@ bool is_missing(const database& db) {
     }
 }
 
-// Locks in these tables would exclude nobody who uses the others.
+// Locks in these tables would not exclude the users of the others.
 void refuse_beside_others(const database& db, const table_names& ours) {
     constexpr std::size_t named_max = 5;
     std::string others;

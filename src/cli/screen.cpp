@@ -57,7 +57,7 @@ constexpr std::array sequences{
     sequence{"r", pressed::redraw},
 };
 
-// How many bytes of it are one sequence that nobody knows.
+// The number of bytes in front that are one unknown sequence.
 std::size_t unknown_length(std::string_view bytes) {
     if (bytes.front() != '\033' || bytes.size() < 2 || bytes[1] != '[') return 1;
     for (std::size_t at = 2; at < bytes.size(); ++at) {

@@ -34,7 +34,7 @@ struct key_press {
     int digit = 0;
 };
 
-// What these bytes of a terminal mean; what is not known is left out.
+// The keys that these bytes of a terminal mean, without unknown ones.
 std::vector<key_press> keys_in(std::string_view bytes);
 
 struct screen_size {
@@ -48,12 +48,12 @@ public:
     static bool is_possible();
 
     screen();
-    // Says what was said on standard error meanwhile.
+    // Repeats the messages that came on standard error meanwhile.
     ~screen();
     screen(const screen&) = delete;
     screen& operator=(const screen&) = delete;
 
-    // Can be read: keys. Can be read: the size has changed.
+    // Becomes readable at each key. Becomes readable when the size has changed.
     int keys() const noexcept;
     int resizes() const noexcept { return resizes_.number(); }
     std::vector<key_press> read_keys();
@@ -64,7 +64,7 @@ public:
     void draw(const std::vector<std::string>& lines) const;
 
 private:
-    // What is said on standard error meanwhile would be written over what is shown.
+    // A message on standard error would be written over the picture.
     void put_errors_aside();
     void say_errors() noexcept;
 

@@ -135,7 +135,7 @@ int serve(const serve_options& chosen, const global_options& options) {
     signal_inbox signals;
     constexpr int connections = 4;  // the snapshot, the pulse, somebody's filter, an action
     const database db = open_database(options, std::chrono::seconds{5}, {}, {}, connections);
-    // For as long as the process lives: see the end.
+    // Lives as long as the process: see the end.
     auto pages = std::make_unique<site>(db, settings);
     const auto server =
         make_http_server([&pages](const http_request& request) { return pages->answer(request); });

@@ -38,7 +38,7 @@ http_response redirect_to(std::string place) {
     return {303, "text/plain; charset=utf-8", "", {{"Location", std::move(place)}}};
 }
 
-// What browsers are told of every answer: nothing from elsewhere, nothing inline, in no frame.
+// The headers of every answer for browsers: nothing from elsewhere, nothing inline, in no frame.
 void add_protection(http_response& answer) {
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
              {"Content-Security-Policy",
@@ -312,7 +312,7 @@ http_response site::page(const http_request& request) {
         empty->filter = filter;
         locks = empty;
         try {
-            // What does not answer is not asked once more by everybody who looks.
+            // A database that does not answer is not asked once more for each visitor.
             if (now->failure) throw error(errc::connection_failed, *now->failure);
             if (now->taken) locks = overview_.locks(filter);
         } catch (const std::exception& failed) {

@@ -1,17 +1,17 @@
 #pragma once
-// What `serve` answers to each request: who may ask, what is where, who may act.
+// The answers of `serve` to requests: who may ask, which path has which answer, who may act.
 //
 // | request          | answer                                                                    |
 // |------------------|---------------------------------------------------------------------------|
-// | GET /            | the page; ?prefix= and ?after= choose locks, ?part=1 what changes of it   |
+// | GET /            | the page; ?prefix= and ?after= choose locks, ?part=1 its changing part    |
 // | GET /metrics     | exposition.hpp                                                            |
 // | GET /healthz     | 200 where the database answers, 503 with a reason where it does not       |
-// | GET /style.css … | what the page needs                                                       |
+// | GET /style.css … | the files that the page needs                                             |
 // | GET, POST /sign-in | with actions: the token for a session, which is a cookie                |
 // | POST /ask, /force, /retry, /cancel, /sign-out | with actions: a button of the page        |
 //
 // Any other is 404, and with another method 405. A request under a name that is not this server's
-// is 403: a page of somebody else's could have that name lead here.
+// is 403: a page of another site could have that name lead here.
 //
 // A POST is refused that comes from another site (Origin, Sec-Fetch-Site), from nobody's session,
 // or without the session's form key, which only a page of that session has.
@@ -42,17 +42,17 @@ struct site_settings {
     std::optional<std::string> token{};
 };
 
-// Those who have given the token.
+// The sessions of those who have given the token.
 class sign_ins {
 public:
     explicit sign_ins(std::string token) : token_(std::move(token)) {}
 
-    // A new session's id, where that is the token.
+    // Answers with a new session's id, where that is the token.
     std::optional<std::string> enter(const std::string& token);
     void leave(const std::string& id);
-    // What forms of that session have; nothing where there is none.
+    // The key in the forms of that session; nothing where there is no such session.
     std::optional<std::string> form_key(const std::string& id);
-    // What is to be said on its next page, once.
+    // Words for its next page, said once.
     void say(const std::string& id, std::string words);
     std::string take_words(const std::string& id);
 
@@ -65,14 +65,14 @@ private:
     entry* find(const std::string& id);
 
     const std::string token_;
-    std::mutex mutex_;  // of all that follows
+    std::mutex mutex_;  // guards all that follows
     std::map<std::string, entry> entries_;
 };
 
-// In a time that does not tell how much of them is the same.
+// Compares in a time that does not tell how many bytes are the same.
 bool is_same_secret(const std::string& given, const std::string& wanted) noexcept;
 
-// Of a `Host` or `Origin`: the name alone, in lower case, without scheme and port.
+// The name alone in a `Host` or `Origin`: in lower case, without scheme and port.
 std::string host_name_of(std::string_view header);
 
 class site {
@@ -80,7 +80,7 @@ public:
     site(database db, site_settings settings);
 
     http_response answer(const http_request& request);
-    // Whether the database is being asked for something nobody needs any more.
+    // True while the database works on a question whose answer nobody needs any more.
     bool is_reading() const { return overview_.is_reading() || pulse_.is_reading(); }
 
 private:

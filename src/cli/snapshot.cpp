@@ -33,7 +33,7 @@ lock_view read_locks(const database& db, const lock_filter& filter) {
     view.page = list_some_locks(db, filter);
     view.counts = count_locks(db, filter.prefix);
     constexpr std::size_t asked_max = 20;
-    constexpr std::int64_t queue_max = 1000;  // who waits is read whole
+    constexpr std::int64_t queue_max = 1000;  // a queue of waiters is read whole
     for (const lock_info& each : view.page.locks) {
         if (view.waiters.size() == asked_max) break;
         const bool is_asked = each.kind == lock_kind::mutex && each.waiters > 0;
@@ -69,7 +69,7 @@ void read_runs(const database& db, snapshot& into) {
     });
     into.schedules = list_job_schedules(db);
     into.schedule_count = std::ssize(into.schedules);
-    // A worker fires within its poll; what is later has nobody to fire it.
+    // A worker fires within its poll; a schedule that is later has no worker to fire it.
     const auto is_overdue = [](const job_schedule_info& each) { return each.overdue_for >= 60s; };
     into.overdue_count = std::count_if(into.schedules.begin(), into.schedules.end(), is_overdue);
     keep_first(into.schedules, [&](const job_schedule_info& left, const job_schedule_info& right) {
@@ -104,14 +104,14 @@ void read_failing(const database& db, snapshot& into) {
     }
 }
 
-// Whether the database has said that itself.
+// True when the failure is an answer of the database itself.
 bool is_answer(const std::exception& failed) {
     const auto* const known = dynamic_cast<const error*>(&failed);
     return known && !known->connection_is_lost() && known->code() != errc::timed_out &&
            known->code() != errc::connection_failed;
 }
 
-// In the words of the tool, which has no password in them.
+// Says it in the words of the tool, which has no password in them.
 void say_failure(const std::exception& failed, snapshot& now) {
     const auto* const known = dynamic_cast<const error*>(&failed);
     const failure said =
@@ -149,7 +149,8 @@ void overview::read_all(snapshot& into) {
 void overview::examine_all(snapshot& into) {
     const auto began = local_clock::now();
     into.findings = examine(database_);
-    // Those of a program: who only looks needs none of them, and is told where one is missing.
+    // A program needs these rights: a user who only looks does not, and is told where one is
+    // missing.
     std::erase_if(into.findings, [](const finding& each) { return each.name == "missing_rights"; });
     into.examined = wall_now();
     constexpr int rests = 20;  // as long as it took

@@ -1,6 +1,6 @@
 #pragma once
-// How a database stands, as `serve` and `top` show it: read at most once a second, with limits that
-// keep it small whatever there is.
+// The state of a database, as `serve` and `top` show it: read at most once a second, with limits
+// that keep it small whatever there is.
 //
 // Threads: a snapshot is a value that does not change; an overview is safe.
 #include <chrono>
@@ -33,8 +33,8 @@ struct lock_view {
     wall_time taken{};
     lock_filter filter{};
     lock_page page{};
-    lock_counts counts{};  // of all keys with that prefix
-    // The waiters for mutexes of that page, first come first: of the first few that have waiters.
+    lock_counts counts{};  // counts all keys with that prefix
+    // The waiters for mutexes of that page, first come first, for the first few keys with waiters.
     std::map<std::string, std::vector<waiter_info>> waiters{};
 };
 
@@ -44,7 +44,7 @@ struct session_counts {
 };
 
 struct snapshot {
-    // Why the database could not be read; the rest is what was read before, if anything.
+    // Why the database could not be read; the rest is from the read before, if there was any.
     std::optional<std::string> failure{};
     int failure_status = 0;  // and as what a command would have failed by it
     const char* failure_name = "";
@@ -57,10 +57,10 @@ struct snapshot {
     std::map<run_state, std::int64_t> run_count{};
     std::vector<run_info> runs{};  // those that failed first, then the latest
     std::int64_t schedule_count = 0;
-    std::int64_t overdue_count = 0;              // of schedules
+    std::int64_t overdue_count = 0;              // schedules
     std::vector<job_schedule_info> schedules{};  // the overdue first, then what fires next
     std::int64_t queue_count = 0;
-    std::map<job_state, std::int64_t> job_count{};  // of all queues
+    std::map<job_state, std::int64_t> job_count{};  // in all queues
     std::vector<queue_info> queues{};               // the first by name
     std::vector<job_info> failing{};                // discarded and to be tried again
     bool has_more_failing = false;
@@ -69,17 +69,17 @@ struct snapshot {
     job_history history{};
 };
 
-// How many rows of each kind are kept for people. Counts are of all.
+// The number of rows of each kind that are kept for people. Counts are of all.
 inline constexpr int shown_max = 200;
 
-// Reads it for whoever asks.
+// Reads it for all callers.
 class overview {
 public:
     explicit overview(database db, refresh_settings settings = {});
 
     using answer = refreshed<snapshot>::answer;
     answer latest() { return snapshots_.latest(); }
-    // The same of some of the locks, for who looks for a prefix. Throws what the database says, and
+    // The same for some of the locks, for a caller with a prefix. Throws the database's error, and
     // errc::timed_out where others ask for longer than it waits.
     std::shared_ptr<const lock_view> locks(const lock_filter& filter);
 
@@ -97,11 +97,12 @@ private:
     void examine_all(snapshot& into);
 
     const database database_;
-    // What is read less often, or goes on from one snapshot to the next; of the reading thread.
+    // The parts that are read less often, or go on from one snapshot to the next; the reading
+    // thread's.
     snapshot last_;
     local_clock::time_point next_examination_{};
     bool has_failed_ = false;  // the last read
-    std::timed_mutex asks_;    // of the database for some locks, and of `kept_`
+    std::timed_mutex asks_;    // guards questions about some locks, and `kept_`
     std::vector<kept_view> kept_;
     refreshed<snapshot> snapshots_;  // last: its thread uses the others
 };

@@ -29,7 +29,7 @@ supervisor::supervisor(
 std::optional<int> supervisor::run() {
     const std::stop_callback on_loss{held_.lost(), [this] { loss_.ring(); }};
     const std::stop_callback on_request{held_.revoke_requested(), [this] { loss_.ring(); }};
-    if (!held_.held_locally()) return std::nullopt;  // what has not begun need not be stopped
+    if (!held_.held_locally()) return std::nullopt;  // nothing has begun that could be stopped
     running_.begin();
     while (true) {
         pass_signals_on();
@@ -66,7 +66,7 @@ void supervisor::pass_signals_on() {
     }
 }
 
-// What the command does about it, and how long that takes, is its own affair: the lease goes on.
+// The command decides how to react, and how long that takes: the lease goes on.
 void supervisor::heed_request() {
     if (was_revoked_ || kill_at_ || !held_.revoke_requested().stop_requested()) return;
     was_revoked_ = true;
@@ -85,8 +85,8 @@ void supervisor::heed_loss() {
     if (now >= *kill_at_ && !std::exchange(is_killed_, true)) running_.signal_all(SIGKILL);
 }
 
-// How long nothing needs to be looked at. The guard is to know each new deadline well before the
-// old one: the nearer that is, the more often it is asked for.
+// The time in which nothing needs to be looked at. The guard is to know each new deadline well
+// before the old one: the nearer the old one is, the more often the lease is asked.
 nanoseconds supervisor::pause() const {
     if (is_killed_) return timing_.ttl;
     const auto now = local_clock::now();
@@ -95,9 +95,9 @@ nanoseconds supervisor::pause() const {
     return std::clamp<nanoseconds>(left / 4, look_every, timing_.heartbeat_every / 2);
 }
 
-// What the command started may still be tidying up, in the time there is. Then it is killed, which
-// is said again and again: it may have children while they are looked for. A process that does not
-// end by that belongs to another user, or is in a call that nothing interrupts.
+// Processes that the command started may still be tidying up, in the time there is. Then they are
+// killed, again and again: they may have children while they are looked for. A process that does
+// not end by that belongs to another user, or is in a call that nothing interrupts.
 void supervisor::end_rest() {
     constexpr std::chrono::seconds insist_max{2};
     const auto kill_at = kill_at_ ? *kill_at_ : guard::kill_time(held_.deadline(), timing_.margin);

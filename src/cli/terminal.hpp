@@ -15,7 +15,7 @@ public:
     bool is_ours() const noexcept;
     bool is_lent() const noexcept { return is_lent_; }
 
-    // To be lent by the borrower itself, in its own process, or it could read before it may.
+    // The borrower lends it to itself, in its own process, or it could read before it may.
     bool reserve() noexcept { return is_lent_ = is_ours(); }
     void lend(pid_t group) const noexcept { tcsetpgrp(device_.number(), group); }
     void take_back() noexcept;

@@ -1,8 +1,8 @@
 #pragma once
-// How far something is, on one line of a terminal that comes after two seconds, is written over
-// each second, and goes. Nothing where standard error is no terminal.
+// The progress of something, on one line of a terminal that comes after two seconds, is written
+// over each second, and goes. Nothing where standard error is no terminal.
 //
-// Threads: one, which `words` is asked on.
+// Threads: one; `words` is called on it.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -18,7 +18,7 @@ public:
     ticking_line(const ticking_line&) = delete;
     ticking_line& operator=(const ticking_line&) = delete;
 
-    // Shows what is due, and says how long nothing will be.
+    // Shows the line if it is due, and says how long nothing will be.
     std::chrono::nanoseconds tick();
     void clear();
 

@@ -1,4 +1,4 @@
-// `leasehold top`: what `serve` shows, at a terminal, renewed in place.
+// `leasehold top`: the contents of `serve`, at a terminal, renewed in place.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -40,7 +40,7 @@ int show_once(overview& all, const std::string& place) {
     return exit_status::done;
 }
 
-// What is shown, and what keys do with it.
+// The picture, and the effects of keys on it.
 class watcher {
 public:
     watcher(overview& all, std::string place) : all_(all) {
@@ -133,7 +133,7 @@ void watch(
         watching.look();
         watching.draw(shown_on);
         const auto until = local_clock::now() + (watching.is_late() ? 200ms : interval);
-        // Keys and a new size are answered with what is known already.
+        // Keys and a new size are answered with the snapshot there is.
         while (true) {
             const auto left = until - local_clock::now();
             if (left <= left.zero()) break;
@@ -156,7 +156,7 @@ int watch(const database& db, const std::string& place, std::chrono::millisecond
     // Keys are not kept waiting by a database that does not answer.
     overview all{db, {.interval = interval, .patience = 100ms}};
     watch(all, place, interval, signals);
-    // What does not answer is not waited for; nothing depends on its end.
+    // A read that does not answer is not waited for; nothing depends on its end.
     if (all.is_reading()) _exit(exit_status::done);
     return exit_status::done;
 }

@@ -222,7 +222,7 @@ std::vector<std::size_t> widths_of(const pane_table& table, std::size_t columns)
     return widths;
 }
 
-// Of whole characters; 0 where not one fits.
+// Counts whole characters; 0 where not one fits.
 std::size_t bytes_that_fit(std::string_view text, std::size_t columns) {
     std::size_t bytes = 0, used = 0;
     while (bytes < text.size()) {
@@ -254,7 +254,7 @@ std::vector<std::string> in_lines(std::string_view text, std::size_t columns) {
     return lines;
 }
 
-// What the doctor says is read as a whole: its last column is in as many rows as it takes.
+// The doctor's words are shown whole: its last column is in as many rows as it takes.
 pane_table table_of(const snapshot& now, pane shown_pane, std::size_t columns) {
     pane_table table = whole_table_of(now, shown_pane);
     if (shown_pane != pane::doctor || columns == 0) return table;

@@ -1,5 +1,5 @@
 #pragma once
-// What `top` shows, as lines: of one pane, cut to the size of a terminal, or of all of them.
+// The contents of `top`, as lines: of one pane, cut to the size of a terminal, or of all panes.
 //
 // Threads: safe.
 #include <string>
@@ -23,7 +23,7 @@ struct top_view {
 
 // As many as the screen has rows, or fewer.
 std::vector<std::string> top_lines(const snapshot& now, const top_view& view, screen_size size);
-// How far it can be scrolled.
+// The number of lines that it can be scrolled.
 int scroll_max(const snapshot& now, const top_view& view, screen_size size);
 
 // All panes, one below the other, as wide as they are.

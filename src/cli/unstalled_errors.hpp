@@ -1,12 +1,12 @@
 #pragma once
-// Our own messages on standard error, while we keep a lease: a reader that is slow, or a terminal
-// that Ctrl-S has stopped, must not keep it from being renewed.
+// Our own messages on standard error, while we keep a lease: a slow reader, or a terminal that
+// Ctrl-S has stopped, must not keep the lease from being renewed.
 //
 //   const unstalled_errors unstalled{is_json};  // for std::cerr, until the end of this scope
 //
 // A message that standard error does not take within 200 ms is left out, and so are those behind it
-// for as long as it takes nothing; when it does, a line says how many lines are missing. On a full
-// disk they are lost.
+// for as long as standard error takes nothing; when it does, a line says how many lines are
+// missing. On a full disk messages are lost.
 //
 // Threads: made and destroyed while no other thread writes; messages come from any.
 #include <cstddef>

@@ -1,8 +1,8 @@
 #pragma once
-// What the library warns of, on standard error, each once: a setting of the server that weakens a
+// The library's warnings on standard error, each once: a setting of the server that weakens a
 // promise, a table prefix that another installation has, clean-up that cannot go on.
 //
-// Threads: safe. Called from those that keep leases, which a pipe that nobody reads would stop: so
+// Threads: safe. Threads that keep leases call it, and a pipe that nobody reads would stop them: so
 // it says few lines in all, fewer than any pipe has room for.
 #include <cstddef>
 #include <functional>
@@ -23,7 +23,7 @@ private:
     static constexpr std::size_t said_max = 16;
 
     const bool is_json_;
-    std::mutex mutex_;  // of what has been said
+    std::mutex mutex_;  // guards the words that were said
     std::set<std::string, std::less<>> said_;
 };
 

@@ -50,7 +50,7 @@ struct holder_request {
     lock_kind kind = lock_kind::shared_mutex;
     hold_mode mode = hold_mode::shared;
     std::int64_t permits = 1;   // 1 to capacity
-    std::int64_t capacity = 1;  // of the key
+    std::int64_t capacity = 1;  // the key's
     int gives_way_to = 0;       // bits: no grant while anybody else has one of them
     // Set: the owner's own hold that this takes the place of. It must still be there, and stays
     // where the answer is no.
@@ -84,7 +84,7 @@ struct holder_tally {
     std::int64_t present = 0;  // live holders; of a mutex its owner, live or not
 };
 
-// What the holders' rows do not say of a key that several can hold and that is in use.
+// The state of a key that several can hold and that is in use, without its holders' rows.
 struct gate_info {
     std::string key;
     fencing_token token;  // of the last grant

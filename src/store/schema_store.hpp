@@ -64,8 +64,8 @@ struct upkeep_progress {
 };
 
 struct upkeep_finding {
-    std::string place;       // of the row, in the order of its table
-    bool is_queued = false;  // of a lock row: somebody may wait for it, see waiter_store::serve
+    std::string place;       // the row's, in the order of its table
+    bool is_queued = false;  // a lock row that somebody may wait for, see waiter_store::serve
 };
 
 struct upkeep_look {

@@ -49,11 +49,11 @@ struct column_shape {
     // transactions that check theirs, and is to lock FOR UPDATE.
     bool is_referable = false;
     bool is_unsigned = false;
-    int bits = 64;      // of an integer; on PostgreSQL also of a floating point
+    int bits = 64;      // an integer's; on PostgreSQL also a floating point's
     int precision = 0;  // digits of a decimal, `scale` of them fraction; 0: any
     int scale = 0;
     std::int64_t length_max = 0;      // of text, in characters; 0: as long as it likes
-    int fraction_digits = 6;          // of the seconds of a time
+    int fraction_digits = 6;          // digits of a time's seconds
     std::vector<std::string> labels;  // of an enumeration
     // PostgreSQL: the base type, as any search_path finds it, so that an array of such values can
     // be sent; empty where there is no array of it.
@@ -71,7 +71,7 @@ struct index_shape {
     struct part {
         std::string column;  // empty for an expression
         bool is_descending = false;
-        bool is_prefix = false;  // of the column's first characters alone
+        bool is_prefix = false;  // has the column's first characters alone
     };
     std::string name;         // empty where it has none
     std::vector<part> parts;  // with those the engine appends by itself
