@@ -1,11 +1,11 @@
 #pragma once
 // Waiting for a key for as long as it takes, through outages of the database.
 //
-// candidate wanting{db, what, signals};
-// acquired answer = wanting.wait();      // the key, or its holder, or a signal
-// …                                      // the work under the key
-// wanting.part_with(std::move(answer));  // and wait() again, or:
-// wanting.end(status);
+//   candidate wanting{db, what, signals};
+//   acquired answer = wanting.wait();      // the key, or its holder, or a signal
+//   …                                      // the work under the key
+//   wanting.part_with(std::move(answer));  // and wait() again, or:
+//   wanting.end(status);
 //
 // | the database is away …                  | wait()                                            |
 // |-----------------------------------------|---------------------------------------------------|

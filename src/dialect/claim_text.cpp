@@ -162,8 +162,8 @@ claim_statement& claim_statement::is_row(const versioned_mapping& mapping, const
     return at.claimed_as.empty() ? *this : sql(" AND ").is_claimed_as(mapping, at.claimed_as);
 }
 
-// Whose transaction did not commit has a version that may be that of somebody else's claim. Letter
-// by letter, since a collation may take two claimers' names for one.
+// A claimant whose transaction did not commit has a version that may be that of another claim. The
+// names are compared letter by letter, since a collation may take two of them for one.
 claim_statement& claim_statement::is_claimed_as(
     const versioned_mapping& mapping, const std::string& place
 ) {

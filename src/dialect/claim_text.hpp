@@ -1,6 +1,6 @@
 #pragma once
-// What the table stores of all dialects say alike: a statement that grows together with its values,
-// and the parts that are the same words everywhere.
+// The text that the table stores of all dialects share: a statement that grows together with its
+// values, and the parts that are the same words everywhere.
 //
 // The user's table is always called t, so that names of columns cannot be taken for anything else.
 #include <span>
@@ -25,7 +25,7 @@ struct claim_words {
     std::string (*began)(time_kind times);
     // The same, so many microseconds later as the place says.
     std::string (*later)(time_kind times, const std::string& place);
-    // That a column of text is what stands at the place, letter by letter, whatever its collation.
+    // Compares a column of text with the value at the place by each letter, whatever its collation.
     std::string (*is_exactly)(const std::string& column, const std::string& place);
     bool forces_indexes;
     // CREATE INDEX names the schema with the index, and the table without it.
@@ -34,7 +34,7 @@ struct claim_words {
     std::string_view integer_type, number_type, text_type, bytes_type, instant_type, utc_type;
 };
 
-// Where a statement has what a row is to be.
+// The places of a row's values in a statement.
 struct row_places {
     std::vector<std::string> key;
     std::string version;
@@ -55,11 +55,11 @@ public:
     claim_statement& name(const std::string& identifier, std::string_view prefix = "t.");
     claim_statement& table(const qualified_name& named);
     claim_statement& put(const value& each);
-    // The place of a value that is written later. Where places have no numbers the text must come
-    // to it before any other value is added.
+    // Answers with the place of a value that is written later. Where places have no numbers the
+    // text must come to this place before any other value is added.
     std::string add(value each);
 
-    // FROM … AS t, with the index where the engine is to be told.
+    // FROM … AS t, with the index where the engine needs its name.
     claim_statement& from(const qualified_name& named, const std::string& index = {});
     // UPDATE … AS t, likewise.
     claim_statement& update(const qualified_name& named, const std::string& index = {});
@@ -80,22 +80,22 @@ public:
     // Available without, and because of, a term that has passed.
     claim_statement& fresh(const versioned_mapping& mapping);
     claim_statement& late(const versioned_mapping& mapping);
-    // Key, version and, of a claimed row, who claimed it and its term.
+    // Compares key, version and, for a claimed row, its claimant and its term.
     claim_statement& still_is(const versioned_mapping& mapping, const versioned_row& at);
-    // The same in parts. Of places, that of the claimant may be empty: not compared.
+    // The same in parts. The place of the claimant may be empty: not compared.
     claim_statement& is_row(const versioned_mapping& mapping, const row_places& at);
     claim_statement& is_claimed_as(const versioned_mapping& mapping, const std::string& place);
     claim_statement& within_term(const versioned_mapping& mapping, bool is_claimed);
-    // t.a IN ($1, $2), or (t.a = $1 AND t.b = $2 OR …): what an index finds.
+    // t.a IN ($1, $2), or (t.a = $1 AND t.b = $2 OR …): an index can find these.
     claim_statement& key_is_any(
         const std::vector<std::string>& key, std::span<const versioned_row> rows
     );
-    // That a row is one of these: by key, version and claimant.
+    // Tells whether a row is one of these: by key, version and claimant.
     claim_statement& is_any_of(
         const versioned_mapping& mapping, std::span<const versioned_row> rows
     );
 
-    // That the time in a column has passed.
+    // Tells whether the time in a column has passed.
     claim_statement& is_past(const std::string& column, time_kind times);
 
     // The lists behind SET.

@@ -9,7 +9,7 @@
 namespace leasehold {
 
 store make_postgres_store(const table_names& names, written_nodes written);
-// Both; what differs is chosen by `which` and `written` where the statements are built.
+// The store of both engines; `which` and `written` choose the statements that differ.
 store make_mysql_store(const table_names& names, engine which, written_nodes written);
 store make_sqlite_store(const table_names& names);
 

@@ -1,10 +1,10 @@
 #pragma once
-// Which statement of an acquire is worth sending first: hints, gained from earlier answers. Where
-// they are wrong a statement more is sent, and nothing else happens.
+// Hints, gained from earlier answers, on the statement that an acquire best sends first. A wrong
+// hint costs one statement more, and nothing else.
 //
-// Keys that were refused lately are remembered by a hash each in a table of fixed size: two keys of
-// one place take turns. Whether keys are mostly new, as where each order has a lock of its own, is
-// told by how the latest tries of a free key ended.
+// A table of fixed size remembers keys that were refused lately by a hash each: two keys of one
+// place take turns. The results of the latest tries of a free key tell whether keys are mostly new,
+// as where each order has a lock of its own.
 //
 // Threads: safe.
 #include <array>
@@ -29,17 +29,17 @@ public:
     // A key that was granted had a row, which the small one takes; or it was new.
     void note_taken() noexcept;
     void note_missed() noexcept;
-    // What the key was found to be.
+    // Remembers the state in which a statement found the key.
     void note_refused(const key& name) noexcept;
     void note_granted(const key& name) noexcept;
 
-    // For tests: `whole` from here on.
+    // For tests: chooses `whole` from here on.
     void suppress() noexcept { is_suppressed_ = true; }
 
 private:
     static constexpr std::size_t places = 4096;
-    // Of the misses in a row after which the whole statement goes first, and of the tries in which
-    // one small statement then asks whether that is still so.
+    // The number of misses in a row after which the whole statement goes first, and the number of
+    // tries in which one small statement then asks whether that is still right.
     static constexpr int misses_max = 4;
     static constexpr unsigned tries_between_small_ones = 16;
 

@@ -1,5 +1,5 @@
 #pragma once
-// The doctor's questions, as far as the engines are alike. What is an engine's own:
+// The doctor's questions, as far as the engines are alike. The other questions are in
 // src/dialect/<engine>/health_store.cpp.
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace leasehold {
 
-// What a program needs on one table.
+// The rights that a program needs on one table.
 struct needed_rights {
     std::string table;  // as statements name it
     std::vector<std::string> verbs;
@@ -62,10 +62,10 @@ protected:
     // None where the engine knows no rights.
     virtual std::vector<needed_rights> needed() const { return {}; }
     virtual bool has_right(connection&, const std::string&, const std::string&) { return true; }
-    // What `GRANT a, b ON x, y TO …;`, one after another, give.
+    // The rights that `GRANT a, b ON x, y TO …;`, one after another, give.
     static std::vector<needed_rights> rights_in(const std::string& grants);
 
-    // What is asked; a refusal is a finding.
+    // Asks by `use`; a refusal becomes a finding.
     template <class Use>
     void look(std::vector<finding>& into, const char* at, Use&& use) const {
         try {
@@ -76,7 +76,7 @@ protected:
         }
     }
 
-    // `remedy`: what the URL should say.
+    // `remedy` names the option that the URL should have.
     static void add_transport(
         std::vector<finding>& found, transport how, const std::string& remedy
     );

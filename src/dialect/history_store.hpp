@@ -1,6 +1,6 @@
 #pragma once
-// The history of grants, as far as the engines keep it alike: the triggers are their own. What
-// differs besides: src/dialect/<engine>/history_store.cpp.
+// The history of grants, as far as the engines keep it alike. The triggers are each engine's own,
+// and so is the rest in src/dialect/<engine>/history_store.cpp.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,12 +25,12 @@ public:
     std::int64_t prune(connection& on, int rows_max) override;
 
 protected:
-    // Whether this very user has made them, as make_triggers() would. Then they stay: to change
-    // them is to wait for transactions, with everybody else behind.
+    // True when this very user has made them, as make_triggers() would. Then they stay: a change of
+    // triggers has to wait for transactions, and everybody else waits behind it.
     virtual bool has_triggers(connection& on);
-    // Of the answer of `triggers`, names and bodies: each stands in one of these texts.
+    // True when each name and body in the answer of `triggers` stands in one of these texts.
     static bool are_all_in(const result& found, const std::vector<std::string>& texts);
-    // Each is one statement, sent as it stands.
+    // Each of these is one statement, sent as it stands.
     virtual void drop_triggers(connection& on);
     virtual void make_triggers(connection& on);
     void define(connection& on, std::string_view name) const;

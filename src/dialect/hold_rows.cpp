@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t hold_columns = 10;
 
-// Clocks are read more than once in a statement. Of a session whose row is gone nothing is known.
+// A statement reads clocks more than once. Nothing is known of a session whose row is gone.
 std::chrono::microseconds not_negative(const row& from, std::size_t column) {
     const std::int64_t found = from.is_null(column) ? 0 : from.integer(column);
     return std::chrono::microseconds{std::max(std::int64_t{0}, found)};

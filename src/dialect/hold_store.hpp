@@ -1,6 +1,6 @@
 #pragma once
-// Holds of mutexes, as far as the engines treat them alike; how a key is granted, and whether it
-// can be in a transaction of the caller's, is each one's own.
+// Holds of mutexes, as far as the engines treat them alike. Each engine has its own way to grant a
+// key, in a transaction of the caller's or not.
 #include "dialect/first_statement.hpp"
 #include "dialect/sql_store.hpp"
 #include "store/hold_store.hpp"
@@ -43,19 +43,20 @@ protected:
     explicit sql_hold_store(std::shared_ptr<const sql_dialect> how)
         : sql_store(std::move(how), "hold") {}
 
-    // What `try_acquire` answers on servers: the token or null, whether the session is live, what
-    // the row is used as, and the hold that is in it.
+    // The answer of `try_acquire` on servers: the token or null, whether the session is live, the
+    // kind of the row, and the hold that is in it.
     struct attempt {
         acquire_result answer;
         bool key_is_known = false;
         bool is_free = false;  // no owner, and yet it was not granted
     };
     static attempt attempt_in(const row& from);
-    // By `holder_of` and `take_free`: nothing where these decide nothing. `values` of `wanted`.
+    // Tries `holder_of` and `take_free` with the `values` of `wanted`: nothing where they do not
+    // decide.
     std::optional<acquire_result> try_small(
         connection& on, const acquire_request& wanted, const parameters& values
     );
-    // That a free key is to be expected; and that it was one.
+    // The first tells whether a free key is to be expected; the second notes that it was one.
     bool is_worth_taking(const key& name) noexcept {
         return first_.of(name) == first_statement::choice::take_free;
     }
@@ -63,9 +64,9 @@ protected:
         first_.note_granted(name);
         first_.note_taken();
     }
-    // What came of the statement that is right in every case.
+    // Notes the result of the statement that is right in every case.
     void note(const key& name, const attempt& made) noexcept;
-    // Of find_grants(): nothing where they are fewer than `wanted`.
+    // The answer of find_grants(): nothing where the rows are fewer than `wanted`.
     static std::optional<std::vector<fencing_token>> tokens_of(
         const result& found, std::size_t wanted
     );

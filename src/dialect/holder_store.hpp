@@ -1,6 +1,6 @@
 #pragma once
-// Keys that several can hold, as far as the engines do them alike; how a hold is granted is each
-// one's own.
+// Keys that several can hold, as far as the engines treat them alike. Each engine grants a hold in
+// its own way.
 #include "dialect/sql_store.hpp"
 #include "store/holder_store.hpp"
 
@@ -50,7 +50,7 @@ protected:
     static holder_result verdict_in(const row& from, std::size_t first);
 
 private:
-    // From `first` on, and before `end`.
+    // The gates from `first` on, and before `end`.
     std::vector<gate_info> gates_between(
         connection& on, std::string first, std::string end, int limit
     ) const;

@@ -1,6 +1,6 @@
 #pragma once
-// Which tables of leasehold stand in a database, whatever they are called. Asked of the catalogue,
-// and of no store: a store knows its own names alone.
+// Finds the tables of leasehold in a database, whatever they are called. It asks the catalogue, and
+// no store: a store knows its own names alone.
 #include <vector>
 
 #include "leasehold/connection.hpp"
@@ -8,7 +8,7 @@
 
 namespace leasehold {
 
-// In the order of their names. `ours`: which of them are the tables of these names.
+// In the order of their names. `ours` are the names of the tables that are marked as ours.
 std::vector<installation> installations_in(connection& on, const table_names& ours);
 
 }  // namespace leasehold

@@ -120,9 +120,9 @@ std::optional<found_row> plain_table_store::read(
 }
 
 // Two ranges of one index, each with a limit of its own, because an OR of them would be a scan:
-// those never claimed, and those whose term has passed. Their limits are words, and powers of two:
-// PostgreSQL plans anew each time what it would otherwise take for a tenth of the table, and few
-// texts are prepared.
+// rows never claimed, and rows whose term has passed. Their limits are words, and powers of two:
+// PostgreSQL takes a limit that is a parameter for a tenth of the table or plans anew each time,
+// and few texts are prepared.
 claim_statement& plain_table_store::ranges(
     claim_statement& asking, const several_request& wanted, const std::vector<std::string>& columns
 ) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the table stores of all dialects do alike.
+// The operations that the table stores of all dialects share.
 #include <functional>
 #include <optional>
 #include <span>
@@ -19,7 +19,7 @@ public:
     bool is_same_column(const std::string& left, const std::string& right) const override;
     value as_sent(const column_shape&, const value& given) const override { return given; }
     bool lacks_index(const error&) const override { return false; }
-    // Of what is there, nothing.
+    // This adds a column, and changes no existing one.
     std::string change_column_text(const qualified_name& table, const column_change& wanted)
         const override;
     std::string add_index_text(
@@ -42,22 +42,22 @@ protected:
     explicit plain_table_store(const claim_words& words LEASEHOLD_LIFETIMEBOUND) : words_(words) {}
     claim_statement begin(std::string_view text) const { return claim_statement{words_, text}; }
 
-    // What nobody else has locked, in one statement where that can be.
+    // Locks the rows that nobody else has locked, in one statement where that can be.
     virtual std::vector<claimed_row> lock_rows(connection& inside, const row_request& wanted)
         const = 0;
 
-    // The first that look available, in the mapping's order, not locked: SELECT … LIMIT n.
+    // Selects the first that look available, in the mapping's order, not locked: SELECT … LIMIT n.
     static claim_statement& ranges(
         claim_statement& asking,
         const several_request& wanted,
         const std::vector<std::string>& columns
     );
     std::vector<versioned_row> candidates(connection& inside, const several_request& wanted) const;
-    // Whether a row of the greatest version is among them. Asks where it may be so alone: a column
-    // of 64 bits is not counted to its end.
+    // True when a row of the greatest version is among them. Asks only where that may be so: nobody
+    // counts a column of 64 bits to its end.
     bool shows_full(connection& inside, const several_request& wanted) const;
-    // A claim of several in steps: of candidates, which are keys and versions, `take` claims what
-    // it can have.
+    // A claim of several in steps: `take` gets candidates, which are keys and versions, and claims
+    // as many of them as it can.
     using taking = std::function<std::vector<versioned_row>(std::span<const versioned_row> chosen)>;
     several_claimed claim_in_turns(
         connection& inside, const several_request& wanted, const taking& take
@@ -66,12 +66,12 @@ protected:
     // SELECT key, columns FROM … WHERE … [ORDER BY …] LIMIT n, without the locking clause.
     claim_statement rows_text(const row_request& wanted, const char* before = "") const;
     static std::vector<claimed_row> rows_of(const result& found, const row_mapping& mapping);
-    // Whether a statement about one row changed it. More than one is an error: its key named more.
+    // True when a statement about one row changed it; throws when its key named more than one.
     static bool is_one(std::int64_t affected_rows, const versioned_mapping& mapping);
     static void require_at_most(
         std::size_t keys, std::int64_t affected_rows, const versioned_mapping& mapping
     );
-    // From `first` on: the key, the version, the columns.
+    // The columns from `first` on: the key, the version, the columns.
     static versioned_row versioned_row_of(
         const row& from, std::size_t first, std::size_t keys, std::size_t columns
     );

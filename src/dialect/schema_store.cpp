@@ -19,7 +19,7 @@ std::string quoted(std::string_view text, bool escapes_backslashes) {
     return literal + "'";
 }
 
-// With literals in place of $1, $2 …, of which there are at most nine.
+// Puts literals in place of $1, $2 …, of which there are at most nine.
 std::string written(std::string text, const std::vector<std::string>& literals) {
     for (std::size_t at = 0; at < literals.size(); ++at) {
         text = replaced(text, "$" + std::to_string(at + 1), literals[at]);
@@ -51,7 +51,7 @@ sql_schema_store::sql_schema_store(
 }
 
 std::optional<std::vector<migration_record>> sql_schema_store::recorded(connection& on) {
-    // In a transaction an error would end it; elsewhere the answer costs no question of its own.
+    // An error would end a transaction; elsewhere the answer costs no question of its own.
     const bool is_inside = on.state() == connection_state::in_transaction;
     if (is_inside && !has_records(on)) return std::nullopt;
     std::vector<migration_record> records;

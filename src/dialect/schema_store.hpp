@@ -1,6 +1,6 @@
 #pragma once
-// leasehold's own tables, as far as the engines keep them alike; what was found to be dead is
-// cleared by each in its own way.
+// leasehold's own tables, as far as the engines keep them alike; each engine clears the rows that
+// were found to be dead in its own way.
 #include <array>
 
 #include "dialect/sql_store.hpp"
@@ -53,16 +53,16 @@ protected:
         std::shared_ptr<const sql_dialect> how, std::span<const migration_file> built_in
     );
 
-    // As a statement of the caller's, whatever kind of values it has.
+    // Sends it as a statement of the caller's, with any kind of values.
     result run(connection& on, std::string_view name, const parameters& values = {}) const;
     virtual bool has_records(connection& on) = 0;
     virtual void create_records(connection& on) { run(on, "create_records"); }
     virtual std::string create_records_text() const;
 
     static std::size_t index_of(upkeep_task task) { return static_cast<std::size_t>(task) - 1; }
-    // Of holders and of waiters there is one statement, with {table}, and {rest}, the second column
-    // of its key. A row keeps the session it was made for, so that what a snapshot says of that
-    // goes for a row that was locked later, too.
+    // Holders and waiters share one statement, with {table}, and {rest}, the second column of its
+    // key. A row keeps the session it was made for, so that a snapshot's news of that session also
+    // holds for a row that was locked later.
     std::string source_about(upkeep_task task, const names_by_task& names) const;
     std::array<statement, tasks.size()> about_tasks(const names_by_task& names) const;
     // The place in two values, rows, retention.
@@ -77,8 +77,8 @@ private:
     const std::array<std::string, tasks.size()> looks_;
 };
 
-// Where DDL is transactional: the lock lasts until the transaction ends, and a commit that failed
-// is let through: swallowed, it would pass for an applied migration.
+// The engine has transactional DDL: the lock lasts until the transaction ends. A failure of the
+// commit gets through: swallowed, it would pass for an applied migration.
 class transactional_schema_store : public sql_schema_store {
 public:
     using sql_schema_store::sql_schema_store;

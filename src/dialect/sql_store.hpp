@@ -1,5 +1,5 @@
 #pragma once
-// What the stores of all dialects stand on: their statements, and how an engine carries them out.
+// The base of the stores of all dialects: their statements, and the engine's way to carry them out.
 #include <chrono>
 #include <map>
 #include <memory>
@@ -26,22 +26,22 @@ public:
     engine which() const noexcept { return which_; }
     const table_names& names() const noexcept { return names_; }
     written_nodes written() const noexcept { return written_; }
-    // Of <file>.sql, read once.
+    // The statements of <file>.sql, read once.
     const statements& of(std::string_view file) const;
 
-    // What changes nothing.
+    // Carries out a statement that changes nothing.
     virtual result read(connection& on, const statement& what, const parameters& values) const = 0;
-    // What is to commit by itself; on SQLite only where one statement has changed something or
-    // returned a row.
+    // Carries out a statement that is to commit by itself; on SQLite it commits only where one
+    // statement has changed something or returned a row.
     virtual result write(connection& on, const statement& what, const parameters& values) const = 0;
-    // What is part of the caller's transaction.
+    // Carries out a statement that is part of the caller's transaction.
     virtual result inside(connection& on, const statement& what, const parameters& values)
         const = 0;
-    // A text that is made for one call.
+    // Carries out a text that is made for one call.
     virtual result carry_out(connection& on, std::string_view sql, const parameters& values) const {
         return on.execute(sql, values);
     }
-    // Before a read that takes rows of another boot for what they say: on SQLite they are freed.
+    // Called before a read that takes rows of another boot as they are: on SQLite this frees them.
     virtual void enter(connection&) const {}
 
 private:
@@ -65,7 +65,7 @@ protected:
     result inside(connection& on, std::string_view name, const parameters& values = {}) const {
         return how_->inside(on, texts_[name], values);
     }
-    // Of a statement that answers with the row it looks for, or changes it.
+    // Tells that a statement has found the row it looks for, by an answer or a change.
     static bool has_found(const result& answer) {
         return !answer.rows.empty() || answer.affected_rows > 0;
     }

@@ -28,11 +28,11 @@ std::string end_of_prefix(std::string_view prefix);
 // the prefix.
 std::string first_of_page(std::string_view prefix, std::string_view after);
 
-// Splits a script at `;` that ends a line. Comments stay with the statement they precede; what
-// holds nothing but comments is dropped.
+// Splits a script at `;` that ends a line. Comments stay with the statement they precede; a part
+// with nothing but comments is dropped.
 std::vector<std::string> split_statements(std::string_view script);
 
-// "a ""name""" or `a ``name```: whatever is in it, it is one identifier.
+// "a ""name""" or `a ``name```: any text becomes one identifier.
 std::string quoted_identifier(std::string_view name, char quote);
 
 }  // namespace leasehold

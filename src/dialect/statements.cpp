@@ -45,7 +45,7 @@ struct sql_blocks {
     blocks words;
 };
 
-// Without white space around it, and without the semicolon at the end.
+// Takes off white space around it, and the semicolon at the end.
 std::string trimmed(std::string text) {
     constexpr std::string_view white = " \n";
     const auto first = text.find_first_not_of(white);
@@ -56,7 +56,7 @@ std::string trimmed(std::string text) {
     return text;
 }
 
-// Of "x on mariadb": where that is.
+// The two parts of "x on mariadb".
 struct block_name {
     std::string_view name;
     std::string_view where;  // empty: everywhere
@@ -103,7 +103,7 @@ sql_blocks blocks_in(std::string_view text, engine which, written_nodes written)
     return found;
 }
 
-// Words stand for what may have words in it.
+// A word may stand for text that has words in it.
 std::string with_words(std::string text, const std::vector<const blocks*>& known) {
     for (auto at = text.find('{'); at != std::string::npos; at = text.find('{', at)) {
         const auto end = text.find('}', at);
@@ -127,7 +127,7 @@ bool is_digit(char each) {
     return each >= '0' && each <= '9';
 }
 
-// Where $12 or {now} begins at `at`: which parameter it is, and its length.
+// The parameter of $12 or {now} at `at`, and the length of that text.
 struct found_place {
     int which = 0;
     std::size_t length = 0;

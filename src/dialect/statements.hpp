@@ -6,15 +6,15 @@
 //
 //     -- name: release      a statement, or several that are sent together, with $1, $2 … for the
 //     DELETE …;             parameters, the same on every engine
-//     -- word: live         what other blocks of the file, or of every file where it stands in
-//     s.expires_at > {now}  words.sql, have for {live}. `-- word: x on mariadb`: of that one alone
+//     -- word: live         the text for {live} in other blocks of the file, or of every file
+//     s.expires_at > {now}  where it stands in words.sql. `-- word: x on mariadb`: for that alone
 //
 // `-- name: x on cluster`, or a word: in place of x where several nodes are written to
 //
 // {prefix}  → the tables' names begin with it: {prefix}lock; see sql_text.hpp
 // {waiting}, {passed}, {barrier}: the numbers of holder_bits and lock_kind
-// {asked}   → the rows of a list that is asked about: number, and three values of each
-// Other braces are filled in by who sends the statement; each file says so.
+// {asked}   → the rows of a list that the statement is about: number, and three values of each
+// The sender of the statement fills in other braces; each file says so.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -32,16 +32,16 @@
 
 namespace leasehold {
 
-// As the driver of its engine takes it: with places, and which parameter stands at each.
+// The form in which the engine's driver takes it: with places, and the parameter of each.
 class statement {
 public:
     enum class form {
         single = 1,
         script = 2,
-        packet = 3,       // whose last statement reports what the others did
+        packet = 3,       // its last statement reports what the others did
         transaction = 4,  // with a START TRANSACTION and a COMMIT of its own
     };
-    // What SQLite is told by a parameter and servers know: {now}, {wall}, {boot}.
+    // Servers know these, and SQLite gets each as a parameter: {now}, {wall}, {boot}.
     static constexpr int now = -1, wall = -2, boot = -3;
 
     statement() = default;
@@ -68,7 +68,7 @@ public:
     parameters placed(const parameters& values) const {
         return placed(values, [](int) { return value{}; });
     }
-    // That placed(values) is `values` itself, when there are so many.
+    // True when placed(values) is `values` itself, for so many values.
     bool takes_as_given(std::size_t values) const noexcept {
         return is_in_order_ && places_.size() == values;
     }
@@ -149,7 +149,7 @@ public:
     const list_statement& list(std::string_view name) const;
     // Nothing where this engine does without.
     const statement* find(std::string_view name) const;
-    // With its parameters as the file has them.
+    // The text with its parameters as the file has them.
     const std::string& source(std::string_view name) const;
     std::vector<std::string> names() const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where the clean-up is in a table whose primary key has two columns, as one string of bytes: the
+// The clean-up's place in a table whose primary key has two columns, as one string of bytes: the
 // key, which is of any size, and behind it the rest, which is of one.
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace leasehold {
 
-// Of a holder, its owner; of a waiter, its ticket, the most significant byte first.
+// The rest is a holder's owner, or a waiter's ticket, the most significant byte first.
 constexpr std::size_t size_of_rest(upkeep_task task) noexcept {
     constexpr std::size_t owner_size = 16, ticket_size = 8;
     if (task == upkeep_task::dead_holders) return owner_size;
@@ -42,8 +42,8 @@ inline std::int64_t ticket_of(std::string_view bytes) {
     return static_cast<std::int64_t>(ticket);
 }
 
-// What the rows of a look say, in all dialects: key, rest, whether there is something to clear,
-// whether somebody may wait for it, and the end of its session.
+// The columns of a look, in all dialects: key, rest, whether there is something to clear, whether
+// somebody may wait for the key, and the end of the session.
 inline upkeep_look upkeep_look_of(upkeep_task task, const result& seen, int rows) {
     upkeep_look answer;
     for (const row& each : seen.rows) {

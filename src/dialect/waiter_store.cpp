@@ -8,8 +8,8 @@
 namespace leasehold {
 namespace {
 
-// Number, whether it holds the key, token, what is left of a fixed term, whether it waits, whether
-// the key could be taken.
+// Columns: number, whether it holds the key, token, the rest of a fixed term, whether it waits,
+// whether the key could be taken.
 look_result look_in(const row& seen) {
     look_result answer;
     if (!seen.is_null(1) && seen.integer(1) != 0) {
@@ -37,8 +37,8 @@ queued_waiter queued_in(const row& from, std::string name) {
 
 }  // namespace
 
-// The ticket or null, whether the session is live, what the row is used as or null where there is
-// none, whether the key could be taken.
+// Columns: the ticket or null, whether the session is live, the kind of the row or null where there
+// is none, whether the key could be taken.
 enqueue_result sql_waiter_store::enqueue(connection& on, const acquire_request& wanted) {
     const row found = write(on, "enqueue", values_of_waiter(wanted)).rows.at(0);
     enqueue_result answer;
@@ -150,11 +150,11 @@ void sql_waiter_store::ring(connection& on, const owner_id& whom) {
     }
 }
 
-// Whether the row was locked, the token or null where nothing was changed, and who has got the key.
+// Columns: whether the row was locked, the token or null where nothing changed, and the successor.
 hand_over_result sql_waiter_store::serve_next(
     connection& on, std::string_view statement, const parameters& values, const key& name
 ) {
-    // Where nothing was changed somebody has queued or left meanwhile, which is looked for anew: on
+    // Where nothing changed somebody has queued or left meanwhile, and the loop looks again: on
     // MySQL and MariaDB the packet has let go of the lock row, and there is one waiter less.
     while (true) {
         const row found = write(on, statement, values).rows.at(0);

@@ -120,8 +120,8 @@ public:
     // - refuse another kind or capacity while a mutex has an owner (dead or not), anybody else has
     //   a live hold, or anything has arrived; and otherwise make the gate what is wanted;
     // - wait for no proof of a live holder, whoever else is dead, whether it grants or refuses. It
-    // waits for proofs of the owner's own hold, the one in whose place the new one comes, and
-    // keeps nobody else waiting meanwhile.
+    //   waits for proofs of the owner's own hold, the one in whose place the new one comes, and
+    //   keeps nobody else waiting meanwhile.
     // Cost: one round trip; two for a key never seen before; one more for each grant to others that
     // got in between, and where a dead holder's row is locked: MAY be busy then, writing nothing.
     // On MySQL and MariaDB three more where some are dead.

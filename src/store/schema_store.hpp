@@ -10,7 +10,7 @@
 // that steps has taken a *turn*, which lasts until another one takes a turn. Safety does not rest
 // on turns: they spare the server the same work twice, and only the turn's owner can write a place.
 //
-// progress() → take_turn() → look() → clear() what was found → advance() → look() …
+//     progress() → take_turn() → look() → clear() what was found → advance() → look() …
 //
 // | what happens                               | then                                         |
 // |--------------------------------------------|----------------------------------------------|
@@ -150,15 +150,15 @@ public:
     // cleared.
     //
     // dead_locks    frees them. Proved is what try_acquire takes for proof, a fixed term that
-    // passed, and a session whose row is gone: a hold can only have been granted
-    // while that row existed, so a snapshot that has the hold and not the row is
-    // proof.
+    //               passed, and a session whose row is gone: a hold can only have been granted
+    //               while that row existed, so a snapshot that has the hold and not the row is
+    //               proof.
     // dead_holders, dead_waiters
-    // removes them, on the same proof.
+    //               removes them, on the same proof.
     // old_sessions  removes them.
     // idle_locks    removes them. MUST raise the high-water mark to at least their fences in the
-    // same transaction, having locked the mark before the first delete. Waits for
-    // grants of new keys that are under way.
+    //               same transaction, having locked the mark before the first delete. Waits for
+    //               grants of new keys that are under way.
     virtual std::int64_t clear(
         connection& on,
         upkeep_task task,
