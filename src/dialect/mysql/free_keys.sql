@@ -1,9 +1,9 @@
--- MySQL and MariaDB: the keys that nobody holds, of whatever kind. A plain read of one snapshot.
+-- MySQL and MariaDB: the keys of any kind that nobody holds. A plain read of one snapshot.
 
--- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. Of
--- each: name, fence, last holder, who waits, kind, and for how long. The dead had it until they
--- died. Reads: 2 rows for each key that is passed over or listed, the queues, and of keys that
--- several can hold the holders.
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. The
+-- columns are name, fence, last holder, number of waiters, kind, and for how long the key has been
+-- free. The dead count as holders until they died. Reads: 2 rows for each key that is passed over
+-- or listed, the queues, and of keys that several can hold the holders.
 -- name: list
 SELECT l.lock_key, l.fence, l.node_info, {waiters}, l.kind,
        {now} - COALESCE(l.expires_at, s.expires_at, l.changed_at)

@@ -21,33 +21,33 @@ SHOW GLOBAL STATUS WHERE Variable_name IN (
 -- name: cipher
 SHOW SESSION STATUS LIKE 'Ssl_cipher';
 
--- What this user may have of connections, 0: as many as the server, and how many it has: each sees
--- its own.
+-- The number of connections that this user may have, 0: as many as the server, and the number it
+-- has: each user sees its own.
 -- name: own_connections
 SELECT @@SESSION.max_user_connections, SUBSTRING_INDEX(USER(), '@', 1),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p
         WHERE p.USER = SUBSTRING_INDEX(USER(), '@', 1));
 
--- Of MySQL alone, and of a group.
+-- On MySQL alone: the members of a group.
 -- name: members
 SELECT MEMBER_ID = @@server_uuid, MEMBER_STATE, MEMBER_ROLE
 FROM performance_schema.replication_group_members;
 
--- The readers of the binary log. Without PROCESS a user sees nobody but himself: so it is asked for
--- first, by a table that only those may read who have it. All of it: where a condition cannot be
--- true MySQL does not open the table, and refuses nobody.
+-- The readers of the binary log. Without PROCESS a user sees only its own connections: so the
+-- statement first reads a table that only users with that right may read. It reads all of it: where
+-- a condition cannot be true MySQL does not open the table, and refuses nobody.
 -- name: replicas
 SELECT (SELECT COUNT(*) FROM information_schema.INNODB_TRX),
        (SELECT COUNT(*) FROM information_schema.PROCESSLIST p WHERE p.COMMAND LIKE 'Binlog Dump%');
 
--- Whose changes this server applies, or tries to; a group's own channels are no such source.
+-- The servers whose changes this one applies, or tries to; without a group's own channels.
 -- name: sources_mysql
 SELECT c.HOST, c.PORT
 FROM performance_schema.replication_connection_configuration c
 JOIN performance_schema.replication_connection_status s ON s.CHANNEL_NAME = c.CHANNEL_NAME
 WHERE s.SERVICE_STATE <> 'OFF' AND LEFT(c.CHANNEL_NAME, 18) <> 'group_replication_';
 
--- Of it the third column says what the connection does, the fourth and the sixth where it goes.
+-- The third column tells the state of the connection, the fourth and the sixth its other end.
 -- name: sources_mariadb
 SHOW ALL SLAVES STATUS;
 
@@ -64,7 +64,7 @@ ORDER BY x.trx_started LIMIT 1;
 -- name: history
 SELECT m.COUNT FROM information_schema.INNODB_METRICS m WHERE m.NAME = 'trx_rseg_history_len';
 
--- {table}, {column}: EXPLAIN asks for the rights of what it explains, and does nothing.
+-- {table}, {column}: EXPLAIN asks for the rights of its statement, and does nothing.
 -- name: try_select
 EXPLAIN SELECT 1 FROM {table};
 
@@ -93,20 +93,20 @@ s.expires_at > {now} AND {now} - s.heartbeat_at > (s.expires_at - s.heartbeat_at
 SELECT COALESCE((SELECT s.node_info FROM {prefix}session s WHERE {overdue}
                  ORDER BY s.heartbeat_at LIMIT 1), '');
 
--- Of a lock row l with the session row s joined to it, if there. $1 microseconds.
+-- Tests lock row l with session row s, which may be missing. $1 microseconds.
 -- word: held_long
 l.changed_at <= {now} - $1 AND l.owner IS NOT NULL AND {unexpired}
 
--- $1 microseconds, $2 how many. Reads: the lock rows once, and the session of each that is held:
--- MySQL tests a time of SYSDATE after the join.
+-- $1 microseconds, $2 limit. Reads: the lock rows once, and the session of each that is held: MySQL
+-- tests a time of SYSDATE after the join.
 -- name: long_holds
 SELECT l.lock_key, l.node_info, {now} - l.changed_at
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE {held_long}
 ORDER BY l.changed_at LIMIT $2;
 
--- $1 microseconds. Reads: as long_holds. By itself, since COUNT(*) OVER () copies every row: of
--- 1,000,000 it took MySQL 13 s, both of these 3 s (9.7, two busy cores).
+-- $1 microseconds. Reads: as long_holds. A statement by itself, since COUNT(*) OVER () copies every
+-- row: of 1,000,000 it took MySQL 13 s, both of these 3 s (9.7, two busy cores).
 -- name: count_long_holds
 SELECT COUNT(*) FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE {held_long};
@@ -117,12 +117,12 @@ SELECT COUNT(*) FROM (
     SELECT 1 FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
     WHERE s.expires_at + l.lock_delay <= {now} - $1 LIMIT 1000) some_of_them;
 
--- Of a holder h with the session row s joined to it, if there. $1 microseconds.
+-- Tests holder h with session row s, which may be missing. $1 microseconds.
 -- word: shared_long
 h.granted_at <= {now} - $1 AND h.fence > 0 AND (s.expires_at IS NULL OR s.expires_at > {now})
 
--- $1 microseconds, $2 how many. Keys that several hold, by the oldest of them. Reads: the holders
--- once, the session of each, and the holders of the keys that are listed.
+-- $1 microseconds, $2 limit. Keys that several hold, by the oldest of their holders. Reads: the
+-- holders once, the session of each, and the holders of the keys that are listed.
 -- name: long_shares
 SELECT g.lock_key,
        (SELECT f.node_info FROM {prefix}holder f
@@ -147,8 +147,8 @@ SELECT COUNT(*) FROM (
     SELECT 1 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
     WHERE s.expires_at <= {now} - $1 LIMIT 1000) some_of_them;
 
--- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
--- from name to name along job_order. Reads: some rows for each queue.
+-- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
+-- walk from name to name along job_order. Reads: some rows for each queue.
 -- name: waiting_queues
 SELECT w.queue, w.waits, w.is_paused
 FROM (
@@ -170,7 +170,7 @@ FROM (SELECT h.ended_at - GREATEST(h.enqueued_at, 0) AS took
       WHERE h.queue = $1 AND h.state = 6
       ORDER BY h.queue DESC, h.state DESC, h.id DESC LIMIT 100) t;
 
--- $1 microseconds, $2 how many. Of each queue first the oldest job that is counted, then the count;
+-- $1 microseconds, $2 limit. For each queue first the oldest job that is counted, then the count;
 -- the LIMIT keeps the two apart, or the one would be looked for at each row of the other. Reads:
 -- some rows for each queue that has a history, and three times as many as are counted.
 -- name: discarded
@@ -206,7 +206,7 @@ SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_
        expires_at - {now}
 FROM {prefix}session WHERE id = $1;
 
--- $1 key. What is over, and is kept closed for its lock_delay. Reads: 2 rows.
+-- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
 SELECT COALESCE(l.expires_at, s.expires_at) + l.lock_delay - {now}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id

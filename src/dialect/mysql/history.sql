@@ -1,12 +1,12 @@
--- What was granted and how it ended, on MySQL and MariaDB. Triggers write it, so that each row is
--- of the commit that ends its grant, whoever's program makes that, and there is no cost where
--- there are none. They have the rights of who has made them: a program needs no right to write
--- history, and has none. What they read is not locked, our connections being at READ COMMITTED: by
--- SELECT … INTO, since SET v = (SELECT …) waits in a trigger for whoever has the row locked.
--- MariaDB locks what a trigger of a DELETE reads all the same where it writes a binary log in
--- another format than ROW (tried on 10.11).
+-- The grants and how they ended, on MySQL and MariaDB. Triggers write each row in the commit that
+-- ends its grant, whichever program makes that commit, and there is no cost where there are no
+-- triggers. They have the rights of their maker: a program needs no right to write history, and has
+-- none. They lock nothing that they read, our connections being at READ COMMITTED: they read by
+-- SELECT … INTO, since SET v = (SELECT …) waits in a trigger for a session that has the row locked.
+-- MariaDB locks the rows that a trigger of a DELETE reads all the same where it writes a binary log
+-- in another format than ROW (tried on 10.11).
 
--- Refused to whoever has not the rights that the triggers act with: a user with the right TRIGGER
+-- Fails for a user without the rights that the triggers act with: a user with the right TRIGGER
 -- alone would make triggers that let nobody release a key. Changes nothing.
 -- name: prove_rights
 REPLACE INTO {prefix}grant_history (lock_key, token, kind, mode, permits, node_info, metadata,
@@ -27,8 +27,8 @@ DROP TRIGGER IF EXISTS {prefix}share_ended;
 -- name: drop_replace_trigger
 DROP TRIGGER IF EXISTS {prefix}share_replaced;
 
--- Of row lock: who had it does not any more. One whose session, or term, is over has lost it then,
--- whoever has found out, and when. Reads: 1 row, by primary key.
+-- For row lock: its owner has it no more. A holder whose session, or term, is over lost the key at
+-- that moment, no matter when a program finds out. Reads: 1 row, by primary key.
 -- name: grant_trigger
 CREATE TRIGGER {prefix}grant_ended AFTER UPDATE ON {prefix}lock FOR EACH ROW
 BEGIN
@@ -52,9 +52,9 @@ BEGIN
     END IF;
 END;
 
--- Of a holder that is gone, with the fence of another in its place or none. What it held as stands
--- in the gate; places at a latch or a barrier are no grants that somebody would look for. A grant
--- that is older than what a forced release has left was ended by it. Reads: 2 rows, by primary key.
+-- For a holder that is gone, with the fence of another in its place or none. The gate tells the
+-- hold's kind; places at a latch or a barrier are no grants that somebody would look for. A forced
+-- release ended the grants older than the fence it left. Reads: 2 rows, by primary key.
 -- word: write_share
     DECLARE dies_at BIGINT;
     DECLARE end_at BIGINT;
@@ -97,17 +97,17 @@ BEGIN
 {write_share};
 END;
 
--- Of row t of information_schema.triggers.
+-- Tests row t of information_schema.triggers.
 -- word: is_ours
 t.trigger_schema = DATABASE()
     AND t.trigger_name IN ('{prefix}grant_ended', '{prefix}share_ended', '{prefix}share_replaced')
 
--- The triggers that this very account has made, and what they do.
+-- The triggers that this very account has made, and their bodies.
 -- name: triggers
 SELECT t.trigger_name, t.action_statement FROM information_schema.triggers t
 WHERE {is_ours} AND t.definer = CURRENT_USER();
 
--- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
+-- $1 whether history is written from now on, $2 for how long it is kept, or null: as before.
 -- name: set_rule
 UPDATE {prefix}grant_history_rule SET is_on = $1, keep = COALESCE($2, keep) WHERE id = 1;
 
@@ -121,15 +121,15 @@ NOT EXISTS (
         WHERE REPLACE(p.grantee, '''', '') = CURRENT_USER() AND p.privilege_type = 'TRIGGER'
           AND DATABASE() LIKE p.table_schema)
 
--- Last: how many of the three triggers are there, or null where this user may not know. A user who
--- sees none has to have the right TRIGGER by a grant of his own: what roles give is not looked at.
+-- The last column counts those of the three triggers that are there; null where this user may not
+-- know. A user that sees none has to have the right TRIGGER by its own grant, not by a role.
 -- name: rule
 SELECT r.is_on, r.keep, (
     SELECT IF(COUNT(*) = 0 AND r.is_on = 1 AND {sees_no_triggers}, NULL, COUNT(*))
     FROM information_schema.triggers t WHERE {is_ours})
 FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
--- Of row h, in the order of history_store.cpp.
+-- The columns of row h, in the order of history_store.cpp.
 -- word: grant
 h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata, {now} - h.ended_at,
 h.held_for, h.ending
@@ -151,11 +151,11 @@ FROM {prefix}grant_history h FORCE INDEX (PRIMARY)
 WHERE h.lock_key = $1 AND h.ended_at >= {utc} - $2
 ORDER BY h.lock_key DESC, h.token DESC LIMIT $3;
 
--- When what is removed now had ended. Reads: 1 row.
+-- The time before which the rows that are removed now had ended. Reads: 1 row.
 -- name: kept_since
 SELECT {utc} - r.keep FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
--- $1 that, $2 how many. Index: grant_history_ended. Reads: 1 row for each. Two at a time would wait
--- for each other in that order, and the second find less.
+-- $1 that time, $2 limit. Index: grant_history_ended. Reads: 1 row for each. Two at a time would
+-- wait for each other in that order, and the second find less.
 -- name: prune
 DELETE FROM {prefix}grant_history WHERE ended_at < $1 ORDER BY ended_at LIMIT $2;

@@ -1,6 +1,6 @@
--- What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql. Neither has
--- UPDATE … RETURNING, so the token travels as LAST_INSERT_ID(fence + 1), and is read in the same
--- packet as ROW_COUNT(): after a refusal it is the number of an earlier statement.
+-- MySQL and MariaDB differ only in {share_skip_locked}, see words.sql. Neither has UPDATE …
+-- RETURNING, so the token travels as LAST_INSERT_ID(fence + 1), and is read in the same packet as
+-- ROW_COUNT(): after a refusal it is the number of an earlier statement.
 --
 -- All of it runs at READ COMMITTED, each statement of a packet committing by itself unless the
 -- packet has a transaction of its own. There, the nested SELECT of a single-table UPDATE reads a
@@ -10,11 +10,11 @@
 -- The next three are tried in the order that sql_hold_store::try_small() chooses. Each is right by
 -- itself: the first two do less, and say nothing where they are not enough.
 
--- The parameters of `try_acquire`, and its change of a row that nobody has, which tests all of it
--- on the row it has locked. The look before it keeps it from waiting for a row that somebody has,
--- and perhaps proves just now; it may not be part of the change: there MariaDB locks what a
--- subquery reads of the same table, MySQL looks after it has locked the row, and does not keep the
--- SKIP LOCKED of a derived table (tried on 10.11 and 9.7). Reads: 3 rows.
+-- Takes a key that nobody has: the parameters of `try_acquire`, and its change, which tests all of
+-- it on the row it has locked. The look before it keeps it from waiting for a row that somebody
+-- has, and perhaps proves just now; it may not be part of the change: there MariaDB locks the rows
+-- that a subquery reads of the same table, MySQL looks after it has locked the row, and does not
+-- keep the SKIP LOCKED of a derived table (tried on 10.11 and 9.7). Reads: 3 rows.
 -- name: take_free
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock f
 WHERE f.lock_key = $1 AND f.kind = 1 AND f.owner IS NULL;
@@ -33,12 +33,12 @@ SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 -- of several threads that ask for no term, no delay and no metadata. A transaction inside one
 -- packet; see waiter.sql.
 --
--- 1. Locks those that are free, and waits for nobody: what is locked is asked for alone. A bit for
---    each; of a key that is there twice only the first one's.
+-- 1. Locks those that are free, and waits for nobody: the caller asks for a locked one alone. A bit
+--    for each; of a key that is there twice only the first one's.
 -- 2. Takes them; our own sessions are plain reads, asked for each row: MySQL would make an EXISTS a
 --    join that begins at them. {locked}: the keys again, and null for each that
 --    has no bit: an UPDATE waits for every row that its WHERE finds by key.
--- 3. The owner ids, of which no two are the same, tell who has got them.
+-- 3. Reports those that got a key by their owner ids, of which no two are the same.
 -- Reads: 4 rows for each.
 -- name: take_free_of
 START TRANSACTION;
@@ -58,8 +58,8 @@ COMMIT;
 SELECT l.owner, l.fence FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key IN ({keys}) AND l.owner IN ({owners});
 
--- $1 key, $2 session. Whether somebody has the key, for who was refused it lately: plain reads.
--- Reads: 3 rows.
+-- $1 key, $2 session. Asks whether somebody has a key that was refused lately: plain reads. Reads:
+-- 3 rows.
 -- name: holder_of
 SELECT l.lock_key, l.fence, 1, {rest_of_hold}
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
@@ -72,16 +72,16 @@ WHERE l.lock_key = $1 AND l.kind = 1 AND l.owner IS NOT NULL AND {unexpired}
 -- 1. The pre-check: may only refuse. INTO a variable takes no lock and does not wait, where
 --    SET @v = (SELECT …) would do both; it always assigns, and where it fails the packet ends, so
 --    the variable is never one of an earlier packet.
--- 2. Of a dead holder the row is locked for an instant: while a proof of the dead one's is open the
+-- 2. Locks the row of a dead holder for an instant: while a proof of the dead one's is open the
 --    try is refused, as on PostgreSQL, and does not wait until the statement's time is over. As a
---    subquery of the first it would be read, and locked, of a live holder, too (tried on MySQL 9.7
---    and MariaDB 10.11, whatever stands before it); here it is an impossible WHERE.
+--    subquery of the first it would read, and lock, the row of a live holder, too (tried on MySQL
+--    9.7 and MariaDB 10.11, whatever stands before it); here it is an impossible WHERE.
 -- 3. Decides. With neither it is an impossible WHERE: no row lock, no transaction id, no wait
 --    behind a proof. Otherwise it takes X on the lock row, by primary key, and only then tests
 --    again. The test of our own session is a plain read: a lock would block our heartbeat. It names
 --    a column of the lock row, which is always true, because MariaDB would answer a subquery that
 --    depends on nothing before it waits for the row.
--- 4. Reports, and reads who holds the key where it was refused.
+-- 4. Reports, and reads the holder of the key where it was refused.
 -- name: try_acquire
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
 FROM {prefix}lock l
@@ -109,8 +109,8 @@ FROM (SELECT 1 AS one) o
 LEFT JOIN {prefix}lock l ON l.lock_key = $1
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- The same where several nodes are written to: 2 and 3 and the touch are one transaction. Only whom
--- 2 has locked is taken from: what the look found free may have got another holder since.
+-- The same where several nodes are written to: 2 and 3 and the touch are one transaction. It takes
+-- only what 2 has locked: a key that the look found free may have got a holder since.
 -- name: try_acquire on cluster
 SELECT COALESCE(MAX(IF(l.owner IS NULL, 1, 2)), 0) INTO @leasehold_go
 FROM {prefix}lock l
@@ -190,8 +190,8 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
 SELECT LAST_INSERT_ID() FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- Lists of as many parameters: {keys}, {owners}, {tokens}. `release` for several threads, of holds
--- that have one level. As `take_free_of`: waits for nobody, proofs above all, and what is locked is
--- released alone. Reads: 2 rows for each.
+-- that have one level. As `take_free_of`: waits for nobody, proofs above all, and the caller
+-- releases a locked row alone. Reads: 2 rows for each.
 -- name: release_of
 START TRANSACTION;
 SELECT BIT_OR(1 << (FIELD(l.lock_key, {keys}) - 1)) INTO @leasehold_free
@@ -205,7 +205,7 @@ COMMIT;
 SELECT CAST(@leasehold_free AS SIGNED);
 
 -- $1 key, $2 owner. Without a pre-check on purpose: it queues for the row behind the acquire it
--- settles, which may still wait for a proof or for its commit, and so finds what that one did.
+-- settles, which may still wait for a proof or for its commit, and so finds the grant of that one.
 -- name: release_owner
 UPDATE {prefix}lock l SET {free} WHERE l.lock_key = $1 AND l.owner = $2;
 
@@ -230,7 +230,7 @@ STRAIGHT_JOIN {prefix}lock l
     ON l.lock_key = asked.lock_key AND l.owner = asked.owner AND l.fence = asked.amount
 LEFT JOIN {prefix}session s ON s.id = l.session_id WHERE {unexpired};
 
--- $1 key, $2 whether to count those who wait. Plain reads, by primary key or in its order.
+-- $1 key, $2 whether to count the waiters. Plain reads, by primary key or in its order.
 -- name: describe
 SELECT {hold}, IF($2 = 0, 0, {waiters})
 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
@@ -242,23 +242,23 @@ SELECT {hold}, {waiters} FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id
 WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND {unexpired}
 ORDER BY l.lock_key LIMIT $3;
 
--- What keeps the key closed: a live hold, or a dead one's lock_delay.
+-- The two reasons for which a key is closed: a live hold, or a dead one's lock_delay.
 -- word: closed
 l.owner IS NOT NULL
   AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})
   AND (s.expires_at IS NULL OR s.expires_at + l.lock_delay > {now})
 
--- $1 key, $2 the token that it must be held under, or null: of these two. Before `force_release`,
--- so that a free key costs no lock and no wait.
+-- $1 key, $2 the token that such a hold must have, or null. Sent before `force_release`, so that a
+-- free key costs no lock and no wait.
 -- name: is_closed
 SELECT 1 FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key = $1 AND l.fence = COALESCE($2, l.fence) AND {closed};
 
--- A transaction inside one packet; see waiter.sql. X on the lock row comes first, and waits
--- for proofs; then nothing can change who holds it, and a new statement is a new snapshot: it has
--- what was committed meanwhile. What was there is the answer, being the only rows that the packet
--- gives. The session's row comes last: nothing waits for a lock row while it holds a session row,
--- so no circle of waits can close.
+-- A transaction inside one packet; see waiter.sql. X on the lock row comes first, and waits for
+-- proofs; then nothing can change its holder, and a new statement has a new snapshot, with all that
+-- was committed meanwhile. The hold that was there is the answer, being the only rows that the
+-- packet gives. The session's row comes last: nothing waits for a lock row while it holds a session
+-- row, so no circle of waits can close.
 -- name: force_release
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
@@ -286,9 +286,9 @@ WHERE l.lock_key = $1 AND l.owner IS NULL AND l.last_ticket = 0 AND l.arrived = 
 COMMIT;
 SELECT l.kind, 0, 0 FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- $1 key, $2 owner, $3 token, $4 metadata or null. The pre-check keeps what comes too late from
--- waiting behind the next holder's proof. The report asks the row itself, because metadata that
--- stays the same is not counted as a change.
+-- $1 key, $2 owner, $3 token, $4 metadata or null. The pre-check keeps a call that comes too late
+-- from waiting behind the next holder's proof. The report asks the row itself, because metadata
+-- that stays the same is not counted as a change.
 -- name: set_metadata
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;
@@ -297,7 +297,7 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3;
 SELECT 1 FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND @leasehold_go = 1;
 
--- $1 key. A transaction inside one packet, as `force_release`: the hold is the answer.
+-- $1 key. A transaction inside one packet, as `force_release`: the answer is the hold.
 -- name: request_revoke
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
@@ -313,9 +313,9 @@ UPDATE {prefix}session SET notices = notices + 1
 WHERE id = @leasehold_session AND @leasehold_go = 1;
 COMMIT;
 
--- $1 key, $2 owner, $3 token, $4 term in microseconds.
--- As `reenter`: only the holder itself can be told no too early. The expiry comes before the
--- session in the list, which is read from left to right.
+-- $1 key, $2 owner, $3 token, $4 term in microseconds. Decides as `reenter` does: only the holder
+-- itself can be told no too early. The expiry comes before the session in the list, which is read
+-- from left to right.
 -- name: give_term
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 JOIN {prefix}session s ON s.id = l.session_id
@@ -361,9 +361,9 @@ SELECT (SELECT COUNT(*) FROM {prefix}lock l
 
 -- $1 key, $2 owner, $3 token, $4 the other owner; in the caller's transaction: without a clock, so
 -- that neither the time zone nor the flags of the caller's connection matter.
--- By primary key: one record lock. It waits for whoever has the row at this moment, all of whom
--- are done within one statement and hold nothing the caller has: so no circle can close. Not SKIP
--- LOCKED, because MariaDB's may be reported as a deadlock, which rolls the caller back. Reads: 1
--- row.
+-- By primary key: one record lock. It waits for a session that has the row at this moment, and each
+-- of those is done within one statement and holds nothing that the caller has: so no circle can
+-- close. Not SKIP LOCKED, because MariaDB's may be reported as a deadlock, which rolls the caller
+-- back. Reads: 1 row.
 -- name: move
 UPDATE {prefix}lock l SET l.owner = $4 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3;

@@ -1,23 +1,23 @@
--- Keys that several can hold, on MySQL and MariaDB. What differs between them: only
--- {share_skip_locked}, see words.sql; why the statements are of these shapes: hold.sql.
+-- Keys that several can hold, on MySQL and MariaDB, which differ only in {share_skip_locked}, see
+-- words.sql; the reasons for the statements' shapes: hold.sql.
 --
 -- A grant is a short transaction that begins and ends inside one packet, so that the server carries
 -- it through whatever becomes of the client. It locks the gate in a statement of its own: MariaDB
 -- opens the snapshot of an UPDATE before it waits for the row, when it plans a nested SELECT that
--- names a row by a constant, and a grant that was waited for is then not in it (tried: both get
--- the key). The next statement has a snapshot of its own, and counts the holders; so of two grants
+-- names a row by a constant, and that snapshot lacks the grant it waited for (tried: both get the
+-- key). The next statement has a snapshot of its own, and counts the holders; so of two grants
 -- the second sees the first.
--- The rows of others are read by it and never locked: a proof may be open on any of them.
+-- It reads the rows of others and never locks them: a proof may be open on any of them.
 -- Where some of them look dead it changes nothing before it is told that their rows were emptied as
 -- far as can be: one by one, in a packet of its own, see `bury`; the reaper removes them. An
--- emptied row has no bits, no permits and token 0, so that nothing its dead owner has or does finds
+-- emptied row has no bits, no permits and token 0, so that no statement of its dead owner finds it.
 -- it any more.
 
--- Of holder row h and the session row s joined to it, if there. Missing counts as alive.
+-- Tests holder row h with session row s. A missing session counts as alive.
 -- word: live
 (s.expires_at IS NULL OR s.expires_at > {now})
 
--- What describes a holder h with its session s, in the order of holder_in() in hold_rows.cpp.
+-- Describes a holder h with its session s, in the order of holder_in() in hold_rows.cpp.
 -- word: holder
 h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted_at,
        COALESCE(s.expires_at - {now}, 0), NULL,
@@ -27,13 +27,13 @@ h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
 -- way to, $10 token of the hold in place or null, $11 whether the dead were seen to.
 --
--- 1. The pre-check, a holder_status: plain reads, in which those who look dead do not count. It may
---    only refuse. What comes after asks for 1 first, and then locks nothing otherwise; nor where
---    there are dead to be buried first. If refused, the answer tells which of the live has the
---    lowest token.
+-- 1. The pre-check, a holder_status: plain reads, in which those that look dead do not count. It
+--    may only refuse. Every later part asks for 1 first, and otherwise locks nothing; nor does it
+--    where there are dead to be buried first. If refused, the answer tells which of the live has
+--    the lowest token.
 -- 2. X on the owner's own row, if there is one: waits for proofs of the owner's own hold before the
 --    gate is locked, so that nobody else waits for them.
--- 3. The grant: X on the gate, what others have, then the decision.
+-- 3. The grant: X on the gate, the holds of others, then the decision.
 -- 4. The row.
 -- 5. Reports.
 -- Reads: 24 rows, and 3 for each other holder; without the dead, see `bury`.
@@ -112,8 +112,8 @@ WHERE h.lock_key = $1 AND h.owner <> $2 AND h.mode <> 0 AND s.expires_at <= {now
 ORDER BY h.owner;
 
 -- For each of them: the proof of its death, then its row if nobody has it locked, both by primary
--- key; no statement waits, and none touches the row of anybody else. The session of a holder row
--- never changes. $1 key, $2 owner, $3 session.
+-- key; no statement waits, and none touches another row. The session of a holder row never changes.
+-- $1 key, $2 owner, $3 session.
 -- name: bury
 SELECT COUNT(*) INTO @leasehold_dead FROM {prefix}session d
 WHERE d.id = $3 AND d.expires_at <= {now} {share_skip_locked};
@@ -144,7 +144,7 @@ WHERE lock_key = $1 AND owner = $2 AND fence > 0 LOCK IN SHARE MODE;
 -- name: release
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- $1 key, $2 owner. A row of a dead one that says nothing any more is the reaper's.
+-- $1 key, $2 owner. The reaper removes the emptied row of a dead owner.
 -- name: release_owner
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND (mode <> 0 OR fence > 0);
 
@@ -177,12 +177,12 @@ DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = 0;
 UPDATE {prefix}holder SET mode = mode & ~{waiting} WHERE lock_key = $1 AND owner = $2 AND fence > 0;
 
 -- $1 key, $2 owner, $3 token, $4 mode, $5 permits.
--- Affected rows do not tell a hold that has what it should have from one that is not there.
+-- Affected rows do not tell a hold that has these values already from one that is not there.
 -- name: reduce
 UPDATE {prefix}holder SET mode = $4, permits = $5 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- $1 key, $2 kind, $3 capacity. A grant reads the gate's again when it has it locked.
+-- $1 key, $2 kind, $3 capacity. A grant reads the gate's capacity again when it has it locked.
 -- name: resize
 UPDATE {prefix}lock SET capacity = $3, fence = fence + 1, changed_at = {now}
 WHERE lock_key = $1 AND kind = $2;
@@ -238,16 +238,16 @@ SELECT 1 FROM DUAL WHERE @leasehold_token > 0;
 SELECT {holder} FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key = $1 AND h.fence > 0 AND {live} ORDER BY h.fence, h.owner;
 
--- $1 and $2 what all that may be listed are greater than, $3 the first key after all that have the
--- prefix, $4 limit. A range of the primary key. The two comparisons of a row value would not be.
--- Reads: 3 rows for each hold listed, 2 for each row passed over.
+-- $1 and $2 the key and owner before the first that may be listed, $3 the first key after all that
+-- have the prefix, $4 limit. A range of the primary key. The two comparisons of a row value would
+-- not be one. Reads: 3 rows for each hold listed, 2 for each row passed over.
 -- name: list
 SELECT {holder} FROM {prefix}holder h LEFT JOIN {prefix}session s ON s.id = h.session_id
 WHERE h.lock_key >= $1 AND h.lock_key < $3 AND (h.lock_key > $1 OR h.owner > $2)
   AND h.fence > 0 AND {live}
 ORDER BY h.lock_key, h.owner LIMIT $4;
 
--- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
+-- $1 the first key that counts, $2 the first after all. Counts holds of mutexes and their waiters;
 -- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
 -- and the session of each.
 -- name: count
@@ -273,18 +273,18 @@ WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.kind <> 1 AND (l.arrived > 0 OR
     SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key))
 ORDER BY l.lock_key LIMIT $3;
 
--- $1 key: of this and the six that follow; $2 owner, $3 session.
+-- $1 key: in this and the six that follow; $2 owner, $3 session.
 -- name: is_used
 SELECT 1 FROM {prefix}lock l WHERE l.lock_key = $1 AND l.owner IS NULL
 AND (l.arrived > 0 OR EXISTS (
     SELECT 1 FROM {prefix}holder h
     WHERE h.lock_key = l.lock_key AND (h.mode <> 0 OR h.fence > 0)));
 
--- A look at whom it concerns. Then one packet: their rows, waiting for proofs, so that nobody waits
--- but who proves or ends one of these very holds; then the gate; then what was live, which is the
--- answer, being the only rows that the packet gives; then the changes, all by primary key, the
--- sessions last: see `force_release` of hold.sql. A holder that is granted a hold after the look
--- keeps it, being younger than the wish to free the key.
+-- First a look at the owners it concerns. Then one packet: their rows, waiting for proofs, so that
+-- only those who prove or end one of these very holds wait; then the gate; then the live holds,
+-- which are the answer, being the only rows that the packet gives; then the changes, all by primary
+-- key, the sessions last: see `force_release` of hold.sql. A holder that is granted a hold after
+-- the look keeps it, being younger than the wish to free the key.
 -- name: whose
 SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;
 

@@ -1,11 +1,11 @@
--- Which tables of leasehold stand in a database, whatever they are called.
+-- Finds the tables of leasehold in a database, whatever they are called.
 --
--- Answers with schema, prefix, and whether it is ours; a table of records counts where the tables
--- of the first migration stand beside it. Read only, the catalogue's own snapshot; it sees what
--- this user may see.
+-- Answers with schema, prefix, and whether these tables are ours; a table of records counts where
+-- the tables of the first migration stand beside it. Read only, the catalogue's own snapshot; it
+-- sees the tables that this user may see.
 
--- $1 our prefix. Of this database alone: another one of the same server is another database. The
--- server's own comparison decides what is ours, as it decides which table a statement means.
+-- $1 our prefix. In this database alone: another one of the same server is another database. The
+-- server's own comparison decides which tables are ours, as it does for the tables of a statement.
 -- name: find
 SELECT '', LEFT(t.table_name, CHAR_LENGTH(t.table_name) - CHAR_LENGTH('migration')),
        IF(@@lower_case_table_names = 0,

@@ -2,13 +2,13 @@
 --
 -- Granting is one transaction inside one packet: the rows are locked in the order of the keys, by
 -- primary key, and only then it is decided, for all of them. A statement that waits for a row holds
--- only smaller ones, so that no two of these can wait for each other in a circle. What is waited
--- for is somebody who is taking the same row at this moment, and the proofs of whoever has taken it
+-- only smaller ones, so that no two of these can wait for each other in a circle. It waits for a
+-- session that is taking the same row at this moment, and for the proofs of one that has taken it
 -- since the look. A death is proved when all rows are locked; see {proved_dead} of words.sql, which
 -- waits for nobody.
 
 -- $1 owner, $2 session, $3 node_info, $4 term in microseconds or null, {keys}: the keys from $5 on;
--- {size}: how many. Of this and of `take`.
+-- {size}: how many. The same in `take`.
 --
 -- The pre-check, which may only refuse: a plain read.
 -- name: look
@@ -30,8 +30,8 @@ ORDER BY l.lock_key;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l
 WHERE l.lock_key = $1 FOR UPDATE;
 
--- Where not all can be taken the WHERE of the change is impossible. Then, while they are locked, so
--- that nobody can have freed one by force meanwhile: the fences of what is this owner's now.
+-- Where not all can be taken the WHERE of the change is impossible. Then it reads this owner's
+-- fences, while the rows are locked, so that nobody can have freed one by force meanwhile.
 -- name: take
 SELECT COUNT(*) INTO @leasehold_got FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $2 AND m.expires_at > {now}
@@ -62,7 +62,7 @@ SELECT lock_key, fence FROM {prefix}lock FORCE INDEX (PRIMARY)
 WHERE lock_key IN ({keys}) AND owner = $1
 ORDER BY lock_key LOCK IN SHARE MODE;
 
--- As many rows changed as there are keys are the proof; see `prove` of hold.sql.
+-- The proof is that as many rows changed as there are keys; see `prove` of hold.sql.
 -- name: prove_all on cluster
 UPDATE {prefix}lock FORCE INDEX (PRIMARY) SET proofs = proofs + 1
 WHERE lock_key IN ({keys}) AND owner = $1
@@ -71,7 +71,7 @@ ORDER BY lock_key;
 -- The same; {size}: how many.
 -- An owner id belongs to one acquisition alone, so it stands for the fences too. Where one of the
 -- holds is not ours any more nothing is freed here, so that nothing waits behind the next holder's
--- proof; what is still ours is reported, and released one by one.
+-- proof; holds that are still ours are reported, and released one by one.
 -- name: release_all
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key IN ({keys}) AND l.owner = $1;

@@ -1,14 +1,14 @@
--- MySQL and MariaDB: who keeps a row locked. Asked by people alone, so that it may take its time.
+-- MySQL and MariaDB: the transactions that lock a row. Only people ask: it may take its time.
 
--- $1 the first key, $2 the first after all of them, $3 limit. Keys of holds that are over, and that
+-- $1 the first key, $2 the first after all of them, $3 limit. Keys whose holds are over, and that
 -- nobody has taken or cleaned up.
 -- name: list_passed
 SELECT l.lock_key FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id
 WHERE l.lock_key >= $1 AND l.lock_key < $2 AND l.owner IS NOT NULL AND NOT ({unexpired})
 ORDER BY l.lock_key LIMIT $3;
 
--- $1 key. Whether what a taker would lock is locked: the row of the key, or one of its holders. It
--- locks for an instant what is not, and waits for no row. INTO, so that one answer is left.
+-- $1 key. Asks whether a row that a taker would lock is locked: the row of the key, or a holder's.
+-- It locks unlocked ones for an instant, and waits for no row. INTO, so that one answer is left.
 -- name: is_locked
 SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
 WHERE l.lock_key = $1 FOR UPDATE SKIP LOCKED;
@@ -17,8 +17,8 @@ WHERE h.lock_key = $1 FOR UPDATE SKIP LOCKED;
 SELECT (SELECT COUNT(*) FROM {prefix}lock l WHERE l.lock_key = $1)
        + (SELECT COUNT(*) FROM {prefix}holder h WHERE h.lock_key = $1) - @leasehold_free;
 
--- $1 key. The same of who may only read, and of a server that takes no writes: what is locked to be
--- changed is found, and not what is shared, as a proof's row is.
+-- $1 key. The same for a user that may only read, and on a server that takes no writes: it finds
+-- rows that are locked to be changed, and not shared ones, as a proof's row is.
 -- name: is_locked_to_change
 SELECT COUNT(*) INTO @leasehold_free FROM {prefix}lock l
 WHERE l.lock_key = $1 {share_skip_locked};
@@ -47,8 +47,8 @@ LEFT JOIN performance_schema.threads t ON t.THREAD_ID = d.THREAD_ID
 LEFT JOIN information_schema.INNODB_TRX x ON x.trx_id = d.ENGINE_TRANSACTION_ID
 ORDER BY x.trx_started, t.PROCESSLIST_ID LIMIT 1;
 
--- The same columns, of whoever has rows locked, whichever: one of them has this one. The server
--- renews the list when nobody has asked for 100 ms, and so it is waited for. Needs PROCESS.
+-- The same columns, for every session that has rows locked: one of them has this one. The server
+-- renews the list when nobody has asked for 100 ms, so this waits that long. Needs PROCESS.
 -- name: suspects
 DO SLEEP(0.11);
 SELECT x.trx_mysql_thread_id, p.USER, p.HOST, NULL, p.COMMAND,

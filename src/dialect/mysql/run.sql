@@ -1,7 +1,7 @@
--- Records of run-once tasks, and highest tokens of resources, on MySQL and MariaDB. How these
--- statements are written: hold.sql.
+-- Records of run-once tasks, and highest tokens of resources, on MySQL and MariaDB. The rules of
+-- these statements: hold.sql.
 
--- Of record r, and the lock and session that belong to it. See run_store.cpp.
+-- Describes record r, with the lock and session that belong to it. See run_store.cpp.
 -- word: run
 r.name, r.tick, r.token, r.owner, r.node_info, {now} - r.started_at,
        r.finished_at - r.started_at, r.opens_at - {now}, r.state, r.exit_status, r.message,
@@ -15,11 +15,11 @@ LEFT JOIN {prefix}lock l ON l.lock_key = r.name AND l.owner = r.owner AND l.fenc
 LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
 -- $1 name, $2 token, $3 owner, $4 node_info, $5 tick, $6 hold_at_least, $7 may_repeat,
--- $8 schedule or null: of this and of `insert`.
+-- $8 schedule or null: in this and in `insert`.
 --
 -- The UPDATE takes X on the record, by primary key, and tests it then. ROW_COUNT says whether it
--- changed anything, which a start always does; what is ours already is an earlier attempt's.
--- Reads: 4 rows; and as many again where `insert` met somebody else's.
+-- changed anything, which a start always does; a record that is ours already is an earlier
+-- attempt's. Reads: 4 rows; and as many again where `insert` met somebody else's.
 -- name: claim
 UPDATE {prefix}run r
 SET r.tick = $5, r.token = $2, r.owner = $3, r.node_info = $4, r.started_at = {now},

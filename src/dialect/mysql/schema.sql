@@ -1,13 +1,13 @@
--- The tables themselves. What differs between MySQL and MariaDB: nothing that is used here.
--- GET_LOCK takes fractions of a second on MariaDB and rounds them on MySQL, where names are also
--- case-insensitive and at most 64 characters long; so waits are whole seconds, and names are hashed
--- to 60 lower-case digits.
+-- The tables themselves. MySQL and MariaDB do not differ in anything that is used here, but for
+-- GET_LOCK: it takes fractions of a second on MariaDB and rounds them on MySQL, where names are
+-- also case-insensitive and at most 64 characters long; so waits are whole seconds, and names are
+-- hashed to 60 lower-case digits.
 --
 -- DDL commits by itself on both: a migration that fails leaves a part of itself behind, and its
 -- record says that it is not finished.
 
--- $1 prefix, $2 seconds. The lock belongs to the connection, so a migrator that dies frees it. In
--- one form for both functions: what is locked is this prefix in this database.
+-- $1 prefix, $2 seconds. The lock belongs to the connection, so a migrator that dies frees it. One
+-- form for both functions: the lock is on this prefix in this database.
 -- name: get_lock
 SELECT GET_LOCK(
     LEFT(SHA2(CONCAT('leasehold migrations of ', LOWER(DATABASE()), '/', $1), 256), 60), $2);
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS {prefix}migration (
 ) ENGINE = InnoDB;
 
 -- $1 version, $2 name, $3 checksum, $4 finished.
--- UNIX_TIMESTAMP() is in UTC whatever the time zone of whoever runs this by hand. The values are
+-- UNIX_TIMESTAMP() is in UTC in any time zone of a person who runs this by hand. The values are
 -- named twice because the servers share no word for "the row that was to be inserted".
 -- name: record
 INSERT INTO {prefix}migration (version, name, checksum, applied_at, finished)
@@ -52,8 +52,8 @@ DROP TABLE IF EXISTS {prefix}migration;
 -- name: forget_by_hand
 {forget};
 
--- What a program may do. MySQL and MariaDB take one table at a time, of the database in use. {user}
--- is quoted by who prints it. FOR UPDATE wants UPDATE or DELETE on the table beside SELECT.
+-- The rights of a program. MySQL and MariaDB take one table at a time, of the database in use. The
+-- printer quotes {user}. FOR UPDATE wants UPDATE or DELETE on the table beside SELECT.
 -- name: grants
 GRANT SELECT ON {prefix}migration TO {user};
 GRANT SELECT ON {prefix}grant_history_rule TO {user};
@@ -73,7 +73,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job_schedule TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE ON {prefix}job_bell TO {user};
 GRANT SELECT, INSERT, DELETE ON {prefix}job_need TO {user};
 
--- The clean-up. What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql.
+-- The clean-up. MySQL and MariaDB differ only in {share_skip_locked}, see words.sql.
 --
 -- FORCE INDEX (PRIMARY): a look goes through the rows behind the place, in that order, and asks for
 -- the session of each by its key; a change locks one row. A scan, which the optimizer prefers for
@@ -82,15 +82,15 @@ GRANT SELECT, INSERT, DELETE ON {prefix}job_need TO {user};
 -- name: progress
 SELECT task, turn, {now} - turned_at, unfinished, place, passes FROM {prefix}upkeep;
 
--- $1 task, $2 turn, $3 every. What stands behind the place when a pass begins was not looked at yet
--- by whoever has the turn. Assignments are made from left to right.
+-- $1 task, $2 turn, $3 every. When a pass begins the turn's owner has not looked at any row behind
+-- the place yet. Assignments are made from left to right.
 -- name: take_turn
 UPDATE {prefix}upkeep
 SET turn = turn + 1, unfinished = unfinished + 1,
     sweeps_to = CASE WHEN place = '' THEN {now} ELSE sweeps_to END, turned_at = {now}
 WHERE task = $1 AND turn = $2 AND (turned_at <= {now} - $3 OR turned_at > {now});
 
--- $1 task, $2 turn, $3 the place, $4 the oldest end of what is left. An empty place ends the pass.
+-- $1 task, $2 turn, $3 the place, $4 the oldest end of the rows left. An empty place ends the pass.
 -- name: advance
 UPDATE {prefix}upkeep
 SET unfinished = GREATEST(unfinished - 1, 0), passes = passes + ($3 = ''),
@@ -122,7 +122,7 @@ LEFT JOIN {prefix}session s FORCE INDEX (PRIMARY) ON s.id = h.session_id
 WHERE h.lock_key > $1 OR (h.lock_key = $1 AND h.{rest} > $2)
 ORDER BY h.lock_key, h.{rest} LIMIT $3;
 
--- Tasks 1 to 3 are those that look at what refers to sessions.
+-- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
 SELECT s.id, NULL, s.expires_at + $4 <= LEAST({now},
            (SELECT CASE WHEN COUNT(*) = 3 THEN MIN(u.swept_to) END
@@ -138,11 +138,11 @@ SELECT l.lock_key, NULL,
 FROM {prefix}lock l FORCE INDEX (PRIMARY)
 WHERE l.lock_key > $1 ORDER BY l.lock_key LIMIT $3;
 
--- Clears: one row each, in a packet that is a transaction of its own; why, see batch.hpp. A
--- statement whose variable is not 1 reads no table. No DELETE has a subquery: at READ COMMITTED it
--- locks what it reads, where UPDATE does not. $1, $2 and $4 as above.
+-- Clears: one row each, in a packet that is a transaction of its own; for the reason see batch.hpp.
+-- A statement whose variable is not 1 reads no table. No DELETE has a subquery: at READ COMMITTED
+-- it locks the rows it reads, where UPDATE does not. $1, $2 and $4 as above.
 --
--- The lock row is locked by the first statement, so the snapshot of the second is newer
+-- The first statement locks the lock row, so the snapshot of the second is newer
 -- than its grant: a session that it does not have was there when the hold was granted, and is gone.
 -- name: free_lock
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l FORCE INDEX (PRIMARY)
@@ -183,15 +183,15 @@ SELECT ROW_COUNT(), @leasehold_count + ROW_COUNT()
 INTO @leasehold_go, @leasehold_count
 {touch_dead};
 
--- What a grant in a transaction as old as that leaves is an orphan.
+-- A grant that a transaction as old as that leaves behind is an orphan.
 -- name: remove_session
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}session s FORCE INDEX (PRIMARY)
 WHERE s.id = $1 AND s.expires_at <= {now} - $4 FOR UPDATE SKIP LOCKED;
 DELETE FROM {prefix}session WHERE id = $1 AND @leasehold_go = 1;
 SELECT @leasehold_count + ROW_COUNT() INTO @leasehold_count;
 
--- Locked before the first delete, and by every insert of a new key before it inserts: no key can
--- come back with a fence below the one it was removed with.
+-- The mark is locked before the first delete, and every insert of a new key locks it before it
+-- inserts: no key can come back with a fence below the one it was removed with.
 -- name: lock_mark
 SELECT fence INTO @leasehold_fence FROM {prefix}fence_mark WHERE id = 1 FOR UPDATE;
 

@@ -17,16 +17,16 @@ SHOW VARIABLES WHERE Variable_name IN (
     'innodb_read_only', 'log_bin', 'read_only', 'super_read_only', 'sync_binlog',
     'transaction_read_only', 'tx_read_only', 'wsrep_on');
 
--- In each connection of our own where several nodes are written to: a statement, or a transaction,
--- begins when this node has what was committed anywhere before.
--- A row where it is Galera's: also MySQL can be, in others' builds.
+-- For each connection of our own where several nodes are written to: a statement, or a transaction,
+-- begins when this node has all that was committed anywhere before.
+-- A row where it is Galera's: MySQL can be, too, in others' builds.
 -- name: galera
 SHOW VARIABLES LIKE 'wsrep_sync_wait';
 
 -- And the node repeats no statement by itself, as it does by default with one that another node's
--- change has rolled back. Of a transaction inside one packet it may repeat a statement alone, after
+-- change has rolled back. In a transaction inside one packet it may repeat a statement alone, after
 -- the rest was rolled back, and the COMMIT that follows succeeds: two were told that they had been
--- granted a key, with one token (MariaDB 10.11.19). What was rolled back is to be an error.
+-- granted a key, with one token (MariaDB 10.11.19). A rolled back statement is to be an error.
 -- name: enter_galera
 SET SESSION wsrep_sync_wait = 15, SESSION wsrep_retry_autocommit = 0;
 
@@ -48,9 +48,9 @@ WHERE id = $1 AND expires_at > {now};
 -- $1 key, $2 owner, $3 id, $4 node_info, $5 null, $6 delay, $7 metadata or null, $8 ttl. One packet
 -- and one transaction. 1062, a row of this id, ends the packet, and the transaction is rolled back.
 --
--- 1. May only refuse: see `try_acquire` of hold.sql. A key that somebody has is not waited for.
+-- 1. May only refuse: see `try_acquire` of hold.sql. It does not wait for a key that somebody has.
 -- 2. Decides: X on the lock row, by primary key, then the test again. No session is asked for: the
---    one whose it is begins here. Nobody who has a session's row waits for a lock row.
+--    one that gets the key begins here. A statement that has a session's row waits for no lock row.
 -- 3. Not without the grant.
 -- name: start_with_grant
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
@@ -70,8 +70,8 @@ COMMIT;
 -- A server is another one after each start: the last two parts of UUID() are the machine's address
 -- and 14 bits that are drawn at each start of the server (Uptime is of a second's grain, and moves
 -- with the clock). Where the draw is the same again, one in 16,384, a direct connection has been
--- replaced all the same, which is asked about too; another server differs in the rest. Its 14 bits
--- are drawn anew when its clock steps back: then a session looks once more than it must.
+-- replaced all the same, which is asked about too; another server differs in the rest. The server
+-- draws its 14 bits anew when its clock steps back: then a session looks once more than it must.
 -- word: incarnation
 CAST(CONCAT_WS('/', @@hostname, @@port, {server_uuid}, RIGHT(UUID(), 17)) AS BINARY)
 
@@ -84,7 +84,7 @@ UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
 WHERE id = $1 AND expires_at > {now} AND notices = $3
   AND ($4 = '' OR {incarnation} = $4);
 
--- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. As `heartbeat`.
+-- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. Tests and commits as `heartbeat` does.
 -- name: take_over
 UPDATE {prefix}session
 SET node_info = $2, notices = notices + 1, heartbeat_at = {now}, expires_at = {now} + $3
@@ -98,11 +98,11 @@ SELECT notices, {incarnation} FROM {prefix}session WHERE id = $1 AND expires_at 
 -- name: end
 UPDATE {prefix}session SET expires_at = {now} WHERE id = $1 AND expires_at > {now};
 
--- $1 id. One packet, each statement by itself. What is counted is read plainly, since a DELETE
+-- $1 id. One packet, each statement by itself. The counted rows are plain reads, since a DELETE
 -- would lock all that it reads, and wait for proofs. Nothing can come after it: no request of this
 -- session is under way, and a waiter that could be handed a key is counted as a waiter. {keys},
--- {owned}, {queued}: of what the session had last. By primary keys, each of which a scan would be
--- preferred to while its table is small; reads: 3 rows for each, and 2.
+-- {owned}, {queued}: the last things that the session had. By primary keys, each of which a scan
+-- would be preferred to while its table is small; reads: 3 rows for each, and 2.
 -- name: remove
 SELECT (SELECT COUNT(*) FROM {prefix}lock l FORCE INDEX (PRIMARY)
         WHERE l.session_id = $1 AND l.lock_key IN ({keys}))

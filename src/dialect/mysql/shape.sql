@@ -25,7 +25,7 @@ SELECT CONCAT(SUBSTR(t.TABLE_NAME, CHAR_LENGTH($1) + 1), ' engine ', LOWER(t.ENG
 FROM information_schema.TABLES t
 WHERE t.TABLE_SCHEMA = DATABASE() AND LEFT(t.TABLE_NAME, CHAR_LENGTH($1)) = $1;
 
--- The indexes that are no primary keys, by what makes each.
+-- The indexes that are no primary keys, each by the statement that makes it.
 -- name: known_indexes
 CREATE INDEX {bare}waiter_session ON {prefix}waiter (session_id);
 CREATE INDEX {bare}waiter_owner ON {prefix}waiter (owner);

@@ -1,20 +1,20 @@
--- What differs between MySQL and MariaDB: only {share_skip_locked}, see words.sql.
+-- MySQL and MariaDB differ only in {share_skip_locked}, see words.sql.
 --
--- What changes a queue is a transaction that begins and ends inside one packet: a client that is
+-- Every change of a queue is a transaction that begins and ends inside one packet: a client that is
 -- paused or cut off between two round trips would keep the lock row locked, whatever its TTL. It
 -- locks the lock row first, by primary key. At READ COMMITTED each statement after that has a
--- snapshot of its own, so it sees every waiter: nobody queues without that lock. Only those who
--- leave do without, by primary key of their own row. Decisions are handed on in user variables;
+-- snapshot of its own, so it sees every waiter: nobody queues without that lock. Only a waiter that
+-- leaves does without, by primary key of its own row. Decisions are handed on in user variables;
 -- each is assigned by a SELECT … INTO that always answers with one row, so that none is left of an
 -- earlier packet, and where one says no the statements that follow lock nothing.
 -- Rows of the queue can be made inside a transaction, unlike lock rows: two of one key cannot be
--- made at once, and tickets are never used again, so no insert meets what is left of another row.
+-- made at once, and tickets are never used again, so no insert meets the remains of another row.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- bell or null.
 --
 -- 1. The lock, or nothing: a proof may keep the row for long.
--- 2. Under it, what decides.
+-- 2. Under it, the facts that decide.
 -- 3. The mark, the row, and the answer.
 -- name: enqueue
 START TRANSACTION;
@@ -39,14 +39,14 @@ SELECT IF(@leasehold_locked = 1 AND @leasehold_live = 1 AND @leasehold_kind = 1,
        @leasehold_takeable;
 
 -- $1 key, $2 owner, $3 token. The usual case of `hand_over`, in fewer statements: somebody live
--- waits. Where not, or who was first has just left, there is no row and nothing changes.
+-- waits. Where nobody does, or the first has just left, there is no row and nothing changes.
 --
--- 1. The first that is live, without a lock: those who queue later come behind it, and only its own
---    process, or who hands over, removes it while it lives. Nobody, where the hold is not ours:
---    what comes too late does not wait.
+-- 1. The first that is live, without a lock: later waiters come behind it, and only its own
+--    process, or a hand-over, removes it while it lives. Nobody, where the hold is not ours:
+--    a call that comes too late does not wait.
 -- 2. The grant, which waits for proofs of the same hold, and is nothing where that waiter has left.
---    The mark is the newest ticket: where that is the one that goes, nobody is left. Where it is
---    not, and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
+--    The mark is the newest ticket: where its waiter goes, nobody is left. Where another one goes,
+--    and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
 -- 3. The waiter goes, and the dead before it.
 -- Reads: 13 rows, and 4 for each waiter that goes with it.
 -- name: pass_on
@@ -155,8 +155,8 @@ SELECT @leasehold_go,
 -- name: leave
 DELETE FROM {prefix}waiter WHERE lock_key = $1 AND ticket = $2 AND owner = $3;
 
--- $1 key, $2 owner. Found first: a delete by anything but the primary key would lock what it passes
--- by. Reads: 2 rows, and `leave`. Index: waiter_owner.
+-- $1 key, $2 owner. Finds the ticket first: a delete by anything but the primary key would lock the
+-- rows it passes by. Reads: 2 rows, and `leave`. Index: waiter_owner.
 -- name: find_waiter
 SELECT ticket FROM {prefix}waiter WHERE lock_key = $1 AND owner = $2;
 

@@ -1,5 +1,5 @@
--- MySQL and MariaDB: words of their statements. What differs between the two stands here and
--- nowhere else, but for which settings the servers have.
+-- MySQL and MariaDB: words of their statements. The differences between the two stand here and
+-- nowhere else, but for the settings that the servers have.
 
 -- Microseconds since 1970 in UTC, our connections being at time_zone '+00:00'. SYSDATE is read
 -- anew at each use, also after a wait for a row; NOW would be the start of the statement, and a
@@ -7,23 +7,23 @@
 -- word: now
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))
 
--- Of lock row l and the session row s joined to it, if there. Missing counts as alive.
+-- Tests lock row l with session row s. A missing session counts as alive.
 -- word: unexpired
 (l.expires_at IS NULL OR l.expires_at > {now})
  AND (s.expires_at IS NULL OR s.expires_at > {now})
 
--- How a share lock that does not wait is asked for. Each refuses the other's spelling with 1064.
+-- Asks for a share lock that does not wait. Each refuses the other's spelling with 1064.
 -- word: share_skip_locked on mysql
 FOR SHARE SKIP LOCKED
 
 -- word: share_skip_locked on mariadb
 LOCK IN SHARE MODE SKIP LOCKED
 
--- Where several nodes of a cluster are written to (Galera, Group Replication), row locks are of one
--- node, and a commit is refused if a row it writes was changed by one that it had not seen; what it
--- has read is not looked at. So there a statement changes the rows that it decides by: of who takes
--- a dead one's key its session's row, of a proof the row that it proves. And no read of ours sees
--- what is older than its beginning: `enter_galera` of session.sql.
+-- Where several nodes of a cluster are written to (Galera, Group Replication), row locks are those
+-- of one node, and a commit is refused if another one, which it had not seen, changed a row it
+-- writes; the rows it has read do not count. So there a statement changes the rows that it decides
+-- by: for a dead one's key the session's row, for a proof the row that it proves. And no read of
+-- ours sees a state older than its beginning: `enter_galera` of session.sql.
 -- word: share_skip_locked on cluster
 FOR UPDATE SKIP LOCKED
 
@@ -34,7 +34,7 @@ FOR UPDATE SKIP LOCKED
 UPDATE {prefix}session SET notices = notices + 1
 WHERE id = @leasehold_dead AND @leasehold_go = 1
 
--- What tells servers apart; MariaDB has no @@server_uuid.
+-- The name that tells servers apart; MariaDB has no @@server_uuid.
 -- word: server_uuid on mysql
 @@server_uuid
 
@@ -42,8 +42,8 @@ WHERE id = @leasehold_dead AND @leasehold_go = 1
 @@server_id
 
 -- The session of lock row l is there and expired, for the row's lock_delay, on positive proof. The
--- locking read is what makes it proof: a plain one does not see a renewal that is being committed.
--- It steps around a locked row instead of waiting, which refuses. The plain test first, so that no
+-- locking read makes it proof: a plain one does not see a renewal that is being committed. It steps
+-- around a locked row instead of waiting, which refuses. The plain test comes first, so that no
 -- live session is locked.
 -- word: proved_dead
 (EXISTS (
@@ -58,17 +58,17 @@ WHERE id = @leasehold_dead AND @leasehold_go = 1
 l.owner = NULL, l.session_id = NULL, l.expires_at = NULL, l.reentrant_count = 0,
     l.changed_at = {now}
 
--- What describes a hold, in the order of hold_in() in hold_rows.cpp: of lock row l and the session
--- row s joined to it, if there. A session whose row is gone counts as alive, with no time known to
--- remain. Where it was found to be held before, that is said for the third column, since the clock
--- goes on between two looks at it.
+-- Describes the hold of lock row l with session row s, in the order of hold_in() in hold_rows.cpp.
+-- A session whose row is gone counts as alive, with no time known to remain. A statement that found
+-- the row held before sets the third column itself, since the clock goes on between two looks at
+-- it.
 -- word: rest_of_hold
 l.owner, l.session_id, l.node_info, l.reentrant_count, {now} - l.changed_at,
        COALESCE(l.expires_at - {now}, s.expires_at - {now}, 0), l.metadata
 -- word: hold
 l.lock_key, l.fence, l.owner IS NOT NULL AND {unexpired}, {rest_of_hold}
 
--- Of the same rows, on a plain read: may be wrong either way.
+-- Tests the same rows by a plain read: may be wrong either way.
 -- word: takeable
 COALESCE(l.owner IS NULL OR COALESCE(l.expires_at, s.expires_at) + l.lock_delay <= {now}, 0)
 
@@ -94,8 +94,8 @@ WHERE f.id = 1 LOCK IN SHARE MODE
 
 -- ---- jobs; see job.sql
 
--- Microseconds since 1970 at which the statement began. On a connection that was lent the time zone
--- is its owner's. Also where a time bounds a range of an index, which {now} cannot.
+-- Microseconds since 1970 at which the statement began. A borrowed connection has the time zone of
+-- its owner. Also used where a time bounds a range of an index, which {now} cannot.
 -- word: utc
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 
@@ -106,8 +106,8 @@ id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, 
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
 
--- Of job row j: what numbers that are null stand for, as new_job and retry_policy of
--- leasehold/job.hpp have them.
+-- The numbers that a null of job row j stands for, as new_job and retry_policy of leasehold/job.hpp
+-- have them.
 -- word: attempts_max
 COALESCE(j.attempts_max, 20)
 -- word: rescues_max
@@ -118,7 +118,7 @@ COALESCE(j.rescues_max, 3)
 -- word: listed
 JSON_TABLE(@leasehold_ids, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
--- How they are locked: MySQL counts the list among what is (3569), MariaDB has no OF.
+-- The locking clause: MySQL counts the list among the locked tables (3569), MariaDB has no OF.
 -- word: update_listed on mysql
 FOR UPDATE OF j
 -- word: update_listed on mariadb
@@ -131,8 +131,8 @@ JSON_TABLE(@leasehold_free, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
 JSON_TABLE(@leasehold_blocked, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
     STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 
--- Of a part `places`, how many jobs of which ordering key are not in the way any more: as many of
--- the first that are blocked, from one to the next. Plain reads. Index: job_ordering.
+-- For a part `places`, the number of jobs of each ordering key that are not in the way any more: as
+-- many of the first that are blocked, from one to the next. Plain reads. Index: job_ordering.
 -- word: next_of_places
 next_of AS (
     SELECT p.queue, p.ordering_key, p.places, 1 AS place, (
@@ -154,8 +154,8 @@ next_of AS (
 IF(LENGTH(GROUP_CONCAT(id)) = SUM(LENGTH(id)) + COUNT(id) - 1,
           CONCAT('[', GROUP_CONCAT(id), ']'), NULL)
 
--- Those of @leasehold_next that are blocked still are available, but for whom somebody has locked:
--- a transaction may have replaced what is in it, and take long. @leasehold_free is who they are.
+-- Makes those of @leasehold_next that are blocked still available, but for locked ones: a
+-- transaction may have replaced the content of one, and take long. @leasehold_free has the ids.
 -- word: free_next
 SELECT {next_ids} INTO @leasehold_free
 FROM JSON_TABLE(@leasehold_next, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
@@ -163,15 +163,15 @@ STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
 WHERE j.state = 5 {update_listed} SKIP LOCKED;
 UPDATE {listed_free} SET j.state = 2 WHERE j.state = 5
 
--- Of the jobs of row j's ordering key, but for what is not due yet, the one behind the first
--- {skipped} in the order of ids: null where there are not so many. Whatever comes behind j ends the
--- walk. Reads these, and what is not due before them.
+-- Among the jobs of row j's ordering key, but for those not due yet, the one behind the first
+-- {skipped} in the order of ids: null where there are not so many. The first row behind j ends the
+-- walk. Reads these, and the ones before them that are not due.
 -- word: one_behind
 (SELECT p.id FROM {prefix}job p FORCE INDEX ({bare}job_ordering)
             WHERE p.queue = j.queue AND p.ordering_key = j.ordering_key
               AND (p.state <> 1 OR p.id >= j.id)
             ORDER BY p.queue, p.ordering_key, p.id LIMIT 1 OFFSET {skipped})
 
--- When a job is due that waits for others: see job_need.sql.
+-- The due time of a job that waits for others: see job_need.sql.
 -- word: never
 253370764800000000

@@ -1,6 +1,6 @@
 #pragma once
 // Private to the PostgreSQL dialect: keys, versions and claimants of many rows, each as one
-// parameter, so that a statement has one text whatever their number.
+// parameter, so that a statement has one text for any number of rows.
 #include <optional>
 #include <span>
 #include <string>
@@ -16,8 +16,8 @@ struct array_column {
     std::string text;  // {1,2,3}
 };
 
-// `who` last, where the rows have a claimant. Nothing where one type does not hold them: its rows
-// go one by one.
+// `who` comes last, where the rows have a claimant. Nothing where one type does not hold them: the
+// caller then sends the rows one by one.
 std::optional<std::vector<array_column>> array_columns_of(
     const change_request& wanted, std::span<const versioned_row> rows
 );

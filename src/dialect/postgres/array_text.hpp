@@ -1,6 +1,6 @@
 #pragma once
 // Private to the PostgreSQL dialect: many values as one parameter, so that a statement has one text
-// whatever their number.
+// for any number of values.
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 -- name: clock
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 
--- What a transaction of somebody else begins with, on a connection like ours: a role's or a
--- database's setting, not what our driver has set since. And how full the server is.
+-- The settings with which another program's transaction begins, on a connection like ours: a role's
+-- or a database's, not those that our driver has set since. And how full the server is.
 -- name: server
 SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'),
        (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_read_only'),
@@ -22,8 +22,8 @@ SELECT (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isol
        pg_has_role('pg_read_all_stats', 'usage'),
        EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'Patroni');
 
--- Where this role or this database has a limit of its own: whose, how many it has, how many it may,
--- and what raises that. Superusers have none.
+-- The limits of this role or this database: the owner of each limit, the connections it has and may
+-- have, and the statement that raises the limit. Superusers have none.
 -- name: connection_limits
 SELECT 'role ' || quote_ident(r.rolname),
        (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid), r.rolconnlimit::bigint,
@@ -36,7 +36,7 @@ SELECT 'database ' || quote_ident(d.datname), s.numbackends::bigint, d.datconnli
   FROM pg_database d JOIN pg_stat_database s ON s.datid = d.oid
  WHERE d.datname = current_database() AND d.datconnlimit >= 0;
 
--- What a person may do about it: {user}, a role; {table}.
+-- The remedies for a person: {user}, a role; {table}.
 -- name: set_isolation
 ALTER ROLE "{user}" SET default_transaction_isolation = 'read committed';
 
@@ -52,7 +52,7 @@ ALTER SYSTEM SET autovacuum = on;
 -- name: reset_vacuum
 ALTER TABLE {table} RESET (autovacuum_enabled);
 
--- $1 microseconds. The oldest open transaction that keeps what is dead from being removed.
+-- $1 microseconds. The oldest open transaction that keeps dead rows from being removed.
 -- name: snapshot
 SELECT a.pid, coalesce(a.usename, '?')::text, coalesce(a.application_name, ''),
        coalesce(a.client_hostname, host(a.client_addr), ''), coalesce(a.state, ''),
@@ -115,11 +115,11 @@ s.expires_at > clock_timestamp()
 SELECT coalesce((SELECT s.node_info FROM {prefix}session s WHERE {overdue}
                   ORDER BY s.heartbeat_at LIMIT 1), '');
 
--- Of a lock row l with the session row s joined to it, if there. $1 microseconds.
+-- Tests lock row l with session row s, which may be missing. $1 microseconds.
 -- word: held_long
 l.changed_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND {is_live}
 
--- $1 microseconds, $2 how many. Reads: the lock rows once, and as many sessions at most.
+-- $1 microseconds, $2 limit. Reads: the lock rows once, and as many sessions at most.
 -- name: long_holds
 SELECT l.lock_key, l.node_info,
        (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint
@@ -140,13 +140,13 @@ SELECT count(*) FROM (
                <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 
--- Of a holder h with the session row s joined to it, if there. $1 microseconds.
+-- Tests holder h with session row s, which may be missing. $1 microseconds.
 -- word: shared_long
 h.granted_at <= clock_timestamp() - $1::bigint * interval '1 microsecond' AND h.fence > 0
     AND (s.id IS NULL OR s.expires_at > clock_timestamp())
 
--- $1 microseconds, $2 how many. Keys that several hold, by the oldest of them. Reads: the holders
--- once, as many sessions at most, and the holders of the keys that are listed.
+-- $1 microseconds, $2 limit. Keys that several hold, by the oldest of their holders. Reads: the
+-- holders once, as many sessions at most, and the holders of the keys that are listed.
 -- name: long_shares
 SELECT g.lock_key,
        (SELECT f.node_info FROM {prefix}holder f
@@ -172,8 +172,8 @@ SELECT count(*) FROM (
      WHERE s.expires_at <= clock_timestamp() - $1::bigint * interval '1 microsecond'
      LIMIT 1000) AS counted;
 
--- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
--- from name to name along leasehold_job_order. Reads: some rows for each queue.
+-- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
+-- walk from name to name along leasehold_job_order. Reads: some rows for each queue.
 -- name: waiting_queues
 WITH RECURSIVE {queues_in_order}
 SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
@@ -231,7 +231,7 @@ SELECT id, node_info, expires_at > clock_timestamp(),
        (extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint
   FROM {prefix}session WHERE id = $1;
 
--- $1 key. What is over, and is kept closed for its lock_delay. Reads: 2 rows.
+-- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
 SELECT (extract(epoch FROM over.at - clock_timestamp()) * 1000000)::bigint
   FROM (SELECT coalesce(l.expires_at, s.expires_at) + l.lock_delay * interval '1 microsecond' AS at

@@ -1,4 +1,4 @@
-// What is PostgreSQL's own of the doctor's questions. The statements: health.sql.
+// The doctor's questions that are PostgreSQL's own. The statements: health.sql.
 #include "dialect/health_store.hpp"
 
 #include "core/in_words.hpp"
@@ -136,7 +136,7 @@ private:
             replaced(shapes_.source("show_rows"), "{table}", table)};
     }
 
-    // Others' connections and standbys are shown to all, without what they do.
+    // Every user sees others' connections and standbys; only some see what those do.
     static bool sees_others(const row& server) { return server.integer(10) != 0; }
 
     static void add_replication(std::vector<finding>& found, const row& server) {

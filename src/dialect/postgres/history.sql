@@ -1,7 +1,7 @@
--- What was granted and how it ended, on PostgreSQL. Triggers write it, so that each row is of the
--- commit that ends its grant, whoever's program makes that, and there is no cost where there are
--- none. Their functions have the rights of who has made them, and reach nothing but by its schema:
--- a program needs no right to write history, and has none.
+-- The grants and how they ended, on PostgreSQL. Triggers write each row in the commit that ends its
+-- grant, whichever program makes that commit, and there is no cost where there are no triggers.
+-- Their functions have the rights of their maker, and reach nothing but by its schema: a program
+-- needs no right to write history, and has none.
 --
 -- {where}: the schema of these tables, quoted.
 
@@ -26,8 +26,8 @@ DROP FUNCTION IF EXISTS {where}.{bare}grant_ended();
 -- name: drop_share_function
 DROP FUNCTION IF EXISTS {where}.{bare}share_ended();
 
--- Of row lock: who had it does not any more. One whose session, or term, is over has lost it then,
--- whoever has found out, and when. Reads: 1 row, by primary key, of the newest snapshot.
+-- For row lock: its owner has it no more. A holder whose session, or term, is over lost the key
+-- then, no matter who finds out, and when. Reads: 1 row, by primary key, of the newest snapshot.
 -- name: grant_function
 CREATE FUNCTION {where}.{bare}grant_ended() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leasehold$
@@ -57,9 +57,9 @@ BEGIN
 END
 $leasehold$;
 
--- Of row holder, of a grant in place of another, too. What it held as stands in the gate; places at
--- a latch or a barrier are no grants that somebody would look for. A grant that is older than what
--- a forced release has left was ended by it. Reads: 2 rows, by primary key.
+-- For row holder, also where one grant takes the place of another. The gate tells the kind of the
+-- hold; nobody would look for places at a latch or a barrier, which are no grants. A forced release
+-- has ended the grants that are older than the fence it left. Reads: 2 rows, by primary key.
 -- name: share_function
 CREATE FUNCTION {where}.{bare}share_ended() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leasehold$
@@ -95,7 +95,7 @@ BEGIN
 END
 $leasehold$;
 
--- A user who may call the functions could have triggers of his own write history.
+-- A user that may call the functions could make triggers that write history.
 -- name: keep_grant_function
 REVOKE ALL ON FUNCTION {where}.{bare}grant_ended() FROM PUBLIC;
 
@@ -117,7 +117,7 @@ CREATE TRIGGER {bare}share_replaced AFTER UPDATE OF fence ON {where}.{bare}holde
 WHEN (OLD.fence > 0 AND NEW.fence <> OLD.fence)
 EXECUTE FUNCTION {where}.{bare}share_ended();
 
--- Of row t of pg_trigger.
+-- Tests row t of pg_trigger.
 -- word: is_ours
 t.tgrelid IN (to_regclass('{prefix}lock'), to_regclass('{prefix}holder'))
     AND t.tgname IN (lower('{bare}grant_ended'), lower('{bare}share_ended'),
@@ -128,13 +128,13 @@ t.tgenabled IN ('O', 'A')
 -- name: any_trigger
 SELECT 1 FROM pg_trigger t WHERE {is_ours};
 
--- The triggers that fire, and what their functions do that this very role has made.
+-- The triggers that fire and whose functions this very role has made, with the functions' bodies.
 -- name: triggers
 SELECT t.tgname::text, p.prosrc
   FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
  WHERE {is_ours} AND {fires} AND pg_get_userbyid(p.proowner) = current_user;
 
--- $1 whether it is written from now on, $2 for how long it is kept, or null: as before.
+-- $1 whether history is written from now on, $2 for how long it is kept, or null: as before.
 -- name: set_rule
 UPDATE {prefix}grant_history_rule SET is_on = $1::smallint, keep = coalesce($2::bigint, keep)
  WHERE id = 1;
@@ -152,7 +152,7 @@ SELECT r.is_on, r.keep,
            AND {is_ours} AND {fires})
   FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
--- Of row h, in the order of history_store.cpp.
+-- The columns of row h, in the order of history_store.cpp.
 -- word: grant
 h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata,
 (extract(epoch FROM clock_timestamp() - h.ended_at) * 1000000)::bigint, h.held_for, h.ending
@@ -178,8 +178,8 @@ SELECT {grant}
  ORDER BY h.lock_key DESC, h.token DESC
  LIMIT $3;
 
--- $1 how many. By where they are. Index: grant_history_ended. Reads: 2 rows for each. Two at a time
--- would wait for each other in that order, and the second find less.
+-- $1 limit. Deletes rows by their place. Index: grant_history_ended. Reads: 2 rows for each. Two at
+-- a time would wait for each other in that order, and the second find less.
 -- name: prune
 DELETE FROM {prefix}grant_history
  WHERE ctid = ANY (ARRAY(

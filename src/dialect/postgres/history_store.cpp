@@ -1,4 +1,4 @@
-// On PostgreSQL triggers call functions, which know their tables by the schema they are in. The
+// On PostgreSQL triggers call functions, which know their tables by their own schema. The
 // statements: history.sql.
 #include "dialect/history_store.hpp"
 
@@ -24,7 +24,7 @@ private:
 
     void drop_triggers(connection& on) override {
         const std::string where = schema_of_tables(on);
-        // To drop one, there or not, excludes even those who only read.
+        // Dropping one, there or not, excludes even sessions that only read.
         if (!read(on, "any_trigger").rows.empty()) {
             for (const char* each :
                  {"drop_grant_trigger", "drop_share_trigger", "drop_replace_trigger"}) {

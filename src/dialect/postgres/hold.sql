@@ -6,16 +6,16 @@
 --    snapshot. Only a locking read sees, and keeps, the newest version: deaths are proved by one.
 -- 2. An UPDATE that waited behind a mere lock (no newer version) does not evaluate its WHERE again.
 --    Where the clock matters after a wait, the row is locked first and the clock is read then.
--- 3. What may not wait says SKIP LOCKED; nothing waits for a lock row while it holds a session row.
---    So no two of these statements can wait for each other in a circle.
+-- 3. A read that may not wait says SKIP LOCKED; none waits for a lock row while it holds a session
+--    row. So no two of these statements can wait for each other in a circle.
 
 -- The next three are tried in the order that src/dialect/postgres/hold_store.cpp chooses. Each is
 -- right by itself: the first two do less, and say nothing where they are not enough. Starting and
 -- ending the ten parts of the third costs the server three times what the first one does.
 
--- The parameters of `try_acquire`, and its `taken`, of a key that nobody has. Owner, kind and fence
--- are those of the version that is changed; why the time the statement came in: `me` there. It
--- writes nothing where it changes nothing. Index: lock_pkey, session_pkey. Reads: 2 rows.
+-- Takes a key that nobody has: the parameters of `try_acquire`, and its `taken`. Owner, kind and
+-- fence are those of the version that is changed; why the time the statement came in: `me` there.
+-- It writes nothing where it changes nothing. Index: lock_pkey, session_pkey. Reads: 2 rows.
 -- name: take_free
 UPDATE {prefix}lock AS l
    SET fence = l.fence + 1, owner = $2,
@@ -30,12 +30,12 @@ RETURNING l.fence, {durable};
 
 -- Lists, each an array of as many elements: $1 keys, $2 owners, $3 sessions, $4 node_infos,
 -- $5 terms in microseconds or -1, $6 delays, $7 metadata or ''. No element is null, since NULL may
--- be four letters there (array_nulls). `take_free` for requests of several threads: whoever has got
--- it is told by its owner id, of which no two are the same.
+-- be four letters there (array_nulls). `take_free` for requests of several threads: the answer
+-- names those that got a key by their owner ids, of which no two are the same.
 --
--- free:  waits for nobody: what is locked is left to be asked for alone. A key that is there twice
---        is granted to one of the two, since a row is changed once.
--- taken: by primary key; a list whose length the planner cannot know is taken for a short one.
+-- free:  waits for nobody: the caller asks for locked keys alone. A key that is there twice is
+--        granted to one of the two, since a row is changed once.
+-- taken: by primary key; the planner takes a list whose length it cannot know for a short one.
 -- Index: lock_pkey, session_pkey. Reads: 4 rows for each.
 -- name: take_free_of
 WITH asked AS MATERIALIZED (
@@ -68,9 +68,9 @@ UPDATE {prefix}lock AS l
        > statement_timestamp()
 RETURNING l.owner, l.fence, {durable};
 
--- $1 key, $2 session. Whether somebody has the key, for who was refused it lately: a plain read of
--- one snapshot, by the clock, waits for nobody. A holder that is live in it is refused by it;
--- nobody is taken for dead, and nothing granted, because of it. Reads: 3 rows.
+-- $1 key, $2 session. Asks whether somebody has a key that was refused lately: a plain read of one
+-- snapshot, by the clock, that waits for nobody. It refuses the key where a holder is live in it;
+-- it takes nobody for dead, and grants nothing. Reads: 3 rows.
 -- name: holder_of
 SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentrant_count,
        {held_for}, {remaining}, l.metadata
@@ -85,7 +85,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 --         so a renewal that commits while this statement waits cannot make a live session look
 --         dead, as it would against a clock read after the wait. A session that dies during the
 --         wait is granted a lock that anybody may take from it at once: harmless.
--- seen:   the snapshot, for the refused: who holds the key.
+-- seen:   the snapshot, for a refusal: it names the holder of the key.
 -- dead:   the proof of rule 1, session row and lock row at once. A heartbeat in flight holds its
 --         row, and a proof in flight the lock row: both are skipped, and the try is refused without
 --         waiting. A missing session row joins nothing: alive.
@@ -97,7 +97,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 --         share mode before the insert: the reaper, which locks the mark before it deletes, either
 --         has raised it already, and we read the newest version, or waits until we are done.
 --         Without it a key that lived and was reaped since our snapshot would start again below.
--- made:   a key that is in no snapshot. Somebody else's insert of it meanwhile: nothing is made.
+-- made:   a key that is in no snapshot. Where somebody inserts it meanwhile nothing is made.
 -- Indexes: the three primary keys.
 -- name: try_acquire
 WITH me AS MATERIALIZED (
@@ -155,8 +155,8 @@ SELECT coalesce((SELECT fence FROM taken), (SELECT fence FROM made)),
        seen.node_info, seen.reentrant_count, seen.held_for, seen.remaining, seen.metadata
   FROM (SELECT 1) AS always LEFT JOIN seen ON true;
 
--- {keys}: a list of rows (number, key), the keys from $2 on; $1 owner. Plain reads; live or not is
--- not asked. What is found counts as granted from here on, so it is carried.
+-- {keys}: a list of rows (number, key), the keys from $2 on; $1 owner. Plain reads, which do not
+-- ask whether a hold is live. A grant that is found counts from here on, so the answer is carried.
 -- name: find_grants
 SELECT l.fence, {carried}
   FROM (VALUES {keys}) AS asked (number, lock_key)
@@ -188,9 +188,9 @@ UPDATE {prefix}lock AS l
    AND (l.expires_at IS NULL OR l.expires_at > reached.instant)
 RETURNING l.reentrant_count, {durable};
 
--- $1 key, $2 owner, $3 token. Waits for proofs of the same hold; whatever it waited for, the levels
--- are counted, and the mark tested, on the version that is changed. The commit is asynchronous:
--- losing it leaves the key held until the session ends, and whoever took it since has flushed ours.
+-- $1 key, $2 owner, $3 token. Waits for proofs of the same hold; after any wait the levels are
+-- counted, and the mark tested, on the version that is changed. The commit is asynchronous: losing
+-- it leaves the key held until the session ends, and a later holder's commit has flushed ours.
 -- name: release
 UPDATE {prefix}lock
    SET reentrant_count = reentrant_count - 1,
@@ -202,8 +202,8 @@ UPDATE {prefix}lock
 RETURNING reentrant_count, {asynchronous};
 
 -- Lists, each an array of as many elements: $1 keys, $2 owners, $3 tokens. `release` for several
--- threads, of holds that have one level. Waits for nobody, proofs above all: what is locked is
--- released alone. Index: lock_pkey. Reads: 2 rows for each.
+-- threads, of holds that have one level. Waits for nobody, proofs above all: the caller releases a
+-- locked row alone. Index: lock_pkey. Reads: 2 rows for each.
 -- name: release_of
 WITH asked AS MATERIALIZED (
     SELECT * FROM unnest($1::text::bytea[], $2::text::bytea[], $3::text::bigint[])
@@ -226,8 +226,8 @@ UPDATE {prefix}lock AS l
    AND l.last_ticket = 0 AND l.reentrant_count = 1
 RETURNING ours.owner, {asynchronous};
 
--- $1 key, $2 owner. As release, for all levels; commits as the database is set to, because the
--- caller reports what it did as settled.
+-- $1 key, $2 owner. Does the same as `release`, for all levels; commits as the database is set to,
+-- because the caller reports the release as settled.
 -- name: release_owner
 UPDATE {prefix}lock
    SET reentrant_count = 0, owner = NULL, session_id = NULL, expires_at = NULL,
@@ -263,8 +263,8 @@ SELECT asked.number, l.revocations > 0
  WHERE coalesce(l.expires_at > clock_timestamp(), true)
    AND coalesce(l.session_until > clock_timestamp(), true);
 
--- $1 key, $2 whether to count those who wait. One snapshot, by the clock. A missing session row
--- counts as alive. Reads: 2 rows, and the queue where it is counted.
+-- $1 key, $2 whether to count the waiters. One snapshot, by the clock. A missing session row counts
+-- as alive. Reads: 2 rows, and the queue where it is counted.
 -- name: describe
 SELECT l.lock_key, l.fence, {is_live}, l.owner, l.session_id, l.node_info, l.reentrant_count,
        {held_for}, {remaining}, l.metadata,
@@ -286,8 +286,8 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
  ORDER BY l.lock_key
  LIMIT $3;
 
--- $1 key, $2 the token that it must be held under, or null. The columns of `describe`, of the hold
--- as it was.
+-- $1 key, $2 the token that it must be held under, or null. The columns of `describe`, for the hold
+-- before the release.
 --
 -- locked: waits for proofs, holding nothing. From then on the row cannot change. The token is that
 --         of the version that it has waited for.
@@ -295,7 +295,7 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
 --         be overlooked. A heartbeat in flight is skipped: alive.
 -- freed:  joined by key alone: the old snapshot's owner would hide a hold that is newer than it.
 -- told:   waits for a heartbeat in flight at most, which waits for nobody.
--- Durable: whoever forced a key free relies on it.
+-- Durable: the user who forced a key free relies on it.
 -- name: force_release
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence, l.owner, l.session_id, l.node_info, l.reentrant_count,
@@ -330,7 +330,7 @@ SELECT l.lock_key, l.fence,
        l.session_id, l.node_info, l.reentrant_count, {held_for}, {remaining}, l.metadata, {waiters}
   FROM locked l CROSS JOIN freed LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- $1 key, $2 kind. Counts on what `seen` was, as a grant of holder.sql does; why owner and
+-- $1 key, $2 kind. Counts on the state in `seen`, as a grant of holder.sql does; why owner and
 -- tickets are asked of the newest version: `taken` there. Reads: 4 rows, and those of holders that
 -- say nothing any more.
 -- name: change_kind
@@ -395,8 +395,8 @@ SELECT l.lock_key, l.fence, true, l.owner, l.session_id, l.node_info, l.reentran
        {held_for}, {remaining}, l.metadata
   FROM locked l CROSS JOIN asked LEFT JOIN {prefix}session s ON s.id = l.session_id;
 
--- $1 key, $2 owner, $3 token, $4 term in microseconds. As `reenter`: waits for a
--- proof, then reads the clock. The session is the caller's own.
+-- $1 key, $2 owner, $3 token, $4 term in microseconds. Waits for a proof, as `reenter` does, then
+-- reads the clock. The session is the caller's own.
 -- name: give_term
 WITH locked AS MATERIALIZED (
     SELECT l.lock_key, l.fence FROM {prefix}lock l
@@ -431,7 +431,7 @@ RETURNING 1, {durable};
 -- me, live: why the time the statement came in, see `me` of `try_acquire`. A hold that runs out
 --           while this waits for a proof is moved nonetheless: nobody else can have been granted
 --           the key while owner and fence are the same. A session row that is gone is no sign of
---           life here: what it held is not adopted.
+--           life here: its hold is not adopted.
 -- locked:   evaluated again on the newest version where it waited for a change, so that of two
 --           adopters the second finds the session of the first.
 -- name: adopt
@@ -460,9 +460,9 @@ WITH me AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM moved), (SELECT count(*) FROM me);
 
--- $1 the schema or ''. What would abort the caller's transaction if it were only tried. Finds the
--- table as the move will, by the search_path of this connection or by its schema; to_regclass() of
--- a name in a schema that the user may not use is an error.
+-- $1 the schema or ''. Asks for the things that would abort the caller's transaction if it tried
+-- them. Finds the table as the move will, by the search_path of this connection or by its schema;
+-- to_regclass() of a name in a schema that the user may not use is an error.
 -- name: enter
 SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'),
        c.oid IS NOT NULL,
@@ -477,8 +477,8 @@ SELECT current_setting('transaction_isolation'), current_setting('transaction_re
                                              WHERE n.nspname = $1::text::name) END;
 
 -- $1 key, $2 owner, $3 token, $4 the other owner; in the caller's transaction. SKIP LOCKED: a wait
--- for whoever has the row for a moment could end by the caller's lock_timeout, which aborts. Index:
--- lock_pkey. Reads: 2 rows.
+-- for a session that has the row for a moment could end by the caller's lock_timeout, which aborts.
+-- Index: lock_pkey. Reads: 2 rows.
 -- name: move
 WITH mine AS MATERIALIZED (
     SELECT l.lock_key

@@ -1,5 +1,5 @@
-// How PostgreSQL grants a key, and whether it can in a transaction of the caller's. The statements,
-// and why they are as they are: hold.sql.
+// Grants keys on PostgreSQL, also in a transaction of the caller's. The statements, and the reasons
+// for their form: hold.sql.
 #include "dialect/hold_store.hpp"
 
 #include "dialect/postgres/array_text.hpp"

@@ -5,19 +5,19 @@
 -- statement is asked again with a new snapshot. So no transaction is left open between two round
 -- trips, in which a paused process would keep everybody out.
 -- Order of locks: session rows and rows of the dead (both SKIP LOCKED), then the other holder rows,
--- then the gate. What waits for a holder row has no gate. A query of WITH goes only as far as it is
--- asked, materialised or not: EXISTS takes its first row and leaves the others for after the gate.
--- So what must be locked before is counted.
--- What each statement reads stands beside it, whatever the statistics say of the key that has most
--- holders: see {all} in words.sql, and waiter.sql. Twice over a list means that one row of
--- it is expected, so that each is looked up.
+-- then the gate. A statement that waits for a holder row has no gate. A query of WITH goes only as
+-- far as it is asked, materialised or not: EXISTS takes its first row and leaves the others for
+-- after the gate. So the query counts the rows that it must lock before.
+-- The number of rows that each statement reads stands beside it, and does not depend on statistics
+-- of the key with most holders: see {all} in words.sql, and waiter.sql. With {all} twice over a
+-- list the planner expects one row of it, so that each is looked up.
 
--- Of holder h, with the end of its session as `until`; a session that is missing counts as alive.
+-- Tests holder h, with the end of its session as `until`; a missing session counts as alive.
 -- word: live
 coalesce(h.until > clock_timestamp(), true)
 
--- What describes a hold, in the order of holder_in() in hold_rows.cpp: then come the kind of its
--- key, its mode and its permits. `until` is the end of its session.
+-- Describes a hold, in the order of holder_in() in hold_rows.cpp: then come the kind of its key,
+-- its mode and its permits. `until` is the end of its session.
 -- word: holder
 h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 (extract(epoch FROM clock_timestamp() - h.granted_at) * 1000000)::bigint,
@@ -38,13 +38,14 @@ h.lock_key, h.fence, true, h.owner, h.session_id, h.node_info, 0,
 -- refuse.
 -- verdict:  a holder_status. 1 is a question so far.
 -- dead:     the proof, and only where it is needed: nothing is locked where the answer is no. A
---           heartbeat or a proof in flight is skipped, and who has it counts as alive in
+--           heartbeat or a proof in flight is skipped, and its session counts as alive in
 --           `left_over`. The holder row comes first, so that nothing is written to the session row
 --           of one whose proof is open: the two are locked in the order of their clauses.
 -- own:      locked before the gate, because force_release has the rows first; waits for proofs of
---           the caller's own. Nothing where there is no row yet. Asked for by `may` in any case.
--- taken:    counts on what `gate` was. A newer version has another fence, kind or count: no row.
---           Who queues changes none of these, so tickets are asked of the newest version.
+--           the caller's own. Nothing where there is no row yet. `may` asks for it in any case.
+-- taken:    counts on the state in `gate`. A newer version has another fence, kind or count: no
+--           row. A waiter that queues changes none of these, so tickets are asked of the newest
+--           version.
 -- mark,
 -- made:     as in hold.sql.
 -- Indexes: the primary keys. Reads: 10 rows, 2 for each other holder, and 4 for each that is dead.
@@ -175,9 +176,9 @@ SELECT fence, {carried}
   FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence > 0;
 
 -- $1 key, $2 owner, $3 token. Waits for proofs of this hold alone. Why the commit is asynchronous:
--- `release` of hold.sql; who was granted something since counts on another row, but has
--- flushed what came before it. Not so a place at a barrier: who gave one up must not find itself
--- passed after a crash.
+-- `release` of hold.sql; a later grant counts on another row, but its commit has flushed all before
+-- it. A place at a barrier is durable: an owner that gave one up must not find itself passed after
+-- a crash.
 -- name: release
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3
 RETURNING CASE
@@ -189,12 +190,12 @@ RETURNING CASE
 -- name: release_owner
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 owner, $3 token; in the caller's transaction. See `prove` of hold.sql: FOR
--- SHARE keeps out whoever would remove the row, which each who takes its place must do.
+-- $1 key, $2 owner, $3 token; in the caller's transaction. See `prove` of hold.sql: FOR SHARE keeps
+-- out every session that would remove the row, as each successor must.
 -- name: prove
 SELECT 1 FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND fence = $3 FOR SHARE;
 
--- Asked for: key, owner, token. Reads: 2 rows for each.
+-- The list: key, owner, token. Reads: 2 rows for each.
 -- name: are_held
 SELECT asked.number
   FROM ({asked}) AS asked (number, lock_key, owner, fence)
@@ -254,11 +255,11 @@ SELECT l.kind, l.capacity, l.arrived,
            + (SELECT count(*) FROM {holders_until} WHERE h.fence > 0 AND {live})
   FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- $1 key. Counts on the gate as `try_acquire` does: of several who find the phase complete one
--- moves it on, and the others no longer find it so. `complete` is the snapshot, and may only
--- refuse, so that nothing is locked then. A caller that gives up does not touch the gate: what
--- decides is the places that are still there when they are locked, in the order of `force_release`.
--- Reads: 4 rows, and 5 for each holder.
+-- $1 key. Counts on the gate as `try_acquire` does: of several callers that find the phase complete
+-- one moves it on, and the others no longer find it so. `complete` is the snapshot, and may only
+-- refuse, so that nothing is locked then. A caller that gives up does not touch the gate: the
+-- places that are still there when they are locked decide, in the order of `force_release`. Reads:
+-- 4 rows, and 5 for each holder.
 -- name: pass
 WITH gate AS MATERIALIZED (
     SELECT fence, capacity FROM {prefix}lock WHERE lock_key = $1
@@ -296,8 +297,8 @@ SELECT {holder},
  WHERE h.fence > 0 AND {live}
  ORDER BY h.fence, h.owner;
 
--- $1 and $2 what all that may be listed are greater than, $3 the first key after all that have the
--- prefix, $4 limit. Reads: 3 rows for each hold listed, 2 for each row passed over.
+-- $1 and $2 the key and owner before the first that may be listed, $3 the first key after all that
+-- have the prefix, $4 limit. Reads: 3 rows for each hold listed, 2 for each row passed over.
 -- name: list
 SELECT {holder},
        coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key), 1), h.mode,
@@ -309,7 +310,7 @@ SELECT {holder},
          ORDER BY u.lock_key, u.owner {all}) AS h
  WHERE {live} ORDER BY h.lock_key, h.owner LIMIT $4;
 
--- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
+-- $1 the first key that counts, $2 the first after all. Counts holds of mutexes and their waiters;
 -- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
 -- and the sessions once for each of the three.
 -- name: count
@@ -343,8 +344,8 @@ SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
                            ORDER BY h.owner LIMIT 1))
  ORDER BY l.lock_key LIMIT $3;
 
--- $1 key. The holder rows first, in one order, waiting for proofs; then the gate. What is granted
--- between this snapshot and the gate's turn stays: it is younger than the wish to free the key.
+-- $1 key. Locks the holder rows first, in one order, waiting for proofs; then the gate. Grants
+-- between this snapshot and the gate's turn stay: they are younger than the wish to free the key.
 -- Reads: 2 rows, and 5 for each holder.
 -- name: force_release
 WITH locked AS MATERIALIZED (

@@ -1,4 +1,4 @@
-// How PostgreSQL grants one of several holds. The statements, and why they are as they are:
+// Grants one of several holds on PostgreSQL. The statements, and the reasons for their form:
 // holder.sql.
 #include "dialect/holder_store.hpp"
 
@@ -11,7 +11,7 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// What a grant counts on. Each grant to somebody else, and each arrival, changes it.
+// The state that a grant counts on. Each grant to somebody else, and each arrival, changes it.
 struct gate_state {
     std::optional<std::int64_t> fence;  // nothing where there is no gate yet
     std::int64_t kind = 0, capacity = 0, arrived = 0;

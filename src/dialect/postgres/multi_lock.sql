@@ -3,20 +3,20 @@
 --    its own whose sort is below the lock. A statement that holds some of them waits only for
 --    greater ones, so that no two of these can wait for each other in a circle.
 --
--- Rows of keys never seen are made first, free, by a statement of its own: what was inserted in a
--- statement cannot be undone by it when another key turns out to be busy.
+-- A statement of its own makes the rows of keys never seen first, free: a statement cannot undo its
+-- own inserts when another key turns out to be busy.
 
 -- {keys}: a list of rows (number, key); {list}: the keys alone; {size}: how many. $1 owner,
 -- $2 session, $3 node_info, $4 term in microseconds or null, the keys from $5 on.
 --
 -- me, dead, passed: as in `try_acquire` of hold.sql.
--- seen:   the snapshot: which keys are known, of which kind, and who holds them.
+-- seen:   the snapshot: the known keys, their kinds, and their holders.
 -- go:     one row where every key is known, a mutex, and free or held by somebody who looks dead;
 --         nothing below locks or writes without it. The proofs come later.
 -- free:   locks the free ones in order. Waits only for somebody who is taking or reaping the same
 --         free row at this moment, and then tests the newest version.
--- dead, passed: only once `free` has all that looked free, so that nothing is waited for while a
---         session row is held; what is locked is skipped.
+-- dead, passed: only once `free` has all that looked free, so that nothing waits while it holds a
+--         session row; locked rows are skipped.
 -- taken:  all or nothing: the rows are locked by now, so that none can change any more. The fence
 --         is counted on the version that is changed.
 -- name: try_acquire_all
@@ -82,9 +82,9 @@ SELECT taken.fence, (SELECT count(*) FROM me), seen.kind, seen.looks_dead,
   FROM seen LEFT JOIN taken ON taken.lock_key = seen.lock_key
  ORDER BY seen.number;
 
--- {keys}: the keys from $1 on. Free rows for those never seen, in order, above the mark; see `mark`
--- and `made` of `try_acquire` in hold.sql. Where another makes the same row at this moment
--- its commit is waited for, and nothing is made.
+-- {keys}: the keys from $1 on. Adds free rows for keys never seen, in order, above the mark; see
+-- `mark` and `made` of `try_acquire` in hold.sql. Where another session makes the same row at this
+-- moment this waits for its commit, and makes nothing.
 -- name: add_keys
 WITH asked (number, lock_key) AS MATERIALIZED (
     VALUES {keys}
@@ -107,8 +107,8 @@ SELECT l.fence
  ORDER BY l.lock_key
    FOR SHARE OF l;
 
--- The same list. Waits for proofs in the order of the keys; whatever it waited for, owner, fence
--- and queue are tested on the version that is changed. Asynchronous, as `release` of hold.sql.
+-- The same list. Waits for proofs in the order of the keys; after any wait owner, fence and queue
+-- are tested on the version that is changed. Asynchronous, as `release` of hold.sql.
 -- name: release_all
 WITH ours AS MATERIALIZED (
     SELECT l.lock_key, l.fence

@@ -143,7 +143,7 @@ private:
         return values;
     }
 
-    // Of `try_acquire_all`: where the columns of hold_in() begin, and the owner among them.
+    // The first of the columns of hold_in() in `try_acquire_all`, and the owner among them.
     static constexpr std::size_t key_column = 4, owner_column = key_column + 3;
 };
 

@@ -1,6 +1,6 @@
--- PostgreSQL: who keeps a row locked. Asked by people alone, so that it may take its time.
+-- PostgreSQL: the transactions that keep a row locked. Only people ask: it may take its time.
 
--- $1 the first key, $2 the first after all of them, $3 limit. Keys of holds that are over, and that
+-- $1 the first key, $2 the first after all of them, $3 limit. Keys whose holds are over, and that
 -- nobody has taken or cleaned up.
 -- name: list_passed
 SELECT l.lock_key
@@ -11,9 +11,9 @@ SELECT l.lock_key
  ORDER BY l.lock_key
  LIMIT $3;
 
--- $1 key. Whether what a taker would lock is locked: the row of the key, or one of its holders. It
--- locks for an instant what is not, which is how PostgreSQL can be asked, and waits for no row, nor
--- for a standby. Needs the right to UPDATE.
+-- $1 key. Asks whether a row that a taker would lock is locked: the row of the key, or one of its
+-- holders. It locks the unlocked ones for an instant, since PostgreSQL can be asked in no other
+-- way, and waits for no row, nor for a standby. Needs the right to UPDATE.
 -- name: is_locked
 WITH lock_rows AS MATERIALIZED (
     SELECT FROM {prefix}lock WHERE lock_key = $1 FOR NO KEY UPDATE SKIP LOCKED
@@ -26,18 +26,18 @@ SELECT (SELECT count(*) FROM {prefix}lock WHERE lock_key = $1)
            > (SELECT count(*) FROM holder_rows),
        {asynchronous};
 
--- $1 key. Plain reads, and nothing of it waits.
+-- $1 key. Plain reads, none of which waits.
 --
 -- marked:  xmax is the last transaction that locked or changed the row, or the number of a list of
 --          several that did; no column says which of both it is.
--- lockers: so it is taken for either. As a list only where there can be one of this number: the
+-- lockers: so it is taken for either, for a list only where there can be one of this number: the
 --          function fails on any other. Transactions that have ended have no lock of their own
 --          number any more, which every open one has that has locked a row; so have prepared ones,
 --          and those have no process.
 -- all_of_them: the rest are for a lock by a savepoint that was released since: its number has no
---          lock of its own then. It is of a transaction that had a number before, and is not told.
+--          lock of its own then. Its transaction had a number before, and is not told.
 -- The columns after the seventh: the name of a prepared transaction; whether the user may not see
--- what that of another does; whether it is committed here and only waits for its standby; its last
+-- the activity of another; whether it is committed here and only waits for its standby; its last
 -- statement.
 -- name: lockers
 WITH marked AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- Records of run-once tasks, and highest tokens of resources, on PostgreSQL. The rules of hold.sql.
 
--- Of record r, and the lock and session that belong to it. See run_store.cpp.
+-- Describes record r, with the lock and session that belong to it. See run_store.cpp.
 -- word: run
 r.name, r.tick, r.token, r.owner, r.node_info,
 (extract(epoch FROM clock_timestamp() - r.started_at) * 1000000)::bigint,
@@ -26,8 +26,8 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, {run}
 -- this waited for another claim or for an end that is being committed.
 -- made: somebody whose lease is gone may insert the same name at this moment: then nothing is made
 --       here, and looking again finds a record with a lower token.
--- The count of what is ours already is of the snapshot: an earlier attempt that was committed, and
--- is carried.
+-- The count of rows that are ours already is that of the snapshot: an earlier attempt, committed
+-- and carried.
 -- Reads: 4 rows.
 -- name: claim
 WITH changed AS (

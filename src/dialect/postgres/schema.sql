@@ -6,8 +6,8 @@
 SELECT pg_advisory_xact_lock(hashtextextended('leasehold migrations of ' || lower($1::text), 0));
 
 -- $1 a table as statements name it. Asks without failing: an error would end the transaction.
--- to_regclass() alone answers from a cache, which within a transaction is not told of a table that
--- was dropped while the lock was waited for; a statement that reads a table brings it up to date.
+-- to_regclass() alone answers from a cache, which is not told within a transaction of a table that
+-- was dropped during the wait for the lock; a statement that reads a table brings it up to date.
 -- name: table_exists
 SELECT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass($1::text));
 
@@ -55,8 +55,8 @@ ON CONFLICT (version) DO UPDATE SET finished = excluded.finished;
 -- name: forget_by_hand
 DELETE FROM {prefix}migration WHERE version = $1;
 
--- What a program may do: who can migrate owns the tables, and needs no grant. {user} is quoted by
--- who prints it. FOR UPDATE wants UPDATE on the table beside SELECT, also of the waiters.
+-- The rights of a program: a user that can migrate owns the tables, and needs no grant. The printer
+-- quotes {user}. FOR UPDATE wants UPDATE on the table beside SELECT, also of the waiters.
 -- name: grants
 GRANT SELECT ON {prefix}migration TO {user};
 GRANT SELECT ON {prefix}grant_history_rule TO {user};
@@ -76,24 +76,24 @@ GRANT USAGE ON SCHEMA "{schema}" TO {user};
 -- The clean-up. The rules these statements follow: hold.sql.
 --
 -- Looks: $1, and where the key has two columns $2, is the place; {rows} is a literal, since a plan
--- that does not know it is one that reads and sorts the whole table. The session of a row is asked
--- for by a subquery of one value, which nothing but its primary key serves: a join of so many rows
--- would read all sessions. Cost: {rows} rows, and as many sessions at most.
+-- that does not know the number reads and sorts the whole table. A subquery of one value asks for
+-- the session of a row, and only the primary key serves that: a join of so many rows would read all
+-- sessions. Cost: {rows} rows, and as many sessions at most.
 --
--- Clears: a list of at most 256 rows is asked for; each has a number, its key and
--- the rest of its key as bytes or as a number. What is locked is found for each by primary key, in
--- a LATERAL query, which cannot become a join that reads a table. Locks are taken in materialised
--- queries, each once; the rows are changed by where they are, since they stay there while they are
--- locked: a join with so few is a scan as soon as it looks cheaper. The changes are committed
--- asynchronously: losing one loses nothing.
+-- Clears: the list has at most 256 rows; each has a number, its key and the rest of its key as
+-- bytes or as a number. A LATERAL query finds the row to lock for each by primary key, and cannot
+-- become a join that reads a table. Locks are taken in materialised queries, each once; the rows
+-- are changed by their place, since they stay there while they are locked: a join with so few is a
+-- scan as soon as it looks cheaper. The changes are committed asynchronously: losing one loses
+-- nothing.
 
 -- name: progress
 SELECT task, turn, (extract(epoch FROM clock_timestamp() - turned_at) * 1000000)::bigint,
        unfinished, place, passes
   FROM {prefix}upkeep;
 
--- $1 task, $2 turn, $3 every. Skips a row that somebody has locked: it is being turned. What the
--- row is at the beginning of a pass was not looked at yet by whoever has the turn.
+-- $1 task, $2 turn, $3 every. Skips a row that somebody has locked: it is being turned. At the
+-- beginning of a pass the turn's owner has not looked at any row yet.
 -- name: take_turn
 WITH free AS MATERIALIZED (
     SELECT u.task
@@ -110,8 +110,8 @@ UPDATE {prefix}upkeep AS u
  WHERE u.task = free.task AND u.turn = $2
 RETURNING {asynchronous};
 
--- $1 task, $2 turn, $3 the place, $4 the oldest end of what is left, or one far in the future. An
--- empty place ends the pass.
+-- $1 task, $2 turn, $3 the place, $4 the oldest end of the rows that are left, or one far in the
+-- future. An empty place ends the pass.
 -- name: advance
 UPDATE {prefix}upkeep AS u
    SET place = $3, unfinished = greatest(u.unfinished - 1, 0),
@@ -127,7 +127,7 @@ RETURNING {asynchronous};
 -- whether somebody may wait for it, and the end of its session in microseconds. $1 and $2: the
 -- place; $4: retention.
 --
--- ends_at: when what the row holds is over, if it is ever over: null with an owner is an orphan.
+-- ends_at: when the row's hold is over, if it is ever over: null with an owner is an orphan.
 -- name: look_at_locks
 SELECT w.lock_key, NULL,
        CASE WHEN w.owner IS NULL THEN w.is_queued
@@ -157,7 +157,7 @@ SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= clock_timestamp(), true)::int
          LIMIT {rows}) AS w
  ORDER BY w.lock_key, w.{rest};
 
--- Tasks 1 to 3 are those that look at what refers to sessions.
+-- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
 WITH swept AS MATERIALIZED (
     SELECT CASE WHEN count(*) = 3 THEN least(min(u.swept_to), clock_timestamp()) END
@@ -172,9 +172,9 @@ SELECT w.id, NULL, (w.expires_at <= swept.until)::integer, 0, NULL
          LIMIT {rows}) AS w
  ORDER BY w.id;
 
--- Of lock row l. A gate with holders stays: a snapshot that lacks one of them is older than its
--- grant, which has made the gate too young. The order is that of the holders' primary key: without
--- it, few keys with many holders each would be looked for among all of them.
+-- Looks at lock row l. A gate with holders stays: a snapshot that lacks one of them is older than
+-- its grant, which has made the gate too young. The order is that of the holders' primary key:
+-- without it, few keys with many holders each would be looked for among all of them.
 -- name: look_at_idle
 SELECT l.lock_key, NULL, (CASE WHEN l.owner IS NULL THEN l.owner IS NULL AND l.last_ticket = 0
     AND l.changed_at <= clock_timestamp() - $4::bigint * interval '1 microsecond'
@@ -227,7 +227,7 @@ UPDATE {prefix}lock AS l
  WHERE l.ctid = ANY (ARRAY(SELECT ctid FROM found)) AND l.owner IS NOT NULL
 RETURNING 0, {asynchronous};
 
--- Holders and waiters. {asked_rest}: what says the rest of the key.
+-- Holders and waiters. {asked_rest}: the rest of the key in the list.
 -- name: remove_dead
 WITH asked (number, lock_key, rest, amount) AS ({asked}
 ), dead AS MATERIALIZED (
@@ -253,7 +253,7 @@ DELETE FROM {prefix}{table} AS h
 RETURNING 0, {asynchronous};
 
 -- The retention is in the list. No grant can be under way for a session that expired so long ago,
--- but in a transaction as old: what that leaves is an orphan.
+-- but in a transaction as old: such a grant becomes an orphan.
 -- name: remove_sessions
 WITH asked (number, lock_key, rest, amount) AS ({asked}
 ), old AS MATERIALIZED (
@@ -268,7 +268,7 @@ DELETE FROM {prefix}session AS s
  WHERE s.ctid = ANY (ARRAY(SELECT ctid FROM old))
 RETURNING 0, {asynchronous};
 
--- As in `look_at_idle`.
+-- The test of `look_at_idle`.
 -- word: is_idle
 l.owner IS NULL AND l.last_ticket = 0
     AND l.changed_at <= clock_timestamp() - asked.amount::bigint * interval '1 microsecond'
@@ -279,8 +279,8 @@ l.owner IS NULL AND l.last_ticket = 0
 --         under way, and for another reaper, holding nothing meanwhile.
 -- idle:   asks for the mark in each of its queries, so that no row is locked, let alone deleted,
 --         before the mark is.
--- raised: the newest version of the mark, which is ours; by what is locked, which is all that is
---         deleted or more.
+-- raised: the newest version of the mark, which is ours; by the rows that are locked, which are all
+--         that are deleted or more.
 -- name: remove_idle
 WITH asked (number, lock_key, rest, amount) AS ({asked}
 ), mark AS MATERIALIZED (

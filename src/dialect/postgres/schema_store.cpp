@@ -1,5 +1,5 @@
-// What is PostgreSQL's own about the tables themselves, which it clears a list of rows at a time.
-// The statements: schema.sql.
+// The part of the tables' upkeep that is PostgreSQL's own: it clears a list of rows at a time. The
+// statements: schema.sql.
 #include "dialect/schema_store.hpp"
 
 #include <deque>

@@ -9,7 +9,7 @@ SELECT pg_is_in_recovery(),
        current_setting('fsync'),
        current_setting('full_page_writes');
 
--- $1 the name of the timeline's row. Everybody may see whether there are standbys. Reads: 1 row by
+-- $1 the name of the timeline's row. Every user may see whether there are standbys. Reads: 1 row by
 -- fence_guard_pkey.
 -- name: replication
 SELECT {unwaited},
@@ -42,10 +42,10 @@ RETURNING {durable};
 
 -- $1 key, $2 owner, $3 id, $4 node_info, $5 null, $6 delay, $7 metadata or null, $8 ttl.
 --
--- taken: of a grant (hold.sql, `try_acquire`) what changes a key that nobody holds. Waits only for
---        somebody who is taking or reaping it at this moment, then looks at its new version; the
---        fence is counted on the version that is changed. No session is asked for: the one whose
---        it is begins by this statement, or the statement fails.
+-- taken: the part of a grant (hold.sql, `try_acquire`) that changes a key nobody holds. Waits only
+--        for a session that is taking or reaping it at this moment, then looks at its new version;
+--        the fence is counted on the version that is changed. No session is asked for: this
+--        statement begins the one whose grant it is, or fails.
 -- begun: not without the grant. A row of this id is an error, which takes the grant back; the clock
 --        is read after the wait.
 -- Indexes: lock_pkey, session_pkey. Reads: 1 row.
@@ -66,17 +66,17 @@ WITH taken AS (
 )
 SELECT fence FROM taken;
 
--- A server is another one after each start. Its timeline adds nothing: who is promoted to another
--- one was started at another time, and its functions are not everywhere for everybody to call.
+-- A server is another one after each start. Its timeline adds nothing: a server promoted to another
+-- one was started at another time, and not every user may call its functions everywhere.
 -- word: incarnation
 to_hex((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint)
 
 -- $1 id, $2 ttl, $3 notices, $4 incarnation.
 --
--- mine:    waits for whoever has the row (a taker who proves it dead, a forced release), then
---          tests its newest version; without a match nothing is locked or written.
+-- mine:    waits for a session that has the row (a taker that proves it dead, a forced release),
+--          then tests its newest version; without a match nothing is locked or written.
 -- reached: reads the clock after that wait. An UPDATE alone would not: behind a mere lock it goes
---          on with what it found and computed before the wait (rule 2), and revive the dead.
+--          on with the values from before the wait (rule 2), and would revive the dead.
 -- Indexes: session_pkey. A HOT update, since no index has the changed columns.
 -- name: heartbeat
 WITH mine AS MATERIALIZED (
@@ -95,7 +95,7 @@ UPDATE {prefix}session AS s
  WHERE s.id = reached.id AND s.notices = $3 AND s.expires_at > reached.instant
 RETURNING s.notices, {durable};
 
--- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. As `heartbeat`.
+-- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. Tests and commits as `heartbeat` does.
 -- name: take_over
 WITH mine AS MATERIALIZED (
     SELECT s.id
@@ -117,18 +117,18 @@ RETURNING {durable};
 SELECT notices, {incarnation}
   FROM {prefix}session WHERE id = $1 AND expires_at > clock_timestamp();
 
--- $1 id. A session that expired by itself keeps its instant, for whoever reads the list.
+-- $1 id. A session that expired by itself keeps its instant, for readers of the list.
 -- name: end
 UPDATE {prefix}session SET expires_at = clock_timestamp()
  WHERE id = $1 AND expires_at > clock_timestamp();
 
 -- $1 id, $2 keys, $3 owners, $4 tickets: the same number of each.
 --
--- kept:    one snapshot. What a release that this server has forgotten left behind is in it, and
+-- kept:    one snapshot. It has the holds left by a release that this server has forgotten, and
 --          nothing comes after it: no request of this session is under way, and a waiter that could
 --          be handed a key is found as a waiter.
--- removed: the row of one that is live; the other one is for the reaper, which frees what it held
---          first. Each of the two waits for who has the row (a taker, a forced release).
+-- removed: the row of a live session; the reaper removes the other one, and frees its holds first.
+--          Each of the two waits for a session that has the row (a taker, a forced release).
 -- Indexes: session_pkey, and the primary keys of the others, once per entry: each is asked for in a
 -- LATERAL query, which cannot become a join that reads a table. Reads: 3 rows for each, and 2.
 -- name: remove
@@ -162,8 +162,8 @@ UPDATE {prefix}session AS s
 --
 -- freed:   as `release` of hold.sql, for one level and a key without a ticket; but the commit is
 --          the session's last, and flushed as `end` is.
--- removed: waits for who has the row (a forced release), which then has the lock row, too, or waits
---          for nobody. One that has expired is for the reaper.
+-- removed: waits for a forced release that has the row and then has the lock row, too, or waits for
+--          nobody. An expired session is for the reaper.
 -- Indexes: lock_pkey, session_pkey. Reads: 2 rows.
 -- name: end_with_release
 WITH freed AS (

@@ -1,4 +1,4 @@
-// What is PostgreSQL's own about sessions. The statements: session.sql.
+// The part of sessions that is PostgreSQL's own. The statements: session.sql.
 #include "dialect/session_store.hpp"
 
 #include "core/hexadecimal.hpp"

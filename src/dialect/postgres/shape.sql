@@ -34,7 +34,7 @@ SELECT 'enqueue function ('
    AND p.pronamespace = (SELECT m.relnamespace FROM pg_class m
                           WHERE m.oid = to_regclass('{prefix}migration'));
 
--- $1 the prefix. Which tables have policies, and whether those are for this user.
+-- $1 the prefix. The tables that have policies, and whether those are for this user.
 -- name: hidden_rows
 WITH ours AS ({ours})
 SELECT ours.name, row_security_active(ours.oid)::int, current_user::text
@@ -44,7 +44,7 @@ SELECT ours.name, row_security_active(ours.oid)::int, current_user::text
 -- name: show_rows
 ALTER TABLE {table} DISABLE ROW LEVEL SECURITY;
 
--- The indexes that are no primary keys, by what makes each.
+-- The indexes that are no primary keys, each by the statement that makes it.
 -- name: known_indexes
 CREATE INDEX {bare}waiter_session ON {prefix}waiter (session_id);
 CREATE INDEX {bare}waiter_owner ON {prefix}waiter (owner);

@@ -66,7 +66,7 @@ private:
     }
 };
 
-// The channel belongs to the tables: their name is cut to what a channel can be called.
+// The channel belongs to the tables: their name is cut to the length that a channel may have.
 std::string channel_of(const table_names& names) {
     constexpr std::size_t channel_size_max = 63;
     return (names.schema + "." + names.prefix + "waiter").substr(0, channel_size_max);

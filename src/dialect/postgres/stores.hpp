@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL dialect: the makers of its own stores, and what they share.
+// Private to the PostgreSQL dialect: the makers of its own stores, and their common parts.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -22,13 +22,13 @@ std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
 std::unique_ptr<history_store> make_history_store(shared_dialect how);
-// The statements that give {user} what a program needs.
+// The statements that give {user} the rights of a program.
 const std::string& grants_text(const sql_dialect& how);
 
 // "(0, $5::bytea), (1, $6::bytea)": numbers, and the places of keys from `first` on.
 std::string numbered_keys(std::size_t count, std::size_t first);
 
-// For hold_store::find_row_lock(): row_lock.cpp.
+// Implements hold_store::find_row_lock() in row_lock.cpp.
 std::optional<row_lock_info> find_row_lock(const sql_dialect& how, connection& on, const key& name);
 
 }  // namespace leasehold::postgres_dialect

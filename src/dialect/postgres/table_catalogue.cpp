@@ -1,5 +1,5 @@
-// Tables of the user's own as PostgreSQL's catalogue has them, and what their columns take for one
-// value.
+// Tables of the user's own as PostgreSQL's catalogue has them, and the values that a column takes
+// for one.
 #include "dialect/postgres/table_catalogue.hpp"
 
 #include <sstream>
@@ -9,9 +9,9 @@
 namespace leasehold::postgres_dialect {
 namespace {
 
-// $1 the table's name, $2 its schema or ''. By their rows: to_regclass() of a name in a schema that
-// the user may not use is an error. What the search_path names there it leaves out. Locking clauses
-// want the right to UPDATE any column.
+// $1 the table's name, $2 its schema or ''. Asks by rows of the catalogue: to_regclass() of a name
+// in a schema that the user may not use is an error. The search_path leaves out such a schema.
+// Locking clauses want the right to UPDATE any column.
 constexpr std::string_view table_sql = R"sql(
 SELECT c.oid::bigint, coalesce(has_schema_privilege(n.oid, 'USAGE'), false),
        coalesce(has_any_column_privilege(c.oid, 'UPDATE'), false)
@@ -22,8 +22,8 @@ SELECT c.oid::bigint, coalesce(has_schema_privilege(n.oid, 'USAGE'), false),
                      WHEN 'pg_temp' THEN n.oid = pg_my_temp_schema()
                      ELSE n.nspname = $2::text::name END)sql";
 
-// $1 the table's oid. A domain is what it was made of, with what it adds. `part`: the table and
-// whatever it is partitioned into, or is a partition of.
+// $1 the table's oid. A domain counts as its base type, with the domain's own additions. `part`:
+// the table, its partitions, and the tables it is a partition of.
 constexpr std::string_view columns_sql = R"sql(
 WITH RECURSIVE layer AS (
     SELECT a.attnum, a.atttypid AS type, a.atttypmod AS modifier, a.attnotnull AS is_not_null
@@ -156,17 +156,17 @@ column_shape column_of(const row& from) {
 
 // ------------------------------------------------------------------------- equality of values
 
-// What a column takes for one value: citext and collations that are not deterministic do for text,
-// and types do for what they round, pad or write in several ways.
+// Values that a column takes for one: citext and collations that are not deterministic do so for
+// text, and types do for values that they round, pad or write in several ways.
 
-// $1 the table's name, $2 its schema or ''. As claims find it.
+// $1 the table's name, $2 its schema or ''. Finds the table as claims do.
 #define LEASEHOLD_TABLE_SQL                                                              \
     "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND c.relname = $1::name " \
     " AND CASE $2::text WHEN '' THEN pg_table_is_visible(c.oid) "                        \
     "                   WHEN 'pg_temp' THEN n.oid = pg_my_temp_schema() "                \
     "                   ELSE n.nspname = $2::text::name END "
 
-// $3 the column's name. A domain is what it was made of; the collation is the column's.
+// $3 the column's name. A domain counts as its base type; the collation is the column's.
 constexpr std::string_view column_sql =
     "WITH RECURSIVE here AS ("
     "    SELECT a.atttypid, a.atttypmod, a.attcollation"
@@ -188,8 +188,8 @@ constexpr std::string_view column_sql =
     "  FROM here h CROSS JOIN layer l"
     "  JOIN pg_type b ON b.oid = l.type AND b.typtype <> 'd'";
 
-// By bytes any collation tells values apart, but for those that are not deterministic: there the
-// index must have the column's own.
+// Any collation tells values apart by their bytes, but for those that are not deterministic: there
+// the index must have the column's own.
 constexpr std::string_view finer_sql =
     "SELECT DISTINCT i.indexrelid::regclass::text"
     "  FROM " LEASEHOLD_TABLE_SQL
@@ -263,7 +263,7 @@ table_shape postgres_catalogue::look_up(connection& inside, const qualified_name
     return found;
 }
 
-// In a savepoint, since what is no value of the type is an error here.
+// Runs in a savepoint, since a value that is none of the type is an error here.
 std::optional<std::string> postgres_catalogue::taken_for_one(
     connection& inside,
     const qualified_name& table,

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL dialect: what its store of tables knows from the catalogue.
+// Private to the PostgreSQL dialect: the facts that its store of tables takes from the catalogue.
 #include <optional>
 #include <string>
 

@@ -83,9 +83,9 @@ std::string_view strength_of(lock_strength strength) {
     return " FOR UPDATE OF t SKIP LOCKED";
 }
 
-// What the UPDATE itself will take, so that it never waits for more. FOR NO KEY UPDATE lets rows
-// that refer to this one be inserted meanwhile; where a column that can be referred to is changed,
-// those whose foreign keys are being checked are passed over like everybody else.
+// The lock that the UPDATE itself will take, so that it never waits for more. FOR NO KEY UPDATE
+// lets rows that refer to this one be inserted meanwhile; where a column that can be referred to is
+// changed, rows whose foreign keys are being checked are passed over like all locked ones.
 std::string_view strength_of(bool is_referable) {
     return strength_of(is_referable ? lock_strength::update : lock_strength::no_key_update);
 }
@@ -138,10 +138,10 @@ public:
         return is_one(asking.put(as_read.version).run(inside).affected_rows, mapping);
     }
 
-    // One statement: what looks available is seen by the snapshot, locked one by one as long as
-    // some are missing, which tests all of it again on the newest version, and changed. The last
-    // LIMIT is a subquery, which is taken for a tenth of what is seen, so that rows are changed by
-    // the index of their keys and not by a scan.
+    // One statement: the snapshot shows the rows that look available; they are locked one by one as
+    // long as some are missing, which tests all of it again on the newest version, and changed. The
+    // last LIMIT is a subquery, which the planner takes for a tenth of the rows, so that rows are
+    // changed by the index of their keys and not by a scan.
     several_claimed claim_several(connection& inside, const several_request& wanted)
         const override {
         const versioned_mapping& mapping = wanted.mapping;
@@ -227,7 +227,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t rows_max = 1000;  // of a statement
+    static constexpr std::size_t rows_max = 1000;  // in a statement
 
     // The LIMIT stands above the locking, so no plan locks more rows than are asked for. It is a
     // word and a power of two, and the exact one above it, for the reason of ranges().
@@ -261,8 +261,8 @@ private:
         std::vector<change_outcome> outcomes(part.size(), change_outcome::lost);
         set_at(changed, change_outcome::done, outcomes);
         if (changed.rows.size() == part.size()) return outcomes;
-        // Of the rest those that are still so were locked. A statement of its own is a snapshot of
-        // its own.
+        // The others are locked if they still are as given. A statement of its own has a snapshot
+        // of its own.
         claim_statement look = begin("SELECT g.place FROM unnest(");
         const row_places same = put_given(look, wanted, columns);
         look.sql(" CROSS JOIN LATERAL (SELECT 1").from(mapping.table).sql(" WHERE ");
@@ -271,7 +271,7 @@ private:
         return outcomes;
     }
 
-    // "$1::pg_catalog.int8[], …) WITH ORDINALITY AS g (k0, v, who, place)", and what to call them.
+    // "$1::pg_catalog.int8[], …) WITH ORDINALITY AS g (k0, v, who, place)", and the names in it.
     static row_places put_given(
         claim_statement& asking,
         const change_request& wanted,

@@ -1,14 +1,14 @@
 -- The queue of a key on PostgreSQL. The rules these statements follow: hold.sql.
 --
--- How a statement that hands over knows the whole queue although it may have waited for the lock
--- row after its snapshot was taken: each enqueue() raises the mark in the row it locks, and no mark
--- is given twice, so where the locked row has the mark of the snapshot's row nobody has queued in
--- between. Otherwise it changes nothing and is sent again. That some have left since does not
+-- A statement that hands over knows the whole queue, although it may have waited for the lock row
+-- after its snapshot was taken: each enqueue() raises the mark in the row it locks, and no mark is
+-- given twice, so where the locked row has the mark of the snapshot's row nobody has queued in
+-- between. Otherwise it changes nothing and is sent again. Waiters that have left since do not
 -- matter: their rows are gone or locked, and skipped.
 --
--- What each statement reads stands beside it. One plan serves keys with ten thousand waiters and
--- with two, so there must be no other: correlated subqueries and LATERAL ask by
--- primary key whatever the statistics, and for {all} see words.sql.
+-- The number of rows that each statement reads stands beside it. One plan serves keys with ten
+-- thousand waiters and with two, so there must be no other: correlated subqueries and LATERAL ask
+-- by primary key whatever the statistics, and for {all} see words.sql.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
 -- bell or null.
@@ -17,8 +17,8 @@
 -- locked: a proof may keep the row for long, so it is skipped rather than waited for.
 -- marked: the newest version, which is locked. Asynchronous, like all of it: a waiter lost in a
 --         crash is found missing.
--- Whether the key looks takeable is asked of the locked version: who freed it before saw no mark.
--- Of a row that is skipped: whether it was free before whoever has it locked.
+-- The locked version tells whether the key looks takeable: a release before it saw no mark. For a
+-- row that is skipped this tells whether it was free before it was locked.
 -- name: enqueue
 WITH me AS MATERIALIZED (
     SELECT id FROM {prefix}session WHERE id = $3 AND expires_at > statement_timestamp()
@@ -55,12 +55,12 @@ SELECT (SELECT ticket FROM queued), (SELECT count(*) FROM me), (SELECT kind FROM
 -- alive. Where it is not, or has just left, or nobody waits, there is no row and nothing changes.
 --
 -- held:  waits for proofs of the same hold.
--- next:  the first in the snapshot is the first still, since those who queue later come behind it,
---        and only its own process, or who hands over, removes it while it lives. It is alive in the
---        snapshot, by the time that was taken at. A delete waits for one who is just leaving, and
---        then finds nothing.
--- The mark is the newest ticket: where that is the one that goes, nobody is left. Where it is not,
--- and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
+-- next:  the first in the snapshot is the first still, since later waiters come behind it, and only
+--        its own process, or a hand-over, removes it while it lives. It is alive in the snapshot,
+--        by the time that was taken at. A delete waits for one who is just leaving, and then finds
+--        nothing.
+-- The mark is the newest ticket: where the waiter with that one goes, nobody is left. Where it is
+-- another, and nobody is seen behind, the newest has left or is just coming: `hand_over` finds out.
 -- Indexes: the primary keys. Reads: 7 rows.
 -- name: pass_on
 WITH held AS MATERIALIZED (
@@ -131,8 +131,8 @@ WITH seen AS MATERIALIZED (
 -- sure:    see the head of this file.
 -- next:    the first waiter alive in the snapshot, by the time it was taken at (see `me`), and not
 --          just leaving. One that dies during the wait gets a key anybody may take from it.
--- before:  those that it passes over; where there is no next one, all.
--- late:    those of them whose session is proved dead; who only looks dead is passed over.
+-- before:  the waiters that it passes over; where there is no next one, all.
+-- late:    those of them whose session is proved dead; one that only looks dead is passed over.
 -- gone:    those of them whose session is not there any more: one snapshot that has the waiter
 --          and not its session is proof, because the session was there first.
 -- removed: rows that are locked, or for ever dead.

@@ -1,7 +1,7 @@
 -- PostgreSQL: words of its statements.
 
--- A column of RETURNING by which this commit waits for the disk and for what
--- synchronous_standby_names asks for, whatever synchronous_commit says. Each of the values below
+-- A column of RETURNING by which this commit waits for the disk and for the standbys that
+-- synchronous_standby_names names, whatever synchronous_commit says. Each of the values below
 -- `on` answers before a synchronous standby has flushed the commit; without such a standby `on` is
 -- `local`. remote_apply waits for more and stays.
 -- word: durable
@@ -17,16 +17,16 @@ CASE WHEN current_setting('synchronous_standby_names') = ''
      WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
      THEN set_config('synchronous_commit', 'on', true) END
 
--- A column of a read by which its answer, too, waits for what synchronous_standby_names asks for:
--- what it has found may be of a commit whose wait was cancelled, or that was under way when the
--- server crashed, and a fail-over would undo it. What is written here comes behind that in the WAL,
--- and is nothing that anybody reads. Without such a standby nothing is written.
+-- A column of a read by which its answer, too, waits for those standbys: the rows it has found may
+-- be of a commit whose wait was cancelled, or that was under way when the server crashed, and a
+-- fail-over would undo it. The message that is written here comes behind that commit in the WAL,
+-- and nobody reads it. Without such a standby nothing is written.
 -- word: carried
 CASE WHEN current_setting('synchronous_standby_names') <> ''
      THEN concat(pg_logical_emit_message(true, 'leasehold', ''), {durable}) END
 
--- Whether there are standbys and no commit waits for any. A subscriber to a part of the data alone
--- is no standby.
+-- True when there are standbys and no commit waits for any. A subscriber to a part of the data
+-- alone is no standby.
 -- word: unwaited
 current_setting('synchronous_standby_names') = '' AND EXISTS (
     SELECT FROM pg_stat_replication r
@@ -39,15 +39,14 @@ current_setting('synchronous_standby_names') = '' AND EXISTS (
 -- word: asynchronous
 set_config('synchronous_commit', 'off', true)
 
--- All rows. A limit that the planner cannot know is taken for a tenth of them: so it walks the
--- index that has the order asked for, and looks the few up that another table is joined with.
--- Without one it reads and sorts the whole table where statistics say that most of it belongs to
--- one key, and does so for every key.
+-- All rows. The planner takes a limit that it cannot know for a tenth of them: so it walks the
+-- index that has the order asked for, and looks up the few rows of a joined table. Without a limit
+-- it reads and sorts the whole table where statistics say that most of it belongs to one key, and
+-- does so for every key.
 -- word: all
 LIMIT (SELECT 1::bigint << 62)
 
--- Of lock row l, and the session row s joined to it, if there: what describes its hold; see
--- hold_rows.hpp.
+-- Describes the hold of lock row l and of session row s, which may be missing; see hold_rows.hpp.
 -- word: held_for
 (extract(epoch FROM clock_timestamp() - l.changed_at) * 1000000)::bigint
 
@@ -77,14 +76,14 @@ id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, 
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
 
--- Of job row j: what numbers that are null stand for, as new_job and retry_policy of
--- leasehold/job.hpp have them.
+-- The numbers that a null of job row j stands for, as new_job and retry_policy of leasehold/job.hpp
+-- have them.
 -- word: attempts_max
 coalesce(j.attempts_max, 20)
 -- word: rescues_max
 coalesce(j.rescues_max, 3)
 
--- $1 queue. How many jobs of one ordering key may run at a time.
+-- $1 queue. The number of jobs of one ordering key that may run at a time.
 -- word: per_key
 coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
 
