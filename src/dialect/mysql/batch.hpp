@@ -1,12 +1,12 @@
 #pragma once
 // Upkeep of many rows in packets each of which is a transaction of its own, so that no row stays
-// locked between two round trips: whoever is paused there would keep others from their keys.
+// locked between two round trips, where a paused process would keep others from their keys.
 #include "dialect/mysql/stores.hpp"
 
 namespace leasehold::mysql_dialect {
 
-// What the statements of one packet have changed they add to the variable @leasehold_count; further
-// variables are theirs.
+// The statements of one packet add the number of their changes to the variable @leasehold_count;
+// further variables are theirs.
 class batch {
 public:
     void add(const statement& what, const parameters& values = {}) { packet_.add(what, values); }

@@ -1,4 +1,4 @@
-// What is MySQL's and MariaDB's own of the doctor's questions. The statements: health.sql.
+// The doctor's questions that are MySQL's and MariaDB's own. The statements: health.sql.
 #include "dialect/health_store.hpp"
 
 #include <chrono>
@@ -86,7 +86,7 @@ private:
         throw std::logic_error("no column is known of " + table);
     }
 
-    // Where the URL leaves it to the server whether to encrypt, that is asked.
+    // Where the URL leaves encryption to the server this asks whether the connection has it.
     void add_way(std::vector<finding>& found, connection& on) const {
         transport way = on.server().transport;
         if (way == transport::unverified) {
@@ -172,7 +172,7 @@ private:
         }
     }
 
-    // The doctor adds what this program makes of it.
+    // The doctor adds what the cluster means for this program.
     static void add_several_writers(std::vector<finding>& found, const std::string& cluster) {
         found.push_back(
             {severity::good, "several_writers", cluster + " that may be written to at once"}
@@ -235,7 +235,7 @@ private:
         return count.empty() || count == "1" ? "one has it" : count + " have it";
     }
 
-    // Of a replica that takes no writes more is said as `unsuitable`.
+    // A replica that takes no writes more is reported as `unsuitable`.
     void add_sources(std::vector<finding>& found, connection& on, const named_values& variables)
         const {
         std::vector<std::string> sources;

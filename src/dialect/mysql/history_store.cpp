@@ -1,5 +1,5 @@
 // On MySQL and MariaDB rights are proved before triggers are made, and a bound that a subquery
-// computes is not one of an index: it is asked for first. The statements: history.sql.
+// computes does not bound an index: a statement asks for it first. The statements: history.sql.
 #include "dialect/history_store.hpp"
 
 #include "dialect/mysql/stores.hpp"

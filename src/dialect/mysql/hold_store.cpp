@@ -1,5 +1,5 @@
-// How MySQL and MariaDB grant a key, and whether they can in a transaction of the caller's. The
-// statements, and why they are as they are: hold.sql.
+// Grants keys on MySQL and MariaDB, also in a transaction of the caller's. The statements, and the
+// reasons for their form: hold.sql.
 #include "dialect/hold_store.hpp"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ public:
         connection& on, const std::vector<const acquire_request*>& wanted
     ) override {
         std::vector<std::optional<fencing_token>> tokens(wanted.size());
-        std::map<std::string, std::size_t> places;  // of an owner id
+        std::map<std::string, std::size_t> places;  // by owner id
         lists asked{{"{keys}", "{owners}", "{sessions}", "{node_infos}"}};
         for (std::size_t at = 0; at < wanted.size(); ++at) {
             const acquire_request& each = *wanted[at];
@@ -77,7 +77,7 @@ public:
         return tokens_of(how_->read(on, ask, values), keys.size());
     }
 
-    // What asks would lock a row that nobody holds.
+    // The statement would lock a row that nobody holds.
     std::optional<lock_info> request_revoke(connection& on, const key& name) override {
         const auto seen = describe(on, name, false);
         if (!seen || !seen->info.is_held) return std::nullopt;
@@ -113,8 +113,8 @@ private:
             for (std::size_t at = 0; at < row.size(); ++at) columns_.at(at).push_back(row[at]);
             bytes_ += row[0].bytes().size();
         }
-        // Each byte of a key is sixteen of the packet, beside 300 for the row and what its node
-        // says, in the least max_allowed_packet that connections are taken with.
+        // Each byte of a key is sixteen of the packet, beside 300 for the row and its node's words,
+        // in the least max_allowed_packet that connections are taken with.
         bool is_full() const noexcept { return bytes_ * 16 + columns_[0].size() * 800 > 56'000; }
         std::string filled_in(std::string text) const {
             const std::size_t rows = columns_[0].size();
@@ -138,7 +138,7 @@ private:
     private:
         std::vector<std::string> places_;
         std::vector<parameters> columns_;
-        std::size_t bytes_ = 0;  // of all keys
+        std::size_t bytes_ = 0;  // in all keys
     };
 
     result write(connection& on, std::string_view name, const lists& asked) const {

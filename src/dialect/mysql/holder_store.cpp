@@ -1,5 +1,5 @@
-// How MySQL and MariaDB grant one of several holds, and take it away by force. The statements, and
-// why they are as they are: holder.sql.
+// Grants one of several holds on MySQL and MariaDB, and takes it away by force. The statements, and
+// the reasons for their form: holder.sql.
 #include "dialect/holder_store.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ private:
         holder_result answer;
         bool key_is_known = false;
         bool is_open = false;   // the pre-check refused nothing, and the gate did
-        bool has_dead = false;  // who looks dead was not counted by the pre-check
+        bool has_dead = false;  // the pre-check did not count holders that look dead
     };
 
     attempt ask(connection& on, std::string_view name, const parameters& values) const;
@@ -48,7 +48,7 @@ mysql_holder_store::attempt mysql_holder_store::ask(
     made.is_open = made.answer.status == holder_status::granted;
     made.has_dead = report.integer(dead) > 0;
     if (made.answer.status == holder_status::busy && !report.is_null(holder)) {
-        // The first of those who were alive; one that died since is in no way.
+        // The first of the holders that were alive; one that died since is no obstacle.
         if (report.integer(remaining) >= 0) made.answer.holder = holder_in(report, holder);
     }
     return made;

@@ -1,5 +1,5 @@
 #pragma once
-// What this process knows of queues of jobs.
+// This process's knowledge of queues of jobs.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace leasehold::mysql_dialect {
 
-// As it has seen them. Hints: who goes by an old one is told and asks again.
+// The queues as the process has seen them. Hints: a caller with an old one is told and asks again.
 //
 // Threads: safe.
 class known_queues {

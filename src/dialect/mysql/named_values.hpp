@@ -1,5 +1,5 @@
 #pragma once
-// What SHOW VARIABLES and SHOW STATUS answer: the settings or counters that there are, by name.
+// The answers of SHOW VARIABLES and SHOW STATUS: the existing settings or counters, by name.
 #include <cstdint>
 #include <map>
 #include <string>

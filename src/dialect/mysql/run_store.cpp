@@ -1,4 +1,4 @@
-// How MySQL and MariaDB claim a run. The statements: run.sql.
+// Claims runs on MySQL and MariaDB. The statements: run.sql.
 #include "dialect/run_store.hpp"
 
 #include "dialect/mysql/stores.hpp"
@@ -12,7 +12,7 @@ public:
 
     bool claim(connection& on, const run_claim& wanted) override {
         const parameters values = values_of_claim(wanted);
-        // Whether it is claimed, and whether there is a record.
+        // The answer tells whether the run is claimed, and whether there is a record.
         const auto change = [&] { return send(on, texts_["claim"], values).rows.at(0); };
         return despite_deadlocks([&] {
             const row first = change();

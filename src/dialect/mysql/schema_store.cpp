@@ -1,6 +1,6 @@
-// What is MySQL's and MariaDB's own about the tables themselves, and how they are cleared: what a
-// look has found is locked one after the other, where that is possible without waiting, and tested
-// again. The statements: schema.sql.
+// The part of the tables' upkeep that is MySQL's and MariaDB's own: it locks the rows that a look
+// has found one after the other, where it can without waiting, and tests them again. The
+// statements: schema.sql.
 #include "dialect/schema_store.hpp"
 
 #include <array>

@@ -1,8 +1,7 @@
-// What is MySQL's and MariaDB's own about sessions. The statements: session.sql.
+// The part of sessions that is MySQL's and MariaDB's own. The statements: session.sql.
 //
-// What differs between the two, in environment(): which settings exist (super_read_only is
-// MySQL's) and which value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB
-// alone has it).
+// The two differ in environment(): in the settings that exist (super_read_only is MySQL's) and in
+// whether value 3 of innodb_flush_log_at_trx_commit is safe (MariaDB alone has it).
 #include "dialect/session_store.hpp"
 
 #include "dialect/mysql/named_values.hpp"

@@ -37,7 +37,7 @@ public:
     dialect(const table_names& names, engine which, written_nodes written)
         : sql_dialect(which, names, written) {}
 
-    // Some reads lock what they read.
+    // Some reads lock their rows.
     result read(connection& on, const statement& what, const parameters& values) const override {
         return write(on, what, values);
     }
@@ -52,15 +52,15 @@ public:
     }
 };
 
-// Where what follows the change waits for the cluster, that wait fails as one for a lock does, or
-// because the node has been cut off: the change may have been committed.
+// Where the statements after the change wait for the cluster, that wait fails as one for a lock
+// does, or because the node has been cut off: the change may have been committed.
 bool may_fail_after_change(const error& failure, written_nodes written) {
     constexpr int lock_wait = 1205, not_ready = 1047;
     const int code = failure.native_code();
     return written == written_nodes::several && (code == lock_wait || code == not_ready);
 }
 
-// As execute_script() answers, of statements that are sent one by one. Places are ?.
+// Answers as execute_script() does, with statements that are sent one by one. Places are ?.
 result send_each(connection& on, std::string_view packet, const parameters& values) {
     result all;
     std::size_t used = 0;
@@ -83,9 +83,9 @@ result send_each(connection& on, std::string_view packet, const parameters& valu
     return all;
 }
 
-// Parts of a transaction. Where another node's commit takes its rows Galera rolls it back, and does
-// not say so within a packet of several statements: those that follow are carried out by
-// themselves, and succeed. To a statement that is alone in its packet it is an error.
+// Sends parts of a transaction. Where another node's commit takes its rows Galera rolls it back,
+// and does not say so within a packet of several statements: those that follow are carried out by
+// themselves, and succeed. A statement that is alone in its packet gets an error.
 result send_parts(
     connection& on, std::string_view packet, const parameters& values, written_nodes written
 ) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the stores of MySQL and MariaDB share: their makers, and how they send.
+// The common parts of the stores of MySQL and MariaDB: their makers, and how they send.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,18 +23,18 @@ std::unique_ptr<job_store> make_job_store(shared_dialect how);
 std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
 std::unique_ptr<history_store> make_history_store(shared_dialect how);
-// The statements that give {user} what a program needs.
+// The statements that give {user} the rights of a program.
 const std::string& grants_text(const sql_dialect& how);
 
-// Of an insert that somebody else's was faster than: ER_DUP_ENTRY.
+// The error of an insert when somebody else's was faster: ER_DUP_ENTRY.
 inline constexpr int duplicate_key_code = 1062;
 
 // Our tables hold text as bytes.
 parameters as_bytes(parameters values);
 
-// Sends it once, whatever its form. Of a packet whose last statement reports what the others did an
-// error may come after the change was committed, and is passed on as one whose outcome is unknown
-// unless it rules that out. A transaction that failed within its packet is rolled back.
+// Sends it once, in any form. For a packet whose last statement reports on the others an error may
+// come after the commit of the change: unless the error rules that out it is passed on as one whose
+// outcome is unknown. A transaction that failed within its packet is rolled back.
 result send(connection& on, const statement& what, const parameters& values);
 
 // Statements of a dialect put together to one packet, which is a transaction of its own.
@@ -52,11 +52,11 @@ private:
     written_nodes written_ = written_nodes::one;
 };
 
-// Statements without a transaction of their own: one inside a packet, or parts of the transaction
-// that is open. In the second case those of a connection that was lent are sent one by one.
+// Sends statements without a transaction of their own: one inside a packet, or parts of the
+// transaction that is open. Parts on a connection that was lent are sent one by one.
 result send_in_transaction(connection& on, const statement& what, const parameters& values);
 
-// Numbers as statements take a list of them: JSON.
+// A list of numbers in the form that statements take: JSON.
 template <class Numbers>
 std::string list_of(const Numbers& numbers) {
     std::string all;
@@ -94,7 +94,7 @@ auto despite_deadlocks(Operation&& operation) {
     }
 }
 
-// For hold_store::find_row_lock(): row_lock.cpp.
+// Implements hold_store::find_row_lock() in row_lock.cpp.
 std::optional<row_lock_info> find_row_lock(const sql_dialect& how, connection& on, const key& name);
 std::optional<error> why_row_lock_is_unknown(
     const sql_dialect& how, connection& on, const key& name

@@ -1,5 +1,5 @@
-// Tables of the user's own as the catalogues of MySQL and MariaDB have them, and what their columns
-// take for one value.
+// Tables of the user's own as the catalogues of MySQL and MariaDB have them, and the values that a
+// column takes for one.
 #include "dialect/mysql/table_catalogue.hpp"
 
 #include "leasehold/error.hpp"
@@ -24,12 +24,12 @@ constexpr std::string_view indexes_where_sql = R"sql(
  WHERE s.index_type = 'BTREE' AND s.table_name = ? AND s.table_schema = )sql";
 constexpr std::string_view indexes_order_sql = " ORDER BY s.index_name, s.seq_in_index";
 
-// Whether the session's clock is another hour in July than in January (of 2026).
+// True when the session's clock is another hour in July than in January (of 2026).
 constexpr std::string_view daylight_saving_sql = R"sql(
 SELECT TIMESTAMPDIFF(SECOND, FROM_UNIXTIME(1767225600), FROM_UNIXTIME(1782864000)) <> 15638400
 )sql";
 
-// As session.sql: any Galera cluster, and a group of MySQL's in which all are primaries.
+// The tests of session.sql: any Galera cluster, and a group of MySQL's in which all are primaries.
 constexpr std::string_view galera_sql = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
 constexpr std::string_view group_sql =
     "SHOW GLOBAL VARIABLES LIKE 'group_replication_single_primary_mode'";
@@ -59,9 +59,9 @@ int bits_of(const std::string& type) {
     return type == "int" ? 32 : 64;
 }
 
-// Of enum('a','it''s','b\\c'): the server doubles quotes, and escapes the backslash, the ends of
-// lines and the zero byte. A character of four bytes comes as a question mark, since the catalogue
-// is utf8mb3: where there is one, the labels are not known.
+// The labels in enum('a','it''s','b\\c'): the server doubles quotes, and escapes the backslash, the
+// ends of lines and the zero byte. A character of four bytes comes as a question mark, since the
+// catalogue is utf8mb3: where there is one, the labels are not known.
 std::vector<std::string> labels_of(const std::string& type) {
     std::vector<std::string> labels;
     if (type.find('?') != std::string::npos) return labels;
@@ -104,26 +104,26 @@ column_shape column_of(const row& from) {
 
 // ------------------------------------------------------------------------- equality of values
 
-// What a column takes for one value: by default whatever differs in case or accent alone, and with
-// most collations in blanks at the end.
+// Values that a column takes for one: by default those that differ in case or accent alone, and
+// with most collations in blanks at the end.
 
 constexpr std::string_view column_sql = R"sql(
 SELECT c.column_type, c.data_type, c.collation_name
   FROM information_schema.columns c
  WHERE c.table_name = ? AND c.column_name = ? AND c.table_schema = )sql";
 
-// A column that holds what stands at its place, in the FROM of a statement: of the very type and
-// collation, so that it converts, rounds, pads and compares as the table's own does. What is no
-// value of that type is null there.
+// A column that holds the value at its place, in the FROM of a statement: of the very type and
+// collation, so that it converts, rounds, pads and compares as the table's own does. A value that
+// is none of that type becomes null there.
 std::string held_as(const row& column, std::string_view alias) {
     std::string type = column.bytes(0);
     const std::string& word = column.bytes(1);
     if (word.find("binary") != std::string::npos || word.find("blob") != std::string::npos) {
-        // JSON has no bytes. BINARY(n) alone changes what it is given.
+        // JSON has no bytes. BINARY(n) alone changes a value.
         const std::string held = word == "binary" ? "CAST(? AS " + type + ")" : "?";
         return "(SELECT " + held + " AS c) AS " + std::string{alias};
     }
-    // MariaDB takes no SET there, and of an enumeration the catalogue may not have each label.
+    // MariaDB takes no SET there, and the catalogue may lack labels of an enumeration.
     if (word == "enum" || word == "set") type = "VARCHAR(255)";
     if (!column.is_null(2)) {
         const std::string& collation = column.bytes(2);
@@ -153,7 +153,7 @@ bool mysql_catalogue::lacks_index(const error& failure) const {
     return failure.native_code() == no_such_key;
 }
 
-// MODIFY takes the whole definition: people see to what else the column has.
+// MODIFY takes the whole definition: people see to the other parts that the column has.
 std::string mysql_catalogue::change_column_text(
     const qualified_name& table, const column_change& wanted
 ) const {

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the dialect of MySQL and MariaDB: what its store of tables knows from the catalogue.
+// Private to the dialect of MySQL and MariaDB: what its store of tables learns from the catalogue.
 #include <optional>
 #include <string>
 

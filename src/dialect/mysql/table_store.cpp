@@ -127,8 +127,8 @@ public:
         return is_one(asking.run(inside).affected_rows, mapping);
     }
 
-    // What was locked is changed by its keys: nothing tells which rows an UPDATE has changed. The
-    // index of the keys is forced, since a scan would lock what it passes, at REPEATABLE READ for
+    // Changes locked rows by their keys: nothing tells which rows an UPDATE has changed. The index
+    // of the keys is forced, since a scan would lock the rows it passes, at REPEATABLE READ for
     // good.
     several_claimed claim_several(connection& inside, const several_request& wanted)
         const override {
@@ -175,7 +175,7 @@ public:
         return !plain.run(inside).rows.empty();
     }
 
-    // As may_be_locked(): at REPEATABLE READ the plain look may show for ever what has long been.
+    // As may_be_locked(): at REPEATABLE READ the plain look may show an old state for ever.
     claimed_rows lock_by_key(connection& inside, const row_request& wanted) const override {
         claimed_rows got = plain_table_store::lock_by_key(inside, wanted);
         if (got.status != claim_status::busy) return got;
@@ -191,8 +191,8 @@ public:
     }
 
 private:
-    // How many of the first rows go into one statement, which is text here and may be no longer
-    // than a server's smallest max_allowed_packet.
+    // The number of the first rows that go into one statement, which is text here and may be no
+    // longer than a server's smallest max_allowed_packet.
     static std::size_t part_size(std::span<const versioned_row> rows) {
         constexpr std::size_t rows_max = 200;
         constexpr std::size_t bytes_max = 8192;
@@ -211,9 +211,9 @@ private:
         return count;
     }
 
-    // Of candidates that a plain read has shown, by their keys: a locking read by another index
-    // keeps the entries of the rows it skips, and whoever has locked one of those could not change
-    // it.
+    // Takes candidates that a plain read has shown, by their keys: a locking read by another index
+    // keeps the entries of the rows it skips, and a transaction that has locked one of those could
+    // not change it.
     std::vector<versioned_row> take(
         connection& inside, const several_request& wanted, std::span<const versioned_row> chosen
     ) const {
@@ -265,8 +265,8 @@ private:
         }
     }
 
-    // Locked as they are said to be, and those changed. What was not locked is lost, unless a plain
-    // look still shows it so.
+    // Locks the rows that are as they are said to be, and changes those. A row that was not locked
+    // is lost, unless a plain look still shows it so.
     std::vector<change_outcome> change_part(
         connection& inside, const change_request& wanted, std::span<const versioned_row> part
     ) const {
@@ -306,7 +306,7 @@ private:
         std::vector<std::size_t> found;  // ascending
         bool has_strangers = false;      // rows came whose keys are not among those asked for
     };
-    // Which of these rows are as they are said to be.
+    // The positions of the rows that are as they are said to be.
     positions positions_of(
         connection& inside,
         const change_request& wanted,
@@ -337,7 +337,7 @@ private:
         std::sort(answer.found.begin(), answer.found.end());
         return answer;
     }
-    // What names a row in other letters than the table has it is not it.
+    // A row that the key names in other letters than the table has is a stranger.
     static std::size_t position_of(
         const versioned_row& is,
         std::span<const versioned_row> rows,
@@ -384,10 +384,10 @@ private:
         return rows_of(asking.run(inside), wanted.mapping);
     }
 
-    // At READ COMMITTED a plain read sees what was committed. The snapshot of REPEATABLE READ may
-    // only show what has long been: there a locking read sees the newest version, and a row it gets
-    // is locked by nobody else, and is either still ours or not. FOR UPDATE, since of two that
-    // shared it neither could go on.
+    // At READ COMMITTED a plain read sees all commits. The snapshot of REPEATABLE READ may show an
+    // old state: there a locking read sees the newest version, and a row it gets is locked by
+    // nobody else, and is either still ours or not. FOR UPDATE, since of two that shared it neither
+    // could go on.
     bool may_be_locked(
         connection& inside, const versioned_mapping& mapping, const versioned_row& at
     ) const {

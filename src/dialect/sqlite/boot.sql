@@ -4,7 +4,7 @@
 -- name: read
 SELECT boot_id FROM {prefix}fence_mark WHERE id = 1;
 
--- What is freed now ends with no boot, so that history does not take it for an end of this one.
+-- Holds freed from here on end with no boot, so that history does not count them as ends in this.
 -- name: leave
 UPDATE {prefix}fence_mark SET boot_id = '' WHERE id = 1;
 

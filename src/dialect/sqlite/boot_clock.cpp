@@ -16,7 +16,7 @@ std::string link_at(const char* path) {
     return std::filesystem::read_symlink(path, failure).string();
 }
 
-// How far the clock of this process's time namespace is before the kernel's own. The kernel shows
+// The lead of the clock of this process's time namespace over the kernel's own. The kernel shows
 // the offsets that children will have: those of the process itself only where both are the same.
 std::int64_t namespace_offset_microseconds() {
     constexpr const char* kernels_own = "time:[4026531834]";  // PROC_TIME_INIT_INO
@@ -44,7 +44,7 @@ std::int64_t namespace_offset_microseconds() {
 }  // namespace
 
 std::int64_t boot_clock::now_microseconds() {
-    // Of a process, which is what a fork makes of it.
+    // The offset of one process: a fork makes another one.
     struct known_offset {
         pid_t process = 0;
         std::int64_t microseconds = 0;
@@ -57,7 +57,7 @@ std::int64_t boot_clock::now_microseconds() {
 }
 
 std::string boot_clock::boot_id() {
-    static_cast<void>(now_microseconds());  // refuses what would be another clock
+    static_cast<void>(now_microseconds());  // refuses a clock that is another one
     std::ifstream file{"/proc/sys/kernel/random/boot_id"};
     std::string id;
     if (std::getline(file, id) && !id.empty()) return id;

@@ -1,8 +1,8 @@
--- SQLite: the keys that nobody holds, of whatever kind. A plain read of one snapshot.
+-- SQLite: the keys of any kind that nobody holds. A plain read of one snapshot.
 
--- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. Of
--- each: name, fence, last holder, who waits, kind, and for how long. The dead had it until they
--- died, and of another boot nothing is known.
+-- $1 the first key that may be listed, $2 the first after all that have the prefix, $3 limit. The
+-- columns are name, fence, last holder, number of waiters, kind, and for how long the key has been
+-- free. The dead count as holders until they died, and nothing is known of another boot.
 -- name: list
 SELECT lock_key, fence, node_info, waiters, kind, free_for FROM (
     SELECT l.lock_key, l.fence, l.node_info, {waiters} AS waiters, l.kind, l.arrived,

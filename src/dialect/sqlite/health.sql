@@ -25,12 +25,12 @@ s.expires_at > {now} AND {now} - s.heartbeat_at > (s.expires_at - s.heartbeat_at
 SELECT coalesce((SELECT s.node_info FROM {prefix}session s WHERE {overdue} AND {of_this_boot}
                   ORDER BY s.heartbeat_at LIMIT 1), '');
 
--- Of a lock row l. $1 microseconds.
+-- Tests lock row l. $1 microseconds.
 -- word: held_long
 l.changed_at <= {now} - $1 AND {live_hold} AND {of_this_boot}
 
--- $1 microseconds, $2 how many. Reads: the lock rows once, and the session of each that is held for
--- so long.
+-- $1 microseconds, $2 limit. Reads: the lock rows once, and the session of each that is held for so
+-- long.
 -- name: long_holds
 SELECT l.lock_key, l.node_info, {now} - l.changed_at
   FROM {prefix}lock l
@@ -47,12 +47,12 @@ SELECT count(*) FROM (
     SELECT 1 FROM {prefix}lock l JOIN {prefix}session s ON s.id = l.session_id
      WHERE s.expires_at + l.lock_delay <= {now} - $1 AND {of_this_boot} LIMIT 1000);
 
--- Of a holder h. $1 microseconds.
+-- Tests holder h. $1 microseconds.
 -- word: shared_long
 h.granted_at <= {now} - $1 AND h.fence > 0 AND {of_this_boot} AND NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
 
--- $1 microseconds, $2 how many. Keys that several hold, by the oldest of them. Reads: the holders
+-- $1 microseconds, $2 limit. Keys that several hold, by their oldest holder. Reads: the holders
 -- once, the session of each that is held for so long, and the holders of the keys that are listed.
 -- name: long_shares
 SELECT g.lock_key,
@@ -76,8 +76,8 @@ SELECT count(*) FROM (
     SELECT 1 FROM {prefix}holder h JOIN {prefix}session s ON s.id = h.session_id
      WHERE s.expires_at <= {now} - $1 AND {of_this_boot} LIMIT 1000);
 
--- $1 microseconds. Of each queue since when the job that would be claimed next is there: a walk
--- from name to name along job_order. Reads: some rows for each queue.
+-- $1 microseconds. For each queue, how long the job that would be claimed next has been there: a
+-- walk from name to name along job_order. Reads: some rows for each queue.
 -- name: waiting_queues
 WITH RECURSIVE in_order (queue) AS (
     SELECT min(j.queue) FROM {prefix}job j
@@ -138,7 +138,7 @@ SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_
        expires_at - {now}
   FROM {prefix}session WHERE id = $1 AND {of_this_boot};
 
--- $1 key. What is over, and is kept closed for its lock_delay. Reads: 2 rows.
+-- $1 key. A hold that is over, but keeps the key closed for its lock_delay. Reads: 2 rows.
 -- name: closed
 SELECT coalesce(l.expires_at, s.expires_at) + l.lock_delay - {now}
   FROM {prefix}lock l LEFT JOIN {prefix}session s ON s.id = l.session_id

@@ -1,4 +1,4 @@
-// What is SQLite's own of the doctor's questions. The statements: health.sql.
+// The doctor's questions that are SQLite's own. The statements: health.sql.
 #include "dialect/health_store.hpp"
 
 #include <filesystem>

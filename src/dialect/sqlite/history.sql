@@ -1,6 +1,6 @@
--- What was granted and how it ended, on SQLite. Triggers write it, so that each row is of the
--- commit that ends its grant, whoever's program makes that, and there is no cost where there are
--- none. Times of locks are of the boot's clock; here they are of the machine's.
+-- The grants and how they ended, on SQLite. Triggers write each row in the commit that ends its
+-- grant, whichever program makes that commit, and there is no cost where there are no triggers.
+-- Times of locks are of the boot's clock; here they are of the machine's.
 
 -- name: drop_grant_trigger
 DROP TRIGGER IF EXISTS {prefix}grant_ended;
@@ -15,13 +15,13 @@ DROP TRIGGER IF EXISTS {prefix}share_replaced;
 -- word: its_wall
 CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)
 
--- Whether what another boot has left is being cleared away: see boot.sql. When that has ended
--- nobody knows.
+-- True while the holds of another boot are being cleared away: see boot.sql. Nobody knows when
+-- those ended.
 -- word: is_boot
 (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = ''
 
--- Of row lock: who had it does not any more. One whose session, or term, is over has lost it then,
--- whoever has found out, and when. Reads: 2 rows, by primary key.
+-- For row lock: its owner has it no more. A holder whose session, or term, is over lost the key
+-- then, no matter who finds out, and when. Reads: 2 rows, by primary key.
 -- name: grant_trigger
 CREATE TRIGGER {prefix}grant_ended AFTER UPDATE OF owner ON {prefix}lock FOR EACH ROW
 WHEN OLD.owner IS NOT NULL AND (NEW.owner IS NULL OR NEW.fence <> OLD.fence)
@@ -44,13 +44,13 @@ BEGIN
                            {is_boot} AS is_boot));
 END;
 
--- Of a holder that is gone, with the fence of another in its place or none. What it held as stands
--- in the gate; places at a latch or a barrier are no grants that somebody would look for. A grant
--- that is older than what a forced release has left was ended by it. A trigger cannot read the
--- boot's clock: it is the machine's, which SQLite tells in milliseconds, less what the rule has
--- noted in this boot, to a hundredth of a second: whoever is dead by it in a moment is dead
--- already. Where nothing was noted, or the machine's clock was put back since by more than it was
--- held for, nobody knows for how long that was. Reads: 5 rows, by primary key.
+-- For a holder that is gone, with the fence of another in its place or none. The gate tells the
+-- hold's kind; places at a latch or a barrier are no grants that somebody would look for. A forced
+-- release ended the grants older than the fence it left. A trigger cannot read the boot's clock: it
+-- takes the machine's, which SQLite tells in milliseconds, less the offset that the rule has noted
+-- in this boot, to a hundredth of a second: a holder that is dead by it in a moment is dead
+-- already. Where nothing was noted, or the machine's clock was put back since by more than the
+-- hold's length, nobody knows that length. Reads: 5 rows, by primary key.
 -- word: write_share
     INSERT OR REPLACE INTO {prefix}grant_history
         (lock_key, token, kind, mode, permits, node_info, metadata, ended_at, held_for, ending)
@@ -104,7 +104,7 @@ SELECT r.is_on, r.keep,
            AND name IN ('{prefix}grant_ended', '{prefix}share_ended', '{prefix}share_replaced'))
   FROM {prefix}grant_history_rule r WHERE r.id = 1;
 
--- Of row h, in the order of history_store.cpp.
+-- The columns of row h, in the order of history_store.cpp.
 -- word: grant
 h.lock_key, h.token, h.kind, h.mode, h.permits, h.node_info, h.metadata, {wall} - h.ended_at,
 h.held_for, h.ending
@@ -128,7 +128,7 @@ SELECT {grant}
  ORDER BY h.token DESC
  LIMIT $3;
 
--- Whether there is anything to do. Reads: 2 rows.
+-- Tells whether there is anything to do. Reads: 2 rows.
 -- name: look
 SELECT 1
   FROM {prefix}grant_history_rule r

@@ -1,5 +1,5 @@
-// On SQLite a look comes before a change, and the clock of the boot is noted for the triggers. The
-// statements: history.sql.
+// On SQLite a look comes before a change, and the store notes the clock of the boot for the
+// triggers. The statements: history.sql.
 #include "dialect/history_store.hpp"
 
 #include "dialect/sqlite/stores.hpp"

@@ -1,7 +1,7 @@
 -- SQLite: holds.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term in microseconds or null, $6 delay, $7
--- metadata or null: of this, of `take` and of `make`.
+-- metadata or null: in this, in `take` and in `make`.
 -- name: session_is_live
 SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
 
@@ -27,7 +27,7 @@ RETURNING fence;
 -- name: find_grant
 SELECT fence FROM {prefix}lock WHERE lock_key = $1 AND owner = $2;
 
--- $1 key, $2 owner, $3 token: of these three and of `prove`.
+-- $1 key, $2 owner, $3 token: in these three and in `prove`.
 -- name: reenter
 UPDATE {prefix}lock AS l SET reentrant_count = reentrant_count + 1
  WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND {live_hold}
@@ -64,8 +64,8 @@ SELECT * FROM (
                   AND l.fence = asked.fence AND {live_hold}) AS is_asked
       FROM asked LIMIT -1) WHERE is_asked IS NOT NULL;
 
--- $1 key, $2 whether to count those who wait. Last: what the row is used as, and whether it keeps
--- others out.
+-- $1 key, $2 whether to count the waiters. The last columns: the kind of the row, and whether it
+-- keeps others out.
 -- name: describe
 SELECT {hold}, CASE WHEN $2 = 0 THEN 0 ELSE {waiters} END, l.kind, {closed}
   FROM {prefix}lock l WHERE l.lock_key = $1;
@@ -77,7 +77,7 @@ SELECT * FROM (
     SELECT {hold}, {waiters} FROM {prefix}lock l
      WHERE l.lock_key >= $1 AND l.lock_key < $2 ORDER BY l.lock_key) WHERE is_held LIMIT $3;
 
--- $1 key: of these four, $2 kind.
+-- $1 key: in these four, $2 kind.
 -- name: force
 UPDATE {prefix}lock SET fence = fence + 1, {free} WHERE lock_key = $1;
 
@@ -118,7 +118,7 @@ UPDATE {prefix}lock AS l SET expires_at = {now} + $4
    AND l.session_id IS NULL AND {live_hold}
 RETURNING 1;
 
--- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info: of both. A session row that is
+-- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info: in both. A session row that is
 -- gone is no sign of life here.
 -- name: heir_is_live
 SELECT 1 FROM {prefix}session WHERE id = $5 AND expires_at > {now};
@@ -131,8 +131,8 @@ UPDATE {prefix}lock AS l SET session_id = $5, expires_at = NULL, node_info = $6
             AND EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $4 AND s.expires_at > {now}))
         OR ($4 IS NULL AND l.expires_at > {now}));
 
--- In the caller's transaction. A write that changes no row: the write lock is taken before anything
--- is read, and with it every later read is of the newest version.
+-- Sent in the caller's transaction. A write that changes no row takes the write lock before
+-- anything is read, and so every later read is of the newest version.
 -- name: enter
 DELETE FROM {prefix}lock WHERE 0;
 

@@ -1,5 +1,5 @@
-// How SQLite grants a key, takes it away and moves it. In a transaction of the caller's it grants
-// inside, since a second connection could write nothing meanwhile. The statements: hold.sql.
+// Grants, takes away and moves keys on SQLite. In a transaction of the caller's it grants inside,
+// since a second connection could write nothing meanwhile. The statements: hold.sql.
 #include "dialect/hold_store.hpp"
 
 #include "dialect/hold_rows.hpp"

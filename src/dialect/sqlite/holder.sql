@@ -5,7 +5,7 @@
 NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
 
--- What describes a hold, in the order of holder_in() in hold_rows.cpp.
+-- Describes a hold, in the order of holder_in() in hold_rows.cpp.
 -- word: holder
 h.lock_key, h.fence, 1, h.owner, h.session_id, h.node_info, 0, {now} - h.granted_at,
 coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = h.session_id), {now}) - {now},
@@ -13,7 +13,7 @@ NULL, coalesce((SELECT l.kind FROM {prefix}lock l WHERE l.lock_key = h.lock_key)
 h.permits
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 kind, $6 mode, $7 permits, $8 capacity, $9 gives
--- way to, $10 token of the hold in place or null: of these five; $11 of `grant`: the new token.
+-- way to, $10 token of the hold in place or null: in these five; $11 in `grant`: the new token.
 --
 -- The statuses of holder_status, tested in the order of holder_store.hpp. Indexes: the primary
 -- keys.
@@ -134,12 +134,12 @@ SELECT l.kind, l.capacity, l.arrived,
             WHERE h.lock_key = l.lock_key AND h.fence > 0 AND {live} AND {of_this_boot})
   FROM {prefix}lock l WHERE l.lock_key = $1;
 
--- Of the lock row of key $1: those who have not passed use its capacity up.
+-- True for the lock row of key $1 when the holders that have not passed use its capacity up.
 -- word: is_complete
 lock_key = $1 AND capacity > 0
     AND capacity = (SELECT sum(h.permits) FROM {prefix}holder h WHERE h.lock_key = $1 AND {live})
 
--- The look, the next phase, and those who pass; $2 the fence of that phase.
+-- The look, the next phase, and the passing of the holders; $2 the fence of that phase.
 -- name: looks_complete
 SELECT 1 FROM {prefix}lock WHERE {is_complete};
 
@@ -155,15 +155,15 @@ UPDATE {prefix}holder AS h SET mode = {passed}, permits = 0, fence = $2
 SELECT {holder} FROM {prefix}holder h
  WHERE h.lock_key = $1 AND h.fence > 0 AND {live} AND {of_this_boot} ORDER BY h.fence, h.owner;
 
--- $1 and $2 what all that may be listed are greater than, $3 the first key after all that have the
--- prefix, $4 limit: see `list` of hold.sql.
+-- $1 and $2 the key and owner before the first that may be listed, $3 the first key after all that
+-- have the prefix, $4 limit: see `list` of hold.sql.
 -- name: list
 SELECT {holder} FROM {prefix}holder h
  WHERE (h.lock_key, h.owner) > ($1, $2) AND h.lock_key < $3 AND h.fence > 0
    AND {live} AND {of_this_boot}
  ORDER BY h.lock_key, h.owner LIMIT $4;
 
--- $1 the first key that counts, $2 the first after all. Holds of mutexes and who waits for those;
+-- $1 the first key that counts, $2 the first after all. Counts holds of mutexes and their waiters;
 -- keys that several hold, their holds, and rows that wait. Reads: each of the rows in that range,
 -- and the session of each.
 -- name: count
@@ -188,7 +188,7 @@ SELECT l.lock_key, l.fence, l.node_info, l.kind, l.capacity, l.arrived, (
            SELECT 1 FROM {prefix}holder h WHERE h.lock_key = l.lock_key))
  ORDER BY l.lock_key LIMIT $3;
 
--- $1 key: of these four.
+-- $1 key: in these four.
 -- name: is_used
 SELECT 1 FROM {prefix}lock l
  WHERE l.lock_key = $1 AND l.owner IS NULL

@@ -1,4 +1,4 @@
-// How SQLite grants one of several holds. The statements: holder.sql.
+// Grants one of several holds on SQLite. The statements: holder.sql.
 #include "dialect/holder_store.hpp"
 
 #include "dialect/hold_rows.hpp"

@@ -1,7 +1,7 @@
 -- SQLite: several keys at once. One write transaction for all of them.
 
--- $1 owner, $2 session, $3 node_info, $4 term in microseconds or null, $5 key: of this, of `take`
--- and of `make`.
+-- $1 owner, $2 session, $3 node_info, $4 term in microseconds or null, $5 key: in this, in `take`
+-- and in `make`.
 -- name: session_is_live
 SELECT 1 FROM {prefix}session WHERE id = $2 AND expires_at > {now};
 

@@ -1,7 +1,7 @@
 #pragma once
-// Whether a file is on a file system of another machine, where SQLite's locks may not hold.
+// Tells whether a file is on a file system of another machine, where SQLite's locks may not hold.
 // Source: https://www.sqlite.org/faq.html#q5, and statfs(2) for the numbers. All of FUSE have one
-// number: what they are stands in the table of mounts, proc(5).
+// number: the table of mounts, proc(5), has their types.
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -12,10 +12,10 @@ namespace leasehold::sqlite_dialect {
 std::string network_name_of(long file_system_type);
 // The same by the type of a mount: "fuse.sshfs" is "sshfs".
 std::string network_name_of_fuse(std::string_view type);
-// As /proc/self/mountinfo has it of a device, "0:39"; of several mounts the last; or nothing.
+// The type in /proc/self/mountinfo of a device, "0:39"; of several mounts the last; or nothing.
 std::string type_of_mount(std::istream& mounts, const std::string& device);
 
-// The same of a file that is there.
+// The same for a file that is there.
 std::string network_of(const std::string& path);
 
 }  // namespace leasehold::sqlite_dialect

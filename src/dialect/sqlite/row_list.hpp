@@ -23,13 +23,13 @@ public:
     row_list(std::string source, std::size_t before, std::size_t columns)
         : source_(std::move(source)), before_(before), columns_(columns) {}
 
-    // What is sent for the first of `count` rows: for how many of them, and how many the text has.
+    // The statement for the first of `count` rows: how many of them, and the places in its text.
     struct part {
         std::size_t rows = 0;
         const statement* text = nullptr;  // null: too few, they go one by one
         std::size_t places = 0;
     };
-    // A text that is filled up: by the last row again, which must not matter.
+    // A text that is filled up with the last row again, which must not matter.
     part first_padded(std::size_t count) const {
         if (count < sizes.back()) return {count};
         std::size_t at = 0;

@@ -16,12 +16,12 @@ namespace {
 
 constexpr const char* stopped = "stopped";
 
-// Where a writer has a lock: of the log's index with WAL, of the database itself without. Both are
-// of SQLite's file format.
+// The byte that a writer locks: of the log's index with WAL, of the database itself without. Both
+// are part of SQLite's file format.
 constexpr std::int64_t write_lock_of_wal = 120;
 constexpr std::int64_t write_lock_of_journal = 0x40000001;
 
-// "fd:01:1234", as /proc/locks names a file; empty where it is not there.
+// The name of a file in /proc/locks, "fd:01:1234"; empty where it is not there.
 std::string number_of_file(const std::string& path) {
     struct stat found {};
     if (stat(path.c_str(), &found) != 0) return {};
@@ -45,7 +45,7 @@ std::int64_t locker_of(const std::string& path, std::int64_t byte) {
         std::string number, kind, advice, mode, file, end;
         std::int64_t process = 0, from = 0;
         words >> number >> kind >> advice >> mode >> process >> file >> from >> end;
-        // A line with an arrow is of who waits, and does not parse.
+        // A line with an arrow is about a waiter, and does not parse.
         if (!words || file != wanted || mode != "WRITE" || process <= 0) continue;
         const bool is_to_the_end = end == "EOF";
         if (from <= byte && (is_to_the_end || std::stoll(end) >= byte)) return process;
@@ -60,7 +60,7 @@ std::string line_of(const std::string& path) {
     return line;
 }
 
-// From "1234 (name) T …": the name may have brackets of its own.
+// Finds the state in "1234 (name) T …": the name may have brackets of its own.
 std::string state_of(const std::string& stat) {
     const auto end = stat.rfind(") ");
     const char letter = end == std::string::npos ? '?' : stat.at(end + 2);

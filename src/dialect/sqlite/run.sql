@@ -1,8 +1,8 @@
 -- SQLite: records of run-once tasks, and highest tokens of resources. Fire times are dates, so they
--- go by the wall clock. Whether a run is still held goes by the clock since boot, like everything
--- else.
+-- go by the wall clock. The test whether a run is still held goes by the clock since boot, like
+-- everything else.
 
--- Of record r. See run_store.cpp.
+-- Describes record r. See run_store.cpp.
 -- word: run
 r.name, r.tick, r.token, r.owner, r.node_info, {wall} - r.started_at, r.finished_at - r.started_at,
 r.opens_at - {wall}, r.state, r.exit_status, r.message, r.schedule,

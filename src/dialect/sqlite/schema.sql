@@ -40,15 +40,15 @@ DELETE FROM {prefix}migration WHERE version = $1;
 -- name: progress
 SELECT task, turn, {now} - turned_at, unfinished, place, passes FROM {prefix}upkeep;
 
--- $1 task, $2 turn, $3 every. What stands behind the place when a pass begins was not looked at yet
--- by whoever has the turn.
+-- $1 task, $2 turn, $3 every. When a pass begins the turn's owner has not looked at any row behind
+-- the place yet.
 -- name: take_turn
 UPDATE {prefix}upkeep
    SET turn = turn + 1, turned_at = {now}, unfinished = unfinished + 1,
        sweeps_to = CASE WHEN place = x'' THEN {now} ELSE sweeps_to END
  WHERE task = $1 AND turn = $2 AND (turned_at <= {now} - $3 OR turned_at > {now});
 
--- $1 task, $2 turn, $3 the place, $4 the oldest end of what is left. An empty place ends the pass.
+-- $1 task, $2 turn, $3 the place, $4 the oldest end of the rows left. An empty place ends the pass.
 -- name: advance
 UPDATE {prefix}upkeep
    SET place = $3, unfinished = max(unfinished - 1, 0), passes = passes + ($3 = x''),
@@ -79,7 +79,7 @@ SELECT w.lock_key, w.{rest}, coalesce(w.ends_at <= {now}, 1), 0, w.ends_at
           FROM {prefix}{table} h WHERE (h.lock_key, h.{rest}) > ($1, $2)
          ORDER BY h.lock_key, h.{rest} LIMIT $3) w;
 
--- Tasks 1 to 3 are those that look at what refers to sessions.
+-- Tasks 1 to 3 look at rows that refer to sessions.
 -- name: look_at_sessions
 SELECT s.id, NULL, s.expires_at + $4
            <= min({now}, (SELECT CASE WHEN count(*) = 3 THEN min(u.swept_to) END

@@ -1,5 +1,5 @@
-// What is SQLite's own about the tables themselves: the write lock is the migrators' lock, and one
-// row after the other is cleared in one write transaction. The statements: schema.sql.
+// The part of the tables' upkeep that is SQLite's own: the write lock is the migrators' lock, and
+// one row after the other is cleared in one write transaction. The statements: schema.sql.
 #include "dialect/schema_store.hpp"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ ON CONFLICT (id) DO UPDATE SET heartbeat_at = {now}, expires_at = {now} + $3
 INSERT INTO {prefix}session (id, node_info, started_at, heartbeat_at, expires_at, notices)
 VALUES ($1, $2, {now}, {now}, {now} + $3, 0);
 
--- $1 key, and what else `take` and `make` of hold.sql have, which follow where this has a row.
+-- $1 key, and the other values of `take` and `make` of hold.sql, which follow if this has a row.
 -- name: is_takeable
 SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM {prefix}lock l WHERE l.lock_key = $1 AND (l.kind <> 1 OR {closed}));
@@ -25,8 +25,8 @@ UPDATE {prefix}session SET heartbeat_at = {now}, expires_at = {now} + $2
  WHERE id = $1 AND expires_at > {now} AND notices = $3
    AND $4 IN ('', (SELECT CAST(schema_version AS TEXT) FROM pragma_schema_version));
 
--- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. In a boot that was entered: a session
--- of another one has ended.
+-- $1 id, $2 node_info, $3 ttl, $4 the node_info that it has. Runs in a boot that was entered: a
+-- session of another one has ended.
 -- name: take_over
 UPDATE {prefix}session
    SET node_info = $2, notices = notices + 1, heartbeat_at = {now}, expires_at = {now} + $3
@@ -62,7 +62,7 @@ SELECT id, node_info, expires_at > {now}, {now} - started_at, {now} - heartbeat_
  WHERE {of_this_boot}
  ORDER BY started_at, id;
 
--- Whether the file is for more than locks.
+-- Tells whether the file is for more than locks.
 -- name: other_tables
 SELECT 1 FROM sqlite_schema
  WHERE type = 'table' AND name NOT LIKE 'sqlite_%'

@@ -1,4 +1,4 @@
-// What is SQLite's own about sessions. The statements: session.sql.
+// The part of sessions that is SQLite's own. The statements: session.sql.
 #include "dialect/session_store.hpp"
 
 #include <algorithm>

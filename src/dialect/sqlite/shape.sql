@@ -21,7 +21,7 @@ SELECT ours.name || CASE WHEN i."unique" THEN ' unique index (' ELSE ' index (' 
 UNION ALL
 SELECT ours.name || ' without rowid' FROM ours WHERE ours.sql LIKE '%WITHOUT ROWID%';
 
--- The indexes that are no primary keys, by what makes each.
+-- The indexes that are no primary keys, each by the statement that makes it.
 -- name: known_indexes
 CREATE INDEX {prefix}waiter_session ON {bare}waiter (session_id);
 CREATE INDEX {prefix}waiter_owner ON {bare}waiter (owner);

@@ -1,4 +1,4 @@
-// SQLite: the stores put together, and what happens on the first write after a reboot: boot.sql.
+// SQLite: the stores put together, and the first write after a reboot: boot.sql.
 #include "dialect/dialects.hpp"
 #include "dialect/job_bell_store.hpp"
 #include "dialect/job_need_store.hpp"
@@ -88,7 +88,7 @@ result dialect::read(connection& on, const statement& what, const parameters& va
     return run(on, what, values, boot_clock::now_microseconds());
 }
 
-// Given up where nothing has changed: what is committed makes others look.
+// Gives the transaction up where nothing has changed: a commit makes others look.
 result dialect::write(connection& on, const statement& what, const parameters& values) const {
     boot_->enter(on);
     write_transaction writing{on};

@@ -1,6 +1,6 @@
 #pragma once
-// What the SQLite stores share: their makers, how statements are carried out, the write
-// transaction, and the check for a reboot.
+// The common parts of the SQLite stores: their makers, the way statements are carried out, the
+// write transaction, and the check for a reboot.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace leasehold::sqlite_dialect {
 
-// Whether the rows in the database are of this boot. The first write of another boot frees
+// Checks whether the rows in the database are of this boot. The first write of another boot frees
 // everything; reads before that take everything for free.
 class boot_check {
 public:
     explicit boot_check(const table_names& names);
 
-    // Before any write. Costs nothing once it has passed: a process does not survive a reboot.
+    // Called before any write. Free once it has passed: a process does not survive a reboot.
     void enter(connection& on);
     // The same inside a write transaction, and every time: the tables may be others than those that
-    // were entered, and the next process must not take what this one has for that of another boot.
-    // Sessions begin with it, and nothing is held without one. Once the transaction is committed:
-    // note_entered().
+    // were entered, and the next process must not take this one's rows for those of another boot.
+    // Sessions begin with it, and nothing is held without one. The caller calls note_entered() once
+    // the transaction is committed.
     void enter_inside(connection& transaction);
     void note_entered() noexcept { has_entered_ = true; }
     const std::string& boot_id() const noexcept { return boot_id_; }
@@ -49,7 +49,7 @@ public:
     void enter(connection& on) const override { boot_->enter(on); }
     boot_check& boot() const noexcept { return *boot_; }
 
-    // `now`: what {now} is.
+    // `now` is the value of {now}.
     result run(connection& on, const statement& what, const parameters& values, std::int64_t now)
         const;
 
@@ -89,10 +89,10 @@ private:
 
 using shared_dialect = std::shared_ptr<const dialect>;
 
-// What several statements of a store in one write transaction go through.
+// The write transaction that several statements of a store share.
 class writing {
 public:
-    // Reads before it begins, without the write lock; see begin().
+    // Statements before begin() are reads without the write lock.
     writing(const dialect& how, const statements& texts, connection& on)
         : how_(how), texts_(texts), on_(on) {
         how_.enter(on_);
@@ -126,7 +126,7 @@ std::unique_ptr<job_queue_store> make_job_queue_store(shared_dialect how);
 std::unique_ptr<health_store> make_health_store(shared_dialect how);
 std::unique_ptr<history_store> make_history_store(shared_dialect how);
 
-// For hold_store::find_row_lock(): row_lock.cpp.
+// Implements hold_store::find_row_lock() in row_lock.cpp.
 std::optional<row_lock_info> find_file_lock(
     const sql_dialect& how, connection& on, const key& name
 );

@@ -1,7 +1,7 @@
-// Claims on the user's tables on SQLite: one writer, so whatever is read under the write lock is
+// Claims on the user's tables on SQLite: one writer, so all that is read under the write lock is
 // true until the commit, and no row is ever locked by somebody else.
 //
-// Names in `…`: what is in "…" and is no column would be taken for a string.
+// Names in `…`: SQLite would take a word in "…" that is no column for a string.
 #include <algorithm>
 #include <iterator>
 
@@ -14,8 +14,8 @@
 namespace leasehold::sqlite_dialect {
 namespace {
 
-// The machine's wall clock, in milliseconds: what people's tables have. Not the clock since boot of
-// our own tables, which would mean nothing to them.
+// The machine's wall clock, in milliseconds, as people's tables have it. The clock since boot of
+// our own tables would mean nothing to them.
 std::string now(time_kind times) {
     if (times == time_kind::microseconds) {
         return "(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)";
@@ -63,7 +63,7 @@ constexpr std::string_view indexes_sql =
 constexpr std::string_view parts_sql =
     "SELECT name, \"desc\", \"key\" FROM pragma_index_xinfo(?1, ?2) ORDER BY seqno";
 
-// By the rules of column affinity, in their order (sqlite.org/datatype3.html, section 3.1).
+// Follows the rules of column affinity, in their order (sqlite.org/datatype3.html, section 3.1).
 column_kind kind_of(const std::string& type) {
     const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
     if (has("INT")) return column_kind::integer;
@@ -73,7 +73,7 @@ column_kind kind_of(const std::string& type) {
     return column_kind::any;
 }
 
-// In rollback-journal and WAL mode alike: somebody else has the write lock.
+// True in rollback-journal and WAL mode alike when somebody else has the write lock.
 bool is_busy(const error& failure) {
     constexpr int busy = 5;
     constexpr int busy_snapshot = 517;  // waiting cannot help: the transaction is too old
@@ -82,7 +82,7 @@ bool is_busy(const error& failure) {
 
 // ------------------------------------------------------------------------- equality of values
 
-// What a column takes for one value: by its collation, which the catalogue does not tell, and by
+// Values that a column takes for one: by its collation, which the catalogue does not tell, and by
 // its affinity, which makes a number of text that is one.
 
 constexpr std::string_view type_sql =
@@ -97,8 +97,8 @@ std::string schema_of(const qualified_name& table) {
     return table.schema.empty() ? "main" : table.schema;
 }
 
-// What a column of that type holds of the value at the place. CAST would make a number of any text,
-// and a comparison with a number makes one only of text that is one.
+// The value that a column of that type holds for the value at the place. CAST would make a number
+// of any text, and a comparison with a number makes one only of text that is one.
 std::string held_as(const std::string& type, const std::string& place) {
     const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
     const bool is_integer = has("INT");
@@ -112,8 +112,8 @@ std::string held_as(const std::string& type, const std::string& place) {
     return "CASE WHEN " + number + " = " + place + " THEN " + number + " ELSE " + place + " END";
 }
 
-// How many values these are to the column: UNION takes for one row what the column of its first
-// SELECT takes for one value.
+// Counts the values that these are to the column: UNION takes for one row the values that the
+// column of its first SELECT takes for one.
 std::string count_of(
     const qualified_name& table,
     const std::string& column,
@@ -234,8 +234,8 @@ public:
         return is_one(asking.run(inside).affected_rows, mapping);
     }
 
-    // What was read under the write lock is so: whoever is chosen is had. Nobody else claims at the
-    // same time, so there is nobody to step around, and neighbours share their pages.
+    // A read under the write lock stays true: every chosen row is claimed. Nobody else claims at
+    // the same time, so there is nobody to step around, and neighbours share their pages.
     several_claimed claim_several(connection& inside, const several_request& wanted)
         const override {
         const versioned_mapping& mapping = wanted.mapping;
@@ -296,7 +296,7 @@ private:
         return all;
     }
 
-    // By what the collations that come with SQLite take for one.
+    // Tests the index with values that the collations of SQLite itself take for one.
     static bool is_finer(
         connection& inside, const qualified_name& table, const std::string& index
     ) {

@@ -1,7 +1,7 @@
--- SQLite: the queue of a key. What is read inside a write transaction is the whole queue.
+-- SQLite: the queue of a key. A read inside a write transaction sees the whole queue.
 
 -- $1 key, $2 owner, $3 session, $4 node_info, $5 term or null, $6 delay, $7 metadata or null, $8
--- bell or null: of these four; $9 of `queue`: the ticket.
+-- bell or null: in these four; $9 in `queue`: the ticket.
 -- name: session_is_live
 SELECT 1 FROM {prefix}session WHERE id = $3 AND expires_at > {now};
 
@@ -17,8 +17,8 @@ INSERT INTO {prefix}waiter (lock_key, ticket, owner, session_id, node_info, hold
                             lock_delay, metadata, bell, queued_at)
 VALUES ($1, $9, $2, $3, $4, $5, $6, $7, $8, {now});
 
--- Around what queues. A waiter that a power cut loses is found missing, and so is everything else:
--- a boot frees all keys. In WAL mode the next commit that is flushed takes this one with it.
+-- Sent around the queuing. A waiter that a power cut loses is found missing, and so is everything
+-- else: a boot frees all keys. In WAL mode the next commit that is flushed takes this one with it.
 -- name: commit_unflushed
 PRAGMA synchronous = NORMAL;
 
@@ -39,7 +39,7 @@ SELECT w.ticket, w.owner, w.session_id, w.hold_at_most, w.bell
  ORDER BY w.ticket LIMIT 1;
 
 -- $1 key, $2 ticket. The changes of a hand-over, in this order: the grant reads the row that then
--- goes, with all that come before it, who are dead.
+-- goes, with all that come before it, whose waiters are dead.
 -- name: grant
 UPDATE {prefix}lock AS l
    SET fence = l.fence + 1, owner = w.owner,

@@ -1,4 +1,4 @@
-// How SQLite queues, and hands a key over. The statements: waiter.sql.
+// Queues waiters, and hands keys over, on SQLite. The statements: waiter.sql.
 #include "dialect/waiter_store.hpp"
 
 #include <cstdlib>

@@ -3,10 +3,10 @@
 -- {now}: the clock, in microseconds since the boot, read once the write lock was taken; {wall}: the
 -- machine's clock, in microseconds since 1970; {boot}: the boot this process runs in. Each is bound
 -- as a parameter, wherever it stands. One writer at a time and a clock shared by all make most
--- traps of the servers impossible: whatever is read inside a write transaction is true until it
+-- traps of the servers impossible: every read inside a write transaction stays true until it
 -- commits.
 
--- Rows of another boot are of nobody.
+-- True when the rows are of this boot. Rows of another boot belong to nobody.
 -- word: of_this_boot
 (SELECT boot_id FROM {prefix}fence_mark WHERE id = 1) = {boot}
 
@@ -16,7 +16,7 @@
 (l.owner IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at > {now}) AND NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at <= {now}))
 
--- Of an owner, dead or not, that keeps others out: the dead do for the row's lock_delay.
+-- Has an owner, dead or not, that keeps others out: the dead do for the row's lock_delay.
 -- word: closed
 (l.owner IS NOT NULL AND (l.expires_at IS NULL OR l.expires_at + l.lock_delay > {now})
     AND NOT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id
@@ -32,7 +32,7 @@
 -- word: free
 owner = NULL, session_id = NULL, expires_at = NULL, reentrant_count = 0, changed_at = {now}
 
--- What describes a hold, in the order of hold_in() in hold_rows.cpp.
+-- Describes a hold, in the order of hold_in() in hold_rows.cpp.
 -- word: hold
 l.lock_key, l.fence, {live_hold} AND {of_this_boot} AS is_held, l.owner, l.session_id, l.node_info,
 l.reentrant_count, {now} - l.changed_at AS held_for,
@@ -53,19 +53,19 @@ id, queue, kind, priority, attempts, rescues, token, enqueued_at, attempts_max, 
     retry_delay, retry_delay_max, time_limit, unique_until, unique_slot, ordering_key, node_info,
     progress, payload
 
--- Of job row j: what numbers that are null stand for, as new_job and retry_policy of
--- leasehold/job.hpp have them.
+-- The numbers that a null of job row j stands for, as new_job and retry_policy of leasehold/job.hpp
+-- have them.
 -- word: attempts_max
 coalesce(j.attempts_max, 20)
 -- word: rescues_max
 coalesce(j.rescues_max, 3)
 
--- $1 queue. How many jobs of one ordering key may run at a time.
+-- $1 queue. The number of jobs of one ordering key that may run at a time.
 -- word: per_key
 coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 1)
 
--- How many jobs of the ordering key of row j stand before it: those that wait in front of it, but
--- for what is not due yet. No more than {per_key} are counted. Index: job_ordering.
+-- The number of jobs of row j's ordering key that wait in front of it, but for those not due yet.
+-- No more than {per_key} are counted. Index: job_ordering.
 -- word: before
 (SELECT count(*) FROM (
             SELECT 1 FROM {prefix}job p
@@ -73,6 +73,6 @@ coalesce((SELECT q.running_per_key_max FROM {prefix}queue q WHERE q.name = $1), 
                AND p.state <> 1
              LIMIT {per_key}))
 
--- When a job is due that waits for others: see job_need.sql.
+-- The due time of a job that waits for others: see job_need.sql.
 -- word: never
 253370764800000000
