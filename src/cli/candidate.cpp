@@ -26,7 +26,7 @@ bool may_pass(const error& failure) {
            may_be_put_right(failure);
 }
 
-// Where the library advises to open another session, or to raise the ttl, waiting will do.
+// Leaves out the library's advice to open another session, or to raise the ttl: waiting will do.
 std::string reason_of(const error& failure) {
     const bool has_asked = failure.native_code() != 0;
     if (failure.code() == errc::session_lost) {
@@ -60,7 +60,7 @@ acquired candidate::wait() {
             std::rethrow_exception(failed);
         } catch (const error& failure) {
             const bool has_time = !what_.patience || local_clock::now() - began < *what_.patience;
-            // Else one that waits for ever would wait for a server that there never was.
+            // Else an endless wait would be for a server that there never was.
             const bool waits_at_start = what_.patience || what_.waits_at_start;
             const bool may_begin = waits_at_start && failure.is_transient();
             const bool may_wait = has_been_in_touch_ || may_begin;
@@ -80,7 +80,7 @@ acquired candidate::attempt(const errand& what) {
             database_, what, [this] { session_made_.ring(); }, cancel
         );
     }};
-    // Before there is a session nothing of it is at the database, which may be away.
+    // Before there is a session the database, which may be away, has nothing of it.
     const auto patience = [&](int) {
         look_up();
         return session_since_ ? milliseconds{goodbye_max} : milliseconds{0};

@@ -32,7 +32,7 @@ public:
         local_clock::time_point deadline,
         std::chrono::nanoseconds margin
     );
-    // Nothing goes on that was not dismissed.
+    // Kills all that goes on, unless it was dismissed.
     ~child();
     child(const child&) = delete;
     child& operator=(const child&) = delete;
@@ -57,9 +57,9 @@ public:
     // Signals its group and the processes that have left it; answers with the number of those.
     descendants::count signal_all(int number) noexcept;
 
-    // The shell's view of how it ended: its status, or 128 + the signal.
+    // The end of the command as a shell says it: its status, or 128 + the signal.
     std::optional<int> status() const noexcept { return status_; }
-    // From now on the end of the last of all that came of it is news. Only after its own end.
+    // From now on the end of the last process that came of it is news. Only after its own end.
     void await_all() noexcept;
     bool have_all_ended() const noexcept { return have_all_ended_; }
     // Leaves alone the processes that live on. Only after its own end.

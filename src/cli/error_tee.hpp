@@ -26,7 +26,7 @@ public:
 
     // The standard error for the command.
     int writing_end() const noexcept { return writing_.number(); }
-    // To be called when the command runs, or its end would never be seen.
+    // Called when the command runs: otherwise the end of its words would never be seen.
     void close_writing_end() noexcept { writing_.close(); }
     // Called when the command has ended: the end of its words, in whole characters. Nothing where
     // the process that copies does not answer.

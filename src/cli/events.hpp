@@ -89,7 +89,7 @@ private:
     std::optional<local_clock::time_point> wished_at_;
 };
 
-// Before the next attempt in an outage. The signal that ended the wait, or 0.
+// Waits before the next attempt in an outage. Answers with the signal that ended the wait, or 0.
 int wait_a_moment(signal_inbox& signals);
 
 // Something happened, said from another thread.

@@ -164,7 +164,7 @@ private:
         }
         const bool is_dismissed = got == 1 && word == word_dismiss;
         if (!is_dismissed) kill_all();  // the tool is gone
-        // Or nobody may be there to do it, as in a container without an init.
+        // Reaps the command: nobody else may be there to, as in a container without an init.
         waitpid(command_, nullptr, WNOHANG);
         _exit(0);
     }

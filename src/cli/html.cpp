@@ -9,7 +9,7 @@
 namespace leasehold::cli {
 namespace {
 
-// Each line by itself, without empty ones at the end.
+// Marks each line by itself, without empty ones at the end.
 std::string html_lines(std::string_view text) {
     std::string html;
     while (!text.empty() && text.back() == '\n') text.remove_suffix(1);

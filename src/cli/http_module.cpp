@@ -26,7 +26,7 @@ public:
     bool is_readable() const override { return begin_ < request_.size(); }
     bool is_writable() const override { return true; }
 
-    // Behind the last byte the connection has ended, as far as the library is told.
+    // The library is told that the connection has ended behind the last byte.
     ssize_t read(char* to, std::size_t size) override {
         const std::size_t count = std::min(size, request_.size() - begin_);
         std::copy_n(request_.data() + begin_, count, to);

@@ -97,7 +97,7 @@ void say_free(const key& name) {
     std::cerr << "leasehold: '" + printable(name.name()) + "' was free: nothing to do\n";
 }
 
-// The key has another grant now than the one that was meant.
+// The failure where the key has another grant now than the one that was meant.
 failure another_grant(const key& name, fencing_token meant, const lock_info& now) {
     const std::string token = std::to_string(meant.number);
     if (now.kind != lock_kind::mutex) {
@@ -115,7 +115,7 @@ failure another_grant(const key& name, fencing_token meant, const lock_info& now
         .with(json_of(now));
 }
 
-// Nothing where the key is free.
+// Answers nothing where the key is free.
 std::optional<lock_info> free_this_grant(const database& db, const key& name, fencing_token only) {
     return of_holder(db, name, [&] {
         auto freed = force_release(db, name, only);

@@ -42,8 +42,8 @@ public:
     )
         : what_(std::move(what)), margin_(margin), kill_after_(kill_after) {}
 
-    // Nothing runs on for longer than `mine` is this worker's. Throws failure 126 or 127 where it
-    // could not be executed.
+    // Runs nothing for longer than `mine` is this worker's. Throws failure 126 or 127 where the
+    // command could not be executed.
     job_ending run(const inheritance& from, const job& mine);
 
     // Adds words behind those of the commands so far.

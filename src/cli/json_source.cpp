@@ -15,7 +15,7 @@ std::size_t next_in(std::string_view text, std::size_t at) {
     return std::min(text.find_first_not_of(white_space, at), text.size());
 }
 
-// Behind the string that begins here.
+// The place behind the string that begins here.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
     for (++at; at < text.size() && text[at] != '"'; ++at) {
         if (text[at] == '\\') ++at;
@@ -23,7 +23,7 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
     return std::min(at + 1, text.size());
 }
 
-// Behind the value that begins here.
+// The place behind the value that begins here.
 std::size_t end_of_value(std::string_view text, std::size_t at) {
     std::size_t end = at;
     for (int depth = 0; at < text.size();) {
@@ -42,7 +42,7 @@ bool is_name(std::string_view quoted, std::string_view name) {
     return read.is_string() && read.get<std::string>() == name;
 }
 
-// The same with numbers that fit anywhere: whether it is JSON does not depend on their size.
+// The text with numbers that fit anywhere: whether it is JSON does not depend on their size.
 std::string with_small_numbers(std::string_view text) {
     constexpr std::size_t kept_max = 15, kept_of_exponent = 2;
     std::string small;

@@ -92,8 +92,8 @@ std::size_t terminal_lines() {
     return is_known ? size.ws_row : 24U;
 }
 
-// Written over from its upper left corner at each look. Lines do not wrap meanwhile: one that did
-// would push the first ones out.
+// A table that is written over from its upper left corner at each look. Lines do not wrap
+// meanwhile: a line that did would push the first ones out.
 class table_in_place {
 public:
     table_in_place() { std::cout << "\033[?7l\033[2J" << std::flush; }

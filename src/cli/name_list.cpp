@@ -1,5 +1,5 @@
 // `leasehold names WHAT`: the names that are in the database, one in a line, for the shells'
-// completion. It is silent where they cannot be had, and soon: somebody has pressed a key.
+// completion. It is silent, and soon, where it cannot get them: somebody has pressed a key.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -58,7 +58,7 @@ struct task {
     bool is_quiet = false;
 };
 
-// Nothing is within where it was refused before a session was needed.
+// `within` is empty where the run was refused before a session was needed.
 struct started {
     std::optional<session> within;  // outlives the run
     run_start answer;

@@ -9,7 +9,7 @@
 namespace leasehold::cli {
 namespace {
 
-// Each that is open; where there is no /proc each that can be.
+// Visits each descriptor that is open; where there is no /proc each that can be.
 template <class Visit>
 void for_each_open(unsigned first, unsigned last, Visit visit) noexcept {
     const int folder =

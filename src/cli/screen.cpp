@@ -151,7 +151,7 @@ int screen::keys() const noexcept {
 std::vector<key_press> screen::read_keys() {
     std::array<char, 256> bytes{};
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-    // Nothing where there was something to read: the terminal is gone.
+    // No byte came where there was something to read: the terminal is gone.
     if (count <= 0) return {{pressed::quit, 0}};
     return keys_in({bytes.data(), static_cast<std::size_t>(count)});
 }

@@ -115,7 +115,7 @@ site_settings settings_of(
     return settings;
 }
 
-// Until a signal asks for the end; those that ask for anything else are not heard.
+// Waits until a signal asks for the end; it does not heed signals that ask for anything else.
 void wait_for_end(signal_inbox& signals, const background<bool>& serving) {
     using namespace std::chrono_literals;
     while (true) {

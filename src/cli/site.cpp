@@ -166,7 +166,7 @@ std::string host_name_of(std::string_view header) {
     const auto bracket = header.starts_with('[') ? header.find(']') : std::string_view::npos;
     const auto colon =
         header.find(':', bracket == std::string_view::npos ? std::size_t{0} : bracket);
-    // Behind it is a port, or the whole is no name that anybody could allow.
+    // A port stands behind the colon, or the whole is no name that anybody could allow.
     const auto port = colon == std::string_view::npos ? "" : header.substr(colon + 1);
     const bool is_port = port.find_first_not_of("0123456789") == std::string_view::npos;
     std::string name{is_port ? header.substr(0, colon) : header};
@@ -231,7 +231,7 @@ std::string sign_ins::take_words(const std::string& id) {
 site::site(database db, site_settings settings)
     : database_(std::move(db)),
       settings_(std::move(settings)),
-      // Once a minute also where nobody looks, for the history.
+      // Reads once a minute also where nobody looks, for the history.
       overview_(database_, {.at_least_every = 60s}),
       pulse_(
           [this] { return read_pulse(); },

@@ -170,11 +170,11 @@ snapshot overview::read() {
         last_ = now;
         has_failed_ = false;
     } catch (const std::exception& failed) {
-        now = last_;  // none of what has changed halfway
+        now = last_;  // without changes that came halfway
         now.tried = wall_now();
         say_failure(failed, now);
-        // The doctor may know why, at once where this is news. It throws nothing that a database
-        // says, and is not asked about one that does not answer.
+        // The doctor may know why, at once where this is news. It throws no answer of a database,
+        // and is not asked about a database that does not answer.
         const bool is_news = !std::exchange(has_failed_, true);
         if (!is_answer(failed) || (!is_news && local_clock::now() < next_examination_)) return now;
         examine_all(now);

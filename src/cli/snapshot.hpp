@@ -46,7 +46,7 @@ struct session_counts {
 struct snapshot {
     // Why the database could not be read; the rest is from the read before, if there was any.
     std::optional<std::string> failure{};
-    int failure_status = 0;  // and as what a command would have failed by it
+    int failure_status = 0;  // the status with which a command would have failed
     const char* failure_name = "";
     wall_time tried{};
     std::optional<wall_time> taken{};

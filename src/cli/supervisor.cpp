@@ -50,7 +50,7 @@ std::optional<int> supervisor::run() {
     return was_stopped ? std::nullopt : running_.status();
 }
 
-// Told to stop, they have not the time that the lease would give them.
+// Processes that were told to stop have not the time that the lease would give them.
 bool supervisor::is_over() {
     if (!running_.status()) return false;
     if (!waits_for_all_ || running_.watcher().has_told()) return true;

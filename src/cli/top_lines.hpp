@@ -21,7 +21,7 @@ struct top_view {
     bool is_coloured = true;
 };
 
-// As many as the screen has rows, or fewer.
+// At most as many lines as the screen has rows.
 std::vector<std::string> top_lines(const snapshot& now, const top_view& view, screen_size size);
 // The number of lines that it can be scrolled.
 int scroll_max(const snapshot& now, const top_view& view, screen_size size);

@@ -23,7 +23,7 @@ struct claim_words {
     // When the statement began, which is never later: unlike the present it does not change while
     // the statement runs, so that it can bound a range of an index. Null where `now` can.
     std::string (*began)(time_kind times);
-    // The same, so many microseconds later as the place says.
+    // The present, later by as many microseconds as the place says.
     std::string (*later)(time_kind times, const std::string& place);
     // Compares a column of text with the value at the place by each letter, whatever its collation.
     std::string (*is_exactly)(const std::string& column, const std::string& place);
@@ -75,7 +75,7 @@ public:
     claim_statement& ordered(const std::vector<order_by>& by);
 
     claim_statement& available(const versioned_mapping& mapping);
-    // The same without the conditions that the mapping has besides.
+    // The same without the mapping's further conditions.
     claim_statement& open(const versioned_mapping& mapping);
     // Available without, and because of, a term that has passed.
     claim_statement& fresh(const versioned_mapping& mapping);

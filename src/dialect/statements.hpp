@@ -147,7 +147,7 @@ public:
     // Throws std::logic_error where there is none of that name. 15 ns.
     const statement& operator[](std::string_view name) const;
     const list_statement& list(std::string_view name) const;
-    // Nothing where this engine does without.
+    // Nothing where this engine needs no such statement.
     const statement* find(std::string_view name) const;
     // The text with its parameters as the file has them.
     const std::string& source(std::string_view name) const;

@@ -106,7 +106,7 @@ public:
     virtual std::vector<long_hold> long_holds(
         connection& on, std::chrono::microseconds longer_than, int limit
     ) = 0;
-    // The same of keys that several can hold, each by its oldest live holder.
+    // The same for keys that several can hold, each by its oldest live holder.
     virtual std::vector<long_hold> long_shares(
         connection& on, std::chrono::microseconds longer_than, int limit
     ) = 0;
@@ -121,7 +121,7 @@ public:
     virtual std::optional<std::chrono::microseconds> closed_for(
         connection& on, const key& name
     ) = 0;
-    // All that are paused or whose next job waits for longer, in byte order of names. One
+    // All queues that are paused or whose next job waits for longer, in byte order of names. One
     // statement, which reads some rows for each queue.
     virtual std::vector<waiting_queue> waiting_queues(
         connection& on, std::chrono::microseconds longer_than

@@ -25,7 +25,7 @@ class session_store;
 class table_store;
 class waiter_store;
 
-// Only named here, so that a change of one concerns those alone that use it.
+// The stores are only named here, so that a change of one concerns only the files that use it.
 struct store {
     store() noexcept;
     store(store&&) noexcept;

@@ -225,9 +225,9 @@ public:
         const versioned_row& as_read,
         bool is_referable
     ) const = 0;
-    // The same of several, at the versions they have when they are locked: those that are now
-    // claimed, as `claim` leaves them. MUST lock no row that it does not claim, but for one that
-    // was available and has been changed since it was looked at.
+    // The same for several rows, at the versions they have when they are locked. Answers with those
+    // that are now claimed, as `claim` leaves them. MUST lock no row that it does not claim, but
+    // for one that was available and has been changed since it was looked at.
     virtual several_claimed claim_several(connection& inside, const several_request& wanted)
         const = 0;
     // One UPDATE. Done: the row was at this version and, where it is claimed, within its term.
@@ -237,8 +237,8 @@ public:
     virtual change_outcome change(
         connection& inside, const change_request& wanted, const versioned_row& at
     ) const = 0;
-    // The same of each of several, in their order. They are in the order of their keys, no two have
-    // one key, all or none of them are claimed, and all or none have a `claimed_as`.
+    // The same for each of several, in their order. They are in the order of their keys, no two
+    // have one key, all or none of them are claimed, and all or none have a `claimed_as`.
     virtual std::vector<change_outcome> change_several(
         connection& inside, const change_request& wanted, std::span<const versioned_row> rows
     ) const = 0;

@@ -126,8 +126,8 @@ public:
         connection& on, const key& name, std::int64_t after, int limit
     ) = 0;
 
-    // The same of all keys that begin with `prefix`, in the order of keys and of each queue: the
-    // first `limit` behind that ticket of that key; of an empty key, from the beginning.
+    // The same for all keys that begin with `prefix`, in the order of keys and of each queue: the
+    // first `limit` behind that ticket of that key; from the beginning for an empty key.
     virtual std::vector<queued_waiter> list_all(
         connection& on,
         std::string_view prefix,

@@ -83,7 +83,7 @@ lock_info without_holder(const gate_info& gate) {
     return info;
 }
 
-// Both in the order of keys.
+// Both lists are in the order of keys.
 void add_totals(std::vector<lock_info>& all, const std::vector<gate_info>& gates) {
     auto gate = gates.begin();
     for (auto from = all.begin(); from != all.end();) {
@@ -112,7 +112,7 @@ void add_those_without_holder(std::vector<lock_info>& all, const std::vector<gat
     std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// All three in the order of keys: one list, in that order.
+// All three lists are in the order of keys, and so is the result.
 std::vector<lock_info> merged(
     std::vector<lock_info> holders,
     const std::vector<gate_info>& gates,
@@ -199,7 +199,7 @@ std::size_t end_of_page(const std::vector<lock_info>& all, std::size_t limit) {
 
 lock_page page_of_locks(connection& on, store& stores, const lock_filter& filter) {
     const auto& [prefix, after, limit] = filter;
-    // Beyond every owner of that key.
+    // The greatest owner: the page begins behind every owner of that key.
     const auto last_owner = identity::from_bytes(std::string(identity::size_bytes, '\xff'));
     const auto from = after.empty() ? std::nullopt : std::optional{last_owner};
     auto held = stores.holds->list(on, prefix, after, limit + 1);
@@ -211,7 +211,7 @@ lock_page page_of_locks(connection& on, store& stores, const lock_filter& filter
     end.note(holders);
     end.note(gates);
     if (holders.size() > static_cast<std::size_t>(limit)) {
-        // The last one may have more.
+        // The last key may have more holders than these.
         const std::string name = holders.back().key;
         std::erase_if(holders, [&](const lock_info& each) { return each.key == name; });
         auto rest = stores.holders->holders_of(on, key{name});

@@ -36,7 +36,7 @@ std::vector<migration_step> sound_steps(connection& on, schema_store& schema, bo
     auto records = schema.recorded(on);
     auto steps = compare(schema.known(), records);
     if (resume && records) {
-        // Excuses that something was begun and not finished, and nothing else about it.
+        // Resuming excuses that a migration was begun and not finished, and nothing else.
         for (migration_record& each : *records) {
             if (find(schema, each.version)) each.is_finished = true;
         }
@@ -78,8 +78,8 @@ std::optional<migration_step> up_once(
     return done;
 }
 
-// Apart from the transaction of the first step, which a missing table would break: a schema that
-// was damaged by hand can be taken back, too.
+// Runs apart from the transaction of the first step, which a missing table would break: a schema
+// that was damaged by hand can be taken back, too.
 void require_no_live_session(connection& on, store& stores, int to_version) {
     const auto records = stores.schema->recorded(on);
     if (!records || records->empty() || records->back().version <= to_version) return;
@@ -103,7 +103,7 @@ std::optional<migration_step> down_once(
     connection& on, schema_store& schema, std::chrono::milliseconds patience, int to_version
 ) {
     migration_lock lock{on, schema, patience};
-    // Under the lock, or somebody else could drop them between the look and the reading.
+    // Looks under the lock, or somebody else could drop them between the look and the reading.
     if (!schema.recorded(on)) return std::nullopt;
     auto steps = sound_steps(on, schema, true);
     std::erase_if(steps, [](const migration_step& step) {

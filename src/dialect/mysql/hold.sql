@@ -273,8 +273,8 @@ UPDATE {prefix}session SET notices = notices + 1
 WHERE id = @leasehold_session AND @leasehold_go = 1;
 COMMIT;
 
--- $1 key, $2 kind. The row first: grants to holders lock it, and the next statement sees those that
--- came before. Then one row, by primary key. Holders: none that another table shows.
+-- $1 key, $2 kind. Locks the row first: grants to holders lock it, and the next statement sees
+-- those that came before. Then it changes one row, by primary key, that has no holders.
 -- name: change_kind
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l WHERE l.lock_key = $1 FOR UPDATE;
@@ -327,7 +327,7 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
       SELECT 1 FROM {prefix}session s WHERE s.id = l.session_id AND s.expires_at > {now});
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
--- The same of a hold for a fixed term.
+-- The same for a hold with a fixed term.
 -- name: extend_term
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND l.owner = $2 AND l.fence = $3 AND l.expires_at > {now};
@@ -336,11 +336,10 @@ WHERE l.lock_key = $1 AND @leasehold_go = 1 AND l.owner = $2 AND l.fence = $3
   AND l.expires_at > {now};
 SELECT 1 FROM DUAL WHERE ROW_COUNT() = 1;
 
--- $1 key, $2 owner, $3 token, $4 from or null, $5 to, $6 node_info.
 -- The session it comes from is compared on the row as it is when it is changed, so that of two
 -- adopters the second finds the session of the first. Adopting again changes nothing, which the
--- count of affected rows does not tell from a refusal: the report asks the row instead. It is our
--- own session's name that it looks for, and nobody else writes that.
+-- count of affected rows does not tell from a refusal: the report asks the row instead. It looks
+-- for our own session's name, which nobody else writes.
 -- name: adopt
 SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 JOIN {prefix}session m ON m.id = $5 AND m.expires_at > {now}

@@ -128,7 +128,7 @@ SELECT $3, @leasehold_count + @leasehold_go INTO @leasehold_dead, @leasehold_cou
 -- Plain reads about a list; STRAIGHT_JOIN, so that the list comes first and each row is found by
 -- primary key. A row without bits was emptied: its session died.
 --
--- Asked for: key, owner; the third value is of no use. Reads: 2 rows for each, and 1.
+-- The list: key, owner; the third value is of no use. Reads: 2 rows for each, and 1.
 -- name: look
 SELECT asked.number, h.mode, h.fence FROM ({asked}) asked
 STRAIGHT_JOIN {prefix}holder h
@@ -156,7 +156,7 @@ WHERE lock_key = $1 AND owner = $2 AND fence = $3 LOCK IN SHARE MODE;
 -- name: prove on cluster
 UPDATE {prefix}holder SET proofs = proofs + 1 WHERE lock_key = $1 AND owner = $2 AND fence = $3;
 
--- Asked for: key, owner, token. Reads: 3 rows for each, and 1.
+-- The list: key, owner, token. Reads: 3 rows for each, and 1.
 -- name: are_held
 SELECT asked.number FROM ({asked}) asked
 STRAIGHT_JOIN {prefix}holder h
@@ -288,7 +288,7 @@ AND (l.arrived > 0 OR EXISTS (
 -- name: whose
 SELECT h.owner, h.session_id FROM {prefix}holder h WHERE h.lock_key = $1 ORDER BY h.owner;
 
--- For each.
+-- Sent for each owner.
 -- name: lock_one
 SELECT COUNT(*) INTO @leasehold_row FROM {prefix}holder h
 WHERE h.lock_key = $1 AND h.owner = $2 FOR UPDATE;
@@ -304,10 +304,10 @@ WHERE h.lock_key = $1 AND @leasehold_go = 1 AND h.fence > 0 AND {live}
 UPDATE {prefix}lock SET forced = fence + 1, fence = fence + 1, arrived = 0, changed_at = {now}
 WHERE lock_key = $1 AND @leasehold_go = 1;
 
--- For each.
+-- Sent for each owner.
 -- name: force_one
 DELETE FROM {prefix}holder WHERE lock_key = $1 AND owner = $2 AND @leasehold_go = 1;
 
--- For each session.
+-- Sent for each session.
 -- name: add_notice
 UPDATE {prefix}session SET notices = notices + 1 WHERE id = $3 AND @leasehold_go = 1;

@@ -59,9 +59,9 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
     const auto values = [&](bool has_buried) { return joined(request, {has_buried ? 1 : 0}); };
     return despite_deadlocks([&] {
         attempt made = ask(on, "try_acquire", values(false));
-        // Nothing spoke against it, and yet it was not granted: there was no gate, or there are
-        // dead, or somebody was faster. Each time one of the first is the case somebody has got on.
-        // A row of the dead that cannot be had now is a proof's, or another taker's.
+        // The pre-check refused nothing, and yet it was not granted: there was no gate, or there
+        // are dead, or somebody was faster. In each of the first two cases somebody has made
+        // progress. A row of the dead that cannot be had now is a proof's, or another taker's.
         constexpr int looks_max = 8;
         bool has_buried = false;
         for (int look = 1; made.is_open && look < looks_max; ++look) {
@@ -78,7 +78,7 @@ holder_result mysql_holder_store::try_acquire(connection& on, const holder_reque
     });
 }
 
-// All that it can have without waiting; whether there were any.
+// Buries all that it can without waiting; answers whether there were any.
 bool mysql_holder_store::bury_the_dead(connection& on, const holder_request& wanted) const {
     const value name = value_of(wanted.key);
     const result found = read(on, "looks_dead", {name, value_of(wanted.owner)});

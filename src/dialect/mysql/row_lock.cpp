@@ -26,7 +26,7 @@ std::optional<result> if_allowed(
     }
 }
 
-// Nothing where it is not known: then the refusal says why.
+// Nothing where the answer is not known: then the refusal says why.
 std::optional<bool> is_locked(
     const sql_dialect& how, connection& on, const parameters& key, std::optional<error>& refusal
 ) {

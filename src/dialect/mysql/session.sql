@@ -6,7 +6,7 @@
 -- name: clock
 SELECT SYSDATE(6) <> NOW(6);
 
--- The same where they were equal: SYSDATE must have moved on after the sleep.
+-- The test for equal times: SYSDATE must have moved on after the sleep.
 -- name: clock_after_sleep
 SELECT TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) >= 5000 FROM (SELECT SLEEP(0.01)) AS slept;
 

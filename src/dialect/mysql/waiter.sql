@@ -91,8 +91,8 @@ SELECT COUNT(*) INTO @leasehold_go FROM {prefix}lock l
 WHERE l.lock_key = $1 AND @leasehold_own = 1 AND l.owner = $2 AND l.fence = $3 FOR UPDATE;
 {grant_next};
 
--- $1 key. Waits for nobody. Then: whether it is free or past its term; if not, whose death to
--- prove; and the proof, for which see {proved_dead} in words.sql.
+-- $1 key. Waits for nobody. First it tests whether the key is free or past its term; if not, it
+-- finds the session whose death to prove; then the proof, for which see {proved_dead} in words.sql.
 -- name: serve
 START TRANSACTION;
 SELECT COUNT(*) INTO @leasehold_locked FROM {prefix}lock l

@@ -139,8 +139,8 @@ SELECT t.tgname::text, p.prosrc
 UPDATE {prefix}grant_history_rule SET is_on = $1::smallint, keep = coalesce($2::bigint, keep)
  WHERE id = 1;
 
--- Last: how many of the three triggers are there, and fire. Not of a schema that was renamed since:
--- their functions know it by its former name, and fail.
+-- The last column counts those of the three triggers that are there, and fire. Triggers of a schema
+-- that was renamed since do not count: their functions know it by its former name, and fail.
 -- name: rule
 SELECT r.is_on, r.keep,
        (SELECT count(*)

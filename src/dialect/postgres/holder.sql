@@ -161,7 +161,7 @@ SELECT (SELECT fence FROM granted), verdict.status, gate.kind, gate.capacity,
 -- Plain reads about a list; each row is found by primary key, in a LATERAL query, which cannot
 -- become a join that reads a table.
 --
--- Asked for: key, owner; the third value is of no use. Reads: 1 row for each.
+-- The list: key, owner; the third value is of no use. Reads: 1 row for each.
 -- name: look
 SELECT asked.number, h.mode, h.fence
   FROM ({asked}) AS asked (number, lock_key, owner, amount)

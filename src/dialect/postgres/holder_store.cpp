@@ -30,8 +30,8 @@ public:
 
     holder_result try_acquire(connection& on, const holder_request& wanted) override {
         const parameters values = values_of_request(wanted);
-        // Nothing speaks against it, and yet it is not granted: somebody else was, which the next
-        // look finds in the gate, and has got on; or somebody has the row of a dead holder locked,
+        // The verdict refuses nothing, and yet it is not granted: another request was granted,
+        // which the next look finds in the gate; or somebody has the row of a dead holder locked,
         // by a proof or to remove it, which may last.
         constexpr int looks_max = 32;
         constexpr std::size_t verdict = 1, holder = 6;

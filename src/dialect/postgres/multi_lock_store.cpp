@@ -84,7 +84,7 @@ public:
     }
 
 private:
-    // Nothing where it is worth another look.
+    // Answers nothing where another look may help.
     static std::optional<acquire_all_result> verdict(
         const std::vector<row>& rows, const acquire_all_request& wanted
     ) {

@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    // Nothing for a role that lacks the right, or whose transactions begin read-only.
+    // Answers nothing for a role that lacks the right, or whose transactions begin read-only.
     template <class Ask>
     static std::optional<result> where_allowed(Ask&& ask) {
         try {

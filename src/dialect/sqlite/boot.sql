@@ -20,7 +20,7 @@ DELETE FROM {prefix}holder;
 -- name: end_sessions
 DELETE FROM {prefix}session;
 
--- Nothing was looked at yet, of no time at all.
+-- The state of upkeep that has looked at nothing yet.
 -- name: begin_upkeep
 UPDATE {prefix}upkeep
    SET turned_at = 0, place = x'', sweeps_to = -(1 << 62), swept_to = -(1 << 62);

@@ -96,7 +96,7 @@ UPDATE {prefix}grant_history_rule
    SET is_on = $1, keep = coalesce($2, keep), clock_offset = {wall} - {now}, boot_id = {boot}
  WHERE id = 1;
 
--- Last: how many of the three triggers are there.
+-- The last column counts those of the three triggers that are there.
 -- name: rule
 SELECT r.is_on, r.keep,
        (SELECT count(*) FROM sqlite_master

@@ -1,6 +1,6 @@
 -- SQLite: keys that several can hold. The gate is locked with everything else.
 
--- Not proved dead: a session row that is missing counts as alive.
+-- True for a holder not proved dead: a missing session row counts as alive.
 -- word: live
 NOT EXISTS (
     SELECT 1 FROM {prefix}session s WHERE s.id = h.session_id AND s.expires_at <= {now})
