@@ -1,6 +1,6 @@
 #pragma once
 // Holds of mutexes, as far as the engines treat them alike. Each engine has its own way to grant a
-// key, in a transaction of the caller's or not.
+// key, and to tell whether a grant can go with a transaction of the caller's.
 #include "dialect/first_statement.hpp"
 #include "dialect/sql_store.hpp"
 #include "store/hold_store.hpp"

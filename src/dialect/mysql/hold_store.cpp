@@ -1,5 +1,5 @@
-// Grants keys on MySQL and MariaDB, also in a transaction of the caller's. The statements, and the
-// reasons for their form: hold.sql.
+// Grants keys on MySQL and MariaDB, and tells whether a grant can go with a transaction of the
+// caller's. The statements, and the reasons for their form: hold.sql.
 #include "dialect/hold_store.hpp"
 
 #include <cstdint>
