@@ -1,5 +1,5 @@
 #pragma once
-// To wait for a mutex without a thread that waits: how, and who is told.
+// Waits for a mutex without a thread that waits, and calls a completion with the outcome.
 //
 //   closing.acquire_async({.patience = 5s}, [](std::exception_ptr failure, acquisition got) {
 //       if (got) publish(report, got->token());
@@ -24,27 +24,27 @@
 // failure comes with an empty acquisition, and a lease without a failure; where both are empty,
 // got.holder() may say who has the key. A lease that nobody takes out of it is released when the
 // acquisition goes. A call costs the database what a call that waits on a thread costs: its place
-// in the queue, and a share of the looks that its handle's waiting room does for all.
-// It has the same end in an outage as that one, and no call is late because others hang: a thread
-// that asks nobody compares all deadlines.
+// in the queue, and a share of the queries that its handle's waiting room sends for all.
+// In an outage a call ends as one that waits on a thread does. No call is late because others hang:
+// the thread that compares all deadlines does no I/O.
 // Does not promise: an order of completions.
 //
-// Threads: from any. All calls of one database handle, however many, share six threads at most,
-// which are started when they are first needed: four that send their statements (or
+// Threads: any thread may call. All calls of one database handle, however many, share six threads
+// at most, which are started when they are first needed: four that send their statements (or
 // connections_max, where that is less), one for their deadlines, and one that runs completions
-// where there is no `post`. There completions run one after another: one that blocks delays the
-// others, nothing else. A lease that is released in a completion is a round trip of that thread.
-// `post` is called on a thread that other calls need: it must not throw, and not wait; to run the
-// completion within it is to make them wait for it.
+// where there is no `post`. That thread runs completions one after another: one that blocks delays
+// the others, nothing else. It is busy for a round trip when a completion releases a lease.
+// `post` is called on a thread that other calls need, so it must not throw, and not wait: a `post`
+// that runs the completion itself makes those calls wait for it.
 // A completion must not throw where the library runs it: that ends the program, by std::terminate.
 // It may end and destroy whatever it likes: its mutex, session and database handle, too.
 //
 // At the end: session::end() and the destructor of a session wait until its calls have left their
 // queues, a statement time-out at most, and not for completions. The last copy of a database handle
-// runs what completions its thread has left, unless it goes in one of them.
+// runs the completions that its thread has left, unless a completion destroys that copy.
 //
 // Errors: std::system_error, thrown by acquire_async() where no thread can be started; then the
-// completion is not called. Everything else comes to that.
+// completion is not called. The completion gets every other error.
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -54,17 +54,17 @@
 
 namespace leasehold {
 
-// Has it run, elsewhere and soon: boost::asio::post(io, work), or what a thread pool has for that.
+// Runs the work elsewhere and soon: boost::asio::post(io, work), or the same of a thread pool.
 using executor = std::function<void(std::function<void()> work)>;
 
 using acquire_completion = std::function<void(std::exception_ptr failure, acquisition got)>;
 
 struct async_wait {
-    // At most so long; zero or less asks once. For ever, where it is not given.
+    // The longest wait; zero or less asks once. By default the call waits for ever.
     std::chrono::nanoseconds patience = std::chrono::nanoseconds::max();
-    // Ends the wait. A request that comes with a grant does not undo it.
+    // Ends the wait. A request that comes with a grant does not undo the grant.
     std::stop_token cancel{};
-    // Where the completion runs; nothing: on a thread of the library.
+    // Runs the completion. Where it is empty, a thread of the library does.
     executor post{};
 };
 

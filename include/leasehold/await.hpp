@@ -1,5 +1,5 @@
 #pragma once
-// To wait for a mutex in a coroutine, of any type that can wait for anything.
+// Waits for a mutex in a coroutine of any type that can wait for anything.
 //
 //   if (auto lease = co_await leasehold::acquire(closing, {.patience = 5s, .post = post})) {
 //       publish(report, lease->token());
@@ -10,10 +10,10 @@
 // | brings a lease, or nothing  | the acquisition                                      |
 // | fails; could not begin      | throws that, on the thread that would have gone on   |
 //
-// Promises: the coroutine goes on once, where `post` has it run, or else on the library's thread
-// for completions. See async.hpp.
-// Does not promise: to be torn down. A coroutine that waits here must not be destroyed before it
-// goes on: request `cancel`, and let it.
+// Promises: the coroutine goes on once, where `post` runs it, or else on the library's thread for
+// completions. See async.hpp.
+// Does not promise: to survive its coroutine. A coroutine that waits here must not be destroyed
+// before it goes on: request `cancel`, and let it go on.
 //
 // Threads: those of the coroutine.
 #include "leasehold/export.hpp"  // first: it says which standard is needed

@@ -12,27 +12,27 @@
 // | dies, or its session is lost | no     | gone; its place in the phase is free                 |
 // | is freed by force            | no     | told so: lease_lost                                  |
 //
-// One that is left, too: whoever passes by enter() is inside until leave(), which waits until all
-// that passed with it have left or died.
+// A barrier can be left, too: a participant that passes by enter() is inside until leave(), which
+// waits until all that passed with it have left or died.
 //
-//   auto inside = step.enter();       // a lease: it may be lost, as any other
+//   auto inside = step.enter();       // a lease, which may be lost as any other
 //   work_on(inside->token().number);
 //   step.leave(*std::move(inside));   // nobody of this phase is at work any more
 //
 // Promises: all of a phase pass at once, in one commit, when exactly participants() that live by
 // the database's clock are there, and every one is told of the same phase. Phases are numbered by
-// the key's fencing token: each has a greater number than all before. One that gives up at the
-// moment the phase completes is told that it passed. A participant that dies while it waits is not
-// counted, and the others wait for somebody in its place: a phase that completed had all of them
-// alive.
-// Does not promise: that a participant still lives when the others go on. More participants than
-// places wait for the next phase.
+// the key's fencing token: each has a greater number than all before. A participant that gives up
+// at the moment the phase completes is told that it passed. A participant that dies while it waits
+// is not counted, and the others wait for somebody in its place: a phase that completed had all of
+// them alive.
+// Does not promise: that a participant still lives when the others go on. Participants beyond the
+// number of places wait for the next phase.
 //
 // participants() belongs to the key while anybody waits, as the permits of a semaphore do.
 // Waiting asks again at jittered intervals, two reads each. A caller that was asked to stop before
 // the call does not take part: the answer is nothing, at once, and the database is not asked. In an
-// outage it ends as a wait for a mutex does, by an exception, since others may have passed with it;
-// the session then gives up the place.
+// outage the call ends as a wait for a mutex does, by an exception, since others may have passed
+// with this participant; the session then gives up the place.
 // Source: std::barrier; Curator's DistributedDoubleBarrier, whose members are ephemeral, too.
 //
 // Threads: distinct objects, safe; one barrier object, safe: each call is a participant.
@@ -70,21 +70,22 @@ public:
     barrier& operator=(barrier&&) noexcept;
     ~barrier();
 
-    // Takes part in a phase: the number of the phase that was passed, or nothing where patience
-    // ended, or `cancel` was requested, before it was complete.
+    // Takes part in a phase. Answers with the number of the phase that was passed, or nothing where
+    // patience ended, or `cancel` was requested, before it was complete.
     std::optional<fencing_token> arrive_and_wait(std::stop_token cancel = {});
     std::optional<fencing_token> arrive_and_wait_for(
         std::chrono::nanoseconds patience, std::stop_token cancel = {}
     );
 
-    // Takes part, and stays: the token of the lease is the number of the phase. For whatever else
-    // is asked of it, it is a lease like others; released without leave() it waits for nobody.
+    // Takes part, and stays: the token of the lease is the number of the phase. In all else the
+    // lease is like others; released without leave() it waits for nobody.
     std::optional<lease> enter(std::stop_token cancel = {});
     std::optional<lease> enter_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
 
-    // Releases it, and waits until all that passed with it have left, or their sessions have died.
-    // False where patience ended, or `cancel` was requested, before that: it has left all the same.
-    // invalid_argument for a lease that is not one of this barrier in this session.
+    // Releases the lease, and waits until all that passed with it have left, or their sessions have
+    // died. False where patience ended, or `cancel` was requested, before that; the lease is
+    // released all the same. invalid_argument for a lease that is not one of this barrier in this
+    // session.
     bool leave(lease&& inside, std::stop_token cancel = {});
     bool leave_for(lease&& inside, std::chrono::nanoseconds patience, std::stop_token cancel = {});
 

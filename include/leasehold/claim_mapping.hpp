@@ -1,40 +1,40 @@
 #pragma once
-// How a table of your own is described to versioned_claim and row_claim: names, never SQL.
+// Describes a table of your own to versioned_claim and row_claim: by names, never SQL.
 //
 //   leasehold::versioned_mapping seats{
 //       .table = "seat", .key = {"id"}, .version = "version", .state = {"status", "free", "sold"}};
 //
-// Names are quoted as identifiers and values travel as parameters: nothing of a mapping is ever
-// read as SQL. On PostgreSQL names are exact ("Seat" is not seat); elsewhere as the engine compares
-// them.
+// Names are quoted as identifiers and values travel as parameters: no part of a mapping is ever
+// read as SQL. PostgreSQL compares names exactly ("Seat" is not seat); each other engine has its
+// own rule.
 //
-// A mapping is held against the database before the first statement that uses it, so that a name
-// or a type that is wrong is a clear error and cannot hurt the transaction it is used in: by
-// check(db) when a program starts, or else by the first use. A mapping that cannot be right is an
-// error, with the ALTER TABLE that cures it; a missing index is a warning, which only check()
-// gives.
+// A mapping is checked against the database before the first statement that uses it, so that a
+// wrong name or type is a clear error and cannot hurt the transaction it is used in. check(db) does
+// so when a program starts, or else the first use does. A mapping that cannot be right is an error,
+// with the ALTER TABLE that cures it; a missing index is a warning, which only check() gives.
 //
 // Errors: no such table or column; another type than the role needs; a value that is not of its
 // column's type; two values that are one to it, as 'p' and 'P' by many collations; a key without an
 // index unique at every moment (DEFERRABLE, partial), or that may be null; one column in two roles;
 // a role that a claim changes and that is in the key, generated, NOT NULL where a claim leaves null
 // or partitioned by (PostgreSQL); a version of 8 or 16 bits; an expiry too coarse for the term.
-// On PostgreSQL a right that is missing is errc::permission_denied before it is needed, since the
-// refusal would abort: USAGE of the schema, SELECT of the columns it reads, UPDATE of those a claim
-// changes, and to lock rows UPDATE of any; only versioned_claim's read() needs no UPDATE.
+// On PostgreSQL a missing right is errc::permission_denied before it is needed, since the refusal
+// would abort the transaction: USAGE of the schema, SELECT of the columns that it reads, UPDATE of
+// those that a claim changes, and UPDATE of any column to lock rows; only versioned_claim's read()
+// needs no UPDATE.
 // Warnings, by check(db) to the observer and by check(tx) as its answer: no index for several rows,
 // or for those whose term has passed, which is one on state and expires_at; on MySQL and MariaDB a
 // time_kind::instant in a session with daylight saving; a version of 32 bits or that may be null;
 // an expiry without milliseconds, which the engine rounds; on SQLite a primary key that may be
 // null; on PostgreSQL a row_claim that asks for what the table is partitioned by: where somebody
-// moves a row to another partition, who claims it at that moment is aborted (40001).
+// moves a row to another partition, a program that claims it at that moment is aborted (40001).
 //
 // A value is an integer, a number, text or bytes as its column is; digits as text are a number;
-// truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; of an enumeration it is a label,
-// letter by letter; for any other type text as the engine has it (a UUID or a date is looked at).
-// A column whose type has no order, as PostgreSQL's json, is neither compared nor ordered by.
-// SQLite's columns of no type take anything. Values are compared as their column compares, by its
-// type and collation.
+// truth values are 0 and 1; times are "YYYY-MM-DD HH:MM:SS"; the value of an enumeration is a
+// label, letter by letter; for any other type it is text as the engine has it (the library looks at
+// a UUID and a date). A column whose type has no order, as PostgreSQL's json, is neither compared
+// nor ordered by. SQLite's columns of no type take anything. Values are compared as their column
+// compares, by its type and collation.
 //
 // Threads: plain values.
 #include <chrono>
@@ -47,8 +47,8 @@
 namespace leasehold {
 
 // A table, with the schema it is in: on PostgreSQL a schema, on MySQL and MariaDB a database, on
-// SQLite the name of an attached file. Empty: where the connection looks first, and on SQLite the
-// file itself, `main`, where no temporary table may have the same name.
+// SQLite the name of an attached file. An empty schema is the one where the connection looks first;
+// on SQLite it is the file itself, `main`, where no temporary table may have the same name.
 struct qualified_name {
     qualified_name() = default;
     qualified_name(const char* table) : name(table) {}
@@ -68,17 +68,17 @@ enum class comparison {
     at_least = 6,
     is_null = 7,      // takes no value
     is_not_null = 8,  // takes no value
-    is_due = 9,       // takes no value: a time that is not in the database's future
+    is_due = 9,       // takes no value: holds for a time that is not in the database's future
 };
 
-// One test of one column; of a list all must hold. Comparing with null never does.
+// One test of one column. All tests of a list must hold. A comparison with null never holds.
 struct condition {
     std::string column{};
     comparison is = comparison::equal;
     value than{};
 };
 
-// A column candidates are ordered by; nulls come where the engine puts them.
+// A column by which candidates are ordered; the engine decides where nulls come.
 struct order_by {
     order_by(const char* name) : column(name) {}
     order_by(std::string name) : column(std::move(name)) {}
@@ -92,13 +92,12 @@ inline order_by descending(std::string column) {
     return made;
 }
 
-// The type of the columns that hold times. All of them are read and written by the database's
-// clock.
+// The type of the columns that hold times. The database's clock reads and writes all of them.
 enum class time_kind {
     // PostgreSQL timestamptz; MySQL and MariaDB TIMESTAMP; on SQLite the same as `utc`. MySQL and
-    // MariaDB reckon with these in the time zone of the session: where that has daylight saving, a
+    // MariaDB compute with these in the time zone of the session: where that has daylight saving, a
     // term that meets the change is an hour longer or shorter, and in spring may be refused as a
-    // time that does not exist. Use a session in UTC there, or one of the others.
+    // time that does not exist. Use a session in UTC there, or one of the other kinds.
     instant = 1,
     // Without a zone, and holding UTC: PostgreSQL timestamp; MySQL and MariaDB DATETIME; SQLite
     // TEXT as `strftime('%Y-%m-%d %H:%M:%f')` writes it.
@@ -107,8 +106,8 @@ enum class time_kind {
     microseconds = 3,
 };
 
-// A column that says how far a row has got. `from`: it may be claimed. `to`: it is claimed.
-// `done`: what finish() makes of it, a third value; null leaves it at `to`.
+// A column that says how far a row has got. A row with `from` may be claimed, and one with `to` is
+// claimed. finish() writes `done`, a third value; null leaves the row at `to`.
 struct state_column {
     std::string column{};
     value from{};

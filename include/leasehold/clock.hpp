@@ -1,9 +1,9 @@
 #pragma once
 // The local clock of deadlines: monotonic, and counting while the machine sleeps.
 //
-// Whether a lease has ended is decided by the database's clock alone. This clock only tells a
-// holder when to stop believing: it reads CLOCK_BOOTTIME, because std::chrono::steady_clock stands
-// still during suspend on Linux and a laptop or a paused machine would wake up believing for too
+// The database's clock alone decides whether a lease has ended. This clock only tells a holder when
+// to stop believing in its lease. It reads CLOCK_BOOTTIME, because std::chrono::steady_clock stands
+// still during suspend on Linux, and a laptop or a paused machine would wake up believing for too
 // long (clock_gettime(2)). Where there is no such clock it is std::chrono::steady_clock.
 //
 // Threads: safe.
@@ -23,8 +23,8 @@ struct LEASEHOLD_EXPORT local_clock {
     static time_point now() noexcept;
 };
 
-// How long to wait, from any duration: rounded up, nothing where it is negative, and the longest
-// that there is where nanoseconds cannot count so far.
+// The length of a wait, from any duration: rounded up, zero where the duration is negative, and the
+// longest that nanoseconds can count where it is longer.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds patience_of(const std::chrono::duration<Rep, Period>& length) {
     using std::chrono::nanoseconds;
@@ -34,17 +34,17 @@ constexpr std::chrono::nanoseconds patience_of(const std::chrono::duration<Rep, 
     return std::chrono::ceil<nanoseconds>(length);
 }
 
-// The same, until a time of any clock.
+// The length of a wait until a time of any clock.
 template <class Clock, class Duration>
 std::chrono::nanoseconds patience_until(const std::chrono::time_point<Clock, Duration>& deadline) {
     using real = std::chrono::duration<long double, std::nano>;
     return patience_of(real{deadline.time_since_epoch()} - real{Clock::now().time_since_epoch()});
 }
 
-// A wait until a time of any clock, by way of `wait`, which waits until one of the local clock and
-// answers with what it got, or nothing. A clock that is set back meanwhile, or stands still while
-// the machine sleeps, has time left when that is over, and is waited for again. That it was set
-// forward is not seen before: the wait ends by the local clock as it was reckoned when it began.
+// Waits until a time of any clock. `wait` waits until a time of the local clock and answers with
+// what it got, or nothing. When `deadline`'s clock was set back meanwhile, or stood still while the
+// machine slept, time is left after that, and `wait` is called again. A clock that was set forward
+// does not shorten a call of `wait`, whose end was computed when it began.
 template <class Clock, class Duration, class Wait>
 auto wait_by(
     const std::chrono::time_point<Clock, Duration>& deadline,

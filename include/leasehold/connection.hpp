@@ -2,12 +2,13 @@
 // The seam between leasehold and a client library: how to send a statement.
 //
 // A driver implements this class once for libpq, MySQL Connector/C++, sqlite3 or SOCI; everything
-// else (what to send, and what it means) is the same above it. Most programs never touch it: they
-// open a `database` and use what stands on it. Write one to bring a client library of your own.
+// else (what to send, and what it means) is the same above it. Most programs never touch this
+// class: they open a `database` and use what stands on it. Write a driver to use a client library
+// of your own.
 //
 // Parameters are $1, $2 … on every engine, in any order and as often as they are needed; where a
-// client library knows ? alone, the driver puts them in their places. Everywhere but on PostgreSQL,
-// which has an operator of that name, a statement may have ? for all of them instead.
+// client library knows ? alone, the driver puts them in their places. A statement may have ? for
+// all of them instead, but not on PostgreSQL, which has an operator of that name.
 //
 // | state            | execute                | begin             | commit            | rollback  |
 // |------------------|------------------------|-------------------|-------------------|-----------|
@@ -54,8 +55,8 @@ public:
 
     virtual const server_info& server() const noexcept = 0;
 
-    // By what the client library knows; sends nothing. Only of a borrowed sql::Connection* with
-    // autocommit on the server has to be asked, in one round trip on MariaDB and two on MySQL.
+    // What the client library knows; sends nothing. Only a borrowed sql::Connection* with
+    // autocommit on has to ask the server, in one round trip on MariaDB and two on MySQL.
     virtual connection_state state() noexcept = 0;
 
     // One statement. It is prepared once per connection where the server side allows that.
@@ -66,28 +67,28 @@ public:
     // Parameters are numbered across all statements; PostgreSQL takes none here.
     virtual result execute_script(std::string_view sql, const parameters& values = {}) = 0;
 
-    // READ COMMITTED on servers; on SQLite the write lock is taken at once (BEGIN IMMEDIATE). May
-    // travel with the first statement.
+    // Isolates by READ COMMITTED on servers; on SQLite it takes the write lock at once (BEGIN
+    // IMMEDIATE). May travel with the first statement.
     virtual void begin() = 0;
-    // The open transaction was begun by begin(), may write, and nothing was sent in it yet: its
-    // level is READ COMMITTED, and nobody needs to ask. False where that is not known.
+    // True when begin() began the open transaction, it may write, and nothing was sent in it yet:
+    // then its level is READ COMMITTED, and nobody needs to ask. False where that is not known.
     virtual bool is_untouched() const noexcept { return false; }
     virtual void commit() = 0;
     // Never throws: a connection whose rollback failed is lost, and the server rolls back itself.
     virtual void rollback() noexcept = 0;
 
-    // Bounds every following call. At least 1 ms; what the driver cannot express is cut.
+    // Bounds every following call. At least 1 ms; a driver cuts what it cannot express.
     virtual void set_statement_timeout(std::chrono::milliseconds limit) = 0;
 
-    // Whether the other side answers a trivial statement. False leaves the connection unfit.
+    // True when the other side answers a trivial statement. False leaves the connection unfit.
     bool answers() noexcept;
 
     // Wake-ups. Where they do not exist (can_notify() is false) the others throw `unsupported`.
     virtual bool can_notify() const noexcept { return false; }
     virtual void listen(std::string_view channel);
     virtual std::optional<notification> wait_for_notification(std::chrono::milliseconds patience);
-    // What to poll(2) for reading together with other descriptors, once wait_for_notification(0)
-    // has found nothing; -1 where there is none, and only the call itself can wait.
+    // The descriptor to poll(2) for reading together with others, once wait_for_notification(0) has
+    // found nothing; -1 where there is none, and only the call itself can wait.
     virtual int notification_descriptor() const noexcept { return -1; }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// How to reach a database, and which dialect it speaks: what every part of leasehold stands on.
+// Reaches a database, and knows its dialect: every part of leasehold stands on this.
 //
 //   leasehold::database db = leasehold::postgres::open("postgresql://app@db/app");
 //   leasehold::migrate(db);
@@ -7,8 +7,8 @@
 // A bounded pool of connections and the dialect's statements behind a handle that is cheap to copy.
 // Opening connects to nothing: the first use does.
 //
-// Promises: no call waits for a connection or an answer beyond the time-outs below. A call with a
-// deadline of its own, or that can be cancelled, waits for a connection no longer than that allows
+// Promises: no call waits for a connection or an answer beyond the time-outs below. A call that has
+// a deadline of its own, or can be cancelled, waits for a connection no longer than that allows
 // (see connect_limits): in an outage it ends by its deadline, or at once when it is cancelled, and
 // one statement time-out later where a statement was under way. A connection that broke is
 // replaced; after a failure the next attempts are spaced by a jittered back-off.
@@ -34,7 +34,7 @@
 
 namespace leasehold {
 
-// What the tables are called: `prefix` goes before each name; on PostgreSQL they live in `schema`
+// The names of the tables: `prefix` goes before each name; on PostgreSQL they live in `schema`
 // (empty: the first of the user's search path). Both: letters, digits, underscore, not starting
 // with a digit, at most 30 bytes.
 struct table_names {
@@ -48,41 +48,42 @@ struct database_settings {
     // calls wait for keys.
     int connections_max = 8;
     std::chrono::milliseconds connect_timeout{3000};  // to get one connection open; 100 ms to 1 h
-    // To get a pooled one; 1 ms to 1 h. One that slept is asked first: where it does not answer
-    // (statement_timeout at most), connect_timeout more to replace it.
+    // To get a pooled connection; 1 ms to 1 h. One that slept is asked first: where it does not
+    // answer (statement_timeout at most), replacing it takes connect_timeout more.
     std::chrono::milliseconds acquire_timeout{10000};
     // Per statement; 100 ms to 1 h. The end of a program in an outage takes about as long, see
     // session::end(). Raise it where a statement of your own in a `transaction` takes longer, and
     // on SQLite, where it is the wait for other writers too, if many write without a pause.
     std::chrono::milliseconds statement_timeout{3500};
-    std::shared_ptr<leasehold::observer> observer{};  // nothing: nobody is told
-    // By which other machines tell calls that wait here that it is their turn, and a sign that
-    // those there may be told: an address of this machine, by number, with a UDP port or without
-    // one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the database's own bell rings, if
-    // it has one. A port is one handle's; not for machines behind NAT. A message that comes in is
-    // only a hint.
+    std::shared_ptr<leasehold::observer> observer{};  // nothing: no observer
+    // The address to which other machines send the message that it is a waiter's turn here; with
+    // one, this handle also tells waiters of other machines. An address of this machine, by number,
+    // with a UDP port or without one: 192.0.2.7, [2001:db8::7]:7400. Empty: between machines the
+    // database's own bell rings, if it has one. A port belongs to one handle; not for machines
+    // behind NAT. A message that comes in is only a hint.
     std::string bell_address{};
-    // Of a cluster that could be written to at several nodes (Galera, Group Replication with
+    // For a cluster that could be written to at several nodes (Galera, Group Replication with
     // several primaries): true says that all programs write to one and the same node, as through a
-    // proxy that sees to it. Then locks are those of one server. Wrongly said, two get one key.
+    // proxy that sees to it. Then locks are those of one server. Where that is wrong, two programs
+    // get one key.
     bool one_node_is_written_to = false;
     // PostgreSQL: true refuses each grant, run, job and heartbeat whose commit would wait for no
     // standby, because synchronous_standby_names is empty: a fail-over could undo it. The refusal
-    // is transient, as an outage is: who waits goes on waiting, and a session ends where it lasts
-    // longer than its ttl. A release that nobody waits for is not refused; one that hands
-    // the key over is a grant. The SQL function leasehold_enqueue knows nothing of it. Other
+    // is transient, as an outage is: a waiter goes on waiting, and a session ends where the refusal
+    // lasts longer than its ttl. A release that nobody waits for is not refused; one that hands the
+    // key over is a grant. The SQL function leasehold_enqueue knows nothing of this setting. Other
     // engines: errc::unsupported at the first use.
     bool requires_standby = false;
-    // What its connections are called in the server's lists, as name@host:pid: application_name on
-    // PostgreSQL, program_name among the attributes on MySQL and MariaDB. Empty: as the program. A
-    // URL or PGAPPNAME that says another one is heeded.
+    // The name of its connections in the server's lists, as name@host:pid: application_name on
+    // PostgreSQL, program_name among the attributes on MySQL and MariaDB. Empty: the name of the
+    // program. A different name in the URL or PGAPPNAME wins.
     std::string name{};
 };
 
-// How long one attempt to connect may take, and a request to give it up before: whoever wanted the
-// connection was cancelled, or its session was lost. The driver of PostgreSQL heeds that within
-// moments (but for looking up a host name); the client library of MySQL and MariaDB cannot be
-// interrupted, and has the time alone, in whole seconds.
+// The longest that one attempt to connect may take, and a request to give it up earlier: the caller
+// was cancelled, or its session was lost. The driver of PostgreSQL obeys the request within moments
+// (but for looking up a host name); the client library of MySQL and MariaDB cannot be interrupted,
+// and has the time alone, in whole seconds.
 struct connect_limits {
     // Converts from a duration and to one: connectors that know of no requests need not.
     connect_limits(std::chrono::milliseconds time, std::stop_token request = {}) noexcept
@@ -92,17 +93,17 @@ struct connect_limits {
     std::chrono::milliseconds patience;
     std::stop_token stop;
     // Throws where the database handle refuses a server it has been connected to: then a connector
-    // that knows of several hosts asks the next. One with a single host need not call it.
+    // that knows of several hosts asks the next. A connector with a single host need not call it.
     std::function<void(connection&)> admit{};
 };
 
-// Makes one connection, within these limits. Drivers provide it; so may you, as a function of a
-// std::chrono::milliseconds too.
+// Makes one connection, within these limits. Drivers provide it; you may, too, also as a function
+// of a std::chrono::milliseconds.
 using connector = std::function<std::unique_ptr<connection>(const connect_limits& within)>;
 
-// How a pool is used at one moment.
+// The use of a pool at one moment.
 struct pool_use {
-    int lent = 0;  // or being opened; try_acquire_in() may lend one beyond `max`
+    int lent = 0;  // connections lent or being opened; try_acquire_in() may lend one beyond `max`
     int idle = 0;
     int max = 0;  // connections_max
 };
@@ -116,13 +117,13 @@ public:
     // it, so that nothing else leaves an empty file behind.
     database(connector connect, connector create, database_settings settings);
 
-    // A transaction of our own, for programs without a client library of their own. Takes one
-    // connection from the pool until it ends.
+    // A transaction of the library's own, for programs without a client library of their own. Takes
+    // one connection from the pool until it ends.
     transaction begin() const;
 
     // One statement outside of any transaction, which commits by itself: for those that no
     // transaction takes (VACUUM, CREATE INDEX CONCURRENTLY), and for single ones. It has
-    // statement_timeout; open another database with a longer one for what takes its time. Behind a
+    // statement_timeout; open another database with a longer one for a slow statement. Behind a
     // pooler PostgreSQL sees it in a transaction of its own all the same, and refuses those.
     // Errors: of connection.hpp; outcome_is_unknown() where its answer was lost.
     result execute(std::string_view sql, const parameters& values = {}) const;
@@ -130,7 +131,7 @@ public:
     // Connects if need be and says what is at the other end.
     server_info server() const;
 
-    // Asks nobody. The connections of heartbeats, waiters and workers are not of the pool.
+    // Asks nobody. The connections of heartbeats, waiters and workers do not belong to the pool.
     pool_use use_of_pool() const;
 
     const database_settings& settings() const noexcept;
@@ -145,7 +146,7 @@ private:
 
 // A transaction the library only takes part in: it never commits, rolls back or changes settings.
 // Made from a `transaction`, from any `connection`, or by leasehold::borrow(…) of a driver header.
-// Valid while what it was made from is.
+// Valid while that object is.
 class LEASEHOLD_EXPORT transaction_ref {
 public:
     transaction_ref(connection& inside) noexcept : inside_(&inside) {}
@@ -168,8 +169,8 @@ private:
     std::unique_ptr<connection> adapter_;
 };
 
-// One transaction on a pooled connection; rolls back when destroyed without commit(). On PostgreSQL
-// the server is told of it with the first statement, and of one without statements not at all.
+// One transaction on a pooled connection; rolls back when destroyed without commit(). PostgreSQL
+// hears of it with the first statement, and of one without statements not at all.
 //
 //   leasehold::transaction tx = db.begin();
 //   tx.execute("UPDATE invoice SET closed = true WHERE month = $1", {"2026-10"});

@@ -1,5 +1,5 @@
 #pragma once
-// Passing a hold on to another process, without anybody getting in between.
+// Passes a hold on to another process, without anybody getting in between.
 //
 //   leasehold::detached_lease parcel = leasehold::detach_for(std::move(*held), 1min);
 //   run_child({"LEASE=" + parcel.text()});
@@ -15,13 +15,13 @@
 // | adopted                           | the new session, as any other | nothing, for anyone else  |
 // | gone: released, expired, by force | –                             | nothing                   |
 //
-// Promises: nobody else is granted the key in between, and the token stays, so that what was
+// Promises: nobody else is granted the key in between, and the token stays, so that everything
 // written under it stays valid. One of several adopters gets it: the move names the session it
 // comes from. A lease that has expired or was taken is not adopted, whatever the value says.
-// Does not promise: that the old process stops. It gave the lease up in its own interest: what it
-// writes under the same token nobody can tell from the new holder's writes.
+// Does not promise: that the old process stops. It gave the lease up in its own interest: nobody
+// can tell what it writes under the same token from the new holder's writes.
 //
-// The value is a secret as the owner id in it is: whoever has it can take the hold.
+// The value is a secret, as the owner id in it is: anybody who has it can take the hold.
 //
 // A session is handed over whole, with all that lives with it, however much that is:
 //
@@ -36,18 +36,18 @@
 // | adopted             | it ends in the new process    | nothing, for anyone else |
 // | ended, expired      | –                             | nothing                  |
 //
-// It is given up and taken in one round trip each, which change one row. `leasehold locks` goes on
-// to show who was granted a key; `leasehold sessions` who has the session.
+// Giving it up and taking it is one round trip each, which changes one row. `leasehold locks` goes
+// on to show who was granted a key; `leasehold sessions` shows who has the session.
 //
 // Threads: safe. Errors: lease_lost where there is nothing to detach any more; invalid_argument for
-// one level of several of a recursive hold, a bad term, a key that is no mutex, a text that is
-// none, or a hold that lives with the adopting session; session_lost where that has ended. An error
-// whose outcome_is_unknown(): detach_for gives the hold up (it is released in the background);
+// one level of several of a recursive hold, a bad term, a key that is no mutex, a malformed text,
+// or a hold that lives with the adopting session; session_lost where that has ended. After an error
+// whose outcome_is_unknown(), detach_for has given the hold up (it is released in the background);
 // adopt may have moved it, and is to be called again.
 // For a session: invalid_argument for one that has a place at a latch or a barrier, or one level of
 // several; transient where a call of it is under way, or was in doubt a moment ago. Where detach()
-// throws the session goes on; where the outcome of adopt() is unknown, what it may have taken ends
-// with the session's ttl.
+// throws the session goes on; where the outcome of adopt() is unknown, a session that it may have
+// taken ends with its ttl.
 // After etcd's ResumeElection, Session.Orphan, and Redlock's random value that travels.
 #include <chrono>
 #include <cstdint>
@@ -69,7 +69,7 @@ struct LEASEHOLD_EXPORT detached_lease {
     leasehold::key key;
     owner_id owner{};
     fencing_token token{};
-    // With which it lives until it is adopted; nothing: it has a term.
+    // The session with which it lives until it is adopted; nothing: it has a term.
     std::optional<session_id> session{};
 
     // One line of UTF-8, for an argument or an environment variable.
@@ -82,33 +82,33 @@ struct LEASEHOLD_EXPORT detached_lease {
 // refused (invalid_argument) leaves it as it was.
 
 // Asks nobody. The hold goes on living with the session of the lease, and ends with it; one with a
-// fixed term keeps that.
+// fixed term keeps its term.
 LEASEHOLD_EXPORT detached_lease detach(lease&& held);
 
-// From here on it lives for so long by the database's clock, 1 ms to 366 days, whatever becomes of
-// this process. One round trip.
+// From here on the hold lives for this term by the database's clock, 1 ms to 366 days, whatever
+// becomes of this process. One round trip.
 LEASEHOLD_EXPORT detached_lease detach_for(lease&& held, std::chrono::microseconds term);
 
-// Moves the hold into this session, which is another than the one it was detached in: to take back
-// what was given away, open one, and the value is worthless for whoever else has it. Nothing where
-// the hold has gone, or somebody else adopted it, or a lease of this session has it already, or is
-// still being released. Repeating it after an error is harmless. Two round trips.
+// Moves the hold into this session, which must not be the one it was detached in. To take a hold
+// back, open a new session and adopt it there: then the value is worthless for everybody else.
+// Nothing where the hold has gone, or somebody else adopted it, or a lease of this session has it
+// already, or is still being released. Repeating it after an error is harmless. Two round trips.
 LEASEHOLD_EXPORT std::optional<lease> adopt(session& into, const detached_lease& what);
 
-// A session that nobody renews, and what lives with it.
+// A session that nobody renews, and the holds that live with it.
 struct LEASEHOLD_EXPORT detached_session {
     struct hold {
         detached_lease what;
         lock_kind kind = lock_kind::mutex;
         hold_mode mode = hold_mode::exclusive;
         std::int64_t permits = 1;
-        // Of semaphore_settings::hold_at_most, what was left of it; nothing: no term.
+        // What was left of semaphore_settings::hold_at_most; nothing: no term.
         std::optional<std::chrono::microseconds> term_left{};
         bool operator==(const hold&) const = default;
     };
 
     session_id session{};
-    std::string name{};  // by which it is known to who adopts it
+    std::string name{};  // the name that the adopter knows it by
     std::vector<hold> holds{};
 
     // For a file, a pipe or an environment variable: some 100 bytes for each hold.
@@ -117,8 +117,8 @@ struct LEASEHOLD_EXPORT detached_session {
     bool operator==(const detached_session&) const = default;
 };
 
-// Spends the session: its leases are lost here (session_ended), and nothing of it is released. What
-// has a fixed term does not live with it, and stays: detach() that lease. One round trip.
+// Spends the session: its leases are lost here (session_ended), and none of them is released. A
+// hold with a fixed term does not live with it, and stays: detach() that lease. One round trip.
 LEASEHOLD_EXPORT detached_session detach(session&& whole);
 
 struct adopted_session {
@@ -126,8 +126,8 @@ struct adopted_session {
     std::vector<lease> leases;  // in the order of detached_session::holds
 };
 
-// Goes on with a session, under settings of one's own. Nothing where it has ended, or somebody else
-// adopted it. The lost() of a lease that was freed by force meanwhile fires with the first
+// Goes on with a session, under the caller's own settings. Nothing where it has ended, or somebody
+// else adopted it. The lost() of a lease that was freed by force meanwhile fires with the first
 // heartbeat, which comes at once.
 LEASEHOLD_EXPORT std::optional<adopted_session> adopt(
     database db, const detached_session& what, session_settings settings = {}

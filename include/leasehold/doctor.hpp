@@ -1,5 +1,5 @@
 #pragma once
-// Whether all is well with a database that leasehold uses, and why a key is not free.
+// Says whether all is well with a database that leasehold uses, and why a key is not free.
 //
 //   for (const auto& each : leasehold::examine(db)) {
 //       if (each.weight == leasehold::severity::error) std::clog << each.what << '\n';
@@ -8,24 +8,24 @@
 // Promises: reads only, but for an instant's lock of a row that find_row_lock() explains. A
 // database that cannot be reached, has no tables, or refuses a question is a finding, not an
 // exception. Each finding has a name that stays the same: scripts and alarms may go by it.
-// Does not promise: that what it does not find is not there. The doctor does not judge what its
-// user may not see; where a right is missing, the finding `not_looked_at` names the question; it is
-// good then, so that a program's own user, who may see little, is not warned of it.
+// Does not promise: to find everything. The doctor does not judge what its user may not see; where
+// a right is missing, the finding `not_looked_at` names the question. That finding is good then, so
+// that a program's own user, who may see little, is not warned of it.
 //
 // Ends within connect_timeout where nothing answers; where the server stops answering, within the
 // statement_timeout of one question and the time of one try more.
 //
-// The first 1,000 tasks and the first 1,000 schedules by name are looked at; `not_looked_at` says
-// where there are more. Each finding about runs, schedules and queues names 20 of them, and the
-// last one says how many are like it.
+// The doctor looks at the first 1,000 tasks and the first 1,000 schedules by name; `not_looked_at`
+// says where there are more. Each finding about runs, schedules and queues names 20 of them, and
+// the last one says how many are like it.
 //
-// Costs: some thirty statements, and where MySQL's family is asked for rights one for each of them,
-// each of which has the handle's statement_timeout. Two read all lock rows, and a third where five
-// keys or more are held for long; as many read all who share a key. One reads all sessions, and one
-// some jobs of each queue: 20,000 queues take 0.1 s. With 1,000,000 keys, all of them held for
-// days, by 100,000 sessions, it takes 2.4 s on PostgreSQL, 3.4 s on MariaDB and 4.5 s on MySQL (2
-// busy cores, 2026-11-25). With 1,000,000 jobs that were given up, in 1,000 queues, and as many
-// failed runs it takes 0.3 s on PostgreSQL, 0.9 s on MariaDB and 1.1 s on MySQL (2026-11-27). What
+// Costs: some thirty statements, and on MySQL's family one for each right that it asks for; each
+// has the handle's statement_timeout. Two read all lock rows, and a third where five keys or more
+// are held for long; as many read all who share a key. One reads all sessions, and one some jobs of
+// each queue: 20,000 queues take 0.1 s. With 1,000,000 keys, all of them held for days, by 100,000
+// sessions, it takes 2.4 s on PostgreSQL, 3.4 s on MariaDB and 4.5 s on MySQL (2 busy cores,
+// 2026-11-25). With 1,000,000 jobs that were given up, in 1,000 queues, and as many failed runs it
+// takes 0.3 s on PostgreSQL, 0.9 s on MariaDB and 1.1 s on MySQL (2026-11-27). A question that
 // takes too long is not_looked_at.
 //
 // | finding              | engines  | what it says                                                |
@@ -86,7 +86,7 @@
 // | overdue_schedule     | all      | a schedule of jobs should have fired a minute ago           |
 // | not_looked_at        | all      | a question was refused, or not answered in time             |
 //
-// Of a key (examine_key):
+// Findings about a key (examine_key):
 //
 // | finding              | what it says                                                        |
 // |----------------------|---------------------------------------------------------------------|
@@ -102,7 +102,7 @@
 // |                      | open transaction shares its row                                     |
 //
 // Errors: invalid_argument for settings out of range; std::bad_alloc. examine_key also throws what
-// inspect.hpp says, since without the tables there is nothing to say of a key.
+// inspect.hpp says, since without the tables it knows nothing about a key.
 //
 // Threads: safe.
 #include <chrono>
@@ -137,9 +137,9 @@ struct finding {
 };
 
 struct examination_settings {
-    // From when on it is worth a warning. Each at least 1 s.
+    // Each limit begins to be worth a warning here. Each at least 1 s.
     std::chrono::seconds held_longer_than{std::chrono::hours{24}};
-    std::chrono::seconds waiting_longer_than{std::chrono::minutes{10}};  // of an available job
+    std::chrono::seconds waiting_longer_than{std::chrono::minutes{10}};  // an available job
     std::chrono::seconds snapshot_older_than{std::chrono::minutes{10}};
     std::chrono::seconds dead_longer_than{std::chrono::minutes{10}};  // rows not cleaned up
     std::chrono::milliseconds clock_difference{2000};   // to the server's, beyond the round trip
@@ -150,12 +150,12 @@ struct examination_settings {
     std::uint64_t log_bytes_max = 256UL * 1024 * 1024;  // of SQLite's write-ahead log
 };
 
-// In the order of the table above; of several of one name in the order of what they are about.
+// In the order of the table above; findings of one name in the order of their subjects.
 LEASEHOLD_EXPORT std::vector<finding> examine(
     const database& db, const examination_settings& settings = {}
 );
 
-// What is known of one key, with what follows from it.
+// Everything known of one key, with what follows from it.
 struct key_examination {
     std::optional<lock_info> lock{};        // of the oldest holder, or the last one; see describe()
     std::vector<lock_info> holders{};       // oldest grant first

@@ -1,5 +1,5 @@
 #pragma once
-// The database engines leasehold speaks, and what a server says of itself.
+// The database engines that leasehold speaks, and what a server says about itself.
 #include <string>
 #include <string_view>
 
@@ -13,19 +13,19 @@ enum class engine {
     mysql = 2,     // 8.0.1 or newer
     mariadb = 3,   // 10.6 or newer
     sqlite = 4,    // 3.35 or newer
-    memory = 5,    // the model the tests hold the others against; no database at all
+    memory = 5,    // the model that the tests compare the others with; no database at all
 };
 
 // "postgres", "mysql", "mariadb", "sqlite", "memory".
 LEASEHOLD_EXPORT std::string_view name_of(engine which) noexcept;
 
-// The way of statements and answers between this process and the server.
+// The way that statements and answers take between this process and the server.
 enum class transport {
-    unknown = 0,     // of a connection that somebody else has opened
+    unknown = 0,     // a connection that somebody else has opened
     local = 1,       // within one machine
-    clear = 2,       // over a network, for everybody on the way to read and to change
-    unverified = 3,  // encrypted, or on MySQL's family so where the server can; whoever answers is
-                     // taken for the server
+    clear = 2,       // over a network: anybody on the way can read and change it
+    unverified = 3,  // encrypted, or on MySQL's family so where the server can; nobody has checked
+                     // who answers
     verified = 4,    // encrypted, and the server has shown a certificate that was checked
 };
 
@@ -33,10 +33,11 @@ struct server_info {
     leasehold::engine engine = engine::sqlite;
     int version = 0;  // major * 10000 + minor * 100 + patch: 15.20 is 152000, 10.11.19 101119
     std::string version_text{};  // as the server says it
-    // PostgreSQL: another process does the work than the one that let us in, as behind pgbouncer.
+    // PostgreSQL: true when another process does the work than the one that let us in, as behind
+    // pgbouncer.
     bool is_pooled = false;
     leasehold::transport transport = leasehold::transport::unknown;
-    // PostgreSQL: which data it had when it was connected to, as "system identifier/timeline";
+    // PostgreSQL: the data that the server had when we connected, as "system identifier/timeline";
     // empty where it would not tell, on a standby, and behind a pooler.
     std::string place{};
 };

@@ -9,9 +9,10 @@
 //       throw;
 //   }
 //
-// Contention is never an exception: a busy key is an empty result. (Who takes the lease out of it
-// without looking, as in `*mutex.acquire_for(5s)`, asks for one: errc::busy.) An exception means
-// that the question could not be asked or answered, or that the answer proves a broken assumption.
+// Contention is never an exception: a busy key is an empty result. (A caller that takes the lease
+// out of it without looking, as in `*mutex.acquire_for(5s)`, asks for one: errc::busy.) An
+// exception means that the question could not be asked or answered, or that the answer proves a
+// broken assumption.
 //
 // Promises: the message says what failed, on what, and what to do next, in one line, and holds no
 // password. The server's own message may contain user data and is kept apart from it.
@@ -45,28 +46,28 @@ enum class errc {
     unsupported = 14,        // this engine, version or build cannot do it
     busy = 15,               // the lease of an acquisition was asked for, and it had got none
     database_error = 16,     // anything else the database said
-    would_deadlock = 17,     // waiting would never end: whoever has the key waits for us
+    would_deadlock = 17,     // waiting would never end: the holder of the key waits for us
 };
 
-// What the database said, for logs and for programs that know their engine.
+// The answer of the database, for logs and for programs that know their engine.
 struct error_facts {
     std::string sqlstate{};        // five characters, or empty where the engine has none
     int native_code = 0;           // the engine's own number, or 0
     std::string server_message{};  // may contain user data: not part of what()
     bool outcome_unknown = false;  // the request may have been carried out: ask before repeating it
-    // The server may take us later: after connection_failed where it starts or is full, after
-    // database_error where it is out of disk space or memory, after read_only where it is a standby
-    // as a whole, as in a fail-over.
+    // True when the server may take us later: after connection_failed where it starts or is full,
+    // after database_error where it is out of disk space or memory, after read_only where it is a
+    // standby as a whole, as in a fail-over.
     bool is_passing = false;
 };
 
-// A place in a source: what std::source_location is, which clang 14 does not know.
+// A place in a source, as std::source_location, which clang 14 does not know.
 struct source_place {
     const char* file = "";  // as the compiler was told it; ours end in "src/lock/lease.cpp"
     unsigned line = 0;
     const char* function = "";
 
-    // The place of the call; as a default argument, that of the function which has it.
+    // The place of the call; as a default argument, the place where the function is called.
     static constexpr source_place here(
         const char* in_file = __builtin_FILE(),
         unsigned at_line = __builtin_LINE(),
@@ -91,22 +92,22 @@ public:
     // starting, out of disk space or memory, or a standby.
     bool is_transient() const noexcept;
 
-    // The connection cannot be used any more. After errc::timed_out it may be lost as well, where
-    // the driver gave up waiting: its state() says so.
+    // True when the connection cannot be used any more. After errc::timed_out it may be lost as
+    // well, where the driver gave up waiting: its state() says so.
     bool connection_is_lost() const noexcept;
 
-    // The request was sent and its answer was lost: it may have been done, or not. Never repeated
-    // blindly by the library; operations on leases settle it by asking with the owner id.
+    // The request was sent and its answer was lost: the server may have carried it out, or not. The
+    // library never repeats it blindly; operations on leases settle it by asking with the owner id.
     bool outcome_is_unknown() const noexcept { return facts_->outcome_unknown; }
 
-    // In the words of the standard library, where it has one; otherwise std::errc{}.
+    // The same in the words of the standard library, where it has one; otherwise std::errc{}.
     std::errc condition() const noexcept;
 
     const std::string& sqlstate() const noexcept { return facts_->sqlstate; }
     int native_code() const noexcept { return facts_->native_code; }
     const std::string& server_message() const noexcept { return facts_->server_message; }
 
-    // Where it was raised, for those who look for a fault in leasehold. Not part of what().
+    // The place that raised it, for people who look for a fault in leasehold. Not part of what().
     const source_place& where() const noexcept { return where_; }
 
 private:

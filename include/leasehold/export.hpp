@@ -1,8 +1,8 @@
 #pragma once
-// What every header stands on: C++20, and what a shared library shows of itself.
+// The base of every header: C++20, and the names that a shared library shows.
 //
-// A shared leasehold exports what is marked here and hides all else (-fvisibility=hidden): what a
-// header does not mark is no part of what a version promises.
+// A shared leasehold exports the names that are marked here and hides all others
+// (-fvisibility=hidden): a version promises nothing about a name that no header marks.
 
 #if __cplusplus < 202002L
 #error "leasehold needs C++20: compile with -std=c++20 (CMake: target_compile_features cxx_std_20)"

@@ -17,9 +17,8 @@
 // Does not promise: anything to programs that write without asking. An action that was killed
 // half-way has done half: write a new file and rename it. A process that is stopped within its
 // action keeps all others waiting (they give up after `patience`). Deleting PATH.lock lets two act
-// at once. On network file systems it is as good as their flock and rename are: Linux asks the NFS
-// server since 2.6.12, and with `local_lock=flock` nobody but itself.
-//
+// at once. On network file systems the file is as safe as their flock and rename are: Linux asks
+// the NFS server since 2.6.12, and with `local_lock=flock` nobody but itself.
 // Threads: safe; across processes too.
 // Errors: lease_lost; timed_out where somebody else's action took longer than `patience`;
 // database_error where the file cannot be read or written, or does not hold a number.
@@ -35,7 +34,8 @@ namespace leasehold {
 
 class LEASEHOLD_EXPORT fence_file {
 public:
-    // Made when first needed, in a folder that exists. One per resource, or per folder of them.
+    // The file is made when it is first needed, in a folder that exists. One per resource, or per
+    // folder of resources.
     explicit fence_file(std::filesystem::path path) : path_(std::move(path)) {}
 
     void admit(

@@ -8,7 +8,7 @@
 //   tx.commit();
 //
 // Where lock and data are in one database use lease.verify_in(tx): it is stronger, and needs none
-// of this. Where they are not, the data's side has to remember the highest token it was shown.
+// of this. Where they are in two, the data's side has to remember the highest token it was shown.
 //
 // | the highest token seen of the resource is … | admit()                                |
 // |---------------------------------------------|----------------------------------------|
@@ -16,13 +16,13 @@
 // | the same                                    | passes                                 |
 // | higher                                      | throws lease_lost: roll back           |
 //
-// Promises: of two transactions that were admitted for a resource, the one that commits later has
-// not the lower token. Writers of one resource wait for each other from admit() to commit.
+// Promises: if two transactions are admitted for a resource, the one that commits later does not
+// have the lower token. Writers of one resource wait for each other from admit() to commit.
 // Does not promise: that the holder still holds when it commits. A deposed holder can write until
-// the next holder has first been admitted: let that be the first thing it does.
+// the next holder has first been admitted: the next holder should be admitted before all else.
 //
 // Tokens are compared within one key of one lock database: guard a resource with one key.
-// The table belongs to leasehold's own (`leasehold migrate`, in the other database).
+// The table is one of leasehold's own (`leasehold migrate`, in the other database).
 //
 // Threads: safe. Errors: lease_lost; wrong_transaction where none is open; otherwise what the
 // database says, `transient` where its isolation level met a concurrent writer.
@@ -38,7 +38,7 @@ namespace leasehold {
 
 class LEASEHOLD_EXPORT fence_guard {
 public:
-    // The database the data is in.
+    // `guarded` is the database that has the data.
     explicit fence_guard(database guarded) : guarded_(std::move(guarded)) {}
 
     // Takes part in the caller's transaction on that database, best as its first statement.

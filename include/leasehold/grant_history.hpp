@@ -1,12 +1,13 @@
 #pragma once
-// What was granted: who had a key, when, for how long, and how that ended. Off by default.
+// The history of grants: who had a key, when, for how long, and how that ended. Off by default.
 //
 //   leasehold::keep_grant_history(db, std::chrono::hours{24 * 30});   // once, by who migrates
 //   for (const auto& each : leasehold::list_grants_of(db, key{"invoices/closing"})) print(each);
 //
-// Triggers on leasehold's own tables write it: a grant's row is committed with its end, whichever
-// program makes that, older ones as well, and nothing is sent for it. Where it is off there are no
-// triggers, and no cost. docs/guides/watching.md says what an end costs more where it is on.
+// Triggers on leasehold's own tables write the history: a grant's row is committed with its end,
+// whichever program makes that end, older programs as well, and nothing is sent for it. Where the
+// history is off there are no triggers, and no cost. docs/guides/watching.md says what an end costs
+// more where it is on.
 //
 // | how a grant ended | `ending`  | ended                                                        |
 // |-------------------|-----------|--------------------------------------------------------------|
@@ -15,9 +16,9 @@
 // | freed by force    | forced    | then                                                         |
 // | upgraded: a new grant of the same holder  | replaced | then                                  |
 //
-// A grant is in it once it has ended: who holds a key now is list_locks()'s to say. It has mutexes
-// (and so elections, sets of keys and runs of tasks), shared mutexes and semaphores; no places at a
-// latch or a barrier, and no jobs, which have a history of their own.
+// The history has a grant once the grant has ended; list_locks() says who holds a key now. It has
+// mutexes (and so elections, sets of keys and runs of tasks), shared mutexes and semaphores; no
+// places at a latch or a barrier, and no jobs, which have a history of their own.
 //
 // Promises: each grant that ends after keep_grant_history() has returned, and before
 // drop_grant_history() is called, is there for as long as it is kept, and once. It commits with its
@@ -25,14 +26,14 @@
 // Does not promise: that a program has let go when its grant has ended, see lease.hpp. Where a hold
 // expired and its holder let go before anybody took it, its ending is "expired". After a reboot
 // SQLite knows neither when a grant that the reboot ended was over (it says: at the first write
-// after it) nor how long it was held.
+// after it) nor how long that grant was held.
 //
 // The clean-up (reaper.hpp) removes rows that are older than `keep`, at most 20,000 each time it
 // comes round; `leasehold reap` removes all.
 //
-// Needs, but for reading: the rights of who migrates; on MySQL and MariaDB TRIGGER on the tables,
-// too, and where the server writes a binary log SUPER or log_bin_trust_function_creators = 1. The
-// triggers act with the rights of the account that has made them, which must stay.
+// Needs, but for reading: the rights of the user that migrates; on MySQL and MariaDB TRIGGER on the
+// tables, too, and where the server writes a binary log SUPER or log_bin_trust_function_creators =
+// 1. The triggers act with the rights of the account that has made them, which must stay.
 //
 // Threads: safe. Errors: what the database says; invalid_argument for a `keep` that is less than a
 // minute or more than 100 years.
@@ -77,15 +78,15 @@ struct grant_record {
     std::string metadata{};   // the holder's own words when it ended; empty: none
     lock_kind kind = lock_kind::mutex;
     hold_mode mode = hold_mode::exclusive;
-    std::int64_t permits = 0;                // of a semaphore: how many it had
+    std::int64_t permits = 0;                // of a semaphore: the number of permits it had
     std::chrono::microseconds ended_ago{0};  // by the database's clock
     std::optional<std::chrono::microseconds> held_for{};
     grant_ending ending = grant_ending::released;
 };
 
-// Whether it is written, and for how long it is kept. `is_broken`: it should be written, but
+// The state of the history, and how long its rows are kept. `is_broken`: it should be written, but
 // triggers are missing or disabled, as after a restore that left them out; keep_grant_history()
-// makes them again. Nobody who lacks the right TRIGGER on MySQL or MariaDB can know.
+// makes them again. On MySQL and MariaDB a user who lacks the right TRIGGER cannot know.
 struct grant_history_status {
     bool is_on = false;
     bool is_broken = false;
@@ -93,24 +94,25 @@ struct grant_history_status {
 };
 LEASEHOLD_EXPORT grant_history_status find_grant_history(const database& db);
 
-// From now on it is written, and kept for `keep` (1 minute to 100 years), which holds for what is
-// there already. Without it: for as long as before, at first 30 days. Waits for transactions that
-// have changed lock rows or proved a lease, and whoever comes next waits behind it, no longer than
-// a statement may: `timed_out`. Can be repeated, and changes no triggers then.
+// Turns the history on. `keep`, 1 minute to 100 years, is how long rows are kept, also those that
+// are there already; without it they are kept for as long as before, at first 30 days. Waits for
+// transactions that have changed lock rows or proved a lease, and later ones wait behind it, no
+// longer than a statement may: `timed_out`. Can be repeated, and changes no triggers then.
 LEASEHOLD_EXPORT void keep_grant_history(
     const database& db, std::optional<std::chrono::microseconds> keep = {}
 );
 
-// From now on nothing is written. The rows that are there stay for as long as they are kept. Waits
-// as the one above.
+// Turns the history off. The rows that are there stay for as long as they are kept. Waits as
+// keep_grant_history() does.
 LEASEHOLD_EXPORT void drop_grant_history(const database& db);
 
 struct grant_filter {
     std::string prefix{};                                     // only keys that begin so
-    std::optional<std::chrono::microseconds> ended_within{};  // only what ended so long ago at most
+    std::optional<std::chrono::microseconds> ended_within{};  // only grants that ended so long ago
+                                                              // at most
     int limit = 100;                                          // 1 to 100,000 records
 };
-// The latest ends first. Reads what ended since, of other keys as well, until there are enough.
+// The latest ends first. Reads the later ends of other keys, too, until it has enough.
 LEASEHOLD_EXPORT std::vector<grant_record> list_grants(
     const database& db, const grant_filter& filter = {}
 );

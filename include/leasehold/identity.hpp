@@ -1,10 +1,10 @@
 #pragma once
-// Who holds: identities that only compare, and a description for people that never does.
+// The identity of a holder, which programs compare, and its description, which only people read.
 //
-// An owner id is 128 random bits, new for each acquisition: whoever shows it, together with the
-// fencing token, is the holder. Host, process and thread are never identity (a recycled process
-// number or a shared host name must not release somebody else's lease); they are in node_info,
-// for the people who read `leasehold locks`.
+// An owner id is 128 random bits, new for each acquisition: a program that shows it, together with
+// the fencing token, is the holder. Host, process and thread are never identity (a recycled process
+// number or a shared host name must not release somebody else's lease); they are in node_info, for
+// the people who read `leasehold locks`.
 //
 // Threads: immutable values.
 #include <array>
@@ -39,7 +39,7 @@ private:
     std::array<char, size_bytes> bytes_{};
 };
 
-// Its text().
+// Writes its text().
 LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, const identity& id);
 
 using owner_id = identity;
@@ -53,7 +53,7 @@ struct fencing_token {
     auto operator<=>(const fencing_token&) const = default;
 };
 
-// Its number.
+// The digits of its number.
 LEASEHOLD_EXPORT std::string to_string(fencing_token token);
 LEASEHOLD_EXPORT std::ostream& operator<<(std::ostream& out, fencing_token token);
 

@@ -1,11 +1,11 @@
 #pragma once
-// Who holds what: for operators and dashboards.
+// Lists holders, waiters and sessions, for operators and dashboards.
 //
 //   for (const auto& lock : leasehold::list_locks(db, "invoices/")) print(lock);
 //
 // Promises: reads only, takes no locks, and never blocks anybody, but for force_release and
 // request_revoke; find_row_lock and list_row_locks may lock a row for an instant.
-// Does not promise: that it is still true when you read it.
+// Does not promise: that an answer is still true when you read it.
 //
 // Threads: safe. Errors: what the database says.
 #include <cstdint>
@@ -23,11 +23,11 @@
 
 namespace leasehold {
 
-// Nothing where the key was never locked, or was idle for so long that it has been cleaned up. Of
-// several holders it is about the oldest.
+// Nothing where the key was never locked, or was idle for so long that it has been cleaned up.
+// Where a key has several holders the answer is about the oldest.
 LEASEHOLD_EXPORT std::optional<lock_info> describe(const database& db, const key& name);
 
-// Who holds this key, and no other: nobody, one, or several, oldest grant first.
+// The holders of this key, and of no other: nobody, one, or several, oldest grant first.
 LEASEHOLD_EXPORT std::vector<lock_info> list_holders(const database& db, const key& name);
 
 // The held keys that begin with `prefix` (empty: all), in byte order of their names; a key that
@@ -50,7 +50,7 @@ LEASEHOLD_EXPORT std::vector<lock_info> list_free_keys(
     const database& db, std::string_view prefix = {}, std::string_view after = {}, int limit = 1000
 );
 
-// A part of that list, for those who show it: what it costs does not grow with how much is held.
+// A part of that list, for programs that show it: its cost does not grow with the number of holds.
 struct lock_filter {
     std::string prefix{};  // only keys that begin so
     std::string after{};   // only keys greater than this
@@ -79,11 +79,11 @@ LEASEHOLD_EXPORT std::vector<waiter_info> list_all_waiters(
 );
 
 // The open transaction that keeps the key's row locked; nothing where none does. A key stays closed
-// for as long, also when its holder's lease has run out: what has proved the lease may still write
-// under it. Waits for nobody. On a server it tries for an instant to lock the row itself, and with
-// no right to UPDATE, or on a server that takes no writes, it relies on what the server shows.
-// Where it cannot know, as on MySQL of a proof's row with no right but SELECT, it answers nothing;
-// examine_key() says so.
+// for as long, also when its holder's lease has run out: a transaction that has proved the lease
+// may still write under it. Waits for nobody. On a server it tries for an instant to lock the row
+// itself. With no right to UPDATE, or on a server that takes no writes, it relies on what the
+// server shows. It answers nothing where it cannot know, as on MySQL when a proof locks the row and
+// this user has no right but SELECT; examine_key() says so.
 //
 // | engine     | which transaction                       | the rest needs                         |
 // |------------|-----------------------------------------|----------------------------------------|
@@ -110,24 +110,25 @@ LEASEHOLD_EXPORT std::vector<row_lock_info> list_row_locks(
 // Live sessions and those that died and were not cleaned up yet, oldest first.
 LEASEHOLD_EXPORT std::vector<session_info> list_sessions(const database& db);
 
-// Asks whoever holds the key to let go. Changes nothing else: its lease fires revoke_requested()
-// with its next heartbeat, at most a third of its ttl later, and the holder decides. One that holds
-// for a fixed term has no heartbeat and is not told; nor are those of a key of another kind than a
-// mutex. Waits for a transaction that holds a proof. Answers with who was asked, or nothing where
-// the key was free, or held as another kind, which describe() tells.
+// Asks the holder of the key to let go. Changes nothing else: its lease fires revoke_requested()
+// with its next heartbeat, at most a third of its ttl later, and the holder decides. A holder with
+// a fixed term has no heartbeat and is not told; nor are holders of a key of another kind than a
+// mutex. Waits for a transaction that holds a proof. Answers with the holder that was asked, or
+// nothing where the key was free, or held as another kind, which describe() tells.
 LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, const key& name);
 
-// Frees a key from whoever holds it: from all its holders, where there are several, and from what
-// has arrived at a latch, which is closed and empty then; the answer is about the oldest holder and
-// says how many there were. Its token becomes stale at once: what the victim proves or writes under
-// a fence is refused; its lost() fires with its next heartbeat. Waits for a transaction that holds
-// a proof. Answers with what was freed, as it was: not held, and `arrived`, where all that was
-// forgotten are arrivals; or nothing where nobody held it.
+// Frees a key from its holder: from all its holders, where there are several, and from all that
+// have arrived at a latch, which is closed and empty then; the answer is about the oldest holder
+// and says how many there were. The holder's token becomes stale at once: its proofs, and its
+// writes under a fence, are refused; its lost() fires with its next heartbeat. Waits for a
+// transaction that holds a proof. Answers with the hold that was freed, as it was; with a hold that
+// is not held, and `arrived`, where only arrivals were forgotten; or with nothing where nobody held
+// it.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
 
-// The same of one grant of a mutex and no other: nothing, and nothing changed, where the key is not
-// held under this token any more, which the statement that frees it decides. It frees nobody from a
-// key that several can hold.
+// Frees the key from one grant of a mutex and no other. Answers nothing, and changes nothing, where
+// the key is not held under this token any more; the statement that frees it decides that. It frees
+// nobody from a key that several can hold.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(
     const database& db, const key& name, fencing_token only
 );

@@ -1,6 +1,6 @@
 #pragma once
-// A job: work that is written down now and done later, by whichever worker comes first. What it is,
-// how it stands, and what is said of it; job_queue.hpp enqueues and manages, worker.hpp does.
+// A job: work that is written down now and done later, by whichever worker comes first. This header
+// has its states, settings and description; job_queue.hpp enqueues and manages, worker.hpp runs.
 //
 // | state     | is                                        | becomes                              |
 // |-----------|-------------------------------------------|--------------------------------------|
@@ -18,14 +18,15 @@
 // | cancelled | given up because somebody asked           | available by retry()                 |
 //
 // A job whose worker was stopped, or died, has not failed: only an attempt that its handler failed
-// counts. Rescues are counted apart; after `rescues_max` of them the job is discarded, since it may
-// be what kills its workers (quarantine).
+// counts. Rescues are counted apart; after `rescues_max` of them the job is discarded, since the
+// job itself may kill its workers (quarantine).
 //
-// Promises: a token that grows with each claim of the job and never starts again; every change of a
-// running job compares it, so that who was declared dead, or paused for too long, changes nothing.
-// The job, its effects and its end are one commit where the handler uses job::complete_in(tx).
-// Does not promise: that a handler runs once. It runs at least once; what it does elsewhere may
-// happen twice, what it commits through complete_in(tx) does not.
+// Promises: a token that grows with each claim of the job and never starts again. Every change of a
+// running job compares it, so that a worker that was declared dead, or paused for too long, changes
+// nothing. The job, its effects and its end are one commit where the handler uses
+// job::complete_in(tx).
+// Does not promise: that a handler runs once. It runs at least once; its effects elsewhere may
+// happen twice, and what it commits through complete_in(tx) does not.
 //
 // Threads: plain values.
 #include <chrono>
@@ -41,7 +42,7 @@
 
 namespace leasehold {
 
-// Of one database; grows, with gaps.
+// Unique in one database; grows, with gaps.
 using job_id = std::int64_t;
 
 // The numbers stand in the rows and never change.
@@ -58,30 +59,30 @@ enum class job_state {
 
 // "scheduled", "available", …
 LEASEHOLD_EXPORT const char* name_of(job_state state) noexcept;
-// Throws invalid_argument, which names all there are.
+// Throws invalid_argument, whose message names all states.
 LEASEHOLD_EXPORT job_state job_state_of(std::string_view name);
 
-// Until when no other job of the same unique key is enqueued in its queue.
+// The moment until which no other job of the same unique key is enqueued in its queue.
 enum class unique_until {
     started = 1,  // until a worker first claims it
     ended = 2,    // until it is completed, discarded or cancelled
 };
 
-// The answer to a job of the same unique key that is there. One that is replaced keeps its
-// number, its ordering key and its place behind others of that key, and begins afresh: it has
+// The answer to a job of the same unique key that is there. A job that is replaced keeps its
+// number, its ordering key and its place behind others of that key, and begins afresh: it has the
 // payload, kind, priority, due time, limits and retries of the new one, no attempts and no error.
-// One that waits for jobs it needs goes on waiting for them. One that runs stays as it is, and
-// enqueued_job::is_running says so: the new one is not enqueued. Where it must not be lost, use
-// unique_until::started.
+// If it waits for jobs it needs, it goes on waiting for them. If it runs, it stays as it is, and
+// enqueued_job::is_running says so: the new one is not enqueued. Where the new one must not be
+// lost, use unique_until::started.
 enum class on_conflict {
-    keep = 1,     // nothing: it answers with that one
-    replace = 2,  // that one becomes this one, unless it runs; see above
+    keep = 1,     // changes nothing, and answers with that job
+    replace = 2,  // that job becomes this one, unless it runs; see above
     fail = 3,     // throws errc::constraint
 };
 
-// Until when a job waits for those it needs.
+// The moment until which a job waits for those it needs.
 enum class need_until {
-    completed = 1,  // until they have completed; where one is discarded or cancelled, so is it
+    completed = 1,  // until they have completed; is cancelled where one is discarded or cancelled
     ended = 2,      // until they have ended, however
 };
 
@@ -93,40 +94,41 @@ struct retry_policy {
     std::chrono::milliseconds delay_max{std::chrono::hours{1}};
 };
 
-// How long until the next attempt, after so many. `jitter`: 0 to 1, of the half that is random.
+// The time until the next attempt, after so many. `jitter`: 0 to 1, of the half that is random.
 LEASEHOLD_EXPORT std::chrono::microseconds delay_after(
     const retry_policy& policy, int attempts, double jitter
 ) noexcept;
 
 struct new_job {
-    // Which handler does it: up to 255 bytes of UTF-8. Empty is a kind like others.
+    // Chooses the handler: up to 255 bytes of UTF-8. Empty is a kind like others.
     std::string kind{};
     // UTF-8 without NUL, at most job_queue_settings::payload_bytes_max.
     std::string payload{};
-    // Of those that are due the smallest first, then in the order of their ids.
+    // Due jobs start with the smallest priority first, then in the order of their ids.
     int priority = 0;  // -32,768 to 32,767
-    // Not before: a date of 1970 to 2999, compared with the database's clock when it is enqueued
-    // and when it comes due. Without: at once.
+    // The earliest start: a date of 1970 to 2999, compared with the database's clock when the job
+    // is enqueued and when it comes due. Without: at once.
     std::optional<schedule::instant> run_at{};
-    // The same, counted by the database's clock from now on; not with run_at. 0 to 366 days.
+    // The same as a delay from now, by the database's clock; not with run_at. 0 to 366 days.
     std::chrono::milliseconds delay{0};
     // Not empty: at most one such job in this queue; up to 255 bytes of UTF-8.
     std::string unique_key{};
     unique_until unique = unique_until::ended;
     on_conflict conflict = on_conflict::keep;
     // Not empty: jobs of one key are done one after the other, in the order of their ids, or as
-    // many at a time as queue_limits::running_per_key_max says. One that waits for its next attempt
-    // keeps those behind it waiting; one that is not due yet does not. Up to 255 bytes of UTF-8.
+    // many at a time as queue_limits::running_per_key_max says. A job that waits for its next
+    // attempt keeps those behind it waiting; one that is not due yet does not. Up to 255 bytes of
+    // UTF-8.
     std::string ordering_key{};
     retry_policy retry{};
-    // An attempt that takes longer is asked to stop, and has failed. Nothing: none. 1 ms to 366
+    // An attempt that takes longer is asked to stop, and has failed. Nothing: no limit. 1 ms to 366
     // days.
     std::optional<std::chrono::milliseconds> time_limit{};
     int rescues_max = 3;  // 1 to 10,000
-    // It is not due before these have ended: numbers of jobs, in any queue. One that is not there
-    // any more has completed. Not with run_at or delay.
+    // Numbers of jobs, in any queue, which must end before it is due. One that is not there any
+    // more has completed. Not with run_at or delay.
     std::vector<job_id> needs{};
-    // The same of others in the list of enqueue_many(), by their places from 0 on; in any order,
+    // The same for others in the list of enqueue_many(), by their places from 0 on; in any order,
     // but no circle.
     std::vector<std::size_t> needs_of_list{};
     need_until needs_until = need_until::completed;
@@ -138,7 +140,7 @@ struct enqueued_job {
     bool is_running = false;  // that one runs, so that on_conflict::replace changed nothing
 };
 
-// As the database sees it.
+// A job as the database sees it.
 struct job_info {
     job_id id = 0;
     std::string queue{};
@@ -152,16 +154,16 @@ struct job_info {
     std::string payload{};
     std::string unique_key{};
     std::string ordering_key{};
-    std::string node_info{};  // name@host:pid of whoever has it, or had it last
+    std::string node_info{};  // name@host:pid of the worker that has it, or had it last
     std::string progress{};   // the handler's words
-    std::string error{};      // of the last attempt that failed, or why it was given up
+    std::string error{};      // of the last attempt that failed, or why the job was given up
     std::string result{};     // the handler's words, where completed
     bool is_cancel_requested = false;
     std::chrono::microseconds enqueued_ago{0};  // by the database's clock
     std::chrono::microseconds due_in{0};        // where scheduled or retryable; never negative
     std::optional<std::chrono::microseconds> running_for{};  // where running
     std::optional<std::chrono::microseconds> ended_ago{};    // where it has ended
-    // For whom it waits, at most 100; only find_job() tells.
+    // The jobs that it waits for, at most 100; only find_job() tells.
     std::vector<job_id> needs{};
 };
 

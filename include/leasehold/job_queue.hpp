@@ -7,36 +7,36 @@
 //   mail.enqueue_in(tx, {.kind = "confirm", .payload = R"({"purchase":42})"});
 //   tx.commit();  // the order and its job, or neither
 //
-// A queue is a name: up to 255 bytes of UTF-8. It is there from its first job, worker or setting
-// on.
+// A queue is a name: up to 255 bytes of UTF-8. It exists from its first job, worker or setting on.
 //
-// Promises: what was enqueued in a transaction is seen by workers when that commits, and never
-// otherwise. Limits count live claims, not a number that could drift: when a worker dies what it
-// had counts no more, as soon as it is rescued. One of two jobs with one unique key is enqueued.
+// Promises: workers see a job that was enqueued in a transaction when that commits, and never
+// otherwise. Limits count live claims, not a number that could drift: the claims of a worker that
+// died stop counting as soon as its jobs are rescued. If two jobs have one unique key, one of them
+// is enqueued.
 // Does not promise: that jobs of one priority start exactly in the order of their ids where several
-// workers claim at once, or where one is enqueued by a transaction that commits late; nor that one
-// that comes back, as by a retry, goes before those that wait: where very many are done it may wait
-// for a second. Those of one ordering key run one at a time whatever happens, and in the order of
-// their ids as far as they were committed. A claim that is under way while a limit is set for the
-// first time may pass it, once.
+// workers claim at once, or where one is enqueued by a transaction that commits late; nor that a
+// job that comes back, as by a retry, goes before those that wait: where very many are done it may
+// wait for a second. Jobs of one ordering key run one at a time whatever happens, and in the order
+// of their ids as far as they were committed. A claim that is under way while a limit is set for
+// the first time may pass it, once.
 //
 // A job that needs others goes on when a worker, of any queue, has recorded the last of their ends:
-// at once where that worker was told so by its last look, and within some seconds else. It may need
-// jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle. What
-// it needs must have been committed, or be of the same transaction: else it counts as completed.
-// While one is needed, its row is kept for a day at least where it is discarded or cancelled, and
-// as long as anybody waits for it. Thousands that wait for one job go on some thousand at a time.
+// at once where the worker's last look told it of that job, and within some seconds else. It may
+// need jobs that have ended, and jobs of one list may need each other; not itself, nor in a circle.
+// The jobs it needs must have been committed, or be of the same transaction: else they count as
+// completed. While a job is needed, its row is kept for a day at least where it is discarded or
+// cancelled, and as long as anybody waits for it. Thousands that wait for one job go on some
+// thousand at a time.
 //
 // Cost: enqueue() one statement, enqueue_many() one for each 1,000 jobs or 1 MiB of them; once a
-// second a read more, of who is to be told of new jobs.
+// second one read more, which finds the workers to tell of new jobs.
 // Errors: invalid_argument for a bad name, payload or number, or a circle, before anything is sent;
-// for a needed job that was never enqueued, behind it: roll the caller's transaction back.
-// constraint
-// where on_conflict::fail met a job of the same unique key; wrong_transaction where the transaction
-// cannot be used (aborted, of another engine). outcome_is_unknown() where the answer to enqueue()
-// was lost: give such jobs a unique key and enqueue again.
+// for a needed job that was never enqueued, after that: roll the caller's transaction back.
+// constraint where on_conflict::fail met a job of the same unique key; wrong_transaction where the
+// transaction cannot be used (aborted, of another engine). outcome_is_unknown() where the answer to
+// enqueue() was lost: give such jobs a unique key and enqueue again.
 //
-// Threads: safe, all of it; those that take a transaction, one thread at a time for each.
+// Threads: safe, all of it; calls that take a transaction, one thread at a time for each.
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -56,20 +56,20 @@ struct job_queue_settings {
     std::size_t payload_bytes_max = std::size_t{1} << 20;
 };
 
-// Of a queue, in the database: for all its workers.
+// The limits of a queue, in the database: they hold for all its workers.
 struct queue_limits {
-    // How many of it may run at a time in the whole cluster; nothing: as many as there are workers
-    // for. 1 to 1,000,000.
+    // The number of its jobs that may run at a time in the whole cluster; nothing: as many as its
+    // workers can. 1 to 1,000,000.
     std::optional<int> running_max{};
-    // The same of each ordering key. 1 to 1,000.
+    // The same for each ordering key. 1 to 1,000.
     int running_per_key_max = 1;
     // In the long run `starts_max` are started in each `starts_per`, evenly: after a pause up to
     // `starts_max` at once, and so up to twice as many in one `starts_per`. Nothing: no limit. 1 to
     // 1,000,000; 1 ms to 366 days.
     std::optional<int> starts_max{};
     std::chrono::milliseconds starts_per{1000};
-    // How long the rows of jobs are kept that have ended. 0: those are gone with their end; but one
-    // that has a result is kept for a day at least. 0 to 100 years.
+    // The time for which the rows of jobs that have ended are kept. 0: a row goes with the job's
+    // end; but one that has a result is kept for a day at least. 0 to 100 years.
     std::chrono::seconds keep_completed{0};
     std::chrono::seconds keep_discarded{std::chrono::hours{24 * 7}};
     std::chrono::seconds keep_cancelled{std::chrono::hours{24 * 7}};
@@ -81,9 +81,9 @@ struct queue_info {
     std::string name{};
     bool is_paused = false;
     queue_limits limits{};
-    // How many there are of each state; those that have ended only as long as they are kept.
+    // The number of jobs in each state; jobs that have ended count only as long as they are kept.
     std::map<job_state, std::int64_t> jobs{};
-    std::optional<std::chrono::microseconds> oldest_available{};  // since when it waits
+    std::optional<std::chrono::microseconds> oldest_available{};  // the wait so far
 };
 
 // A batch: jobs, and one that runs when all of them have ended.
@@ -99,15 +99,15 @@ public:
     const std::string& name() const noexcept { return name_; }
 
     enqueued_job enqueue(const new_job& what) const;
-    // All or none, in one transaction. In the order of the list.
+    // Enqueues all or none, in one transaction and in the order of the list.
     std::vector<enqueued_job> enqueue_many(const std::vector<new_job>& what) const;
-    // In the caller's transaction, on a connection of ours or one that was lent.
+    // In the caller's transaction, on a connection of leasehold's own or one that was lent.
     enqueued_job enqueue_in(transaction_ref inside, const new_job& what) const;
     std::vector<enqueued_job> enqueue_many_in(
         transaction_ref inside, const std::vector<new_job>& what
     ) const;
-    // Jobs, and one that needs them all: it runs when the last of them has ended, however they
-    // ended, or as `until` says. All or none. Without jobs it runs at once.
+    // Enqueues jobs, and one that needs them all: it runs when the last of them has ended, however
+    // they ended, or as `until` says. All or none. Without jobs it runs at once.
     enqueued_batch enqueue_batch(
         std::vector<new_job> jobs, new_job then, need_until until = need_until::ended
     ) const;
@@ -117,14 +117,14 @@ public:
         new_job then,
         need_until until = need_until::ended
     ) const;
-    // Tells idle workers that there are new jobs, instead of their next look: for who enqueues in a
-    // transaction of a lent connection, or by SQL, behind its commit. A leasehold::transaction does
-    // it when it has committed, and so do the others.
+    // Tells idle workers that there are new jobs, instead of their next look: for a program that
+    // enqueues in a transaction of a lent connection, or by SQL, after its commit. A
+    // leasehold::transaction does so when it has committed, and so do the other calls.
     void ring() const noexcept;
 
-    // Replaces them all.
+    // Replaces all limits.
     void set_limits(const queue_limits& limits) const;
-    // No job of it is claimed from now on; what runs goes on.
+    // No job of the queue is claimed from now on; running jobs go on.
     void pause() const;
     void resume() const;
     // Reads each job that has not ended; one scan of an index.
@@ -136,7 +136,7 @@ private:
     job_queue_settings settings_;
 };
 
-// All there are, in byte order of names. Reads each job that has not ended, and counts those of the
+// All queues, in byte order of names. Reads each job that has not ended, and counts those of the
 // history; three statements, however many queues there are.
 LEASEHOLD_EXPORT std::vector<queue_info> list_queues(const database& db);
 
@@ -151,7 +151,7 @@ struct job_filter {
     int limit = 100;                   // 1 to 10,000
 };
 
-// By id. Those that have ended as long as they are kept.
+// By id. Lists jobs that have ended as long as they are kept.
 LEASEHOLD_EXPORT std::vector<job_info> list_jobs(const database& db, const job_filter& filter = {});
 
 enum class cancel_outcome {

@@ -23,15 +23,16 @@
 // payload each `{fire_time}` is replaced by that time.
 //
 // Promises: the jobs of a fire time and the mark that it has fired are one commit, so a fire time
-// enqueues its job once, whichever hosts' clocks differ, and whoever dies. The time of the next one
-// is in the table. The database's clock decides; that of hosts decides nothing. There is no leader:
-// any worker of the queue fires what is due, when it looks (worker_settings::poll_every).
-// Does not promise: a fire time of a schedule that was removed, and set again since, is not known.
-// A clock that is set back does not fire again what has fired.
+// enqueues its job once, also where the clocks of hosts differ and where a worker dies. The table
+// has the time of the next one. The database's clock decides; those of hosts decide nothing. There
+// is no leader: any worker of the queue fires what is due, when it looks
+// (worker_settings::poll_every).
+// Does not promise: to know a fire time of a schedule that was removed, and set again since. A
+// clock that is set back does not fire a fire time again.
 //
 // Cost: a look of an idle worker reads one row more; a fire time that is due costs a transaction.
-// Errors: invalid_argument for what is no schedule (schedule.hpp), a bad name or job, both `cron`
-// and `every` or neither. A worker whose build has no time zones leaves those that need them to
+// Errors: invalid_argument for a malformed schedule (schedule.hpp), a bad name or job, both `cron`
+// and `every` or neither. A worker whose build has no time zones leaves schedules that need them to
 // others, and tells the observer.
 //
 // Threads: safe.
@@ -56,7 +57,7 @@ LEASEHOLD_EXPORT const char* name_of(misfire_policy policy) noexcept;
 
 struct job_schedule {
     std::string name{};   // 1 to 200 bytes of UTF-8
-    std::string queue{};  // in which its jobs are enqueued
+    std::string queue{};  // the queue of its jobs
     // One of the two: see schedule::cron() and schedule::every().
     std::string cron{};
     std::string zone = "UTC";            // of `cron`
@@ -74,26 +75,26 @@ struct job_schedule_info {
     schedule::instant next{};                  // the first that has not fired
     std::chrono::microseconds next_in{0};      // 0: it is due
     std::optional<schedule::instant> last{};   // the latest that has fired; nothing: none yet
-    std::optional<job_id> last_job{};          // which it enqueued
+    std::optional<job_id> last_job{};          // that `last` enqueued
     std::chrono::microseconds overdue_for{0};  // 0 where it is paused
 };
 
-// Makes it, or changes the one of this name; fire times go on from now where its times have
-// changed. False: it was there, and the same.
+// Makes the schedule, or changes the one of this name; if that changes its times, fire times go on
+// from now. False: it was there, and the same.
 LEASEHOLD_EXPORT bool set_job_schedule(const database& db, const job_schedule& what);
 
-// It fires no more; what it has enqueued stays. False: there was none.
+// Removes the schedule; the jobs that it has enqueued stay. False: there was none.
 LEASEHOLD_EXPORT bool remove_job_schedule(const database& db, std::string_view name);
 
-// Nothing of it fires while it is paused; afterwards it goes on with the next fire time from then
-// on. False: there is none.
+// A paused schedule does not fire; afterwards it goes on with the next fire time from then on.
+// False: there is none.
 LEASEHOLD_EXPORT bool pause_job_schedule(const database& db, std::string_view name);
 LEASEHOLD_EXPORT bool resume_job_schedule(const database& db, std::string_view name);
 
 LEASEHOLD_EXPORT std::optional<job_schedule_info> find_job_schedule(
     const database& db, std::string_view name
 );
-// All there are, in byte order of names.
+// All schedules, in byte order of names.
 LEASEHOLD_EXPORT std::vector<job_schedule_info> list_job_schedules(const database& db);
 
 }  // namespace leasehold

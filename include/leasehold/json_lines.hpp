@@ -1,27 +1,27 @@
 #pragma once
-// Writes what is told to an observer as one JSON object per line.
+// Writes each event of an observer as one JSON object per line.
 //
 //   settings.observer = std::make_shared<leasehold::json_lines>(std::clog);
 //
 //   {"time":"2026-11-02T09:15:01.123456Z","level":"debug","event":"granted","key":"invoice/7",
 //    "number":5,"reason":"tried","seconds":0.001234}        (in one line)
 //
-// `key`, `number`, `reason`, `seconds` (what the event calls `took`) and `detail` are there where
-// the event has them; observer.hpp has the table of all events. The lines are valid JSON whatever
-// is in a key: what is no UTF-8 stands there as U+FFFD.
+// `key`, `number`, `reason`, `seconds` (the event's `took`) and `detail` are there where the event
+// has them; observer.hpp has the table of all events. The lines are valid JSON whatever is in a
+// key: bytes that are not UTF-8 become U+FFFD.
 //
-// Promises: whole lines, in their order, and no exception. To a pipe, a socket or a terminal that
-// takes nothing just now (poll() says so) it does not wait: up to held_back_max bytes are held
-// back, and written with the next event, or by flush(); what comes when that is full is dropped and
-// counted. So it is where a disk is full. One thread at a time writes, and others leave their lines
-// to it: no thread waits for another's. A reader that has gone raises no SIGPIPE.
+// Promises: whole lines, in their order, and no exception. It does not wait for a pipe, a socket or
+// a terminal that takes nothing just now (poll() says so): up to held_back_max bytes are held back,
+// and written with the next event, or by flush(); events that come when that is full are dropped
+// and counted. A full disk is treated in the same way. One thread at a time writes, and others
+// leave their lines to it: no thread waits for another's. A reader that has gone raises no SIGPIPE.
 // Does not promise: that a stream, or a file on a disk that stalls, does not block: a write to it
-// takes as long as it takes. Nor that what is held back is written when the program dies.
+// takes as long as it takes. Nor that lines that are held back are written when the program dies.
 //
-// A stream that has failed is left so: what comes then is dropped until its owner clears it.
+// A stream that has failed is left so: later events are dropped until its owner clears it.
 //
-// Threads: safe. Nobody else writes to the stream meanwhile. The stream, or the descriptor,
-// outlives it, and is not closed.
+// Threads: safe. Nobody else may write to the stream meanwhile. The stream, or the descriptor, must
+// outlive this object, which does not close it.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +50,7 @@ public:
 
     void on_event(const event& what) noexcept override;
     void flush() noexcept;
-    // Lines.
+    // The number of lines that were dropped.
     std::uint64_t dropped() const noexcept;
 
 private:

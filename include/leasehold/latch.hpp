@@ -6,7 +6,7 @@
 //       load(part);
 //       loaded.arrive(*mine);
 //   }
-//   if (loaded.wait_for(1h).is_open) publish();  // in whoever comes after
+//   if (loaded.wait_for(1h).is_open) publish();  // in each later program
 //
 // | a place is …           | try_join() counts it | arrive(lease)         | its process dies      |
 // |------------------------|----------------------|-----------------------|-----------------------|
@@ -24,16 +24,16 @@
 // Promises: it opens when count() participants have arrived, each in a place of its own, and not
 // before. An arrival and the end of its lease are one commit, so that none counts twice or is lost.
 // A participant that dies before it arrived does not count: its place is free when its session's
-// TTL has passed, for another to join and do its part. Those who wait see it in tally(): `present`
-// goes down.
+// TTL has passed, for another to join and do its part. Waiters see that in tally(): `present` goes
+// down.
 // Does not promise: that anybody takes the place of the dead. Waiting does not end because nobody
 // is there: a place can be taken at any time.
 //
 // An open latch stays open; force_release() (or `leasehold unlock --force`) closes it and forgets
 // all. The reaper forgets a latch nobody joined or arrived at for its lock_retention.
 // count() belongs to the key while anybody has joined or arrived, as the permits of a semaphore do.
-// Waiting asks again at jittered intervals. A stop that was requested before the call answers with
-// an empty tally at once, and nothing is asked; in an outage it ends as a waiting call of a mutex.
+// Waiting asks again at jittered intervals. A call whose stop was requested before answers with an
+// empty tally at once, and asks nothing; in an outage it ends as a waiting call of a mutex.
 // Source: std::latch, with arrivals that are leased until they are made.
 //
 // Threads: distinct objects, safe; one latch object, safe.
@@ -71,8 +71,8 @@ public:
     latch& operator=(latch&&) noexcept;
     ~latch();
 
-    // A place among those who shall arrive; busy where all are taken. Its lease proves, in
-    // verify_in(tx), that the place is still ours, and released it is nobody's again.
+    // Takes a place among the participants; busy where all are taken. Its lease proves, in
+    // verify_in(tx), that the place is still ours; releasing the lease frees the place.
     acquisition try_join();
 
     // Arrives, and spends the lease. Throws lease_lost where the place is not ours any more. An

@@ -1,5 +1,5 @@
 #pragma once
-// One leader among any number of candidates, and who it is.
+// Elects one leader among any number of candidates, and tells who leads.
 //
 //   leasehold::leader_election election{session, "billing/leader"};
 //   while (auto leading = election.campaign(stop)) {      // waits until elected
@@ -19,11 +19,11 @@
 //
 // The term of a leader is the fencing token of its lease: each is greater than all before it.
 //
-// All candidates: current_leader(), and those who wait by list_waiters() of inspect.hpp.
+// All candidates: current_leader(), and list_waiters() of inspect.hpp for the others.
 //
-// Promises: those of leasehold::mutex, on which this stands, and on whose keys: at most one leader
-// by the database's clock; lost() and on_lost come before anyone else can be elected; what is
-// written under leading->lease().verify_in(tx) cannot have been written by a deposed leader. A
+// Promises: those of leasehold::mutex, which this is built on and whose keys it uses: at most one
+// leader by the database's clock; lost() and on_lost come before anyone else can be elected; a
+// deposed leader cannot have committed anything under leading->lease().verify_in(tx). A
 // proclamation goes with its term: a new leader starts without metadata.
 // Does not promise: fairness; that a follower sees every term (it polls, and sees the newest); that
 // a deposed leader stops by itself.
@@ -49,14 +49,14 @@
 
 namespace leasehold {
 
-// Who leads, as the database saw it when it was asked.
+// The leader, as the database saw it when it was asked.
 struct leader_info {
     fencing_token term{};
     owner_id owner{};
     std::string node_info{};                   // name@host:pid, for people
-    std::optional<std::string> metadata{};     // what it proclaimed
+    std::optional<std::string> metadata{};     // the proclamation
     std::chrono::microseconds leading_for{0};  // by the database's clock
-    // Until it would be deposed, if it shows no further sign of life.
+    // The time until it would be deposed, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
 };
 
@@ -77,7 +77,7 @@ class LEASEHOLD_EXPORT leadership {
 public:
     leadership(leadership&&) noexcept;
     leadership& operator=(leadership&&) noexcept;
-    // Resigns. Never throws; what it met goes to the observer.
+    // Resigns. Never throws; errors go to the observer.
     ~leadership();
 
     fencing_token term() const noexcept;
@@ -85,14 +85,14 @@ public:
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
 
-    // For all to read; replaces what was said before in this term. Waits for transactions that hold
-    // a proof of this lease, so not from inside one.
+    // Publishes `metadata` for all to read; replaces what was said before in this term. Waits for
+    // transactions that hold a proof of this lease, so not from inside one.
     void proclaim(std::string_view metadata);
 
     // Ends the term. Repeating it is harmless.
     release_outcome resign();
 
-    // What the office stands on: for verify_in(tx), the deadline, the owner id.
+    // The lease of the office: for verify_in(tx), the deadline, the owner id.
     leasehold::lease& lease() noexcept;
 
     class implementation;  // private: src/lock/leader_election.cpp
@@ -111,19 +111,19 @@ public:
 
     // Asks once. Empty: somebody else leads.
     [[nodiscard]] std::optional<leadership> try_campaign();
-    // Waits until elected; empty only when `cancel` was requested, and at once, without asking
-    // anybody, where that was before the call. Throws session_lost when the session is lost:
-    // campaign again with a new one.
+    // Waits until elected; empty only when `cancel` was requested: if that was before the call, at
+    // once, without asking anybody. Throws session_lost when the session is lost: campaign again
+    // with a new one.
     [[nodiscard]] std::optional<leadership> campaign(std::stop_token cancel = {});
     // Waits at most so long.
     [[nodiscard]] std::optional<leadership> campaign_for(
         std::chrono::nanoseconds patience, std::stop_token cancel = {}
     );
 
-    // Goes on with a term that another process gave up by detach(): the same term, and whoever
-    // follows sees no change but of node_info. on_elected is called here, too. Nothing where it has
-    // ended meanwhile, or somebody else adopted it; the rest is as adopt() of detach.hpp says.
-    // invalid_argument for another key's.
+    // Goes on with a term that another process gave up by detach(): the same term, and followers
+    // see no change but of node_info. on_elected is called here, too. Nothing where the term has
+    // ended meanwhile, or somebody else adopted it; all else is as adopt() of detach.hpp says.
+    // invalid_argument for the lease of another key.
     [[nodiscard]] std::optional<leadership> adopt(const detached_lease& what);
 
     const leasehold::key& key() const noexcept;
@@ -134,7 +134,7 @@ private:
     std::shared_ptr<implementation> inner_;
 };
 
-// The office without its leader, for adopt() of another process, with what it has proclaimed: as
+// Detaches the office without its leader, for adopt() of another process, with its proclamation: as
 // detach() and detach_for() of detach.hpp. on_lost is called, with `released`.
 LEASEHOLD_EXPORT detached_lease detach(leadership&& leading);
 LEASEHOLD_EXPORT detached_lease detach_for(leadership&& leading, std::chrono::microseconds term);
@@ -143,26 +143,26 @@ LEASEHOLD_EXPORT detached_lease detach_for(leadership&& leading, std::chrono::mi
 LEASEHOLD_EXPORT std::optional<leader_info> current_leader(const database& db, const key& name);
 
 struct leader_watch_settings {
-    // How often the database is asked: jittered, and less often while nothing changes.
+    // The time between two questions to the database: jittered, and longer while nothing changes.
     std::chrono::milliseconds poll_min{50};    // 1 ms to poll_max
     std::chrono::milliseconds poll_max{1000};  // poll_min to 1 h
 };
 
-// Follows an election: sees each change of leader, or of what it says, within poll_max; of several
-// changes in between, the last.
+// Follows an election: sees each change of leader, or of its proclamation, within poll_max; if
+// there are several changes in between, the last.
 class LEASEHOLD_EXPORT leader_watch {
 public:
     leader_watch(database db, key name, leader_watch_settings settings = {});
 
     // Waits until leader() differs from what it was; the first call answers at once. False when
-    // cancelled, and at once where that was before the call. A database that does not answer is
-    // waited for, and asked again.
+    // cancelled, and at once where that was before the call. It waits for a database that does not
+    // answer, and asks again.
     bool next(std::stop_token cancel = {});
     // Waits at most so long; false, too, when nothing changed. Throws where the last answer was an
     // error.
     bool next_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
 
-    // As of the last next(). Its durations are of the moment of the change.
+    // The leader as of the last next(). Its durations are those at the moment of the change.
     const std::optional<leader_info>& leader() const noexcept { return leader_; }
 
 private:

@@ -14,14 +14,14 @@
 // | lost     | fired    | throws lease_lost  | not_held   | –                                   |
 // | released | fired    | throws lease_lost  | not_held   | –                                   |
 //
-// Expired: over for the database, and nobody here has been told. release() says `released` where
-// nobody has followed, and the key is free; not_held, and changes nothing, where somebody has. A
-// fixed term can be given back so when it is lost, too.
+// An expired lease is over for the database, and nobody here has been told. Then release() says
+// `released` where nobody has held the key since, and frees it; it says not_held, and changes
+// nothing, where somebody has. A fixed term can be given back in this way when it is lost, too.
 //
 // Promises: the token is greater than that of every earlier grant of the key. lost() fires before
 // the database can grant the key to another, unless somebody frees it by force (inspect.hpp): then
-// with the next heartbeat. If verify_in(tx) passes and tx commits, nobody else
-// held the key at any moment between the two; that needs no clock at all.
+// with the next heartbeat. If verify_in(tx) passes and tx commits, nobody else held the key at any
+// moment between the two; that needs no clock at all.
 // Does not promise: that the thread notices in time. Between two instructions a process can be
 // paused for minutes; only verify_in, or a store that compares tokens, is safe against that.
 //
@@ -52,9 +52,10 @@ public:
     lease& operator=(lease&&) noexcept;
     // Releases before it returns, and never throws. Where the database does not answer it waits for
     // one statement_timeout, and not at all where no connection could be opened last; the session
-    // then goes on with it in the background. One whose time has run out is given back there too,
-    // and nothing is waited for. Where the session has ended, a fixed term runs out. Commit what
-    // proved this lease first: a release waits for a transaction that holds the proof.
+    // then goes on with the release in the background. A lease whose time has run out is given back
+    // there, too, without a wait. Where the session has ended, a fixed term runs out. Commit the
+    // transaction that proved this lease first: a release waits for a transaction that holds the
+    // proof.
     ~lease();
 
     const leasehold::key& key() const noexcept;
@@ -73,8 +74,8 @@ public:
     bool held_locally() const noexcept;
     local_clock::time_point deadline() const noexcept;
 
-    // For who has nothing to do but to hold: waits until it is lost or released, which makes it
-    // true, until that time, or until `cancel` is requested. For any other clock see wait_by().
+    // Waits until the lease is lost or released, which makes it true, until that time, or until
+    // `cancel` is requested; for a program that only holds. For any other clock see wait_by().
     bool wait_until_lost(local_clock::time_point deadline, std::stop_token cancel = {}) const;
     template <class Clock, class Duration>
     bool wait_until_lost(
@@ -85,9 +86,9 @@ public:
         });
     }
 
-    // For a lease with a term (hold_at_most of a mutex, or of a semaphore): from now on it lives
-    // for so long, 1 ms to 366 days, also where that ends sooner. False: it is lost already, and
-    // lost() has fired. For a mutex: waits for transactions that hold a proof of it; where this
+    // Begins the term of a lease anew (hold_at_most of a mutex, or of a semaphore): from now on it
+    // lives for so long, 1 ms to 366 days, also where that ends sooner. False: it is lost already,
+    // and lost() has fired. For a mutex: waits for transactions that hold a proof of it; where this
     // throws, and the outcome is unknown, deadline() is the earlier of both ends. invalid_argument
     // for a lease without a term.
     [[nodiscard]] bool extend(std::chrono::microseconds hold_at_most);
@@ -98,7 +99,7 @@ public:
     // the caller rolls back; or keeps every other owner out until the transaction ends. One
     // statement; blocks neither readers nor the heartbeat.
     // Any isolation level, but acquire first, then begin: at REPEATABLE READ and above a snapshot
-    // may be older than the grant, and what you read from it older than what the last holder wrote.
+    // may be older than the grant, and your reads from it older than the writes of the last holder.
     // PostgreSQL refuses then, and the lease counts as lost; MySQL and MariaDB prove by the newest
     // row and do not see it. At these levels the lock's row may also have changed since because
     // somebody began to wait or asked for revocation: PostgreSQL, and MariaDB with
@@ -111,8 +112,8 @@ public:
     // again for acquire_timeout; then the session goes on, and this throws, or says `unknown`.
     // Commit first: a transaction of database::begin() that has proved this lease (on SQLite any
     // that this thread has open) keeps its row locked. Then nothing is sent, this says `unknown`,
-    // the observer hears why, and the end of the transaction releases. A transaction on a
-    // connection of yours is waited for instead, for a statement_timeout at most.
+    // the observer hears why, and the end of the transaction releases. If the transaction is on a
+    // connection of yours, this waits for it, for a statement_timeout at most.
     release_outcome release();
 
     class implementation;  // private: src/lock/lease.hpp
@@ -123,9 +124,9 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease, or who holds the key instead. Taking the lease where there is none
-// throws errc::busy, with the key and its holder in words: `auto mine = *closing.try_acquire();` is
-// for those to whom contention is an exception.
+// The outcome of a try: a lease, or the holder of the key instead. Taking the lease where there is
+// none throws errc::busy, with the key and its holder in words: `auto mine =
+// *closing.try_acquire();` is for programs to which contention is an exception.
 class [[nodiscard]] LEASEHOLD_EXPORT acquisition {
 public:
     explicit acquisition(lease granted) : lease_(std::move(granted)) {}

@@ -1,5 +1,5 @@
 #pragma once
-// What is said of a lock: who holds it, and what a release found.
+// The description of a lock: its holder, and the outcome of a release.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace leasehold {
 
-// Who holds a key, as the database saw it when it was asked.
+// The holder of a key, as the database saw it when it was asked.
 struct lock_info {
     std::string key{};
     fencing_token token{};  // of the current or, where free, the last grant
@@ -20,35 +20,35 @@ struct lock_info {
     std::string node_info{};              // name@host:pid of the holder, for people
     std::int64_t reentrant_count = 0;
     std::chrono::microseconds held_for{0};  // since the grant, by the database's clock
-    // Until the holder would lose it, if it shows no further sign of life.
+    // The time until the holder would lose it, if it shows no further sign of life.
     std::chrono::microseconds remaining{0};
     std::string metadata{};  // the holder's own words; empty: none
-    // Live ones in its queue; of a shared mutex the writers, and those who upgrade. A refused try
-    // counts none.
+    // Live waiters in its queue; for a shared mutex the writers, and the holders that upgrade. A
+    // refused try counts none.
     std::int64_t waiters = 0;
-    // Where several can hold a key, the above describes one holder; these describe it, and all of
-    // them. A refused try counts none of all.
+    // Where several can hold a key, the fields above describe one holder; these describe it, and
+    // all of them. A refused try does not count them.
     lock_kind kind = lock_kind::mutex;
     hold_mode mode = hold_mode::exclusive;
-    std::int64_t permits = 0;  // of a semaphore: how many it has
-    std::int64_t holders = 0;  // how many hold the key, each with an entry of its own in a list
-    std::int64_t permits_in_use = 0;  // of a semaphore: how many they have in all
+    std::int64_t permits = 0;  // of a semaphore: the number of permits it has
+    std::int64_t holders = 0;  // the number of holders, each with an entry of its own in a list
+    std::int64_t permits_in_use = 0;  // of a semaphore: the permits of all holders
     // The number of permits of a semaphore, or of places at a latch or a barrier.
     std::int64_t capacity = 0;
     std::int64_t arrived = 0;  // at a latch, also where nobody holds a place at it
-    // In a list of free keys alone: since its last holder let go or was lost; of a key that several
-    // can hold, since its last grant. Nothing where that is not known.
+    // In a list of free keys alone: the time since its last holder let go or was lost; for a key
+    // that several can hold, since its last grant. Nothing where that is not known.
     std::optional<std::chrono::microseconds> free_for{};
 };
 
-// Of all keys, or of some: see count_locks().
+// Counts of all keys, or of some: see count_locks().
 struct lock_counts {
     std::int64_t keys = 0;     // held by somebody
     std::int64_t holders = 0;  // of all of them
     std::int64_t waiters = 0;  // live ones, as lock_info::waiters
 };
 
-// Who waits for a key.
+// A waiter for a key.
 struct waiter_info {
     owner_id owner{};  // of the lease that it will be
     session_id session{};
@@ -61,18 +61,20 @@ struct waiter_info {
 // what each engine does. Fields that the server does not tell are empty.
 struct row_lock_info {
     std::string key{};
-    // By the server's number of connections (PostgreSQL: pid), on SQLite the process; 0: not told.
+    // The server's number of the connection (PostgreSQL: pid), on SQLite the process; 0: not told.
     std::int64_t connection = 0;
     std::string user{};
     std::string host{};
     std::string application{};  // the name its connection has given itself
-    std::string state{};        // what it does now, in the server's word: "idle in transaction"
-    std::string statement{};    // that it runs or, on PostgreSQL, ran last; at most 200 characters
+    std::string state{};        // its activity now, in the server's word: "idle in transaction"
+    std::string statement{};    // it runs this or, on PostgreSQL, ran it last; at most 200
+                                // characters
     std::optional<std::chrono::microseconds> open_for{};  // since its transaction began
-    bool may_be_others = false;   // others may be: the above is the one that began first
+    bool may_be_others = false;   // others may be: the fields above describe the one that began
+                                  // first
     bool locks_all_keys = false;  // SQLite: the file, and with it every key
-    std::string missing_right{};  // without which the server does not tell the rest
-    std::string way_to_end{};     // what would end it, for an administrator: "KILL 1234"
+    std::string missing_right{};  // the right without which the server does not tell the rest
+    std::string way_to_end{};     // an administrator's way to end it: "KILL 1234"
 };
 
 enum class release_outcome {

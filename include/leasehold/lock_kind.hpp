@@ -1,5 +1,5 @@
 #pragma once
-// What a key can be used as, and how one of several holders has it.
+// The kinds of locks that a key can be used as, and the modes of one of several holders.
 //
 // A key is used as one kind at a time: as long as anybody holds it as one, asking for it as another
 // is errc::invalid_argument, with a message that names both. A key nobody uses may change its kind.
@@ -34,9 +34,9 @@ constexpr const char* name_of(lock_kind kind) noexcept {
 }
 
 enum class hold_mode {
-    shared = 1,       // beside other shared ones; of permits and places, too
+    shared = 1,       // beside other shared holds; permits and places, too
     exclusive = 2,    // alone
-    upgradeable = 4,  // beside shared ones, and the one that may become exclusive
+    upgradeable = 4,  // beside shared holds; the one hold that may become exclusive
 };
 
 constexpr const char* name_of(hold_mode mode) noexcept {

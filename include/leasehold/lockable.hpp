@@ -9,7 +9,7 @@
 // leasehold::mutex, whose lease says more. std::scoped_lock over several of these works but asks
 // the database again and again when they are busy.
 //
-// Promises: those of leasehold::mutex. unlock() never throws; what it met goes to the observer.
+// Promises: those of leasehold::mutex. unlock() never throws; its errors go to the observer.
 // Errors: lock() throws what leasehold::mutex throws.
 //
 // Threads: one object is one agent: at most one lock at a time; unlock from any thread.
@@ -25,7 +25,7 @@
 
 namespace leasehold {
 
-// What the lockable forms of mutex and shared_mutex have in common.
+// The common part of the lockable forms of mutex and shared_mutex.
 template <class Mutex>
 class LEASEHOLD_EXPORT lockable {
 public:
@@ -47,7 +47,7 @@ public:
 
     // False when nothing is locked, or the lease is lost.
     bool held_locally() const;
-    // The token of the current lock; one that never fires where nothing is locked.
+    // The stop token of the current lock; one that never fires where nothing is locked.
     std::stop_token lost() const;
     // Runs `use` with the lease: for verify_in and the token. Throws lease_lost if none is locked.
     // An unlock() meanwhile releases at once, and the lease is lost for `use`.

@@ -1,5 +1,5 @@
 #pragma once
-// Bringing leasehold's own tables to the version this program knows.
+// Brings leasehold's own tables to the version that this program knows.
 //
 //   leasehold::migrate(db);
 //
@@ -11,9 +11,9 @@
 // MySQL and MariaDB, which commit every DDL statement by itself, an interrupted one is detected and
 // reported; `resume` runs its statements again, each of which can be repeated.
 // Upgrades go host by host: a migration may let older programs go on, from the one whose newest
-// migration is N. Its name ends with _from_N then, and they read that in the database. Such a
-// program works as before and tells its observer once; its migrate() changes nothing, its
-// migrate_down() refuses. From any other migration that they do not know older programs keep away.
+// migration is N. Then its name ends with _from_N, and older programs read that in the database.
+// Such a program works as before and tells its observer once; its migrate() changes nothing, its
+// migrate_down() refuses. Older programs keep away from any other migration that they do not know.
 // Errors: schema_mismatch where an applied migration was edited or is unknown to this program, or
 // half applied, or the schema is newer than the program may go on with; the message says what to
 // do. busy where a session is live and tables would go; permission_denied, read_only. Nothing is
@@ -43,20 +43,20 @@ struct migration_step {
     bool is_half_applied = false;
     bool is_newer =
         false;  // unknown to this program, which goes on with it where `problem` is empty
-    std::string problem{};  // empty, or what is wrong with it in words
+    std::string problem{};  // empty, or its fault in words
 };
 
-// Applies what is missing; answers with what it applied, oldest first.
+// Applies all missing migrations; answers with those it applied, oldest first.
 LEASEHOLD_EXPORT std::vector<migration_step> migrate(
     const database& db, const migrate_settings& settings = {}
 );
 
-// Takes back every migration above `to_version` (0: all of them), newest first. Deletes what the
-// tables hold, so it refuses while a session is live.
+// Takes back every migration above `to_version` (0: all of them), newest first. Deletes all rows of
+// their tables, so it refuses while a session is live.
 LEASEHOLD_EXPORT std::vector<migration_step> migrate_down(const database& db, int to_version);
 
 // Every migration known to the program or recorded in the database. Changes nothing, never throws
-// for what it finds wrong: that is in `problem`.
+// for a fault that it finds: `problem` has that.
 LEASEHOLD_EXPORT std::vector<migration_step> migration_status(const database& db);
 
 // The SQL that migrate() (from version `from` to `to`) or migrate_down() would run, with the names
@@ -67,25 +67,25 @@ LEASEHOLD_EXPORT std::string migration_sql(
 );
 
 // The SQL that gives a user of the database the rights that a program needs on these tables, and no
-// more; it is run by who made them, after each migration that adds a table.
+// more; the user that made them runs it, after each migration that adds a table.
 //
 // `user`: on PostgreSQL a role, in the case it was made with; on MySQL and MariaDB `app@host`, or
-// `app` alone, which is app@'%' there, or a role. Quoted here, whatever is in it. On SQLite a
-// comment that says whose rights count. Errors: invalid_argument where a part of it is empty or it
-// has control characters in it.
+// `app` alone, which is app@'%' there, or a role. This function quotes it, whatever is in it. On
+// SQLite the SQL is a comment that says whose rights count. Errors: invalid_argument where a part
+// of the name is empty or has control characters in it.
 LEASEHOLD_EXPORT std::string grants_sql(
     engine which, const table_names& names, std::string_view user
 );
 
 struct installation {
     table_names names{};   // with their schema on PostgreSQL
-    bool is_ours = false;  // what this database handle uses
+    bool is_ours = false;  // this database handle uses it
 };
 
-// Which tables of leasehold stand in this database, whatever they are called: locks under one name
-// exclude nobody who uses another, so that a mistyped prefix or schema is to be found out before
-// migrate() makes tables for it. Changes nothing; sees what this user may see, on MySQL and MariaDB
-// of the one database alone, and nothing where there is no file yet.
+// All tables of leasehold in this database, whatever their names: locks under one name exclude
+// nobody who uses another, so a program can find a mistyped prefix or schema before migrate() makes
+// tables for it. Changes nothing; sees what this user may see, on MySQL and MariaDB of the one
+// database alone, and nothing where there is no file yet.
 LEASEHOLD_EXPORT std::vector<installation> list_installations(const database& db);
 
 // Throws schema_missing or schema_mismatch unless the schema is the one this program knows, or a

@@ -24,13 +24,13 @@
 //
 // The keys are those of leasehold::mutex, and exclude its holders and are excluded by them.
 //
-// Promises: those of leasehold::mutex for each key. Nothing is ever held of a set that was refused,
-// and nothing while waiting, so that overlapping sets asked for in any order cannot deadlock.
+// Promises: those of leasehold::mutex for each key. No key of a refused set is ever held, and none
+// while the call waits, so that overlapping sets asked for in any order cannot deadlock.
 // Does not promise: fairness. A waiting acquire asks again at jittered intervals; a large set can
 // be overtaken by small ones again and again.
 //
-// A stop that was requested before the call makes it empty at once, and nothing is asked; in an
-// outage it ends as a waiting call of a mutex does.
+// A call whose stop was requested before is empty at once, and asks nothing; in an outage it ends
+// as a waiting call of a mutex does.
 //
 // Threads: multi_lock is safe; a multi_lease: one thread at a time, but lost(), why_lost(),
 // revoke_requested() and held_locally() from any.
@@ -62,7 +62,7 @@ public:
     // Releases; never throws, and reports to the observer instead.
     ~multi_lease();
 
-    // In byte order, each once, and their tokens in the same order.
+    // The keys in byte order, each once, and their tokens in the same order.
     const std::vector<key>& keys() const noexcept;
     const std::vector<fencing_token>& tokens() const noexcept;
     // Throws invalid_argument for a key that is not among them.
@@ -93,7 +93,7 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease on all keys, or who holds the first busy one. Taking the lease
+// The outcome of a try: a lease on all keys, or the holder of the first busy one. Taking the lease
 // where there is none throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT multi_acquisition {
 public:
@@ -120,7 +120,7 @@ class LEASEHOLD_EXPORT multi_lock {
 public:
     static constexpr std::size_t keys_max = 100;
 
-    // In any order; a key named twice is one key.
+    // The order of `keys` does not matter; a key named twice is one key.
     multi_lock(session& within, std::vector<key> keys, multi_lock_settings settings = {});
     multi_lock(multi_lock&&) noexcept;
     multi_lock& operator=(multi_lock&&) noexcept;
@@ -132,7 +132,7 @@ public:
     multi_acquisition acquire(std::stop_token cancel = {});
     // Waits at most so long; zero or less asks once.
     multi_acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
-    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
+    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     multi_acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
     template <class Clock, class Duration>
     multi_acquisition acquire_until(

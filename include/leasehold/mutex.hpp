@@ -15,8 +15,8 @@
 // token is greater than the one before, also across release, expiry, crash and clean-up. A refused
 // try writes nothing to the database.
 //
-// Waiting calls queue, first come first served, in the database: whoever releases the key makes the
-// first live waiter its owner in the same commit, and tells it.
+// Waiting calls queue, first come first served, in the database: a release makes the first live
+// waiter the owner in the same commit, and tells it.
 //
 // | a waiting call …               | its place in the queue              | and returns          |
 // |--------------------------------|-------------------------------------|----------------------|
@@ -26,16 +26,16 @@
 // | its process dies               | is passed over when its session did | –                    |
 // | its row is lost (an operator)  | is taken anew, at the end           | –                    |
 //
-// It learns of its turn at once from a release through the same database handle (and its copies);
-// from other processes of the machine, and others with a database_settings::bell_address, by a
-// datagram to its handle's own socket; from the rest by a bell where the database has one
+// A waiter learns of its turn at once from a release through the same database handle (and its
+// copies); from other processes of the machine, and others with a database_settings::bell_address,
+// by a datagram to its handle's own socket; from the rest by a bell where the database has one
 // (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any case:
 // one statement for everybody who waits on one handle. It holds no pooled connection meanwhile.
-// A stop that was requested before the call: empty, at once, and nothing is asked of the database.
+// A call whose stop was requested before is empty, at once, and asks the database nothing.
 // An outage ends no wait, and the call goes on when the database answers again; nor does it keep a
-// call beyond its time: that ends by its deadline (after a second at least, in which a connection
-// may be opened), when it is cancelled or when its session is lost, and one statement time-out
-// later where a statement was under way, which the session then settles.
+// call beyond its time: the call ends by its deadline (after a second at least, in which a
+// connection may be opened), when it is cancelled or when its session is lost, and one statement
+// time-out later where a statement was under way, which the session then settles.
 // acquire_async() waits so, too, without a thread that waits: async.hpp. The other kinds of locks,
 // whose waiting calls have no queue and ask again and again, have no such call.
 // Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
@@ -44,7 +44,7 @@
 //
 // Where the answer to a try was lost on the way, the library asks again with the owner id; when
 // that too fails the call throws an error whose outcome_is_unknown(), and the session goes on
-// settling it, so that a grant nobody knows of does not outlive that by more than moments.
+// settling the try, so that a grant nobody knows of outlives the error by no more than moments.
 //
 // Threads: distinct objects, safe; one mutex object, safe.
 // Errors: invalid_argument for a bad key or setting, or a key in use as something else than a
@@ -75,22 +75,23 @@ struct mutex_settings {
     bool recursive = false;
     // A fixed term, 1 ms to 366 days, instead of a life with the session: nobody renews it, and it
     // outlives the process. For tasks that must not run twice within a time. Another level of a
-    // recursive hold does not begin it anew. A call that waits gets
-    // its term at the hand-over; one whose process died while it waited may still be handed the key
-    // within the session's ttl, and then nobody has it until the term is over, or force_release().
+    // recursive hold does not begin it anew. A call that waits gets its term at the hand-over. A
+    // waiter whose process died may still be handed the key within the session's ttl, and then
+    // nobody has it until the term is over, or force_release().
     std::optional<std::chrono::microseconds> hold_at_most{};
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
-    // For so long after a holder *died* the key stays closed, 0 to 60 s: what it sent last has time
-    // to arrive where nothing compares tokens. Not after a release, nor after force_release().
+    // The key stays closed for so long after a holder *died*, 0 to 60 s: the holder's last
+    // statements then have time to arrive where nothing compares tokens. Not after a release, nor
+    // after force_release().
     std::chrono::microseconds lock_delay{0};
-    // For people and programs who ask who holds the key: UTF-8, at most 4,000 bytes.
+    // For people and programs that ask who holds the key: UTF-8, at most 4,000 bytes.
     std::string metadata{};
     // Throws would_deadlock instead of waiting in a circle: for a key whose holder waits, perhaps
     // through others, for one of this session's. Where several close a circle at the same moment,
     // at least one of them is refused, and perhaps more. Off by default, because a session with
-    // several threads is not one waiter: that another thread of it waits need not keep this one's
-    // keys from being released. Holders of a fixed term are in no circle.
+    // several threads is not one waiter: one thread that waits need not keep the keys of another
+    // from being released. Holders of a fixed term are in no circle.
     bool detects_deadlock = false;
 };
 
@@ -107,7 +108,7 @@ public:
     acquisition acquire(std::stop_token cancel = {});
     // Waits at most so long; zero or less asks once.
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
-    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
+    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
     template <class Clock, class Duration>
     acquisition acquire_until(
@@ -128,9 +129,10 @@ public:
         });
     }
 
-    // Asks once, in a transaction of the caller's: what is got stands or falls with it, see
-    // pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also where it
-    // recurses; the transaction goes on. Read what the key protects after this call, not before.
+    // Asks once, in a transaction of the caller's: the hold stands or falls with the transaction,
+    // see pending_lease.hpp. Empty: somebody has the key, perhaps through this mutex, also where it
+    // recurses; the transaction goes on. Read the data that the key protects after this call, not
+    // before.
     // Costs, beside one statement or two in the transaction, a try on a connection of leasehold's
     // own; one more than connections_max is opened rather than waited for.
     // Errors, none of which ends the transaction: wrong_transaction where none is open, where it is

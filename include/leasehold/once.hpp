@@ -18,24 +18,24 @@
 // | this tick, unfinished, and its holder is gone  | runs; already_run without repeat_abandoned |
 // | a start less than hold_at_least ago            | closed                                    |
 //
-// Where the key itself is held, by a run of another tick or by a mutex of this name, it is
-// `running`. While a task runs its name is locked as a mutex is: it is seen by list_locks(), can be
-// freed by force, and has a token that grows with each run. When its process dies the key is free
+// Where the key itself is held, by a run of another tick or by a mutex of this name, the answer is
+// `running`. While a task runs its name is locked as a mutex is: list_locks() shows it, force can
+// free it, and it has a token that grows with each run. When its process dies the key is free
 // within the session's ttl (with hold_at_most: when that has passed), and the tick can run again.
 //
-// A run that took longer than hold_at_most has failed its tick: who destroys it unfinished after
-// that records it as failed, with words that say so, and the tick does not run again. That needs a
-// process that lives, a database that answers, and that nobody has started the tick again: heed
+// A run that took longer than hold_at_most has failed its tick: destroying it unfinished after that
+// records it as failed, with words that say so, and the tick does not run again. That needs a
+// process that lives, a database that answers, and a tick that nobody has started again: heed
 // lost().
 //
 // Promises: no tick that was finished runs again, however late or often it is called, also when
-// clocks are set back; hosts' clocks decide nothing. One of those that call at once runs. A refused
-// start writes nothing to the database. A run that was taken over cannot finish() in its
+// clocks are set back; hosts' clocks decide nothing. If several call at once, one of them runs. A
+// refused start writes nothing to the database. A run that was taken over cannot finish() in its
 // successor's name.
 // Does not promise: exactly one execution. A run that dies before finish() is repeated (at least
 // once), or is not (at most once, with repeat_abandoned off). For effects in the same database
-// there is finish_in(tx): they and the record are committed together, or neither is.
-// Ticks nobody called for in time are not made up for, except the latest.
+// there is finish_in(tx): they and the record are committed together, or neither is. Ticks that
+// nobody called for in time are not made up for, except the latest.
 //
 // The record of a task is one row, kept until forget_run(): its name should not be a new one each
 // time.
@@ -62,8 +62,9 @@
 namespace leasehold {
 
 struct once_settings {
-    // No other run starts so soon after one has started, whatever became of it. For tasks shorter
-    // than what hosts differ by in time, where ticks alone would not do; 0 to 366 days.
+    // No other run starts so soon after one has started, whatever became of it. For tasks that are
+    // shorter than the difference between the clocks of hosts, where ticks alone would not do; 0 to
+    // 366 days.
     std::chrono::microseconds hold_at_least{0};
     // A fixed term instead of a life with the session, as in mutex_settings: the run is lost when
     // it has passed, and only then, also where its process has died. A limit, too: see above.
@@ -74,7 +75,7 @@ struct once_settings {
     // ahead: start() waits for it. At most 1 h, and never more than half the time between two
     // ticks. A host whose clock is ahead by more asks for the tick before, which has run.
     std::chrono::milliseconds early_max{60'000};
-    // For people and programs who ask who holds the key while it runs, as in mutex_settings.
+    // For people and programs that ask who holds the key while it runs, as in mutex_settings.
     std::string metadata{};
 };
 
@@ -88,7 +89,7 @@ enum class start_refusal {
 // "none", "already_run", "running", "closed".
 LEASEHOLD_EXPORT const char* name_of(start_refusal why) noexcept;
 
-// How things stood when they were looked at.
+// The state of the task when it was looked at.
 struct run_outlook {
     start_refusal refusal = start_refusal::none;
     schedule::instant tick{};              // the current one
@@ -106,15 +107,15 @@ public:
     // Releases the lease; never throws. One statement more where a limit has to be recorded.
     ~task_run();
 
-    // The fire time it is for.
+    // The fire time that the run is for.
     schedule::instant tick() const noexcept;
     // Heed lease().lost(), and prove writes with lease().verify_in(tx), as with any lease.
     leasehold::lease& lease() noexcept;
 
-    // Records the result and gives the key back. Throws what the database says where it could not
-    // be asked; the run then stays as good as unfinished.
+    // Records the result and gives the key back. Throws the database's error where it could not be
+    // asked; the run then counts as unfinished.
     finish_outcome finish(const run_result& result = {});
-    // The same, and the session ends: with the release in one commit, as by end_with(), where that
+    // Finishes, and ends the session: with the release in one commit, as by end_with(), where that
     // can be. Where it throws the session is as it was.
     finish_outcome finish_and_end(session& within, const run_result& result = {});
     // Takes part in the caller's transaction: proves the lease and records the result in it, or
@@ -128,8 +129,8 @@ private:
     std::unique_ptr<implementation> inner_;
 };
 
-// The outcome of a try to start: a run, or why not. Taking the run where there is none throws
-// errc::busy, as for an acquisition.
+// The outcome of a try to start: a run, or the reason why not. Taking the run where there is none
+// throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT run_start {
 public:
     explicit run_start(task_run started) : run_(std::move(started)) {}
@@ -141,7 +142,7 @@ public:
     task_run& operator*() & { return started(); }
     task_run&& operator*() && { return std::move(started()); }
     task_run* operator->() { return &started(); }
-    // Where refused.
+    // The reason, where refused.
     const run_outlook& outlook() const noexcept { return outlook_; }
 
 private:
@@ -162,8 +163,8 @@ public:
     // Goes by the tick that is current, and does not wait.
     run_start try_start();
     // Waits first where the next tick is less than early_max away, holding no connection meanwhile.
-    // A request to stop ends the wait, and the start is refused as things then stand; one made
-    // before the call does so at once, with an empty outlook, and nothing is asked.
+    // A request to stop ends the wait, and the start is refused as things then stand. A request
+    // made before the call does so at once, with an empty outlook, and nothing is asked.
     run_start start(std::stop_token cancel = {});
 
     class implementation;  // private: src/once/once.cpp
@@ -172,7 +173,7 @@ private:
     std::shared_ptr<implementation> inner_;
 };
 
-// Whether start() would be refused, without a session: one read. `none` where it would wait.
+// Says whether start() would be refused, without a session: one read. `none` where it would wait.
 LEASEHOLD_EXPORT run_outlook outlook(
     const database& db, const key& name, const schedule& when, const once_settings& settings = {}
 );

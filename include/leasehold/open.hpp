@@ -1,5 +1,5 @@
 #pragma once
-// From a URL to a database: its scheme says which driver.
+// Opens a database by its URL, whose scheme chooses the driver.
 //
 //   leasehold::database db = leasehold::open("postgresql://app@db.example/app");
 //
@@ -10,11 +10,11 @@
 // | mysql://, mariadb://       | MySQL Connector/C++   | driver/mysql.hpp      |
 // | sqlite:                    | sqlite3               | driver/sqlite.hpp     |
 //
-// In a library of its own, with every driver that leasehold was built with: leasehold::open in
-// CMake, leasehold-open for pkg-config. A program that speaks to one engine alone, and wants no
-// other client library, links that driver and calls its own open().
+// A library of its own, with every driver that leasehold was built with: leasehold::open in CMake,
+// leasehold-open for pkg-config. A program that speaks to one engine alone, and wants no other
+// client library, links that driver and calls its own open().
 //
-// Errors: invalid_argument for an unknown scheme and for what the driver finds malformed;
+// Errors: invalid_argument for an unknown scheme and for a URL that the driver finds malformed;
 // unsupported, with the switch that would help, for a driver that was not built in. No message
 // holds a password. Threads: safe.
 #include <string_view>
@@ -28,14 +28,14 @@ namespace leasehold {
 
 // Connects to nothing: the first use does.
 LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
-// The URL is asked for again before each new connection, but for SQLite.
+// Asks `source` for the URL again before each new connection, but for SQLite.
 LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
-// "postgres", "mysql" (for MariaDB, too) or "sqlite", by the scheme alone and whether it was built
-// in or not. Throws invalid_argument for any other.
+// "postgres", "mysql" (for MariaDB, too) or "sqlite", by the scheme alone, also where the driver
+// was not built in. Throws invalid_argument for any other.
 LEASEHOLD_EXPORT std::string_view driver_of(std::string_view url);
 
-// Those that open() can use.
+// The drivers that open() can use.
 LEASEHOLD_EXPORT std::vector<std::string_view> drivers_built_in();
 
 }  // namespace leasehold

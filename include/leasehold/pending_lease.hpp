@@ -22,9 +22,9 @@
 // |           |                  | and may be asked again | free soon, also after a commit       |
 // | settled   | the same         | empty                  | nothing                              |
 //
-// How: the key is granted by an ordinary try on a connection of leasehold's own, under an owner id
-// that only the library knows; the caller's transaction moves that hold to another owner id. Which
-// of the two is in the row tells for ever after whether the transaction was committed.
+// How: an ordinary try on a connection of leasehold's own gets the key, under an owner id that only
+// the library knows; the caller's transaction moves that hold to another owner id. The owner id in
+// the row tells for ever after whether the transaction was committed.
 //
 // Promises: if the transaction commits, nobody else held the key at any moment between the try and
 // the commit, as after verify_in. The token is greater than all before and is never given again,
@@ -32,7 +32,7 @@
 // the reaper wait for the transaction, as long as this session is alive. In the caller's
 // transaction one row is updated that nobody else changes: on PostgreSQL contention never raises an
 // error in it, and no setting of it is changed.
-// Does not promise: durability beyond the caller's own. Where a commit was not flushed
+// Does not promise: durability beyond that of the caller's commit. Where a commit was not flushed
 // (synchronous_commit = off) a crash of the server may undo it after confirm(): the lease is then
 // lost at its next proof, and the key is held until the session ends.
 //
@@ -42,7 +42,7 @@
 // confirmed lease counts.
 //
 // Threads: one pending_lease, one thread at a time.
-// Errors of confirm(): whatever the database says; the lease is pending still.
+// Errors of confirm(): those of the database; the lease is pending still.
 #include <memory>
 #include <optional>
 
@@ -57,17 +57,18 @@ class [[nodiscard]] LEASEHOLD_EXPORT pending_lease {
 public:
     pending_lease(pending_lease&&) noexcept;
     pending_lease& operator=(pending_lease&&) noexcept;
-    // Sends nothing and never throws, since the transaction may be open: the session settles it in
-    // the background. One that ends first frees the key by its end; a fixed term then runs out.
+    // Sends nothing and never throws, since the transaction may be open: the session settles the
+    // lease in the background. A session that ends first frees the key by its end; a fixed term
+    // then runs out.
     ~pending_lease();
 
     const leasehold::key& key() const noexcept;
     fencing_token token() const noexcept;
-    // As it stands in the row once the transaction is committed.
+    // The owner id that the row has once the transaction is committed.
     const owner_id& owner() const noexcept;
 
-    // After the transaction has ended, in whatever way: asks the database what became of it. One
-    // read where it was committed, one statement more where it was not.
+    // Asks the database for the outcome of the transaction, which must have ended. One read where
+    // it was committed, one statement more where it was not.
     std::optional<lease> confirm();
 
     class implementation;  // private: src/lock/pending_lease.hpp

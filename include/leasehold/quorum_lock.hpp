@@ -26,7 +26,7 @@
 // believed for ttl - elapsed - drift, where drift is Redlock's ttl / 100 + 2 ms or the session's
 // `margin`, whichever is longer: its deadline is that of the majority, counted from before each
 // request was sent, and moves on with the heartbeats. A server that does not answer delays a try by
-// server_timeout at most, and once more where what others granted has to be given back.
+// server_timeout at most, and once more where grants of other servers have to be given back.
 // Does not promise: a proof. verify_in on one server's lease proves that server's grant and no
 // more: another majority may have formed without it. Nor a single fencing token: tokens of
 // different servers do not compare. A resource can refuse late writers all the same: let it keep
@@ -35,8 +35,8 @@
 // there its token is greater.
 // A server that loses committed transactions (asynchronous fail-over) breaks all of it.
 //
-// A stop that was requested before the call makes it empty at once, and no server is asked; one
-// that comes later ends the wait when the try under way has ended.
+// A call whose stop was requested before is empty at once, and asks no server; a later request ends
+// the wait when the try under way has ended.
 //
 // Threads: quorum and quorum_lock are safe; a quorum_lease: one thread at a time, but lost() and
 // held_locally() from any. One background thread per server, beside those of its session.
@@ -62,20 +62,21 @@ namespace leasehold {
 
 struct quorum_settings {
     session_settings session{};  // on each server; margin is raised to the drift, see above
-    // How long one server may take for one request, connecting included: 10 ms to a third of ttl.
+    // The longest that one server may take for one request, connecting included: 10 ms to a third
+    // of ttl.
     std::chrono::milliseconds server_timeout{1000};
     std::chrono::milliseconds poll_min{20};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{500};  // poll_min to 1 h
-    // Each of them has to grant, and to hold: for servers that are guarded one by one, as shards
-    // are. It survives no failure.
+    // Every server has to grant, and to hold: for servers that are guarded one by one, as shards
+    // are. Such a lease survives no failure.
     bool needs_all = false;
 };
 
 // The servers, with one session on each, opened when it can be and again when it was lost.
 class LEASEHOLD_EXPORT quorum {
 public:
-    // Waits for each server to answer, at most server_timeout; those that do not are tried again
-    // whenever they are needed. The destructor waits for requests under way, as long as the
+    // Waits for each server to answer, at most server_timeout; a server that does not is tried
+    // again whenever it is needed. The destructor waits for requests under way, as long as the
     // time-outs of each database allow.
     explicit quorum(std::vector<database> servers, quorum_settings settings = {});
     quorum(quorum&&) noexcept;
@@ -83,7 +84,7 @@ public:
     ~quorum();
 
     std::size_t size() const noexcept;
-    // So many grants make a lease: a majority, or all.
+    // The number of grants that make a lease: a majority, or all.
     std::size_t needed() const noexcept;
 
     class implementation;  // private: src/lock/quorum.hpp
@@ -102,16 +103,16 @@ public:
 
     // The token of each server, in the order they were given; nothing where it did not grant.
     const std::vector<std::optional<fencing_token>>& tokens() const noexcept;
-    // How many grants are believed in now.
+    // The number of grants that are believed in now.
     std::size_t held_count() const noexcept;
 
     // Fires when less than a majority is left, or it was released.
     std::stop_token lost() const noexcept;
     bool held_locally() const noexcept;
-    // Until when a majority may be believed in, if no further heartbeat succeeds.
+    // The moment until which a majority may be believed in, if no further heartbeat succeeds.
     local_clock::time_point deadline() const noexcept;
 
-    // Asks all servers: whether a majority says that it is still held.
+    // Asks all servers; true when a majority says that it is still held.
     [[nodiscard]] bool verify();
     // `released`: by every server that had granted it; `unknown`: one did not answer in time, and
     // is asked again in the background; `not_held`: one had lost it before.
@@ -124,8 +125,8 @@ private:
     std::shared_ptr<implementation> held_;
 };
 
-// The outcome of a try: a lease, or how the servers answered. Taking the lease where there is none
-// throws errc::busy, as for an acquisition.
+// The outcome of a try: a lease, or the answers of the servers. Taking the lease where there is
+// none throws errc::busy, as for an acquisition.
 class [[nodiscard]] LEASEHOLD_EXPORT quorum_acquisition {
 public:
     struct answers {

@@ -1,5 +1,5 @@
 #pragma once
-// Cleaning up after the dead. Nothing's correctness depends on it: it keeps tables small.
+// Cleans up after the dead. No promise depends on it: it keeps tables small.
 //
 //   leasehold::reap(db);
 //
@@ -7,11 +7,11 @@
 //
 // Promises: never frees a live lease, and steps around rows that others have locked. No statement
 // looks at more rows than a step may, however large the tables are; the database remembers where
-// the last step ended, and whoever comes next goes on there. One session of a database at a time
-// does it, so that it costs the server the same however many there are; when that one dies another
-// goes on. Where a step takes longer than it may, the next one is half as long, and meanwhile the
-// other tables have their turn. Fencing tokens go on growing after a row was removed: its fence is
-// folded into a high-water mark from which new rows start.
+// the last step ended, and the next one goes on there. One session of a database at a time cleans
+// up, so that the cost for the server does not grow with the number of sessions; when that session
+// dies another goes on. Where a step takes longer than it may, the next one is half as long, and
+// meanwhile the other tables have their turn. Fencing tokens go on growing after a row was removed:
+// its fence is folded into a high-water mark from which new rows start.
 //
 // Threads: safe, in any number of processes at once. Errors: what the database says.
 #include <chrono>
@@ -25,9 +25,9 @@ namespace leasehold {
 struct reap_settings {
     // Rows that a step looks at, 1 to 10,000.
     int rows_per_step_max = 1000;
-    // An expired session's row is kept for this long, so that whatever it sent before it died finds
-    // it dead rather than missing, and until every table was looked through after that. 1 minute to
-    // 100 years.
+    // An expired session's row is kept for this long, and until every table was looked through
+    // after that, so that a statement it sent before it died finds it dead rather than missing. 1
+    // minute to 100 years.
     std::chrono::seconds session_retention{3600};
     // A lock row nobody held for so long is removed. 1 minute to 100 years.
     std::chrono::seconds lock_retention{7 * 24 * 3600};
@@ -41,9 +41,9 @@ struct reap_report {
     std::int64_t locks_freed = 0;     // were held by the dead, or had a queue nobody served
     std::int64_t locks_removed = 0;   // were idle for long
     std::int64_t grants_removed = 0;  // of the history, kept for long enough
-    // The rest: rows that are left because somebody has them locked, and whether anything was not
-    // looked at: because time_max had passed, or because what is left is a row that says how far
-    // the clean-up is.
+    // rows_left counts the rows that are left because somebody has them locked. is_complete is
+    // false when some rows were not looked at: because time_max had passed, or because what is left
+    // is a row that says how far the clean-up is.
     std::int64_t rows_left = 0;
     bool is_complete = true;
 };

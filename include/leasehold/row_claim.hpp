@@ -1,5 +1,5 @@
 #pragma once
-// Claiming rows of a table of your own by locking them: SELECT … FOR UPDATE in your transaction.
+// Claims rows of a table of your own by locking them: SELECT … FOR UPDATE in your transaction.
 //
 //   leasehold::row_claim tasks{
 //       {.table = "task", .key = {"id"}, .columns = {"payload"},
@@ -22,11 +22,11 @@
 // Promises: never more than n rows. Nobody else who claims, updates or deletes them can have them
 // at the same time. Contention is an answer, never an exception, and never waits inside the
 // database: a wait is a bounded series of tries. No setting of the connection is touched, and on
-// PostgreSQL your transaction is not left aborted by it: the one exception are rows that others
+// PostgreSQL contention does not abort your transaction: the one exception are rows that others
 // move from one partition to another, of which check() warns.
 // Does not promise: fairness of waiting; on PostgreSQL the order of rows whose order columns were
-// being changed; anything about rows outside of the table.
-// `busy` is what the database showed at that moment: the other may be gone by now.
+// being changed; anything about rows outside of the table. `busy` is what the database showed at
+// that moment: the other may be gone by now.
 //
 // Strength: `update` and `share` on every engine, `no_key_update` and `key_share` on PostgreSQL.
 // SQLite has no row locks: every call takes the write lock of your transaction, whatever was asked
@@ -36,21 +36,21 @@
 // In a cluster with several nodes that are written to (Galera, Group Replication with several
 // primaries) a row lock is one node's alone: errc::schema_mismatch, unless the mapping says
 // otherwise. A versioned_claim is safe there.
-// MySQL and MariaDB keep every row lock until your transaction ends, also those a refused nowait or
-// wait of several rows had got: two that wait for several may each hold what the other lacks until
-// both limits end, so take skip_locked there, or after busy roll back and try again. At REPEATABLE
-// READ a claim by a key that is not there locks the gap it would be in, so that nobody else can
-// insert into that until then; the row stays locked where it is not as `where` says; and one that
-// was deleted since your snapshot is busy, not none.
+// MySQL and MariaDB keep every row lock until your transaction ends, also those that a refused
+// nowait or wait of several rows had got: two that wait for several may each hold what the other
+// lacks until both limits end, so take skip_locked there, or after busy roll back and try again. At
+// REPEATABLE READ a claim by a key that is not there locks the gap it would be in, so that nobody
+// else can insert into that until then; a row that is not as `where` says stays locked; and a row
+// that was deleted since your snapshot is busy, not none.
 //
 // Isolation: READ COMMITTED on PostgreSQL, since a conflict would abort your transaction at another
 // level, and not READ ONLY; on MySQL and MariaDB too for claims of several, which would lock the
 // gaps between the rows and stop others' inserts, and READ COMMITTED or REPEATABLE READ by key.
 // There the session's level counts (the one-time SET TRANSACTION does not show), and REPEATABLE
-// READ with MariaDB's innodb_snapshot_isolation, on by default since 11.6, is as on PostgreSQL.
-// Else errc::wrong_transaction. An index must serve `where` and `order`: without one MySQL and
-// MariaDB lock every row they sort, and the next claimer gets nothing. check() warns; there, the
-// index that was found is forced.
+// READ with MariaDB's innodb_snapshot_isolation, on by default since 11.6, is as on PostgreSQL. Any
+// other level is errc::wrong_transaction. An index must serve `where` and `order`: without one
+// MySQL and MariaDB lock every row they sort, and the next claimer gets nothing. check() warns; on
+// these two a claim forces the index that check() found.
 //
 // Errors and threads: as versioned_claim.hpp says.
 // Source: WL#3597 "Skip locked"; PostgreSQL manual, "The Locking Clause".
@@ -68,15 +68,15 @@ namespace leasehold {
 enum class lock_strength {
     update = 1,         // keeps out all others; FOR UPDATE
     no_key_update = 2,  // PostgreSQL: lets rows that refer to these be inserted
-    share = 3,          // keeps out who would change the rows; several can have it
-    key_share = 4,      // PostgreSQL: keeps out who would delete them or change their keys
+    share = 3,          // keeps out writers of the rows; several can have it
+    key_share = 4,      // PostgreSQL: keeps out deletes, and changes of their keys
 };
 
 struct row_mapping {
     qualified_name table{};
     std::vector<std::string> key{};      // 1 or more columns, together unique
-    std::vector<std::string> columns{};  // what a row comes with
-    std::vector<condition> where{};      // what must hold of a row to be claimed
+    std::vector<std::string> columns{};  // the columns that a row comes with
+    std::vector<condition> where{};      // conditions that a row must meet to be claimed
     std::vector<order_by> order{};       // needed to claim more than one
     lock_strength strength = lock_strength::update;
     time_kind times = time_kind::instant;  // of the columns that `is_due` looks at
@@ -84,7 +84,7 @@ struct row_mapping {
     bool one_node_is_written_to = false;
 };
 
-// What becomes of rows that others have locked.
+// The treatment of rows that others have locked.
 struct when_locked {
     enum class rule { refuse = 1, skip = 2, wait = 3 };
     rule what = rule::refuse;
@@ -120,7 +120,7 @@ public:
 
     // The row with this key, if it is as `where` says.
     claimed_rows claim(transaction_ref tx, const parameters& key, when_locked others) const;
-    // The first rows in the mapping's order, at most n, 1 to 1000. `and_where`: besides the
+    // The first rows in the mapping's order, at most n, 1 to 1000. `and_where` adds to the
     // mapping's own conditions.
     claimed_rows claim_some(
         transaction_ref tx, int n, when_locked others, const std::vector<condition>& and_where = {}

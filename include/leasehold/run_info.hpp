@@ -1,5 +1,5 @@
 #pragma once
-// What is said of the runs of a task: see once.hpp.
+// The description of a run of a task: see once.hpp.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -31,14 +31,14 @@ struct run_info {
     std::string node_info{};                          // name@host:pid, for people
     std::chrono::microseconds started_ago{0};         // by the database's clock
     std::optional<std::chrono::microseconds> took{};  // nothing where it has not finished
-    std::chrono::microseconds closed_for{0};          // what is left of hold_at_least
-    std::optional<std::int64_t> exit_status{};        // as finish() was told
+    std::chrono::microseconds closed_for{0};          // the rest of hold_at_least
+    std::optional<std::int64_t> exit_status{};        // the one given to finish()
     std::string message{};
     // The schedule that started it, as schedule::text() says it; empty where an older program
     // started it.
     std::string schedule_text{};
     // In a list, where that is known: its next fire time, and the latest one that has passed and
-    // that nobody has started, be it because nobody has called or because an earlier run goes on.
+    // that nobody has started, because nobody has called or because an earlier run goes on.
     std::optional<schedule::instant> next{};
     std::optional<schedule::instant> overdue{};
 };

@@ -1,5 +1,5 @@
 #pragma once
-// When something is due: cron expressions in a time zone, and plain periods.
+// Fire times of tasks: cron expressions in a time zone, and plain periods.
 //
 //   const auto nightly = leasehold::schedule::cron("30 2 * * MON-FRI", "Europe/Berlin");
 //   const auto tick = nightly.previous(now);  // the fire time that is current
@@ -26,15 +26,15 @@
 //   time that is repeated fires the first time round.
 //
 // Promises: fire times are a pure function of the expression and the zone's rules: every host gets
-// the same ones. next() is later than what it was given, always. An expression that would never
-// fire (31 February) is refused when it is made.
+// the same ones. next() is always later than its argument. An expression that would never fire (31
+// February) is refused when it is made.
 // Does not promise: that every host has the same rules: those of the system's tz database are read
-// once, when the first zone is asked for. Nor daylight saving from 2038 on: the files list what
-// changes until 2037, and in a zone the offset that they list last stays. UTC has no such end.
+// once, when the first zone is asked for. Nor daylight saving from 2038 on: the files list the
+// changes until 2037, and a zone then keeps the last offset that they list. UTC has no such end.
 //
-// Errors: invalid_argument for what is no expression, never fires, or is no known zone; unsupported
-// where the library was built without time zones (LEASEHOLD_TIME_ZONES) and one other than UTC is
-// asked for.
+// Errors: invalid_argument for a malformed expression, one that never fires, or an unknown zone;
+// unsupported where the library was built without time zones (LEASEHOLD_TIME_ZONES) and one other
+// than UTC is asked for.
 // Threads: an immutable value; copies are cheap.
 // Source: crontab(5) of Vixie cron; the rules for daylight saving are close to those of Cronos.
 #include <chrono>
@@ -54,8 +54,8 @@ public:
     // `zone` is a name of the IANA database: "Europe/Berlin", "UTC".
     static schedule cron(std::string_view expression, std::string_view zone = "UTC");
 
-    // At the multiples of `period` since 1970 in UTC: every(1h) at each full hour, every(24h) at
-    // 00:00 UTC. 1 s to 366 days.
+    // Fires at the multiples of `period` since 1970 in UTC: every(1h) at each full hour, every(24h)
+    // at 00:00 UTC. 1 s to 366 days.
     static schedule every(std::chrono::microseconds period);
 
     // The latest fire time not after `at`.

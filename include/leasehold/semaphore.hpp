@@ -12,25 +12,25 @@
 //
 // Promises: never more permits in use than there are. Several are acquired at once or not at all,
 // and released together. The permits of a crashed process are free again when its session's TTL has
-// passed, without any clean-up running; a paused one cannot commit past the loss of its permits
-// under verify_in(tx). A part of them is given back by keep(). Tokens grow with every grant. A
-// refused try writes nothing.
-// Does not promise: an order among those who wait; who wants many permits can be overtaken for ever
-// by those who want few.
+// passed, without any clean-up running; a paused process cannot commit past the loss of its permits
+// under verify_in(tx). keep() gives a part of them back. Tokens grow with every grant. A refused
+// try writes nothing.
+// Does not promise: an order among waiters; a waiter for many permits can be overtaken for ever by
+// waiters for few.
 //
 // The number of permits belongs to the key as long as anybody holds one: a program that names
-// another gets invalid_argument, and both numbers. Once nobody holds any, who asks next may name
+// another gets invalid_argument, and both numbers. Once nobody holds any, the next program may name
 // another. set_permits() changes it at any time, for programs that follow the key:
 //
 //   leasehold::semaphore licences{session, "licences/cad", 5, {.follows_key = true}};
 //   licences.set_permits(8);   // three were bought
 //
-// Where there are fewer than are in use nobody loses any; nobody is granted any until enough are
-// back.
+// If the new number is smaller than the permits in use, nobody loses any, and nobody is granted any
+// until enough are back.
 //
-// Waiting asks again at jittered intervals, and ends early with session_lost. A stop that was
-// requested before the call makes it empty at once, and nothing is asked; in an outage it ends as a
-// waiting call of a mutex does.
+// Waiting asks again at jittered intervals, and ends early with session_lost. A call whose stop was
+// requested before is empty at once, and asks nothing; in an outage it ends as a waiting call of a
+// mutex does.
 // Source: Dijkstra, "Cooperating sequential processes" (1965), with leased permits as Redisson's
 // RPermitExpirableSemaphore has them.
 //
@@ -53,13 +53,13 @@ namespace leasehold {
 struct semaphore_settings {
     std::chrono::milliseconds poll_min{10};   // 1 ms to poll_max
     std::chrono::milliseconds poll_max{250};  // poll_min to 1 h
-    // The key's number counts, whatever it is by now; the constructor's is what a key begins with
-    // that was never used. One that nobody used for so long that the reaper forgot it (reaper.hpp:
-    // 7 days) begins anew, with the number that its next user has seen last.
+    // The key's number counts, whatever it is by now; a key that was never used begins with the
+    // constructor's. A key that nobody used for so long that the reaper forgot it (reaper.hpp: 7
+    // days) begins anew, with the number that its next user has seen last.
     bool follows_key = false;
-    // A term for each lease, 1 ms to 366 days: whoever forgets his permits, or hangs, loses them
-    // when that has passed. lost() fires first, as at the end of a session, and then the session
-    // gives them back. lease::extend() begins the term anew. It is this process's to keep: a
+    // A term for each lease, 1 ms to 366 days: a holder that forgets its permits, or hangs, loses
+    // them when that has passed. lost() fires first, as at the end of a session, and then the
+    // session gives them back. lease::extend() begins the term anew. This process keeps the term: a
     // process that hangs as a whole has its permits until its session has ended.
     std::optional<std::chrono::microseconds> hold_at_most{};
 };
@@ -68,8 +68,7 @@ class LEASEHOLD_EXPORT semaphore {
 public:
     static constexpr std::int64_t permits_max = 1'000'000'000;
 
-    // How many permits there are: 1 to permits_max, the same in every program that does not follow
-    // the key.
+    // `permits`: 1 to permits_max, the same in every program that does not follow the key.
     semaphore(
         session& within, leasehold::key name, std::int64_t permits, semaphore_settings settings = {}
     );
@@ -86,7 +85,7 @@ public:
     acquisition acquire_for(
         std::chrono::nanoseconds patience, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
-    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
+    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(
         local_clock::time_point deadline, std::int64_t wanted = 1, std::stop_token cancel = {}
     );
@@ -102,24 +101,25 @@ public:
     }
 
     // The lease has so many permits from here on, 1 to those it has; the others are free. The token
-    // stays. Where the outcome is unknown it has these, or as many as before, and can keep no more
-    // than these: call it again. Throws lease_lost where it is not held any more; invalid_argument
-    // for another number, and for a lease that is not one of this semaphore in this session.
+    // stays. Where the outcome is unknown the lease has these, or as many as before, and can keep
+    // no more than these: call it again. Throws lease_lost where the lease is not held any more;
+    // invalid_argument for another number, and for a lease that is not one of this semaphore in
+    // this session.
     void keep(lease& held, std::int64_t permits);
 
-    // There are so many from now on, 1 to permits_max, for all that use the key, and for this
-    // object. Those that do not follow the key, and name another number, are refused as long as
-    // anybody holds a permit, and then set theirs again. Says what shall be: call it again where
-    // the outcome is unknown. A key that was never used is made by it, and has one permit in use
-    // for a moment. Throws invalid_argument for another number, and where the key is in use as
-    // another kind.
+    // There are so many permits from now on, 1 to permits_max, for all that use the key, and for
+    // this object. Programs that do not follow the key, and name another number, are refused as
+    // long as anybody holds a permit, and then set theirs again. Call it again where the outcome is
+    // unknown: it sets a number, and adds nothing. It makes a key that was never used, which then
+    // has one permit in use for a moment. Throws invalid_argument for another number, and where the
+    // key is in use as another kind.
     void set_permits(std::int64_t permits);
 
     // The number of permits that nobody has, by the database; 0 where there are fewer than are in
     // use. Reads a row for each holder.
     std::int64_t free_permits() const;
 
-    // Of a follower: as it last saw the key.
+    // The number of permits; in a follower, as it last saw the key.
     std::int64_t permits() const noexcept;
     const leasehold::key& key() const noexcept;
 

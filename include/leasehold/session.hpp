@@ -1,10 +1,10 @@
 #pragma once
-// One process's life in the database: everything it holds lives as long as its session does.
+// One process's life in the database: all its holds live as long as its session does.
 //
 //   leasehold::session session{db, {.name = "billing-7"}};
 //
 // A session is one row and one heartbeat, however much it holds. When the process dies the row
-// expires by the database's clock, and what it held is free, without anybody cleaning up.
+// expires by the database's clock, and its holds are free, without anybody cleaning up.
 //
 // | state  | becomes                                                                            |
 // |--------|------------------------------------------------------------------------------------|
@@ -13,16 +13,16 @@
 // | lost   | for ever: lost() fires, every lease of it is lost, and a late answer changes nothing |
 // | ended  | for ever: what lived with it was released; a fixed term (mutex.hpp) goes on          |
 //
-// A program that takes one lock and ends can do with two commits: `begins_with_grant`, and
+// A program that takes one lock and ends needs only two commits with `begins_with_grant`, and
 // end_with(). The constructor then looks whether the database can be used, and writes nothing. The
-// row comes with the first grant of a mutex that is free, or before whatever else is done in the
-// session; it does not come for a try that is refused. Until then the session is live, without a
-// deadline, and nobody sees it; mutex::try_acquire_in() throws wrong_transaction. The call that
-// begins it throws what else the constructor would: that the database cannot be reached, or that
-// ttl is too short for it. Calls of other threads wait for that, within their own deadlines. Where
-// it gets no answer the session counts as begun; if it is not, the next heartbeat says so, and it
-// is lost. It is lost, too, and what it was granted free, where no thread can be started for it
-// (std::system_error).
+// row comes with the first grant of a mutex that is free, or before any other act in the session;
+// it does not come for a try that is refused. Until then the session is live, without a deadline,
+// and nobody sees it; mutex::try_acquire_in() throws wrong_transaction. The call that begins it
+// throws the errors that the constructor would throw: that the database cannot be reached, or that
+// ttl is too short for it. Calls of other threads wait for that call, within their own deadlines.
+// Where it gets no answer the session counts as begun; if it is not, the next heartbeat says so,
+// and the session is lost. The session is lost, too, and its grant free, where no thread can be
+// started for it (std::system_error).
 //
 // Promises: lost() fires *before* the database lets anyone else have what this session holds: the
 // local deadline counts from before the last successful heartbeat was sent, on a clock that runs
@@ -31,16 +31,16 @@
 // Does not promise: that work stops by itself. Heed lost(), or write under lease.verify_in(tx). Nor
 // that lost() comes first where the database's clock jumps forward (a fail-over to a server whose
 // clock is ahead, a step of its time). A jump of more than what is left of their ttl ends all
-// sessions at once: others may be granted what they held, and their holders are told by their next
+// sessions at once: others may be granted their keys, and their holders are told by their next
 // heartbeat. verify_in(tx) refuses as ever. SQLite's clock does not jump.
 //
 // fork(): a child has no heartbeat and no right to the parent's connections. In a process that is a
 // fork of the one that opened them, a database handle, its transactions, sessions, leases, workers
 // and quorums are lost: lost() is stopped, why_lost() is other_process, calls throw session_lost or
-// unsupported or answer as of what is lost, and destructors send nothing, wait for nothing and
-// leave memory as it is. A stop token that was taken before the fork does not fire in the child,
-// and the child has copies of the parent's sockets until it ends or calls exec. So fork first, as
-// daemon(3) does, and open the database then: examples/daemon.cpp.
+// unsupported or answer as those of a lost object do, and destructors send nothing, wait for
+// nothing and leave memory as it is. A stop token that was taken before the fork does not fire in
+// the child, and the child has copies of the parent's sockets until it ends or calls exec. So fork
+// first, as daemon(3) does, and open the database then: examples/daemon.cpp.
 //
 // Errors: the constructor throws leasehold::error when the database cannot be reached, its schema
 // is missing or of another version, or a setting is out of range.
@@ -66,13 +66,13 @@ class lease;
 struct session_settings {
     // For people: shown by `leasehold sessions`. Cut to 100 bytes. Empty: the program's name.
     std::string name{};
-    // How long the database waits for a sign of life: 1 s to 24 h. A crashed process blocks others
-    // for at most this long.
+    // The time that the database waits for a sign of life: 1 s to 24 h. A crashed process blocks
+    // others for at most this long.
     std::chrono::milliseconds ttl{30'000};
-    // 0: a third of ttl. At most half of ttl - margin, so that one may fail.
+    // 0: a third of ttl. At most half of ttl - margin, so that one heartbeat may fail.
     std::chrono::milliseconds heartbeat_every{0};
-    // How long before the database's expiry the holder is told. 0: the smaller of 2 s and ttl / 6.
-    // Less than half of ttl.
+    // The time before the database's expiry at which the holder is told. 0: the smaller of 2 s and
+    // ttl / 6. Less than half of ttl.
     std::chrono::milliseconds margin{0};
     // Begin with the first grant, in one commit with it; see above.
     bool begins_with_grant = false;
@@ -98,23 +98,23 @@ public:
     explicit session(leasehold::database db, session_settings settings = {});
     session(session&&) noexcept;
     session& operator=(session&&) noexcept;
-    // Ends the session. Never throws; what could not be released ends with the TTL.
+    // Ends the session. Never throws; holds that could not be released end with the TTL.
     ~session();
 
-    // Releases everything held and removes the row. Later calls do nothing. Holders are told
-    // first. Where the database does not answer, this and the destructors of all leases take one
-    // statement time-out together, or half a second to connect anew where it was silent before: by
-    // default 4 s, and under 5 s on MySQL and MariaDB, whose client library counts in whole
-    // seconds. After that nothing more is tried, also where only one connection was lost: the
-    // observer is told, and what could not be released ends with the TTL. A heartbeat that hangs
-    // in its client library is not waited for then: its thread ends by itself when that gives up.
-    // A call that begins the session meanwhile (begins_with_grant) is waited for as long again.
+    // Releases everything held and removes the row. Later calls do nothing. Holders are told first.
+    // Where the database does not answer, this and the destructors of all leases take one statement
+    // time-out together, or half a second to connect anew where it was silent before: by default 4
+    // s, and under 5 s on MySQL and MariaDB, whose client library counts in whole seconds. After
+    // that nothing more is tried, also where only one connection was lost: the observer is told,
+    // and holds that could not be released end with the TTL. Then it does not wait for a heartbeat
+    // that hangs in its client library: that thread ends by itself when the library gives up. It
+    // waits as long again for a call that begins the session meanwhile (begins_with_grant).
     void end() noexcept;
 
     // last.release(), and end(). One commit where this mutex is all that the session has, or ever
-    // had, it is not recursive, and nobody waits for it. Answers, and throws, what the release
-    // does; the session is ended in any case, and who has entered the lease once more by then is
-    // told.
+    // had, it is not recursive, and nobody waits for it. Answers, and throws, as the release does.
+    // The session is ended in any case, and a caller that has entered the lease once more by then
+    // is told.
     release_outcome end_with(lease& last);
 
     const session_id& id() const noexcept;
@@ -123,9 +123,9 @@ public:
     // what a callback may do.
     std::stop_token lost() const noexcept;
     loss_reason why_lost() const noexcept;
-    // Until when the holder may believe, if no further heartbeat succeeds.
+    // The moment until which the holder may believe, if no further heartbeat succeeds.
     local_clock::time_point deadline() const noexcept;
-    // The longest time in which no heartbeat got through, so far. Where it comes near ttl - margin,
+    // The longest time so far in which no heartbeat got through. Where it comes near ttl - margin,
     // as in a fail-over, the session was nearly lost; beyond two thirds of that the observer is
     // warned.
     std::chrono::milliseconds longest_gap() const noexcept;

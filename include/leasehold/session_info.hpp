@@ -1,5 +1,5 @@
 #pragma once
-// What is said of a session, to operators: see inspect.hpp.
+// The description of a session, for operators: see inspect.hpp.
 #include <chrono>
 #include <string>
 

@@ -14,9 +14,9 @@
 // A guard cannot report loss: owns_lock() only means "was granted once". Ask lost(), or use
 // leasehold::shared_mutex, whose leases say more, and can be upgraded.
 //
-// Promises: those of leasehold::shared_mutex. unlock() and unlock_shared() never throw; what they
-// met goes to the observer. Errors: lock() and lock_shared() throw what the mutex throws.
-// Waiting asks again at jittered intervals; there is no queue.
+// Promises: those of leasehold::shared_mutex. unlock() and unlock_shared() never throw; their
+// errors go to the observer. Errors: lock() and lock_shared() throw what the mutex throws. Waiting
+// asks again at jittered intervals; there is no queue.
 //
 // Threads: one object is one agent: at most one hold at a time, shared or not; threads that read
 // beside each other have an object each. Unlock from any thread.

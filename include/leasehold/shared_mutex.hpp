@@ -21,13 +21,13 @@
 // | lost or released  | lease_lost                   | lease_lost         | not_held        |
 //
 // Promises: while an exclusive lease is live nobody else has any, and while any other is, nobody
-// has an exclusive one. Tokens grow with every grant, across readers and writers: whoever writes
-// has a greater token than all who read or wrote before. Each lease ends alone when its session
-// dies. verify_in(tx) of a shared lease keeps writers out until the transaction ends, and lets
-// other readers on. A refused try writes nothing.
-// A waiting writer (acquire…, upgrade…; not try_…) is not starved: new readers
-// are refused until it is granted or gives up. It says so in a row that lives with its session;
-// where force removed that with the holds, again with the session's next heartbeat.
+// has an exclusive one. Tokens grow with every grant, across readers and writers: a writer has a
+// greater token than all that read or wrote before. Each lease ends alone when its session dies.
+// verify_in(tx) of a shared lease keeps writers out until the transaction ends, and lets other
+// readers on. A refused try writes nothing.
+// A waiting writer (acquire…, upgrade…; not try_…) is not starved: new readers are refused until it
+// is granted or gives up. It says so in a row that lives with its session. Where force removed that
+// row with the holds, the session's next heartbeat writes it again.
 // An upgrade takes a new token, because others have read under later ones since; while it waits it
 // keeps the hold it has. A downgrade is atomic: no writer gets in between.
 //
@@ -37,9 +37,9 @@
 // take that one where reading may turn into writing. Where the answer to an upgrade is lost and
 // cannot be asked for, the hold it started from is given up, too.
 //
-// Waiting asks again at jittered intervals, and ends early with session_lost. A stop that was
-// requested before the call makes it empty at once, and nothing is asked; in an outage it ends as a
-// waiting call of a mutex does.
+// Waiting asks again at jittered intervals, and ends early with session_lost. A call whose stop was
+// requested before is empty at once, and asks nothing; in an outage it ends as a waiting call of a
+// mutex does.
 // Source: Courtois, Heymans and Parnas, "Concurrent Control with Readers and Writers" (1971), whose
 // second problem is that of writers who are not starved; leases instead of their counters.
 //
@@ -74,7 +74,7 @@ public:
     acquisition try_acquire();
     acquisition acquire(std::stop_token cancel = {});
     acquisition acquire_for(std::chrono::nanoseconds patience, std::stop_token cancel = {});
-    // Until a time of any clock: of the local one, or see wait_by() in clock.hpp.
+    // Waits until a time of any clock: of the local one, or see wait_by() in clock.hpp.
     acquisition acquire_until(local_clock::time_point deadline, std::stop_token cancel = {});
     template <class Clock, class Duration>
     acquisition acquire_until(
@@ -117,9 +117,9 @@ public:
         });
     }
 
-    // From upgradeable to exclusive. Where it succeeds `from` is spent, its lost() fires, and the
-    // lease in the answer takes its place; where not, `from` is as it was. Commit what proved
-    // `from` first.
+    // Turns an upgradeable hold into an exclusive one. Where it succeeds `from` is spent, its
+    // lost() fires, and the lease in the answer takes its place; where not, `from` is as it was.
+    // Commit the transaction that proved `from` first.
     acquisition try_upgrade(lease& from);
     acquisition upgrade(lease& from, std::stop_token cancel = {});
     acquisition upgrade_for(
@@ -139,8 +139,8 @@ public:
         });
     }
 
-    // From exclusive or upgradeable to shared: the same lease, the same token. Commit what proved
-    // it first. Throws lease_lost where it is not held any more.
+    // Turns an exclusive or upgradeable hold into a shared one: the same lease, the same token.
+    // Commit the transaction that proved it first. Throws lease_lost where it is not held any more.
     void downgrade(lease& held);
 
     const leasehold::key& key() const noexcept;

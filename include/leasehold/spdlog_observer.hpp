@@ -1,5 +1,5 @@
 #pragma once
-// Logs what is told to an observer with spdlog. Compiled by your program, against its spdlog; the
+// Logs the events of an observer with spdlog. Your program compiles it, against its own spdlog; the
 // library itself knows nothing of it, and leasehold.hpp does not include this.
 //
 //   settings.observer = std::make_shared<leasehold::spdlog_observer>(spdlog::default_logger());
@@ -12,7 +12,7 @@
 //
 // Threads: as the logger's sinks; those whose names end in _mt are safe.
 #include "leasehold/export.hpp"
-// First the one that says what language this is written in.
+// That header comes first: it says which standard is needed.
 #include <spdlog/logger.h>
 
 #include <memory>

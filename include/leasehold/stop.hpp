@@ -14,17 +14,18 @@
 // |          |               |                 | also_when_revoked, revoke_requested()            |
 // | stopped  | requested     | which was first | –                                                |
 //
-// Works with whatever has lost(): lease, multi_lease, quorum_lease, leadership, session. A lease's
-// fires when it is released, too; a session's does not when its owner ends it.
+// Works with each object that has lost(): lease, multi_lease, quorum_lease, leadership, session. A
+// lease's fires when it is released, too; a session's does not when its owner ends it.
 //
-// Promises: requested on the thread that requests the first of them, before that call returns; at
-// once where one of them is already: of several the first in the order above. No thread of its own.
+// Promises: the token is requested on the thread that makes the first of these requests, before
+// that call returns; at once where one is made already: if several are, the first in the order
+// above. No thread of its own.
 // Does not promise: that work stops by itself; see lease.hpp.
 // Errors: std::bad_alloc from the constructor.
 //
-// Threads: safe, and whoever is told may destroy it. It is alive while it is to fire: its tokens
-// may be kept for longer than it, and are not requested any more then. A temporary, as above,
-// lives until the call it is made for returns.
+// Threads: safe, and a callback may destroy it. It fires only while it is alive: its tokens may be
+// kept for longer, and are not requested any more then. A temporary, as above, lives until the call
+// it is made for returns.
 #include <atomic>
 #include <optional>
 #include <stop_token>
@@ -34,7 +35,7 @@
 
 namespace leasehold {
 
-// For two tokens alike. Does not say which; ask them.
+// One stop token for two. It does not say which of them was requested; ask them.
 class either_stop {
 public:
     either_stop(std::stop_token one, std::stop_token other)
@@ -46,7 +47,7 @@ public:
     std::stop_token token() const noexcept { return source_.get_token(); }
 
 private:
-    // Whoever is told may destroy this.
+    // A callback of `source` may destroy this.
     struct passing_on {
         std::stop_source* to;
         void operator()() const {

@@ -1,10 +1,10 @@
 #pragma once
-// Where a URL comes from that may change while programs run: a file, or a store of secrets, in
-// which somebody has put a new password.
+// The source of a URL that may change while programs run: a file, or a store of secrets, in which
+// somebody has put a new password.
 //
 //   leasehold::database db = leasehold::open([] { return read_secret("database-url"); });
 //
-// It is asked when the database is opened, and again before each new connection. Connections that
+// It is called when the database is opened, and again before each new connection. Connections that
 // exist stay as they are. The engine stays the same: a URL of another one is refused when somebody
 // connects.
 //
@@ -13,7 +13,7 @@
 #include <functional>
 #include <string>
 
-#include "leasehold/export.hpp"  // which asks for C++20
+#include "leasehold/export.hpp"  // it asks for C++20
 
 namespace leasehold {
 

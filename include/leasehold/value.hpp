@@ -1,5 +1,5 @@
 #pragma once
-// What travels between a program and its database: typed values, rows, results.
+// The data that travels between a program and its database: typed values, rows, results.
 //
 //   leasehold::result found = connection.execute("SELECT id FROM seat WHERE row = $1", {7});
 //   for (const leasehold::row& each : found.rows) sell(each.integer(0));
@@ -49,7 +49,7 @@ public:
     value(std::string_view text) : held_(std::string(text)) {}
     value(const char* text) : held_(std::string(text)) {}
     value(blob bytes) : held_(std::move(bytes)) {}
-    // Null where there is none.
+    // Null where `given` is empty.
     template <class Held>
     requires std::is_constructible_v<value, Held> value(std::optional<Held> given)
         : value(given ? value(*std::move(given)) : value()) {}

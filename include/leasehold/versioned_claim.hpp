@@ -1,5 +1,5 @@
 #pragma once
-// Claiming rows of a table of your own by its version column: optimistic, without waiting.
+// Claims rows of a table of your own by its version column: optimistic, without waiting.
 //
 //   leasehold::versioned_claim seats{{.table = "seat", .key = {"id"}, .version = "version",
 //                                     .state = {"status", "free", "sold"}}};
@@ -10,11 +10,11 @@
 //   }
 //
 // Every attempt is one UPDATE that names the version it has read, or has just locked, and adds one
-// to it. Whether it won is what it changed. All of it happens in your transaction, and holds when
-// you commit.
+// to it. The number of rows it changed says whether it won. All of it happens in your transaction,
+// and holds when you commit.
 //
 //   for (leasehold::versioned_row& each : batch) work(each);
-//   const auto outcomes = seats.finish(tx, batch);  // of many rows, each its own
+//   const auto outcomes = seats.finish(tx, batch);  // for many rows, one for each
 //
 // | the row is …                         | try_claim | update, finish, release by its claimer |
 // |--------------------------------------|-----------|----------------------------------------|
@@ -26,51 +26,51 @@
 // | locked by a transaction still open   | nothing   | busy, when `patience` has run out      |
 // | not there                            | nothing   | lost                                   |
 //
-// Available: `state` is at `from`; without a state column `claimed_by` is null, or `expires_at` is;
-// or the claim's term has passed; and all of `available` holds.
+// A row is available when `state` is at `from`; without a state column, when `claimed_by` is null,
+// or `expires_at` is; or when the claim's term has passed; and all of `available` holds.
 //
-// A row is what became of it through a transaction. Where that did not certainly commit, because
-// it was rolled back or the answer to its commit was lost, the row is void: its version is one
-// that somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by` a
-// void row can change no claim of somebody else's: from its claim to its release whatever is done
-// through a row also compares who, letter by letter, and a name chosen for you differs each time.
-// Without it, and through a row that was only read or has been released, nothing can tell. The
-// column has to give back letter by letter what was put in: with a trigger that writes another name
-// every change is lost.
+// A versioned_row is the outcome of a transaction. Where that did not certainly commit, because it
+// was rolled back or the answer to its commit was lost, the row is void: its version is one that
+// somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by` a void
+// row can change no claim of somebody else's: from its claim to its release every change through a
+// row also compares the claimant, letter by letter, and a name chosen for you differs each time.
+// Without that column, and through a row that was only read or has been released, nothing can tell.
+// The column has to give back letter by letter what was put in: with a trigger that writes another
+// name every change is lost.
 //
 // Many rows at once: update, finish and release of several answer for each row as the single call
 // would, in the order given. A row that others have locked, or that was lost or is gone, hinders
 // none of the rest. Only busy rows are asked for again, until `patience` has run out, once for all.
-// At most one of several with one key is done, the first that is right. There may be any number, or
-// none: they travel in lists that no engine finds too long, in the order of their keys whatever the
-// order given. A row that cannot be changed, as one whose version is at its greatest, is an error
-// of the call before anything is changed. After any other error some may have been changed: roll
-// back.
+// If several have one key, at most one of them is done, the first that is right. There may be any
+// number, or none: they travel in lists that no engine finds too long, in the order of their keys
+// whatever the order given. A row that cannot be changed, as one whose version is at its greatest,
+// is an error of the call before anything is changed. After any other error some may have been
+// changed: roll back.
 //
-// Promises: of all who try one version at most one wins. Contention is an answer, never an
+// Promises: if several try one version, at most one wins. Contention is an answer, never an
 // exception: no attempt waits for the row, and on PostgreSQL none leaves your transaction aborted.
 // A batch loses single rows to others, never all of them because of one.
-// Does not promise: that whatever else your own columns bring with them does not wait or fail as in
-// any UPDATE: a unique value that an open transaction has just used, a foreign key you change, a
-// trigger, a constraint. On PostgreSQL, where a changed column is in a unique index, whoever is
+// Does not promise: that side effects of your own columns do not wait or fail as in any UPDATE: a
+// unique value that an open transaction has just used, a foreign key you change, a trigger, a
+// constraint. On PostgreSQL, where a changed column is in a unique index, a transaction that is
 // just checking a foreign key to the row has it locked (nothing; busy); on MySQL and MariaDB a
 // change of what foreign keys refer to waits for their checks. Nor anything about writers that
 // change a row without adding to its version, or move it to another partition at the moment of a
-// claim, which PostgreSQL answers by aborting it (40001); that
-// the columns a row comes with are newer than the read that found it; that a claim outlives the
-// rollback of the transaction it was made in.
+// claim, which PostgreSQL answers by aborting it (40001); that the columns a row comes with are
+// newer than the read that found it; that a claim outlives the rollback of the transaction it was
+// made in.
 //
 // MariaDB now and then takes two transactions that step around each other's rows at one instant for
 // a deadlock and rolls one back: errc::transient. Claim in one order, and try again.
 //
-// Isolation: READ COMMITTED on PostgreSQL (elsewhere a conflict would abort your transaction);
-// READ COMMITTED or REPEATABLE READ on MySQL and MariaDB, by what the session says (the one-time
-// SET TRANSACTION does not show there), where REPEATABLE READ offers candidates of an old snapshot
-// and finds fewer, keeps a lock on the row where a change is lost, and on the gap where a key is
-// not there, until your transaction ends; a change of a row deleted since your snapshot is busy.
+// Isolation: READ COMMITTED on PostgreSQL (elsewhere a conflict would abort your transaction); READ
+// COMMITTED or REPEATABLE READ on MySQL and MariaDB, by what the session says (the one-time SET
+// TRANSACTION does not show there), where REPEATABLE READ offers candidates of an old snapshot and
+// finds fewer, keeps a lock on the row where a change is lost, and on the gap where a key is not
+// there, until your transaction ends; a change of a row deleted since your snapshot is busy.
 // Another level is errc::wrong_transaction, and so is REPEATABLE READ with MariaDB's
-// innodb_snapshot_isolation (on by default since 11.6), which rolls back whoever meets a newer row;
-// on PostgreSQL a READ ONLY transaction is errc::read_only.
+// innodb_snapshot_isolation (on by default since 11.6), which rolls back a transaction that meets a
+// newer row; on PostgreSQL a READ ONLY transaction is errc::read_only.
 // SQLite has one writer: every call but read() first takes the write lock of your transaction, for
 // as long as your handle's busy time-out says; where it is refused, a claim is empty and a change
 // busy. Begin with BEGIN IMMEDIATE: a transaction that has read before somebody else wrote cannot
@@ -81,9 +81,9 @@
 // database is not as the mapping says; constraint where the version is the greatest its column
 // holds (a claim of several passes over such rows); wrong_transaction where none is open, it has
 // failed, the connection is in pipeline mode, or it is of another engine than the one first used.
-// All before anything is sent that could hurt.
-// The description of the table, rights included, is looked up again before it refuses an argument.
-// Threads: safe; copies share what they know of the table. One object, one database, one user.
+// All come before anything is sent that could hurt. Before a call refuses an argument it looks up
+// the description of the table, rights included, again.
+// Threads: safe; copies share their knowledge of the table. One object, one database, one user.
 // Source: "optimistic offline lock", Fowler 2002; Kung and Robinson 1981.
 #include <chrono>
 #include <cstdint>
@@ -104,30 +104,30 @@ struct versioned_mapping {
     std::vector<std::string> key{};  // 1 or more columns, together unique
     std::string version{};           // a NOT NULL integer, counted up to 2^63 - 1 at most
     state_column state{};
-    std::vector<condition> available{};  // what must hold of a row besides, to be claimed
+    std::vector<condition> available{};  // further conditions that a row must meet to be claimed
     std::vector<order_by> order{};       // needed to claim more than one
-    std::string claimed_by{};            // a text column: who
+    std::string claimed_by{};            // a text column: the claimant
     std::string claimed_at{};
-    std::string expires_at{};          // when the claim's term ends; null: never
+    std::string expires_at{};          // the end of the claim's term; null: never
     std::chrono::microseconds term{};  // with expires_at: 1 ms to 366 days
     time_kind times = time_kind::instant;
-    std::vector<std::string> columns{};  // what a row comes with
+    std::vector<std::string> columns{};  // the columns that a row comes with
     // The text for claimed_by; empty: "claim@host:pid" and a tag that each claim has of its own,
-    // with as much of the former as a narrow column has room for, which needs 12 characters. One
-    // you choose is compared too, and does not end in a blank.
+    // with as much of the former as a narrow column has room for, which needs 12 characters. A text
+    // that you choose is compared too, and does not end in a blank.
     std::string claimant{};
-    // How long update, finish and release go on asking while another transaction has the row
-    // locked; 0 to 1 h, zero asks once.
+    // The time for which update, finish and release go on asking while another transaction has the
+    // row locked; 0 to 1 h, zero asks once.
     std::chrono::milliseconds patience{1000};
 };
 
 // A row as it was found or claimed, to be kept between claim and finish.
 struct versioned_row {
     parameters key{};          // in the order of the mapping
-    std::int64_t version = 0;  // that this row has now, by what was done through it
+    std::int64_t version = 0;  // the version after the last change through this object
     row columns{};             // those of the mapping, as they were before the claim
-    bool is_claimed = false;   // by whoever has this object
-    std::string claimed_as{};  // what its claim put into claimed_by; empty: not compared
+    bool is_claimed = false;   // by the owner of this object
+    std::string claimed_as{};  // the text that its claim put into claimed_by; empty: not compared
 };
 
 enum class change_outcome {
@@ -136,7 +136,7 @@ enum class change_outcome {
     busy = 3,  // another open transaction has the row locked; nothing was changed
 };
 
-// In which order a claim of several goes through what is available.
+// The order in which a claim of several goes through the available rows.
 enum class candidate_order {
     // Random ones of the first `candidates_max` in the mapping's order, so that workers do not run
     // after each other. On SQLite, where they cannot meet, as `ordered`.
@@ -155,9 +155,9 @@ class LEASEHOLD_EXPORT versioned_claim {
 public:
     explicit versioned_claim(versioned_mapping mapping);
 
-    // Holds the mapping against the database, which answers with warnings: a missing index, a
-    // version that may be null. The first tells the database's observer of them; the first use of a
-    // mapping that was not checked tells nobody.
+    // Compares the mapping with the database, and warns: a missing index, a version that may be
+    // null. The first form tells the database's observer, the second answers with the warnings; the
+    // first use of a mapping that was not checked tells nobody.
     void check(const database& db) const;
     std::vector<std::string> check(transaction_ref tx) const;
 
@@ -168,21 +168,21 @@ public:
     std::optional<versioned_row> try_claim(transaction_ref tx, const parameters& key) const;
     // The same row, if it is still as it was read.
     std::optional<versioned_row> try_claim(transaction_ref tx, const versioned_row& as_read) const;
-    // Up to n, 1 to 1000, of what is available. Fewer does not mean that there are no more.
+    // Up to n available rows, 1 to 1000. Fewer does not mean that there are no more.
     std::vector<versioned_row> try_claim_some(
         transaction_ref tx, int n, const claim_choice& choice = {}
     ) const;
 
-    // Each adds one to the version of a row that still is as `at` says, and to `at`.
-    // update() also begins the term of a claim anew. finish() ends a claim for good: the state
-    // becomes `done`, and no term runs. release() makes the row available again.
+    // Each adds one to the version of a row that still is as `at` says, and to `at`. update() also
+    // begins the term of a claim anew. finish() ends a claim for good: the state becomes `done`,
+    // and no term runs. release() makes the row available again.
     change_outcome update(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
     change_outcome finish(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
     change_outcome release(transaction_ref tx, versioned_row& at, const assignments& to = {}) const;
 
-    // The same of many rows, all to the same values: the outcome of each, in the order given. Those
-    // done have one more in their version, and the others are as they were. Rows of different
-    // claims may be mixed; a row that was only read can only be updated.
+    // Changes many rows, all to the same values: answers with the outcome of each, in the order
+    // given. Rows that are done have one more in their version, and the others are as they were.
+    // Rows of different claims may be mixed; a row that was only read can only be updated.
     std::vector<change_outcome> update(
         transaction_ref tx, std::span<versioned_row> rows, const assignments& to = {}
     ) const;

@@ -4,11 +4,11 @@
 //   leasehold::database db = leasehold::mysql::open("mysql://app:secret@db.example:3306/app");
 //
 // URL: mysql://user[:password]@host[:port]/database[?option=value&…], or mariadb://…, which is the
-// same; user and password are percent-decoded. With several hosts, host[:port],host[:port], the
-// first that takes writes is connected to, and from then on asked before the others; the rest of
-// the URL is the same for all, connect_timeout is for all together, and where none takes writes the
-// error says what each has answered. Which of the two servers it is, is found out when connecting.
-// Options, and any other is refused:
+// same; user and password are percent-decoded. Of several hosts, host[:port],host[:port], the
+// driver connects to the first that takes writes, and asks that one before the others from then on;
+// the rest of the URL is the same for all, connect_timeout is for all together, and where none
+// takes writes the error says what each has answered. The driver finds out which of the two servers
+// it is when it connects. Options, and any other is refused:
 //
 // | option              | means                                                                  |
 // |---------------------|------------------------------------------------------------------------|
@@ -22,19 +22,20 @@
 //   mysql://app@/orders?socket=/run/mysqld/mysqld.sock
 //   mysql:///orders?defaults_file=/etc/orders/database.cnf
 //
-// A password that neither the URL nor such a file has is the environment's MYSQL_PWD.
+// A password that neither the URL nor such a file has comes from MYSQL_PWD of the environment.
 //
 // A stranger that answers at the host's address gets no password in clear: a server that asks for
 // mysql_clear_password or dialog (LDAP, PAM) is refused, but on a socket and with VERIFY_IDENTITY.
-// Not so for caching_sha2_password through Connector/C++ 1.1, which may send it in clear to a
+// The exception is caching_sha2_password through Connector/C++ 1.1, which may send it in clear to a
 // server without TLS, also with REQUIRED. Where others may be on the network: VERIFY_IDENTITY.
 //
-// Time-outs: Connector/C++ knows whole seconds only, so limits are rounded up, and a statement that
-// is given up may still be carried out by the server: its outcome is then unknown.
+// Time-outs: Connector/C++ knows whole seconds only, so limits are rounded up. The server may still
+// carry out a statement that the driver has given up: its outcome is then unknown.
 //
-// Signals: the client library sets SIGPIPE to ignored for the whole process when it is first used;
-// where that is here, it is undone, and calls made here raise none. A program that uses
-// Connector/C++ directly as well should ignore SIGPIPE itself, as that library relies on it.
+// Signals: the client library sets SIGPIPE to ignored for the whole process when it is first used.
+// Where leasehold uses it first, leasehold undoes that, and its own calls raise none. A program
+// that uses Connector/C++ directly as well should ignore SIGPIPE itself, as that library relies on
+// it.
 //
 // Errors: invalid_argument for a malformed URL; connection_failed for host, port, password.
 // Threads: as database.hpp and connection.hpp say.
@@ -58,14 +59,14 @@ LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {
 
 }  // namespace mysql
 
-// Takes part in a transaction of the caller's own connection, which it neither opens nor closes;
-// its settings are left as they are. Before the first statement it is asked, once, at one round
-// trip, for those that would bend ours without a sign: character sets other than utf8mb4, a
-// sql_select_limit, a timestamp that is set are errc::unsupported.
+// Takes part in a transaction of the caller's own connection, which it neither opens nor closes,
+// and whose settings it leaves as they are. Before the first statement it asks once, in one round
+// trip, for settings that would bend its statements without a sign: character sets other than
+// utf8mb4, a sql_select_limit, a timestamp that is set are errc::unsupported.
 //
-// Set autocommit by setAutoCommit() alone: of SQL text that sets it the client does not hear, and
-// where the two differ a transaction is refused that has sent nothing yet, or statements that
-// commit one by one are taken for a transaction.
+// Set autocommit by setAutoCommit() alone: the client does not hear of SQL text that sets it. Where
+// the two differ, a transaction that has sent nothing yet is refused, or statements that commit one
+// by one are taken for a transaction.
 LEASEHOLD_EXPORT borrowed_connection borrow(sql::Connection* handle);
 
 }  // namespace leasehold

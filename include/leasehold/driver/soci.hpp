@@ -16,8 +16,8 @@ class session;
 
 namespace leasehold {
 
-// Takes part in a transaction of the caller's session; nothing of it is changed. Settings that are
-// refused: as borrow() of driver/postgres.hpp and driver/mysql.hpp says.
+// Takes part in a transaction of the caller's session, and changes no setting of it. It refuses the
+// settings that borrow() of driver/postgres.hpp and driver/mysql.hpp refuses.
 LEASEHOLD_EXPORT borrowed_connection borrow(soci::session& lent);
 
 }  // namespace leasehold

@@ -3,11 +3,10 @@
 //
 //   leasehold::database db = leasehold::sqlite::open("sqlite:/var/lib/app/leasehold.db");
 //
-// The file is created by `migrate`, in a folder that must exist; it is opened in WAL mode with
+// `migrate` creates the file, in a folder that must exist. The driver opens it in WAL mode with
 // synchronous=FULL. Its log, PATH-wal, is a part of it, also when nobody has it open: a copy takes
-// both, and where an older copy is put back the log that was there goes. Network file systems are
-// not supported (sqlite.org/wal.html). A connection does not survive fork(): open the database in
-// the child.
+// both, and the old log goes when an older copy is put back. Network file systems are not supported
+// (sqlite.org/wal.html). A connection does not survive fork(): open the database in the child.
 // Every process of the machine shares one kernel, so its CLOCK_BOOTTIME is the database's clock:
 // steps of the wall clock change nothing, and a reboot frees everything.
 //
@@ -30,7 +29,7 @@ namespace sqlite {
 
 // URL: `sqlite:PATH`. `sqlite::memory:` is refused: it could not be shared.
 LEASEHOLD_EXPORT database open(std::string_view url, database_settings settings = {});
-// Asked once: a file has no password.
+// Calls `source` once: a file has no password.
 LEASEHOLD_EXPORT database open(url_source source, database_settings settings = {});
 
 }  // namespace sqlite
