@@ -55,7 +55,7 @@ public:
 
     virtual const server_info& server() const noexcept = 0;
 
-    // What the client library knows; sends nothing. Only a borrowed sql::Connection* with
+    // The state that the client library knows; sends nothing. Only a borrowed sql::Connection* with
     // autocommit on has to ask the server, in one round trip on MariaDB and two on MySQL.
     virtual connection_state state() noexcept = 0;
 

@@ -131,9 +131,9 @@ LEASEHOLD_EXPORT const char* name_of(severity weight) noexcept;
 struct finding {
     severity weight = severity::good;
     std::string name{};    // one of the above
-    std::string what{};    // what was found, one sentence
+    std::string what{};    // the finding, in one sentence
     std::string why{};     // why it matters; empty where it is good
-    std::string remedy{};  // what to do: a command or a statement; empty where it is good
+    std::string remedy{};  // a command or a statement that helps; empty where it is good
 };
 
 struct examination_settings {

@@ -27,7 +27,7 @@
 
 namespace leasehold {
 
-// What went wrong, in the words a caller can act on.
+// The errors, in words that a caller can act on.
 enum class errc {
     invalid_argument = 1,  // a key, duration, URL or setting that can never be accepted
     connection_failed =

@@ -1,7 +1,7 @@
 #pragma once
 // The history of grants: who had a key, when, for how long, and how that ended. Off by default.
 //
-//   leasehold::keep_grant_history(db, std::chrono::hours{24 * 30});   // once, by who migrates
+//   leasehold::keep_grant_history(db, std::chrono::hours{24 * 30});  // once, by the migrating user
 //   for (const auto& each : leasehold::list_grants_of(db, key{"invoices/closing"})) print(each);
 //
 // Triggers on leasehold's own tables write the history: a grant's row is committed with its end,

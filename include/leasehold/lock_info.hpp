@@ -44,13 +44,13 @@ struct lock_info {
 // Counts of all keys, or of some: see count_locks().
 struct lock_counts {
     std::int64_t keys = 0;     // held by somebody
-    std::int64_t holders = 0;  // of all of them
+    std::int64_t holders = 0;  // of all keys
     std::int64_t waiters = 0;  // live ones, as lock_info::waiters
 };
 
 // A waiter for a key.
 struct waiter_info {
-    owner_id owner{};  // of the lease that it will be
+    owner_id owner{};  // of the lease that it waits for
     session_id session{};
     std::string node_info{};  // name@host:pid, for people
     std::chrono::microseconds waits_for{0};

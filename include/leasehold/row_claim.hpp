@@ -50,7 +50,7 @@
 // READ with MariaDB's innodb_snapshot_isolation, on by default since 11.6, is as on PostgreSQL. Any
 // other level is errc::wrong_transaction. An index must serve `where` and `order`: without one
 // MySQL and MariaDB lock every row they sort, and the next claimer gets nothing. check() warns; on
-// these two a claim forces the index that check() found.
+// these two a claim forces the index that was found.
 //
 // Errors and threads: as versioned_claim.hpp says.
 // Source: WL#3597 "Skip locked"; PostgreSQL manual, "The Locking Clause".
@@ -114,7 +114,7 @@ class LEASEHOLD_EXPORT row_claim {
 public:
     explicit row_claim(row_mapping mapping);
 
-    // As of versioned_claim.
+    // The same as those of versioned_claim.
     void check(const database& db) const;
     std::vector<std::string> check(transaction_ref tx) const;
 
