@@ -1,4 +1,4 @@
-// How a session comes to its row: by itself, or with its first grant.
+// A session gets its row here: by itself, or with its first grant.
 //
 // | the first grant … | the row                       | the grant                                |
 // |-------------------|-------------------------------|------------------------------------------|
@@ -37,7 +37,7 @@ namespace {
 
 // Inserting the row again under the same id is harmless, so a lost answer is simply asked again.
 // False where the row of the first attempt has expired meanwhile. `in_doubt_since` is when the
-// first one was sent that may have been carried out though it failed.
+// first request was sent that failed and may have been carried out all the same.
 bool session::implementation::insert_row(
     const bounds& of_call,
     local_clock::time_point& sent,
@@ -68,8 +68,8 @@ void session::implementation::start(const bounds& of_call) {
     if (!machine_->is_live()) refuse_slow_start();
 }
 
-// Its id is known to others by now. So there may be a row of it after a failure, and an insert that
-// comes with a grant would fail for ever.
+// Others know its id by now. So its row may exist after a failure, and an insert that comes with a
+// grant would fail for ever.
 void session::implementation::start_late(
     const bounds& of_call, std::optional<local_clock::time_point> in_doubt_since
 ) {
@@ -88,7 +88,7 @@ void session::implementation::start_late(
     if (!is_row_live || reason() == loss_reason::expired) refuse_slow_start();
 }
 
-// One thread at a time begins it: until this one has gone, or is done.
+// One thread at a time begins the session: the next one waits until this one has gone, or is done.
 class session::implementation::turn {
 public:
     explicit turn(implementation& of) : of_(of) {}
@@ -106,7 +106,7 @@ private:
     implementation& of_;
 };
 
-// True: make a `turn`. False where there is nothing to begin, or not any more.
+// True: make a `turn`. False where there is nothing to begin, or nothing any more.
 bool session::implementation::may_begin(const bounds& of_call) {
     const either_stop stop{of_call.cancel, of_call.over};
     thread_guard guard{mutex_};
@@ -131,9 +131,9 @@ void session::implementation::begin(const bounds& of_call) {
     start_late(of_call, std::nullopt);
 }
 
-// There is a row, or may be one, that lives from `since` on at least. Where nobody will renew it,
-// or its owner has ended the session meanwhile and did not wait for this, the row ends at once: a
-// grant that came with it is nobody's, and the key free for others.
+// The session has a row, or may have one, that lives from `since` on at least. Where nobody will
+// renew it, or the owner has ended the session meanwhile and did not wait for this, the row ends at
+// once: a grant that came with it is nobody's, and the key is free for others.
 void session::implementation::note_begun(local_clock::time_point since, bool is_row_live) {
     {
         const thread_guard guard{mutex_};
@@ -174,8 +174,8 @@ std::optional<fencing_token> session::implementation::begin_with(
         if (failure.outcome_is_unknown()) begin_in_doubt(of_call, sent);
         throw;
     } catch (...) {
-        // Behind the commit, perhaps: no memory for its answer. The caller that asked hears nothing
-        // of it.
+        // The commit may have come before this: memory was short for its answer. The caller does
+        // not hear of the grant.
         begin_in_doubt(of_call, sent);
         settle_later(wanted.key, wanted.owner);
         throw;
@@ -186,8 +186,8 @@ std::optional<fencing_token> session::implementation::begin_with(
     return token;
 }
 
-// With a row, or one that is left when the session ends, what may still arrive grants nothing.
-// Where no row can be made either, such a grant lives for one ttl.
+// With a row, or one that is left when the session ends, a request that arrives late grants
+// nothing. Where no row can be made either, such a grant lives for one ttl.
 void session::implementation::begin_in_doubt(const bounds& of_call, local_clock::time_point since) {
     keep_row();
     try {
@@ -206,8 +206,8 @@ void session::implementation::begin_to_wait(const bounds& of_call) {
     }
 }
 
-// True where there is nothing in the database that could be ended. A thread that begins it just now
-// is waited for, but not one that hangs: that ends what it has begun.
+// True where the database has nothing that could be ended. It waits for a thread that begins the
+// session just now, but not for one that hangs: that thread ends what it has begun.
 bool session::implementation::end_before_begin() noexcept {
     if (has_begun_) return false;
     over_.request_stop();

@@ -4,8 +4,8 @@
 // | the row's name is | who may rename it                                                        |
 // |-------------------|--------------------------------------------------------------------------|
 // | its process's     | that process, to a name that is drawn for this: it is detached then      |
-// | the drawn one     | whoever has been told it, to one that he has drawn: the first one has it |
-// | anything else     | nobody: whoever asks is answered that it is not there                    |
+// | the drawn one     | a taker that was told it, to one it has drawn itself: the first has it   |
+// | anything else     | nobody: the answer to a try is that it is not there                      |
 //
 // Asked again after a lost answer, a renaming from the new name to the new name tells that it was
 // done. Each one gives the session a whole ttl.
@@ -24,7 +24,7 @@ std::string drawn_word() {
     return identity::random().text().substr(0, digits);
 }
 
-// What lives with the session, and is of no use in another process, or not as it is.
+// Refuses holds that live with the session and are of no use, or not the same, in another process.
 void require_movable(const grant& each) {
     const hold& what = each.what();
     if (each.term_end()) return;  // it does not live with the session
@@ -49,7 +49,8 @@ void require_one_level(grant& each) {
 
 }  // namespace
 
-// When the renaming was sent that was done; nothing where the row has another name, or has ended.
+// The time when the successful renaming was sent; nothing where the row has another name, or has
+// ended.
 std::optional<local_clock::time_point> session::implementation::take_row(
     const bounds& of_call, const std::string& from, const std::string& to
 ) {
@@ -93,7 +94,7 @@ std::shared_ptr<session::implementation> session::implementation::taken_over(
     return made;
 }
 
-// What is under way could come when the other process has taken the rest.
+// A request that is under way could arrive when the other process has taken the rest.
 void session::implementation::require_quiet() const {
     if (under_way_ == 0 && tellers_ == 0 && doubts_.empty()) return;
     throw error(
@@ -115,7 +116,7 @@ session::implementation::detached session::implementation::detach() {
     }
     detached made{node_info_ + " (detached " + drawn_word() + ")", {}};
     auto sent = take_row(one_request(), row_name_, made.as);
-    // Of a former try that got no answer.
+    // A former try that got no answer may have renamed the row.
     if (!sent && !row_name_in_doubt_.empty()) {
         sent = take_row(one_request(), row_name_in_doubt_, made.as);
     }
@@ -130,7 +131,8 @@ session::implementation::detached session::implementation::detach() {
         for (const auto& each : grants_.live()) require_movable(*each);
         has_ended_ = true;
         machine_->end();
-        // All at once, before anybody is told: who is may release one that was not told yet.
+        // All at once, before any holder is told: a holder that is told may release one that was
+        // not yet.
         for (auto& [each, why] : grants_.take_live(loss_reason::session_ended)) {
             if (each->mark_lost(why)) made.grants.push_back(std::move(each));
         }

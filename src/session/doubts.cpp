@@ -1,5 +1,5 @@
-// What lost its answer, and what came of it: released by owner id, again and again, until nothing
-// of it can be on its way any more.
+// Requests that lost their answers, and their outcome: each is released by owner id, again and
+// again, until nothing of it can be on its way any more.
 //
 // | a doubt …                              | becomes                                            |
 // |----------------------------------------|----------------------------------------------------|
@@ -17,7 +17,8 @@
 namespace leasehold {
 namespace {
 
-// How long a statement given up by its client can go on in a server: past every lock wait.
+// The longest time that a statement given up by its client can go on in a server: past every lock
+// wait.
 constexpr std::chrono::seconds doubt_duration{120};
 
 }  // namespace
@@ -93,11 +94,11 @@ void session::implementation::settle_doubts() {
     std::vector<doubt> doubts = due_doubts(now);
     std::size_t asked = 0;
     bool has_failed = false;
-    // For one statement, and for all together, or the next heartbeat would be late.
+    // For one statement, and for all together; otherwise the next heartbeat would be late.
     const auto patience = settings_.heartbeat_every / 2;
     try {
         for (doubt& each : doubts) {
-            // An end() that waits for this takes what is left of them itself.
+            // An end() that waits for this takes the remaining ones itself.
             if (local_clock::now() >= now + patience || ending_.stop_requested()) break;
             connection& on = own_connection(patience);
             settle(on, database().store_for(on), each);
@@ -110,7 +111,7 @@ void session::implementation::settle_doubts() {
     for (const doubt& each : note_settled(doubts, asked, now, has_failed)) tell_settled(each);
 }
 
-// The first so many were asked about. Those of them that are over.
+// Notes that the first `asked` doubts were asked about. Answers with those of them that are over.
 std::vector<session::implementation::doubt> session::implementation::note_settled(
     const std::vector<doubt>& due, std::size_t asked, local_clock::time_point now, bool has_failed
 ) {
@@ -118,7 +119,7 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
     const std::size_t are_there = std::min(due.size(), doubts_.size());  // an end() takes them all
     for (std::size_t at = 0; at < are_there; ++at) doubts_[at].was_there = due[at].was_there;
     const auto middle = doubts_.begin() + static_cast<std::ptrdiff_t>(std::min(asked, are_there));
-    // Gone only when released at a time when nothing could be on its way any more.
+    // A doubt goes only when it was released at a time when nothing could be on its way any more.
     const auto is_over = [&](const doubt& each) { return now > each.until; };
     const auto over = std::stable_partition(doubts_.begin(), middle, std::not_fn(is_over));
     for (auto each = over; each != middle; ++each) {
@@ -127,19 +128,19 @@ std::vector<session::implementation::doubt> session::implementation::note_settle
     }
     std::vector<doubt> ended{over, middle};
     auto next = doubts_.erase(over, middle);
-    // The next round begins behind the one that ended this one: on a bad network, or where one
+    // The next round begins behind the doubt that ended this one: on a bad network, or where one
     // waits for a transaction that stays open, the last ones would never be reached.
     if (has_failed && next != doubts_.end()) ++next;
     std::rotate(doubts_.begin(), next, doubts_.end());
-    // What is in doubt does not wait for a heartbeat that may be hours away.
+    // Doubts do not wait for a heartbeat that may be hours away.
     const auto soon = local_clock::now() + doubt_interval;
     for (const doubt& each : doubts_) machine_->hurry(std::max(soon, each.not_before));
     return ended;
 }
 
 // Once the row has expired nothing can be granted to this session any more, so that one release is
-// enough. What lives with the session is free already; this is for grants with a fixed term, which
-// run out by themselves where the database cannot be asked now.
+// enough. Holds that live with the session are free already; this is for grants with a fixed term,
+// which run out by themselves where the database cannot be asked now.
 void session::implementation::release_doubts_apart(
     bool has_failed, local_clock::time_point until
 ) noexcept {

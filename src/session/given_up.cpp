@@ -1,12 +1,12 @@
-// What a session has given up, and the database may have forgotten: a release that was committed
-// and not flushed when the server crashed, or not yet sent to the standby that was promoted, or
-// made after the copy that was put back. The hold is there again then, and lives for as long as the
-// session, whose heartbeats know nothing of it.
+// Holds that a session has given up, and whose release the database may have forgotten: the release
+// was committed and not flushed when the server crashed, or not yet sent to the standby that was
+// promoted, or made after the copy that was put back. Then the hold is there again, and lives for
+// as long as the session, whose heartbeats know nothing of it.
 //
-// How long such a row has to be looked for: it is alive only where the session's own row is, and
-// that lives for one ttl from the last heartbeat that is in that data. So what was given up more
-// than one ttl before the first heartbeat on that data is in it as given up. Two, since one that
-// nobody notices the start of is looked for once in a ttl.
+// The session looks for such a row for a limited time: the row is alive only where the session's
+// own row is, and that lives for one ttl from the last heartbeat that is in that data. So a hold
+// that was given up more than one ttl before the first heartbeat on that data is given up in it,
+// too. The limit is two ttls, since a server whose start nobody notices is looked at once in a ttl.
 #include <set>
 #include <string>
 #include <utility>
@@ -19,8 +19,8 @@
 namespace leasehold {
 namespace {
 
-// One statement for all mutexes among them, and one for all others; and what session_store::end()
-// may be given.
+// The most for one statement about all mutexes among them, and one about all others; also the most
+// that session_store::end() may be given.
 constexpr std::size_t per_step_max = 256;
 
 }  // namespace
@@ -37,12 +37,13 @@ void session::implementation::remember(given_up what) {
     given_up_.remember(std::move(what), too_old);
 }
 
-// Behind a heartbeat that renewed. Everything that was remembered, on a connection or a server that
-// is another one than before; otherwise once in a ttl what was not looked for since it was given
-// up: a crash that broke no connection of ours, behind a pooler, is seen by nothing else.
+// Runs after a heartbeat that renewed. It looks for everything that was remembered when the
+// connection or the server is another one than before; otherwise, once in a ttl, for all that was
+// not looked for since it was given up: nothing else sees a crash that broke no connection of ours,
+// behind a pooler.
 //
-// Here it is only looked for: what has come back is released by settle_doubts(), which comes next,
-// looks at the clock between two of them, and repeats what failed without keeping back the others.
+// This only looks: settle_doubts() comes next and releases the holds that have come back. It looks
+// at the clock between two of them, and repeats those that failed without keeping back the others.
 // No statement begins after `until`, or the next heartbeat would be late.
 void session::implementation::look_for_what_came_back() {
     const auto patience = settings_.heartbeat_every / 2;
@@ -60,8 +61,8 @@ void session::implementation::look_for_what_came_back() {
         while (is_looking_ && local_clock::now() < until && !ending_.stop_requested()) {
             given_up_list::batch next;
             {
-                // Whose end is as durable as the renewal that came after it: a younger one can
-                // still be forgotten, and is looked for later.
+                // The end of a hold is as durable as the renewal that came after it. A later end
+                // can still be forgotten, and is looked for later.
                 const thread_guard guard{mutex_};
                 next = given_up_.next(renewed_at_, per_step_max);
             }
@@ -79,7 +80,7 @@ void session::implementation::look_for_what_came_back() {
         database().connections().retire(std::move(own_connection_));
         database().tell({event_kind::warning, "", 0, failure.what()});
     }
-    // The rest, or what failed, after the next heartbeat.
+    // The rest, or those that failed, come after the next heartbeat.
 }
 
 std::optional<std::vector<given_up>> session::implementation::those_that_came_back(
@@ -139,8 +140,8 @@ void session::implementation::give_up_again(const std::vector<given_up>& back) {
     }
 }
 
-// What an end() has to look for; nothing where it is more than one statement can ask about. Of a
-// mutex's lock row the key is enough.
+// The holds that an end() has to look for; nothing where they are more than one statement can ask
+// about. One entry per key is enough for the lock row of a mutex.
 std::optional<std::vector<waiter_id>> session::implementation::last_had() const {
     const thread_guard guard{mutex_};
     std::vector<waiter_id> last;

@@ -1,8 +1,8 @@
 #pragma once
-// What a session has given up, oldest first, and how much of that was looked for since it could
-// have come back; see given_up.cpp.
+// The holds that a session has given up, oldest first, and the part that was looked for since it
+// could have come back; see given_up.cpp.
 //
-// Each has a number, and keeps it: old ones go while somebody looks for those that he was given.
+// Each has a number, and keeps it: old ones go while a caller looks for those it was given.
 //
 // Threads: not safe.
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace leasehold {
 
-// Not there any more, as far as the database was asked.
+// A hold or a place that the database said is not there any more.
 struct given_up {
     leasehold::key name;
     owner_id owner;
@@ -30,7 +30,7 @@ struct given_up {
 
 class given_up_list {
 public:
-    // Of memory, about 10 MB; reached by 1,000 releases a second at a ttl of half a minute.
+    // About 10 MB of memory; 1,000 releases a second at a ttl of half a minute reach it.
     static constexpr std::size_t remembered_max = 65'536;
 
     struct batch {
@@ -40,14 +40,14 @@ public:
 
     const std::deque<given_up>& all() const noexcept { return all_; }
 
-    // Forgets what was given up before `too_old`.
+    // Forgets entries that were given up before `too_old`.
     void remember(given_up what, local_clock::time_point too_old) {
         while (!all_.empty() && all_.front().when < too_old) forget_oldest();
         if (all_.size() == remembered_max) forget_oldest();
         all_.push_back(std::move(what));
     }
 
-    // The oldest of those that were not looked for, and given up before `until`.
+    // The oldest entries that were not looked for, and were given up before `until`.
     batch next(local_clock::time_point until, std::size_t most) const {
         batch found;
         found.end = std::max(next_, first_);
@@ -69,7 +69,7 @@ private:
 
     std::deque<given_up> all_;
     std::int64_t first_ = 0;  // the number of the oldest
-    std::int64_t next_ = 0;   // of the first that was not looked for
+    std::int64_t next_ = 0;   // the number of the first that was not looked for
 };
 
 }  // namespace leasehold

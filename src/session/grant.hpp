@@ -1,6 +1,6 @@
 #pragma once
-// One grant of one key as this process knows it: what the database was told, and whether it may
-// still be believed. Leases are handles to it; its session watches it.
+// One grant of one key as this process knows it: the database's answer, and whether it may still be
+// believed. Leases are handles to it; its session watches it.
 //
 // Threads: safe; the first loss wins.
 #include <atomic>
@@ -25,20 +25,20 @@ public:
           term_end_(term_end.value_or(local_clock::time_point{}).time_since_epoch().count()) {}
 
     const hold& what() const noexcept { return what_; }
-    // How long this process has had it.
+    // The time for which this process has had it.
     local_clock::duration age() const noexcept { return local_clock::now() - since_; }
     // Set where held for a fixed term; otherwise the session's deadline is this grant's.
     std::optional<local_clock::time_point> term_end() const noexcept {
         if (!has_term_) return std::nullopt;
         return at(term_end_);
     }
-    // Its session's to call, which keeps its grants in this order.
+    // Only its session calls this, which keeps its grants in this order.
     void set_term_end(local_clock::time_point end) noexcept {
         term_end_ = end.time_since_epoch().count();
     }
 
-    // A limit that this process keeps, of a hold that lives with its session: lost at `told`, or
-    // with the session; and given back by it when `over` has come.
+    // A limit that this process keeps on a hold that lives with its session: the hold is lost at
+    // `told`, or with the session; and the session gives it back when `over` has come.
     struct limit {
         local_clock::time_point told;
         local_clock::time_point over;
@@ -53,14 +53,14 @@ public:
         limit_over_ = to.over.time_since_epoch().count();
     }
 
-    // When it is lost though its session may live.
+    // The time when it is lost though its session may live.
     std::optional<local_clock::time_point> own_end() const noexcept {
         if (const auto end = term_end()) return end;
         const auto kept_here = limited();
         return kept_here ? std::optional{kept_here->told} : std::nullopt;
     }
 
-    // Why it is over at that time, where `of_session` is why its session is.
+    // The reason why it is over at that time; `of_session` is the reason why its session is.
     loss_reason loss_at(local_clock::time_point now, loss_reason of_session) const noexcept {
         if (!has_term_ && of_session != loss_reason::none) return of_session;
         const auto end = own_end();
@@ -77,18 +77,18 @@ public:
         tell_lost();
         return true;
     }
-    // The two halves of it, where a lock is to be given up in between.
+    // The two halves of lose(), for a caller that gives up a lock in between.
     bool mark_lost(loss_reason why) noexcept {
         auto expected = loss_reason::none;
         return reason_.compare_exchange_strong(expected, why);
     }
     void tell_lost() { lost_.request_stop(); }
 
-    // Somebody asks the holder to let go. True where this call was the first to say so.
+    // Asks the holder to let go. True where this call was the first to say so.
     bool ask_back() { return revoke_.request_stop(); }
     std::stop_token revoke_requested() const noexcept { return revoke_.get_token(); }
 
-    // How many leases stand on it: the row's reentrant_count, unless an answer was lost.
+    // The number of leases that stand on it: the row's reentrant_count, unless an answer was lost.
     struct levels {
         thread_mutex mutex;
         int count LEASEHOLD_GUARDED_BY(mutex) = 1;
@@ -96,13 +96,13 @@ public:
     };
     levels& depth() noexcept { return depth_; }
 
-    // Whether another thread may enter it once more. Set before anybody can have a lease of it.
+    // True when another thread may enter it once more. Set before anybody can have a lease of it.
     std::atomic<bool>& is_recursive() noexcept { return is_recursive_; }
     bool is_recursive() const noexcept { return is_recursive_; }
 
-    // Of keys that several can hold: a downgrade changes it, and nothing else.
+    // For keys that several can hold: only a downgrade changes it.
     std::atomic<hold_mode>& mode() noexcept { return mode_; }
-    // Of a semaphore: at most so many, and fewer once some were given back.
+    // For a semaphore: at most so many, and fewer once some were given back.
     std::atomic<std::int64_t>& permits() noexcept { return permits_; }
 
 private:
@@ -125,12 +125,12 @@ private:
     std::atomic<std::int64_t> permits_{1};
 };
 
-// Both enumerations have the same numbers for the same. Of other_process nobody is told.
+// Both enumerations have the same numbers for the same. Nobody is told of other_process.
 inline event_reason reason_of(loss_reason why) noexcept {
     return static_cast<event_reason>(why);
 }
 
-// What is told of one that is lost; it refers to the grant.
+// The event of a lost grant; it refers to the grant.
 inline event loss_of(const grant& which, loss_reason why) noexcept {
     const hold& what = which.what();
     return {

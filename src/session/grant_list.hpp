@@ -23,7 +23,7 @@ public:
     bool is_empty() const noexcept { return all_.empty(); }
     bool is_only(const grant& what) const { return all_.size() == 1 && all_.contains(&what); }
 
-    // The same one twice is once.
+    // Adding a grant twice is adding it once.
     void add(const std::shared_ptr<grant>& what) {
         all_.emplace(what.get(), what);
         if (const auto end = what->own_end()) ends_.emplace(*end, what.get());
@@ -33,7 +33,7 @@ public:
         all_.erase(&what);
     }
 
-    // False where it is not there any more: taken out as lost, or forgotten.
+    // False where the grant is not in the list any more: taken out as lost, or forgotten.
     bool change_term(grant& what, local_clock::time_point end) {
         return change_end(what, [&] { what.set_term_end(end); });
     }
@@ -41,14 +41,14 @@ public:
         return change_end(what, [&] { what.set_limit(to); });
     }
 
-    // When the first of them is lost though the session may live.
+    // The time when the first of them is lost though the session may live.
     std::optional<local_clock::time_point> next_end() const {
         if (ends_.empty()) return std::nullopt;
         return ends_.begin()->first;
     }
 
-    // Takes out what is lost at that time. As long as the session lives that can only be what ends
-    // by itself; `of_session` says why it does not.
+    // Takes out the grants that are lost at that time. As long as the session lives these can only
+    // be grants that end by themselves; `of_session` says why it does not.
     std::vector<lost_grant> take_lost(local_clock::time_point now, loss_reason of_session) {
         std::vector<lost_grant> lost;
         if (of_session == loss_reason::none) {
@@ -66,7 +66,7 @@ public:
         return lost;
     }
 
-    // Takes out what lives with the session and is live; the rest is left.
+    // Takes out the live grants that live with the session; the rest is left.
     std::vector<lost_grant> take_live(loss_reason why) {
         std::vector<lost_grant> taken;
         for (const auto& [address, each] : all_) {

@@ -1,5 +1,5 @@
-// The heartbeat thread of a session: renews, asks what is still held when told of news, has settled
-// what is in doubt, and cleans up after the dead.
+// The heartbeat thread of a session: renews, asks after news which grants are still held, settles
+// doubts, and cleans up after the dead.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -20,9 +20,9 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// Half of what a heartbeat that is on time has left, so that another one fits in when this one gets
-// no answer. The same for all that are about on time, because MySQL is told of each new limit in a
-// round trip of its own; one that comes after failures gets half of what is left then.
+// Half of the time that a heartbeat that is on time has left, so that another one fits in when this
+// one gets no answer. All that are about on time get the same, because MySQL is told of each new
+// limit in a round trip of its own; one that comes after failures gets half of what is left then.
 milliseconds time_for_a_heartbeat(
     const session_settings& settings, local_clock::time_point deadline
 ) {
@@ -47,7 +47,7 @@ void session::implementation::keep_alive(std::stop_token stop) {
     }
 }
 
-// False where its owner has ended it, and waits for nobody any more.
+// False where its owner has ended the session, and waits for nobody any more.
 bool session::implementation::begin_step() {
     const thread_guard guard{mutex_};
     if (has_ended_) return false;
@@ -107,7 +107,7 @@ connection& session::implementation::own_connection(milliseconds patience) {
         own_connection_ =
             database().connections().connect_apart(patience, ending_.get_token(), is_vital);
         if (std::exchange(has_had_one_, true)) {
-            // What happened to the server meanwhile, or which one this is, nobody says.
+            // Nobody says what happened to the server meanwhile, or which server this is.
             must_look_from_start_ = true;
             must_look_for_cluster_ = true;
             is_in_cluster_ = false;
@@ -142,8 +142,8 @@ bool session::implementation::beat() {
             }
             told = what_is_new(stores, on);
             sent = local_clock::now();
-            // The news may be that the session is another process's now. A process that has
-            // taken it since has made news again, which this does not know.
+            // The news may be that the session is another process's now. A process that has taken
+            // it since has made news again, which this process does not know.
             if (has_ended()) return false;
             answer = stores.sessions->heartbeat(on, id_, settings_.ttl, known_);
         }
@@ -218,13 +218,14 @@ void session::implementation::tell_gap(local_clock::duration gap) {
 }
 
 void session::implementation::tell_news(const news& told) {
-    // After the renewal, since whoever is told may take his time. Watched until now: a renewal that
-    // hangs must not keep anybody from being told at the deadline, or by end().
+    // This comes after the renewal, since a callback may take its time. The grants are watched
+    // until now: a renewal that hangs must not keep a holder from being told at the deadline, or by
+    // end().
     for (const auto& [each, why] : told.gone) {
         const hold& what = each->what();
         forget(*each);
-        // An upgrade keeps its owner: one that is under way just now would be taken for what has
-        // come back.
+        // An upgrade keeps its owner: this process would take an upgrade that is under way just now
+        // for a hold that has come back.
         if (what.kind == lock_kind::mutex) gave_up(what.key, what.owner);
     }
     tell(told.gone, false, loss_reason::none);
@@ -241,14 +242,14 @@ void session::implementation::note_failure(const std::exception& what) {
     database().connections().retire(std::move(own_connection_));
 }
 
-// What has been looked into; where there is something to ask, any answer is news.
+// The news that was looked into; where there is something to ask, any answer is news.
 session_news session::implementation::news_answered() const {
     constexpr std::int64_t none = -1;
     const thread_guard guard{mutex_};
     return must_ask_ ? session_news{none} : known_;
 }
 
-// What was freed by force, and what its holder was asked for.
+// Finds the grants that were freed by force, and those whose holder was asked to let go.
 session::implementation::news session::implementation::what_is_new(store& stores, connection& on) {
     std::vector<std::shared_ptr<grant>> grants = watched();
     const auto is_mutex = [](const auto& each) { return each->what().kind == lock_kind::mutex; };
@@ -294,7 +295,7 @@ void session::implementation::look_for_cluster() {
         must_look_for_cluster_ = false;
         is_in_cluster_ = database().has_several_writers();
     } catch (const std::exception&) {
-        // Which the next heartbeat tells of.
+        // The next heartbeat tells of this failure.
         database().connections().retire(std::move(own_connection_));
     }
 }

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// In the largest unit that says it exactly.
+// The duration in the largest unit that says it exactly.
 std::string shown(milliseconds given) {
     constexpr std::array units{
         std::pair{milliseconds{3'600'000}, " h"},

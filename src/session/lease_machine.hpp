@@ -1,5 +1,5 @@
 #pragma once
-// When a session may believe it is alive, and when it must say something: decisions without I/O.
+// Decides when a session may believe it is alive, and when it must say something; does no I/O.
 //
 // | state   | event                                   | becomes                                   |
 // |---------|-----------------------------------------|-------------------------------------------|
@@ -49,9 +49,9 @@ public:
     loss_reason reason() const noexcept { return reason_; }
     instant deadline() const noexcept { return deadline_; }
     instant next_heartbeat() const noexcept { return next_heartbeat_; }
-    // The longest time from when a request was sent that renewed it to the answer of the next one.
+    // The longest time from sending a request that renewed it to the answer of the next one.
     instant::duration longest_gap() const noexcept { return longest_gap_; }
-    // So long that few fail-overs fit between it and the loss.
+    // True for a gap so long that few fail-overs fit between it and the loss.
     bool is_near_loss(instant::duration gap) const noexcept {
         return gap > (ttl_ - margin_) * 2 / 3;
     }
@@ -65,7 +65,7 @@ private:
     loss_reason reason_ = loss_reason::none;
     instant deadline_;
     instant next_heartbeat_;
-    instant last_sent_;  // of those that renewed it
+    instant last_sent_;  // the last request that renewed it
     instant::duration longest_gap_{0};
 };
 

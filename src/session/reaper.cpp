@@ -21,8 +21,8 @@ namespace {
 
 void require_valid(const reap_settings& settings) {
     constexpr std::chrono::seconds least{60};
-    // A hold whose session's row is gone is freed at once, and nothing is left of a key that is
-    // closed for its lock_delay: a session's row stays until that has passed.
+    // A hold whose session's row is gone is freed at once, and a key that is closed for its
+    // lock_delay keeps no trace of that: a session's row stays until the delay has passed.
     static_assert(least >= lock_delay_max);
     constexpr std::chrono::seconds most = std::chrono::hours{24 * 366 * 100};
     if (settings.rows_per_step_max < 1 || settings.rows_per_step_max > 10'000) {
@@ -70,14 +70,14 @@ public:
           settings_(settings),
           stop_at_(local_clock::now() + settings.time_max) {}
 
-    // Those that have waited longest come first.
+    // The tasks that have waited longest come first.
     std::vector<upkeep_progress> progress() {
         auto all = stores_.schema->progress(on_);
         std::ranges::sort(all, std::greater<>{}, &upkeep_progress::since_turn);
         return all;
     }
 
-    // After an error: a time-out can cost the connection.
+    // For use after an error: a time-out can cost the connection.
     bool may_go_on() { return on_.state() == connection_state::idle; }
 
     bool is_over() const {
@@ -88,17 +88,18 @@ public:
     // False, too, where somebody keeps the row locked: some engines refuse then, others wait.
     bool take_turn(upkeep_progress& at, std::chrono::microseconds every);
 
-    // Looks at the next rows and clears what there is; `at` is moved on.
+    // Looks at the next rows and clears those it may; `at` is moved on.
     step_status step(upkeep_progress& at);
-    // The same; an error says which task it was.
+    // Makes a step; an error says which task it was.
     step_status try_step(upkeep_progress& at);
 
-    // Everything that was there at the beginning, though others turn up in the middle.
+    // Clears everything that was there at the beginning, though other sessions take turns in
+    // between.
     void finish(upkeep_task task);
-    // False where somebody keeps its row locked for as long as a statement may wait for one.
+    // False where somebody keeps the task's row locked for as long as a statement may wait for one.
     bool take_turn_at_last(upkeep_progress& at);
 
-    // Ended grants that were kept for long enough: all of them, or those of so many steps.
+    // Removes ended grants that were kept for long enough: all of them, or those of so many steps.
     void prune_history(std::optional<int> steps_max = {});
 
 private:
@@ -106,7 +107,7 @@ private:
     int rows_for(const upkeep_progress& at) const;
     struct clearing {
         std::int64_t had = 0;
-        std::size_t tried = 0;  // of what was found, the first so many
+        std::size_t tried = 0;  // the number of findings that were tried, from the first on
     };
     clearing clear(const upkeep_progress& at, const std::vector<upkeep_finding>& found);
     enum class service { served, refused, locked };
@@ -128,7 +129,8 @@ std::chrono::microseconds clean_up::retention_of(upkeep_task task) const {
     return task == upkeep_task::idle_locks ? settings_.lock_retention : std::chrono::seconds{0};
 }
 
-// Half of them for each turn that ended without a step, as one does that takes longer than it may.
+// Halves the rows for each turn that ended without a step, as one does that takes longer than it
+// may.
 int clean_up::rows_for(const upkeep_progress& at) const {
     constexpr int rows_min = 10;
     constexpr std::int64_t halvings_max = 16;
@@ -160,11 +162,11 @@ bool clean_up::take_turn(upkeep_progress& at, std::chrono::microseconds every) {
     return true;
 }
 
-// What the dead held goes to whoever waits for it. `locked`: somebody keeps a row of its queue
+// Hands a key that the dead held to its first waiter. `locked`: somebody keeps a row of its queue
 // locked, so that nothing can be done.
 clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_finding& what) {
     // Where so many turns ended without a step, the wait for such a row may have ended them, and
-    // the connection with it: every second turn leaves them all, and gets on.
+    // the connection with them: every second turn leaves all such rows, and gets on.
     constexpr std::int64_t turns_max = 12;
     if (at.unfinished > turns_max && at.turn % 2 == 0) return service::locked;
     try {
@@ -176,8 +178,8 @@ clean_up::service clean_up::serve(const upkeep_progress& at, const upkeep_findin
     }
 }
 
-// Where nobody waits, the lock row's ticket goes. What somebody has locked is left, and keeps no
-// others back.
+// Where nobody waits, the lock row's ticket goes. Rows that somebody has locked are left, and keep
+// no others back.
 clean_up::clearing clean_up::clear(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {
@@ -205,7 +207,7 @@ clean_up::clearing clean_up::clear(
     return done;
 }
 
-// Those of these rows that are there still, and not because somebody else was faster.
+// Counts the rows that are there still, and not because somebody else was faster.
 std::int64_t clean_up::count_left(
     const upkeep_progress& at, const std::vector<upkeep_finding>& found
 ) {
@@ -218,8 +220,8 @@ std::int64_t clean_up::count_left(
     return std::ranges::count_if(found, is_left);
 }
 
-// Where there was no time for all that was found, the next step begins behind what was tried: a row
-// that takes all the time there is, because somebody has it locked, does so once in a pass.
+// Where there was no time for all findings, the next step begins behind those that were tried: a
+// row that takes all the time there is, because somebody has it locked, does so once in a pass.
 step_status clean_up::step(upkeep_progress& at) {
     upkeep_look seen =
         stores_.schema->look(on_, at.task, at.place, rows_for(at), retention_of(at.task));
@@ -262,7 +264,7 @@ upkeep_progress clean_up::progress_of(upkeep_task task) {
     );
 }
 
-// The session that turns it has it locked for a moment.
+// The session whose turn it is has the row locked for a moment.
 bool clean_up::take_turn_at_last(upkeep_progress& at) {
     constexpr std::chrono::milliseconds first_pause{1}, last_pause{50};
     const auto until = local_clock::now() + within_.settings().statement_timeout;
@@ -278,7 +280,7 @@ bool clean_up::take_turn_at_last(upkeep_progress& at) {
 }
 
 // A pass that is under way has begun before; the next one has not. A session that is disturbed
-// takes the turn again: what others have done in the meantime counts.
+// takes the turn again: the work of others in the meantime counts.
 void clean_up::finish(upkeep_task task) {
     std::optional<std::int64_t> wanted;
     const std::int64_t left_before = report_.rows_left;
@@ -366,8 +368,8 @@ reap_report take_turns_at_reaping(
         }
         if (at.passes == pass) share.report().is_complete = false;
     }
-    // Last, and by the one whose turn it is to remove what is of use to nobody: a user who was not
-    // given the right to do it does all else.
+    // The history comes last, and only the session whose turn it is to remove idle locks prunes it:
+    // a user that has no right to do so does all else.
     if (is_ours) share.prune_history(steps_max);
     return share.report();
 }

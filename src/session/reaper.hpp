@@ -1,5 +1,5 @@
 #pragma once
-// The clean-up itself, on a connection the caller has; sessions run it on their own.
+// The clean-up itself, on a connection of the caller; sessions run it on their own.
 #include <chrono>
 #include <cstdint>
 
@@ -9,14 +9,14 @@
 
 namespace leasehold {
 
-// All of it, as reap() promises.
+// Does the whole clean-up, as reap() promises.
 reap_report reap_on(
     database::implementation& within, connection& on, store& stores, const reap_settings& settings
 );
 
-// A session's share of it: of the tasks that nobody has gone on with for `every`, those that have
-// waited longest first, each for at most 20 steps or to the end of its table. Where others do the
-// work this is one plain read.
+// Does a session's share of the clean-up: of the tasks that nobody has gone on with for `every`,
+// those that have waited longest first, each for at most 20 steps or to the end of its table. Where
+// others do the work this is one plain read.
 reap_report take_turns_at_reaping(
     database::implementation& within,
     connection& on,
@@ -25,10 +25,10 @@ reap_report take_turns_at_reaping(
     std::chrono::microseconds every
 );
 
-// What is told of so many.
+// The event for so many rows.
 event reaped_rows(std::int64_t rows) noexcept;
 
-// For people: which rows a task looks at.
+// For people: the rows that a task looks at.
 const char* name_of(upkeep_task task) noexcept;
 
 }  // namespace leasehold

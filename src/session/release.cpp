@@ -13,7 +13,7 @@
 namespace leasehold {
 namespace {
 
-// All levels end.
+// Ends all levels.
 release_outcome hand_over(
     database::implementation& within, connection& on, store& stores, const hold& held
 ) {

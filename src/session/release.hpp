@@ -1,22 +1,23 @@
 #pragma once
-// Ways to end a hold that leave nobody waiting who could have the key: every release goes through
-// one of these.
+// Ends holds in ways that leave no waiter without a key that it could have: every release goes
+// through one of these.
 #include "database/database.hpp"
 
 namespace leasehold {
 
-// One level less; at the last one the key is free, or the first waiter's.
+// Ends one level; at the last one the key is free, or the first waiter's.
 release_outcome release_hold(
     database::implementation& within, connection& on, store& stores, const hold& held
 );
 
-// The same for a hold that has one level alone, on a connection of the pool, together with whoever
-// waits for one by then; where its key is known to be waited for, by itself, in one statement.
+// Ends a hold that has one level alone, on a connection of the pool, together with other calls that
+// wait for a connection by then. Where a waiter for its key is known, it goes by itself, in one
+// statement.
 release_outcome release_last_level(
     database::implementation& within, const bounds& of_call, const hold& held
 );
 
-// Whatever this owner holds of the key, or waits for.
+// Releases all that this owner holds of the key, or waits for.
 release_outcome release_owner(
     database::implementation& within,
     connection& on,
@@ -26,17 +27,17 @@ release_outcome release_owner(
     lock_kind kind = lock_kind::mutex
 );
 
-// The last level of several holds of one owner, each key free then, or its first waiter's. True
-// where all of them were its own until now.
+// Ends the last level of several holds of one owner; each key is free then, or its first waiter's.
+// True where all of them were its own until now.
 bool release_holds(
     database::implementation& within, connection& on, store& stores, const std::vector<hold>& held
 );
 
-// Lets the first waiter have a key that is takeable, if it is.
+// Lets the first waiter have a key, if it is takeable.
 hand_over_status serve_key(
     database::implementation& within, connection& on, store& stores, const key& name
 );
-// Where that failed, whoever waits finds the key takeable at its next look.
+// Where this fails, waiters find the key takeable at their next look.
 void serve_quietly(
     database::implementation& within, connection& on, store& stores, const key& name
 ) noexcept;

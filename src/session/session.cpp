@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A callback may end its session: on the thread itself there is nothing to wait for.
+// A callback may end its session: a thread cannot wait for itself.
 void stop_and_join(std::jthread& thread) {
     thread.request_stop();
     if (thread.joinable() && thread.get_id() != std::this_thread::get_id()) thread.join();
@@ -35,7 +35,8 @@ session::implementation::implementation(
     const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
     if (settings_.begins_with_grant || taken) {
         machine_.emplace(settings_);
-        database().use(of_call, [](connection&, store&) {});  // what stands against it is said now
+        database().use(of_call, [](connection&, store&) {});  // it says now why the database cannot
+                                                              // be used
     } else {
         start(of_call);
         has_begun_ = true;
@@ -55,8 +56,8 @@ session::implementation::~implementation() {
     end();
     stop_and_join(heartbeat_thread_);
     stop_and_join(watch_thread_);
-    // The last reference may have been given up by one of the threads itself, which then touches
-    // nothing any more.
+    // One of the threads may have given up the last reference itself; it then touches nothing any
+    // more.
     for (std::jthread* each : {&heartbeat_thread_, &watch_thread_}) {
         if (each->joinable()) each->detach();
     }
@@ -111,7 +112,7 @@ void session::implementation::found_ended() {
         const thread_guard guard{mutex_};
         machine_->ended_by_server(local_clock::now());
     }
-    tell_losses();  // before others are woken: all is told when the call that found it returns
+    tell_losses();  // before others are woken: all are told when the call that found it returns
     wake_all();
     refuse_lost();
 }
@@ -157,7 +158,7 @@ void session::implementation::watch(
     const std::shared_ptr<grant>& what, std::int64_t notices_when_sent
 ) {
     // The threads sleep until the session's own deadlines in any case: one more hold that lives
-    // with it changes nothing for them.
+    // with the session changes nothing for them.
     bool is_sooner = what->own_end().has_value();
     {
         const thread_guard guard{mutex_};
@@ -170,7 +171,7 @@ void session::implementation::watch(
     }
     if (is_sooner) wake_all();
     tell_losses();
-    // Another thread may have taken it out to tell of its loss, and not have come to it yet.
+    // Another thread may have taken it out to tell of its loss, and not have told it yet.
     const auto why = what->loss_at(local_clock::now(), reason());
     if (why != loss_reason::none) tell({{what, why}}, false, why);
 }
@@ -221,11 +222,11 @@ bool session::implementation::is_ending_with(const grant& last) {
     machine_->tick(local_clock::now());
     const bool is_all = grants_.is_only(last) && given_up_.all().empty();
     const bool is_quiet = !was_ever_in_doubt_ && under_way_ == 0 && tellers_ == 0 && !has_ended_;
-    // One that another thread may enter once more meanwhile is released apart.
+    // A hold that another thread may enter once more meanwhile is released apart.
     const bool is_simple =
         last.what().kind == lock_kind::mutex && !last.term_end() && !last.is_recursive();
     if (!is_all || !is_quiet || !is_simple || !machine_->is_live()) return false;
-    // As end() does it: so nothing is sent for this session any more, and nobody told of a loss.
+    // The same as in end(): nothing is sent for this session any more, and nobody told of a loss.
     machine_->end();
     grants_.remove(last);
     takes_row_along_ = true;
@@ -283,8 +284,8 @@ bool session::implementation::end_in_database(
     }
 }
 
-// A server that refuses does so at once, and may have come back since: it is asked, but once. What
-// goes well may take its time.
+// A server that refuses does so at once, and may have come back since: it is asked, but once.
+// Requests that succeed may take their time.
 bool session::implementation::may_say_goodbye(bool has_failed, local_clock::time_point until)
     const noexcept {
     if (has_failed && local_clock::now() >= until) return false;
@@ -292,7 +293,7 @@ bool session::implementation::may_say_goodbye(bool has_failed, local_clock::time
     return may_part() || (refuses && !has_failed);
 }
 
-// Whether all of them are known to be free. Does not go on where the server does not answer.
+// True when all of them are known to be free. Does not go on where the server does not answer.
 bool session::implementation::release_all(
     const std::vector<lost_grant>& held, local_clock::time_point until
 ) noexcept {
@@ -301,7 +302,7 @@ bool session::implementation::release_all(
         const hold& what = each.first->what();
         if (!may_say_goodbye(!all_free, until)) return false;
         if (database().open_transactions().has({what.owner, false})) {
-            // It is free when that has ended: the row of this session says so.
+            // The key is free when that has ended: the row of this session says so.
             all_free = false;
             continue;
         }
@@ -319,8 +320,8 @@ bool session::implementation::release_all(
 }
 
 // The heartbeat thread may be in a call that hangs for as long as the client library lets it. It
-// holds all that it uses: where it does not come back in time it is left to itself, and goes then.
-// False where it is left, and waits for an answer that should have come long ago.
+// holds all that it uses: a thread that does not come back in time is left to itself, and ends
+// then. False where it is left, and waits for an answer that should have come long ago.
 bool session::implementation::stop_heartbeat(local_clock::time_point deadline) noexcept {
     ending_.request_stop();
     heartbeat_thread_.request_stop();
@@ -337,7 +338,7 @@ bool session::implementation::stop_heartbeat(local_clock::time_point deadline) n
     return true;
 }
 
-// In an outage all of it takes one statement time-out, or a moment to connect where somebody has
+// In an outage all of end() takes one statement time-out, or a moment to connect where somebody has
 // waited for that already: a question that got no answer for so long is the last.
 void session::implementation::end() noexcept {
     if (!is_at_home()) return;
@@ -352,15 +353,15 @@ void session::implementation::end() noexcept {
         const thread_guard guard{mutex_};
         if (std::exchange(has_ended_, true)) return;
         machine_->tick(local_clock::now());
-        // Where holders are being told of its loss just now, perhaps by who calls this, the row is
-        // left to expire by itself: it must not let others have the keys before.
+        // Where holders are being told of its loss just now, perhaps by the caller, the row is left
+        // to expire by itself: it must not let others have the keys before.
         was_live = machine_->is_live() || takes_row_along_;
         may_expire = (was_live && tellers_of_limits_ == 0) || tellers_ == 0;
         may_remove = was_live && !was_ever_in_doubt_ && under_way_ == 0;
         machine_->end();
         why = machine_->reason();
-        // Taken out here, so that no other thread is still telling them when they are released.
-        // What is being released is left to that, which counts as under way.
+        // Taken out here, so that no other thread is still telling them when they are released. A
+        // grant that is being released is left to that call, which counts as under way.
         held = grants_.take_live(why);
         is_over = has_nothing_left();
     }
@@ -374,10 +375,10 @@ void session::implementation::end() noexcept {
         local_clock::now() - began >= database().settings().statement_timeout / 2;
     const bool is_silent = database().connections().last_word() == server_word::silence;
     if (!has_answered || (has_waited && is_silent)) database().connections().note_ignored(began);
-    // A missing row would count as alive for what could not be released.
+    // A missing row would count as alive for holds that could not be released.
     const bool all_free = was_live && release_all(held, until);
     bool has_failed = was_live && !all_free;
-    // Frees all the rest at once, where it is only that keys are locked by somebody's transaction.
+    // Frees all the rest at once, where only somebody's transaction keeps keys locked.
     const bool answers = database().connections().last_word() == server_word::answer;
     if (may_expire && !is_row_gone_ && (answers || may_say_goodbye(has_failed, until))) {
         has_failed =
@@ -395,7 +396,7 @@ void session::implementation::end() noexcept {
     if (is_over) stop_and_join(watch_thread_);
 }
 
-// In an outage they do not insist either; what is not done by then goes on without its session.
+// In an outage the calls do not insist either; those that remain go on without their session.
 void session::implementation::see_off_calls() noexcept {
     if (!is_at_home()) return;
     database().unattended().await_none(this, parting().deadline);
@@ -425,7 +426,7 @@ session::~session() {
     inner_->see_off_calls();
 }
 void session::end() noexcept {
-    const auto alive = inner_;  // whoever is told may destroy the session
+    const auto alive = inner_;  // a callback may destroy the session
     alive->end();
     alive->see_off_calls();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind a leasehold::session: its row, its heartbeat, and the grants it watches.
+// The implementation of a leasehold::session: its row, its heartbeat, and the grants it watches.
 //
 // The heartbeat thread talks to the database over a connection of its own; the watch thread talks
 // to nobody and only compares the clock with deadlines, so that no hanging call can keep a holder
@@ -32,33 +32,33 @@ namespace leasehold {
 
 class session::implementation : public std::enable_shared_from_this<session::implementation> {
 public:
-    // `taken`: it has a row, which is still to be taken over.
+    // `taken`: the session has a row, which is still to be taken over.
     implementation(
         leasehold::database within,
         session_settings settings,
         std::optional<session_id> taken = std::nullopt
     );
-    // One that another process has given up by detach(): nothing where it has ended, or somebody
-    // else has taken it.
+    // A session that another process has given up by detach(): nothing where it has ended, or
+    // somebody else has taken it.
     static std::shared_ptr<implementation> taken_over(
         leasehold::database within,
         session_settings settings,
         const session_id& id,
         const std::string& detached_as
     );
-    // Starts the threads; once, when somebody holds it and it has begun.
+    // Starts the threads; once, when somebody holds the session and it has begun.
     void launch();
     ~implementation();
     implementation(const implementation&) = delete;
     implementation& operator=(const implementation&) = delete;
 
     void end() noexcept;
-    // Behind end(): waits for the calls that no thread waits in until they have left their queues,
-    // so that nothing of them goes on when the program does not.
+    // Called after end(): waits until the calls without a thread have left their queues, so that
+    // none of them goes on after the program.
     void see_off_calls() noexcept;
-    // The other end of taken_over(): what lives with it stays where it is, and nobody here believes
-    // in it any more. Throws, and it goes on, where it cannot be passed on whole; see
-    // leasehold/detach.hpp.
+    // The other end of taken_over(): all that lives with it stays where it is, and nobody here
+    // believes in it any more. Throws, and the session goes on, where it cannot be passed on whole;
+    // see leasehold/detach.hpp.
     struct detached {
         std::string as;
         std::vector<std::shared_ptr<grant>> grants;
@@ -71,7 +71,7 @@ public:
     const leasehold::database& handle() const noexcept { return handle_; }
     leasehold::database::implementation& database() const noexcept { return *handle_.inner(); }
 
-    // False in a copy of the process, which a fork has made: there it is lost.
+    // False in a forked child: there the session is lost.
     bool is_at_home() const noexcept { return home_.is_here(); }
     bool is_live() const;
     loss_reason reason() const;
@@ -80,11 +80,11 @@ public:
     std::stop_token lost() const noexcept {
         return is_at_home() ? lost_.get_token() : stopped_token();
     }
-    // Stops when it is lost and when its owner ends it: whoever waits asks again, and is told.
+    // Stops when the session is lost and when its owner ends it: a waiter asks again, and is told.
     std::stop_token over() const noexcept {
         return is_at_home() ? over_.get_token() : stopped_token();
     }
-    // Throws session_lost in a copy of the process. Each call asks this before it locks anything.
+    // Throws session_lost in a forked child. Each call asks this before it locks anything.
     void require_at_home() const {
         if (!is_at_home()) refuse_lost(loss_reason::other_process);
     }
@@ -93,51 +93,54 @@ public:
     void require_live(const bounds& of_call);
     void require_live();
 
-    // Before a call that waits: what keeps a session from beginning is said, as its constructor
-    // says it, and not waited for. Nothing where the call was stopped before, or meanwhile.
+    // For a call that waits, before it does: throws, as the constructor would, when something keeps
+    // the session from beginning, instead of waiting for it. Does nothing where the call was
+    // stopped before, or meanwhile.
     void begin_to_wait(const bounds& of_call);
 
-    // Where settings().begins_with_grant, there is no row before the first of these. The grant's
-    // token; nothing where the session has begun, or the key is not free: then nothing was done.
-    // What fails in doubt leaves a session that has begun, and the grant to be asked for. Whoever
-    // else would begin it at the same time waits until this one is done, within his own bounds.
+    // With settings().begins_with_grant there is no row before the first of these. Answers with the
+    // grant's token; nothing where the session has begun, or the key is not free: then nothing was
+    // done. A request that fails in doubt leaves a session that has begun, and the grant to be
+    // asked for. Other callers that would begin it at the same time wait until this one is done,
+    // within their own bounds.
     bool has_begun() const noexcept { return has_begun_; }
     std::optional<fencing_token> begin_with(const bounds& of_call, const acquire_request& wanted);
-    // For who has seen that it was not live, and gave up what he had because of that.
+    // For a caller that has seen that it was not live, and gave up its hold because of that.
     [[noreturn]] void refuse_lost() const;
     // The database has answered that the session has ended: it is lost from here on, and everybody
-    // told, whenever the next heartbeat may be. Throws session_lost. Like every telling, never with
-    // a connection in one's hand that a callback might want.
+    // told, whenever the next heartbeat may be. Throws session_lost. As with every telling, the
+    // caller must not have a connection that a callback might want.
     [[noreturn]] void found_ended();
 
-    // For a call of this session with a deadline of its own: a second at least, in which a server
-    // that is well can be connected to.
+    // Bounds for a call of this session with a deadline of its own: a second at least, in which a
+    // server that is well can be connected to.
     bounds call_until(local_clock::time_point deadline, const std::stop_token& cancel = {}) const;
-    // For one that asks once.
+    // Bounds for a call that asks once.
     bounds one_request() const;
-    // For saying good-bye, which nobody waits for gladly: one statement time-out in all; a moment
-    // to connect where the last statement got no answer; and where no connection opened either,
-    // nothing is said at all.
+    // Bounds for the farewell, which nobody wants to wait for: one statement time-out in all; a
+    // moment to connect where the last statement got no answer; and where no connection opened
+    // either, nothing is sent at all.
     bounds parting() const;
     bool may_part() const noexcept;
-    // After an attempt that failed: where that was soon, as on a connection that was closed.
+    // For use after a failed attempt: true where that failed soon, as on a connection that was
+    // closed.
     bool may_part_again(const bounds& of_call) const noexcept;
 
-    // How much news was known when an acquire is about to be sent; give it to watch().
+    // The number of news that was known when an acquire is about to be sent; give it to watch().
     std::int64_t notices() const;
     // From here on the grant is told when it is lost. Loses it at once where the session is lost.
     void watch(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
-    // The same, but false where another grant of the same hold is watched, or is still to be
+    // As watch(), but false where another grant of the same hold is watched, or is still to be
     // released: that would end this one.
     bool watch_alone(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
     void forget(const grant& what);
-    // Of one with a fixed term, or with a limit. False where it is not watched any more.
+    // For a grant with a fixed term, or with a limit. False where it is not watched any more.
     bool change_term(grant& what, local_clock::time_point end);
     bool change_limit(grant& what, const grant::limit& to);
 
-    // While one of these lives, something sent for this session may change what it holds, or has
-    // left a row that is no grant; an end() meanwhile leaves the session's row, expired, for it to
-    // find.
+    // While one of these lives, a request sent for this session may change its holds, or has left a
+    // row that is no grant; an end() meanwhile leaves the session's row, expired, for the request
+    // to find.
     class under_way {
     public:
         explicit under_way(implementation& of) : of_(of) { of_.count_under_way(1); }
@@ -151,23 +154,22 @@ public:
 
     // An acquire or release under this owner id was sent and its answer lost. It may still be
     // waiting in the server and be granted later, so it is released again and again until it
-    // cannot. After end() there is nobody to do so: what lives with the session is free then, and a
-    // fixed term runs out.
+    // cannot. After end() there is nobody to do so: holds that live with the session are free then,
+    // and a fixed term runs out.
     void settle_later(const key& name, const owner_id& owner, lock_kind kind = lock_kind::mutex);
 
-    // The same where nothing is on its way that could come later: once it has been released all is
-    // said.
+    // For a hold of which nothing is on its way that could come later: one release settles it.
     void give_back_later(const key& name, const owner_id& owner, lock_kind kind);
 
-    // One of these has the key, or had it: `moved` from the moment a transaction commits that is
-    // open perhaps, `granted` until then. Both are released, `granted` first: that waits for the
+    // One of these has the key, or had it: `moved` from the moment when a transaction commits that
+    // may be open, `granted` until then. Both are released, `granted` first: that waits for the
     // transaction, and once is enough.
     void settle_pending(const key& name, const owner_id& granted, const owner_id& moved);
 
     // This owner has the key no more, nor, where there was a ticket, the place in its queue: the
-    // database has said so. It may forget that: by a crash behind a commit that was not flushed, or
-    // by a fail-over. Then the row is back, lives with this session for as long as that lives, and
-    // nobody knows of it. So it is looked for, and given up again.
+    // database has said so. The database may forget that: by a crash after a commit that was not
+    // flushed, or by a fail-over. Then the row is back, lives with this session for as long as that
+    // lives, and nobody knows of it. So the session looks for it, and gives it up again.
     void gave_up(
         const key& name,
         const owner_id& owner,
@@ -178,14 +180,15 @@ public:
     // True where this is all that the session has, or ever had: then nothing begins in it any more,
     // and the release may take its row along, before end().
     bool is_ending_with(const grant& last);
-    // And then, with what came of the release: end(). Where that has left the grant there, or may
-    // have, the row does not go before it.
+    // Comes after that release, and ends the session. Where the release has left the grant there,
+    // or may have, the row does not go before it.
     void end_with(bool is_released) noexcept;
     bool takes_row_along() const noexcept { return takes_row_along_; }
     void note_row_gone() noexcept { is_row_gone_ = true; }
 
-    // Of all workers of jobs one at a time works under a session: what runs under it and is not
-    // known to that one is of a claim whose answer was lost. True of who may.
+    // One worker of jobs at a time works under a session: a job that runs under the session and
+    // that this worker does not know is from a claim whose answer was lost. True where the caller
+    // may work.
     bool begin_work() noexcept { return !has_worker_.exchange(true); }
     void end_work() noexcept { has_worker_ = false; }
 
@@ -202,7 +205,7 @@ private:
         std::optional<owner_id> then{};  // released when the first has been, not before
         local_clock::time_point not_before{};
         std::optional<local_clock::time_point> told_at{};  // nothing: nobody was told of it
-        bool was_there = false;                            // something of it was released
+        bool was_there = false;                            // a release of it found something
     };
     using lost_grant = grant_list::lost_grant;
     struct news {
@@ -210,13 +213,13 @@ private:
         std::vector<std::shared_ptr<grant>> asked;  // to let go
     };
 
-    // How often its threads look, at least, whether there is still something to do; oftener where
-    // the margin is short.
+    // The longest time between two looks of its threads for something to do; shorter where the
+    // margin is short.
     static constexpr std::chrono::seconds nap_max{1};
-    // How often the releases of what is in doubt are repeated, at least.
+    // The longest time between two releases of a hold in doubt.
     static constexpr std::chrono::seconds doubt_interval{1};
 
-    // Until when a thread has nothing to do, unless `changes_` moves on from what it was.
+    // The time until which a thread has nothing to do, unless `changes_` moves on from what it was.
     struct nap {
         local_clock::time_point until;
         std::uint64_t changes;
@@ -279,7 +282,7 @@ private:
     void give_up_again(const std::vector<given_up>& back);
     std::optional<std::vector<waiter_id>> last_had() const;
     void doubt_of(doubt what);
-    // Whether it did.
+    // True when the database has ended it.
     bool end_in_database(const std::optional<std::vector<waiter_id>>& remove_unless) noexcept;
     bool may_say_goodbye(bool has_failed, local_clock::time_point until) const noexcept;
     bool release_all(const std::vector<lost_grant>& held, local_clock::time_point until) noexcept;
@@ -303,9 +306,9 @@ private:
     const home_process home_;
     const leasehold::database handle_;
     const session_settings settings_;
-    session_id id_;  // as start() has left it
+    session_id id_;  // the id that start() has left
     const std::string node_info_;
-    // The node_info of its row; and what that may be, where a renaming got no answer.
+    // The node_info of its row; and the name it may have, where a renaming got no answer.
     std::string row_name_;
     std::string row_name_in_doubt_;
     std::stop_source lost_;
@@ -319,22 +322,23 @@ private:
 
     mutable thread_mutex mutex_;
     std::condition_variable_any changed_;
-    // Of anything a sleeping thread might wait for.
+    // Counts changes of anything that a sleeping thread might wait for.
     std::uint64_t changes_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     std::optional<lease_machine> machine_ LEASEHOLD_GUARDED_BY(mutex_);
-    // How often there was other news than before.
+    // The number of times when there was other news than before.
     std::int64_t times_news_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     // Grants may have been lost since they were watched; at first nothing is known to compare with.
     bool must_ask_ LEASEHOLD_GUARDED_BY(mutex_) = true;
     bool has_ended_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool is_beginning_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // a thread sends what begins it
     bool is_in_step_ LEASEHOLD_GUARDED_BY(mutex_) = false;    // the heartbeat thread
-    // And waits for nothing that the server owes it: for a callback, or for what is said of the
-    // dead, which may take long.
+    // True while it waits for no answer that the server owes it: it runs a callback, or cleans up
+    // after the dead, which may take long.
     bool has_its_answers_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     // Threads that are telling holders of losses just now.
     int tellers_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
-    // Those of them that tell of limits, while the session lives: it must not free these before.
+    // The threads among them that tell of limits, while the session lives, which must not free
+    // these before.
     int tellers_of_limits_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     int under_way_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // see the class
     grant_list grants_ LEASEHOLD_GUARDED_BY(mutex_);
@@ -342,9 +346,10 @@ private:
     bool was_ever_in_doubt_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     given_up_list given_up_ LEASEHOLD_GUARDED_BY(mutex_);  // of the last two ttl
 
-    // Of the heartbeat thread alone.
-    session_news known_;                    // looked into
-    local_clock::time_point renewed_at_{};  // when the last heartbeat that did so was sent
+    // Only the heartbeat thread uses these.
+    session_news known_;                    // the news that was looked into
+    local_clock::time_point renewed_at_{};  // the time when the last heartbeat that renewed was
+                                            // sent
     std::unique_ptr<connection> own_connection_;
     bool has_had_one_ = false;           // and another one is in its place, or none
     bool must_look_from_start_ = false;  // the database may have forgotten something

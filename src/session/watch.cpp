@@ -1,4 +1,4 @@
-// The watch thread of a session: compares the clock with every deadline, and tells whoever lost.
+// The watch thread of a session: compares the clock with every deadline, and tells the losers.
 #include <algorithm>
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace leasehold {
 
-// Compares the clock with every deadline, and tells whoever lost.
+// Compares the clock with every deadline, and tells the holders that lost.
 void session::implementation::tell_losses() {
     std::vector<lost_grant> lost;
     bool session_is_lost = false;
@@ -39,7 +39,7 @@ void session::implementation::tell_losses() {
     wake_all();
 }
 
-// Not before their holders have been told, and had the time to stop.
+// The doubt begins when their holders have been told, and had the time to stop.
 void session::implementation::give_back_when_over(const std::vector<lost_grant>& lost) {
     for (const auto& [each, reason] : lost) {
         const auto limit = each->limited();
@@ -68,7 +68,7 @@ session::implementation::nap session::implementation::watch_step() {
     nap next{local_clock::time_point::max(), 0};
     {
         const thread_guard guard{mutex_};
-        next.changes = changes_;  // before looking: what changes from here on is looked at again
+        next.changes = changes_;  // before looking: a later change is looked at again
     }
     tell_losses();
     const thread_guard guard{mutex_};
@@ -102,8 +102,8 @@ bool session::implementation::has_nothing_left() const {
 }
 
 void session::implementation::sleep(const nap& pause, std::stop_token stop) {
-    // A machine that wakes up within a nap has told nobody until its end: that must come before the
-    // margin is over.
+    // A machine that wakes up within a nap has told nobody until the nap ends: that must come
+    // before the margin is over.
     constexpr std::chrono::milliseconds nap_min{10}, nap_of_ends{200};
     auto longest = std::clamp<local_clock::duration>(settings().margin / 2, nap_min, nap_max);
     thread_guard guard{mutex_};
