@@ -138,7 +138,7 @@ public:
 private:
     void prepare() override { request_.emplace(request_for(within(), what_)); }
 
-    // A caller that sends it elsewhere needs a session before.
+    // A caller that sends the request elsewhere needs a session before that.
     void require_session(const bounds& of_call) override {
         const bool may_begin = !send_ && !within().has_begun() && within().is_live();
         if (!may_begin) within().require_live(of_call);
@@ -166,15 +166,15 @@ private:
         return ask_on_pool(within().database(), of_call, *request_);
     }
 
-    // Of a session that has not begun: a grant begins it, and a refusal does without. A fixed term
-    // would outlive a session whose beginning is in doubt.
+    // The first act of a session that has not begun: a grant begins it, and a refusal does without.
+    // A fixed term would outlive a session whose beginning is in doubt.
     std::optional<acquire_result> first_act(const bounds& of_call) {
         if (within().has_begun()) return std::nullopt;
         if (!what_.hold_at_most) {
             if (const auto token = within().begin_with(of_call, *request_)) {
                 return acquire_result{acquire_status::granted, *token, std::nullopt};
             }
-            if (within().has_begun()) return std::nullopt;  // by another call's
+            if (within().has_begun()) return std::nullopt;  // by another call's grant
             if (auto holder = holder_now(of_call)) {
                 return acquire_result{acquire_status::busy, {}, std::move(holder)};
             }

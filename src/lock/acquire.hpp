@@ -14,7 +14,7 @@ namespace leasehold {
 
 struct wait_limit;
 
-// What is wanted, apart from who wants it.
+// The wish of a caller, without the caller.
 struct wish {
     leasehold::key key;
     std::optional<std::chrono::microseconds> hold_at_most;
@@ -24,7 +24,7 @@ struct wish {
 
 acquire_request request_for(const session::implementation& within, const wish& what);
 
-// How a call came to its grant, and since when it asked for it: the observer is told.
+// The way of a call to its grant, and the time since when it asked: the observer is told both.
 struct way_to_grant {
     event_reason how = event_reason::tried;
     local_clock::time_point asked;
@@ -34,7 +34,7 @@ void tell_granted(session::implementation& within, const grant& what, const way_
 // A call that could have waited for longer, or was cancelled, has not been granted it.
 void tell_in_vain(session::implementation& within, const key& what, const wait_limit& limit);
 
-// What the database granted becomes a grant that the session watches. `term_end`: until when a
+// Makes a grant of the database one that the session watches. `term_end`: the time until which a
 // fixed term cannot have ended.
 std::shared_ptr<grant> accept(
     session::implementation& within,
@@ -53,20 +53,20 @@ struct try_outcome {
 // Throws invalid_argument unless the term is 1 ms to 366 days; `what` names it.
 void require_valid_term(std::chrono::microseconds term, const char* what);
 
-// How long before its end a fixed term is not believed in any more.
+// The time before the end of a fixed term in which the term is not believed in any more.
 std::chrono::microseconds margin_of(
     const session::implementation& within, std::chrono::microseconds term
 );
 
-// Of a hold that this process ends so long after `since`.
+// The limit of a hold that this process ends so long after `since`.
 grant::limit limit_from(
     const session::implementation& within,
     local_clock::time_point since,
     std::chrono::microseconds term
 );
 
-// Asks on this connection. A row of another kind is made a mutex's where nobody uses it, which is
-// said by wrong_kind; throws invalid_argument where it is used.
+// Asks on this connection. A row of another kind is made a mutex's where nobody uses it, and the
+// answer is wrong_kind then; throws invalid_argument where the row is used.
 acquire_result ask_for(connection& on, store& stores, const acquire_request& request);
 
 // Sends a request on a connection of its choice, with ask_for(); the default: one of the pool.

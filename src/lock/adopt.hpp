@@ -1,5 +1,5 @@
 #pragma once
-// Private to src/lock: adopt() of leasehold/detach.hpp, for whoever has a session and no handle.
+// Private to src/lock: adopt() of leasehold/detach.hpp, for a caller with a session and no handle.
 #include <memory>
 #include <optional>
 

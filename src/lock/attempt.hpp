@@ -1,6 +1,6 @@
 #pragma once
-// One attempt to be granted something, until it is known what became of it: done, not done, or
-// unknown. What got no answer is asked for with its owner id; what was not found then may still
+// One attempt to be granted something, until its outcome is known: done, not done, or unknown. A
+// request that got no answer is asked for with its owner id; one that was not found then may still
 // come, and is left to the session, which releases it until it cannot: it is *settled*.
 //
 // | state   | event                                           | becomes                           |
@@ -16,9 +16,9 @@
 // | asking  | unanswered: settled                             | unknown: throws what asking threw |
 // | any     | anything else; in the others, anything          | what it is                        |
 //
-// Each one that is sent has an owner id of its own, so that the one before can be settled without
-// touching it. A failure is the last one where it will not pass, where time is up, and the second
-// time. `failed` throws what sending threw.
+// Each request has an owner id of its own, so that the one before can be settled without touching
+// it. A failure is the last one where it will not pass, where time is up, and the second time.
+// `failed` throws what sending threw.
 //
 // Threads: one attempt, one thread.
 #include <cstddef>
@@ -56,10 +56,10 @@ struct attempt_step {
     bool operator==(const attempt_step&) const = default;
 };
 
-// The table. `is_last`: nothing is sent once more.
+// Looks up the table. `is_last`: nothing is sent once more.
 attempt_step after(attempt_state now, attempt_event what, bool is_last) noexcept;
 
-// What each kind of lock says of its attempts: the request, its statement and its question.
+// Each kind of lock implements its attempts with this: the request, its statement and its question.
 class grant_attempt {
 public:
     grant_attempt(const grant_attempt&) = delete;
@@ -78,27 +78,27 @@ protected:
     virtual void prepare() = 0;
     // Sends it: granted, refused, cleared or session_ended.
     virtual attempt_event send(const bounds& of_call) = 0;
-    // Whether its owner has what was asked for.
+    // True when the request's owner has the key.
     virtual bool find(const bounds& of_call) = 0;
     virtual void settle() = 0;
-    // Granted, or found: from here on it is watched.
+    // Granted, or found: from here on the session watches it.
     virtual void accept() = 0;
 
     // Throws session_lost where the session is not live; begins it, unless the request does.
     virtual void require_session(const bounds& of_call) { within_.require_live(of_call); }
-    // How often something may be cleared out of the way.
+    // The most times that something may be cleared out of the way.
     virtual std::size_t clearings_max() const { return 1; }
-    // What is asked for; of several, the first.
+    // The key that is asked for; of several, the first.
     virtual const key& first_key() const = 0;
-    // In messages: "'k'".
+    // The name in messages: "'k'".
     virtual std::string label() const = 0;
     virtual bool is_one() const { return true; }
 
     session::implementation& within() const noexcept { return within_; }
-    // From before the request was sent that is granted.
+    // The notices from before the granted request was sent.
     std::int64_t notices() const noexcept { return notices_; }
     local_clock::time_point sent_at() const noexcept { return sent_at_; }
-    // When the call began that this is for.
+    // The time when the call began that this attempt is for.
     local_clock::time_point asked() const noexcept { return asked_; }
 
 private:

@@ -27,7 +27,7 @@ public:
           wish_(wished),
           of_call_(std::move(of_call)),
           stays_(stays) {}
-    // Whatever was left behind when something failed is settled by the session.
+    // The session settles everything that was left behind when something failed.
     ~visit() {
         if (may_be_there_) session_.settle_later(wish_.name, owner_, wish_.kind);
     }
@@ -43,9 +43,9 @@ public:
         return phase ? phase : leave();
     }
 
-    // Of one that has passed, and stays.
+    // The hold of a participant that has passed, and stays.
     hold place(fencing_token phase) const { return {wish_.name, owner_, phase, wish_.kind}; }
-    // Somebody else sees to it from here on.
+    // Somebody else owns the place from here on.
     void is_taken_over() noexcept {
         may_be_there_ = false;
         session_.gave_up(wish_.name, owner_, wish_.kind);
@@ -82,7 +82,7 @@ private:
 
     std::optional<fencing_token> proceed_on(connection& on, holder_store& holders) {
         if (!token_ && !arrive_on(on, holders)) {
-            // For a phase whose last participant could not.
+            // Passes for others: the last participant of the phase may not have done so.
             if (!is_session_over_) holders.pass(on, wish_.name);
             return std::nullopt;
         }
@@ -140,8 +140,8 @@ private:
             may_be_there_ = false;
             session_.gave_up(wish_.name, owner_, wish_.kind);
         } catch (const error&) {
-            // It has passed, whatever becomes of its row: that is not counted any more, and the
-            // session settles it.
+            // The participant has passed, whatever becomes of its row: the row is not counted any
+            // more, and the session settles it.
         }
         return phase;
     }
@@ -164,7 +164,7 @@ private:
     const owner_id owner_ = owner_id::random();
     std::optional<fencing_token> token_;
     bool may_be_there_ = false;
-    bool is_session_over_ = false;  // says the database
+    bool is_session_over_ = false;  // the database says so
 };
 
 }  // namespace
@@ -206,7 +206,7 @@ public:
         return inside;
     }
 
-    // What is not ours is left to its owner.
+    // A lease that is not ours is left to its owner.
     bool leave(lease&& given, const wait_limit& limit) {
         const auto& held = given.inner();
         const bool is_ours = held && held->belongs_to(*session_) && given.key() == key() &&

@@ -76,7 +76,7 @@ seeker::~seeker() {
     if (announced_) withdraw();
 }
 
-// What is announced, or made more of, has its row's.
+// A try that was announced, or that makes more of a hold, has the owner id of that row.
 owner_id seeker::owner_of_next_try() const {
     if (wish_.instead_of) return wish_.instead_of->what().owner;
     return announced_ ? *announced_ : owner_id::random();
@@ -101,8 +101,8 @@ holder_result seeker::ask(const bounds& of_call) {
     });
 }
 
-// What is remembered of the key may be old: too few to ask for as many as are wanted, or another
-// number than it has. A process that changes it again each time has got on.
+// The remembered facts about the key may be old: too few permits for the wish, or another number
+// than the key has. A process that changes the number again each time has got on.
 holder_result seeker::ask_following(const bounds& of_call) {
     constexpr int asked_max = 8;
     if (wish_.permits > wish_.capacity) {
@@ -150,7 +150,7 @@ bool seeker::find(const bounds& of_call) {
     return true;
 }
 
-// And with it what was announced, or should have been made more of.
+// Settles, too, an announcement, or a hold that should have been made more of.
 void seeker::settle() {
     session_->settle_later(wish_.name, owner_, wish_.kind);
     announced_.reset();
@@ -200,14 +200,14 @@ acquisition seeker::wait(const wait_limit& limit, const polling& polls) {
     return got;
 }
 
-// Force removes wishes with the holds, and says so in the session's notices. Where those have gone
-// up for something else it is announced once more, which changes nothing.
+// Force removes wishes with the holds, and says so in the session's notices. Where the notices have
+// gone up for something else the wish is announced once more, which changes nothing.
 bool seeker::is_announced() const {
     return announced_ && notices_when_announced_ == session_->notices();
 }
 
-// What is not known to be announced is announced again after the next refusal, by the same owner,
-// and taken back as if it were.
+// Announces a waiter. If it is not known whether that arrived, the seeker announces the waiter
+// again after the next refusal, by the same owner, and takes it back as if it had arrived.
 void seeker::announce() {
     announced_ = owner_of_next_try();
     notices_when_announced_.reset();
@@ -223,8 +223,8 @@ void seeker::announce() {
     }
 }
 
-// What waits would keep others out for as long as the session lives; a hold that should have been
-// made more of stays, and keeps them out until it is released.
+// A waiting row would keep others out for as long as the session lives; a hold that should have
+// been made more of stays, and keeps them out until it is released.
 void seeker::withdraw() noexcept {
     const owner_id owner = *announced_;
     announced_.reset();

@@ -1,6 +1,6 @@
 #pragma once
-// Getting a place among several holders of a key, with every way it can go wrong settled or said:
-// what shared_mutex, semaphore and latch have in common.
+// Gets a place among several holders of a key, with every way it can go wrong settled or said: the
+// common part of shared_mutex, semaphore and latch.
 //
 // Threads: one seeker, one thread.
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace leasehold {
 
-// What is asked for, again and again until it is there.
+// The wish that a seeker asks for, again and again until it is granted.
 struct hold_wish {
     key name;
     lock_kind kind;
@@ -25,18 +25,18 @@ struct hold_wish {
     int gives_way_to = 0;                 // holder_bits
     bool announces_itself = false;        // while it waits, so that others give way
     std::shared_ptr<grant> instead_of{};  // a hold of this session to be made more of
-    // `capacity` is what a key begins with that was never used; otherwise the key's own counts.
+    // `capacity` is what a key that was never used begins with; otherwise the key's own counts.
     bool follows_key = false;
     std::optional<std::chrono::microseconds> hold_at_most{};
 };
 
-// The words for a request that can never be granted as things stand: the key is used otherwise.
+// Refuses a request that can never be granted as things stand: the key is used otherwise.
 [[noreturn]] void refuse_other_use(const hold_wish& wished, const holder_result& answer);
 
-// More permits than there are.
+// Refuses a request for more permits than there are.
 [[noreturn]] void refuse_more_than_all(const hold_wish& wished);
 
-// By an owner id of its own.
+// The request under an owner id of its own.
 holder_request request_for(
     const session::implementation& within, const hold_wish& wished, const owner_id& owner
 );
@@ -44,18 +44,18 @@ holder_request request_for(
 class seeker final : grant_attempt {
 public:
     seeker(std::shared_ptr<session::implementation> within, hold_wish wished);
-    // Takes back what it has announced. Never throws.
+    // Withdraws its announcement. Never throws.
     ~seeker() override;
 
-    // Asks once, or once more of a wait. Throws invalid_argument where the key is in use as another
-    // kind or with another capacity, lease_lost where what should be made more of is gone, and as
-    // any attempt.
+    // Asks once, or once more in a wait. Throws invalid_argument where the key is in use as another
+    // kind or with another capacity, lease_lost where the hold that should be made more of is gone,
+    // and as any attempt.
     acquisition try_once();
 
     // Empty at once, and nothing is asked, where `cancel` was requested before.
     acquisition wait(const wait_limit& limit, const polling& polls);
 
-    // Of the key, as far as it was seen.
+    // The capacity of the key, as far as it was seen.
     std::int64_t capacity() const noexcept { return wish_.capacity; }
 
 private:
@@ -80,7 +80,7 @@ private:
     const session::implementation::under_way seeking_;
     hold_wish wish_;  // its capacity follows the key
     bounds of_call_;
-    // Of the try that is made just now.
+    // Belongs to the try that is made just now.
     owner_id owner_;
     holder_result answer_;
     std::shared_ptr<grant> granted_;

@@ -29,7 +29,7 @@ std::string_view next_word(std::string_view& text) {
     return word;
 }
 
-// What is refused must be refused before anything is given up.
+// A refusal must come before anything is given up.
 void require_detachable(const lease& held) {
     if (!held.inner()) {
         throw error(errc::invalid_argument, "a lease that was moved from cannot be detached");
@@ -55,7 +55,8 @@ void require_detachable(const lease& held) {
     );
 }
 
-// The row would be left as it is, and the value as good as before for whoever has it.
+// The row would be left as it is, and the value would be as good as before for everybody that has
+// it.
 void require_from_elsewhere(const session::implementation& within, const detached_lease& what) {
     if (what.session != within.id()) return;
     throw error(
@@ -72,8 +73,8 @@ adopt_status ask_to_adopt(session::implementation& within, const adoption& wante
     });
 }
 
-// Of a hold that was adopted a moment ago, and is watched. Where it lived with this session before,
-// a lease of it may have been released since, or detached and adopted elsewhere.
+// Looks for a hold that was adopted a moment ago, and is watched. Where it lived with this session
+// before, a lease of it may have been released since, or detached and adopted elsewhere.
 bool is_there_still(session::implementation& within, const adoption& wanted, const grant& adopted) {
     bool is_there = false;
     try {
@@ -111,12 +112,12 @@ detached_lease detached_lease::from_text(std::string_view text) {
 detached_lease detach(lease&& held) {
     require_detachable(held);
     auto& inside = *held.inner();
-    // So that its session is not detached meanwhile, with this hold in it.
+    // Keeps the session from being detached meanwhile, with this hold in it.
     const session::implementation::under_way leaving{inside.within()};
     require_detachable(held);
     const hold what = inside.what();
     const auto lives_with = inside.has_term() ? std::nullopt : std::optional{inside.within().id()};
-    // In this order, or a session that ends in between would take the row with it.
+    // In this order; otherwise a session that ends in between would take the row with it.
     inside.within().keep_row();
     inside.supersede();
     return {what.key, what.owner, what.token, lives_with};
@@ -185,9 +186,9 @@ std::optional<lease> adopt_into(
             return lease{std::make_shared<lease::implementation>(into, std::move(granted))};
         } catch (const error& failure) {
             may_have_moved = may_have_moved || failure.outcome_is_unknown();
-            // It may live with this session now, and nobody here knows.
+            // The hold may live with this session now, and nobody here knows.
             if (may_have_moved) within.keep_row();
-            // Asking again is harmless: it names the session the hold goes to.
+            // Asking again is harmless: the request names the session that the hold goes to.
             if (failure.is_transient() && attempt < attempts_max) continue;
             if (!may_have_moved || failure.outcome_is_unknown()) throw;
             throw reworded(failure, failure.what(), true);

@@ -1,5 +1,5 @@
-// A session that goes to another process whole: its text, and its leases made anew there. How its
-// row goes from one to the other: src/session/detached.cpp.
+// Passes a session whole to another process: its text, and its leases made anew there.
+// src/session/detached.cpp moves its row from one to the other.
 #include <algorithm>
 #include <charconv>
 #include <limits>

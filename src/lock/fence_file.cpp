@@ -25,7 +25,7 @@ namespace {
     );
 }
 
-// An open file, closed when destroyed, and with it what is locked by it.
+// An open file, closed when destroyed, which frees its locks.
 class open_file {
 public:
     open_file(const std::filesystem::path& path, int flags)
@@ -61,7 +61,7 @@ std::optional<fencing_token> read_number(const std::filesystem::path& path) {
     errno = 0;
     std::ifstream in{path};
     if (!in) {
-        // Of this very attempt: another process may make the file in the next moment.
+        // errno is that of this very attempt: another process may make the file in the next moment.
         if (errno == ENOENT) return std::nullopt;
         fail(path, "read");
     }
@@ -79,7 +79,7 @@ std::optional<fencing_token> read_number(const std::filesystem::path& path) {
     );
 }
 
-// Whole or not at all.
+// Writes the number whole or not at all.
 void write_number(const std::filesystem::path& path, fencing_token token) {
     const std::filesystem::path fresh = path.string() + ".new";
     {
@@ -93,7 +93,7 @@ void write_number(const std::filesystem::path& path, fencing_token token) {
     if (rename(fresh.c_str(), path.c_str()) != 0) fail(path, "replace");
 }
 
-// That the file is the new one after a power cut, too.
+// Makes sure that the file is the new one after a power cut, too.
 void keep_entry(const std::filesystem::path& path) {
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
     const open_file entry{folder, O_RDONLY | O_DIRECTORY};
@@ -120,7 +120,7 @@ void fence_file::admit(
         );
     }
     if (seen != token) write_number(path_, token);
-    keep_entry(path_);  // of an equal one as well: whoever wrote it may have died before it did
+    keep_entry(path_);  // also for an equal one: its writer may have died before it did so
     action();
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// In a cluster with several nodes that are written to, the node of the caller's transaction may not
-// have heard yet of a grant that was made on another one. What does not find it there is tried
-// again, for as long as a statement may take, while the grant is there by all that the cluster has
-// committed.
+// Tries again what a node of a cluster does not know yet. With several nodes that are written to,
+// the node of the caller's transaction may not have heard of a grant that was made on another one.
+// An attempt that does not find it there is repeated, for as long as a statement may take, while
+// the grant is there by all that the cluster has committed.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -23,8 +23,8 @@ inline error not_heard_of(std::chrono::milliseconds patience) {
             "it has caught up"};
 }
 
-// `attempt()`: in the caller's transaction, whether it has found what it needs; `is_there(on,
-// stores)`: on a connection of our own, whether that is there. Throws transient where the node is
+// `attempt()`: in the caller's transaction, true when it has found what it needs; `is_there(on,
+// stores)`: on a connection of our own, true when that is there. Throws transient where the node is
 // behind for too long.
 template <class Attempt, class Look>
 bool where_heard_of(database::implementation& of, Attempt&& attempt, Look&& is_there) {

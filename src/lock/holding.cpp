@@ -10,8 +10,9 @@
 namespace leasehold {
 namespace {
 
-// Not ours after an attempt that got no answer. That attempt did it where the fences are still
-// ours; where one moved on, somebody may have taken the key before that attempt arrived.
+// For a release that says not_held after an attempt that got no answer. That attempt released the
+// hold where the fences are still ours; where a fence moved on, somebody may have taken the key
+// before that attempt arrived.
 release_outcome after_doubt(connection& on, store& stores, std::span<const hold> all) {
     const bool are_untouched = std::all_of(all.begin(), all.end(), [&](const hold& each) {
         if (each.kind != lock_kind::mutex) return false;  // its row is gone
@@ -70,7 +71,7 @@ void holding::note_proof(connection& inside) {
     session_->database().open_transactions().note_proof(inside, first_->what().owner);
 }
 
-// Another thread may be about to commit: a caller who asks for an answer waits for that.
+// Another thread may be about to commit: a caller that asks for an answer waits for that.
 open_transactions::obstacle holding::own_transaction(bool is_parting) const {
     return {first_->what().owner, !is_parting};
 }
@@ -121,7 +122,7 @@ release_outcome holding::release_all(
         return of_call.is_parting ? session_->may_part_again(of_call) : !of_call.have_passed();
     };
     const auto send_once = [&](int attempt) {
-        // One that failed may have released some of several, whatever it failed of.
+        // A failed attempt may have released some of several, whatever it failed of.
         const bool is_in_doubt = all.size() > 1 ? attempt > 1 : is_unknown;
         const auto outcome = send();
         if (outcome != release_outcome::not_held || !is_in_doubt) return outcome;
@@ -149,14 +150,14 @@ void holding::tell_end(const hold& what, release_outcome outcome) const {
     };
     switch (outcome) {
         case release_outcome::released:
-        case release_outcome::still_held:  // by others' levels
+        case release_outcome::still_held:  // other levels hold it
             return tell(event_kind::released, event_reason::released);
         case release_outcome::not_held:
             return tell(event_kind::stale_token_refused, event_reason::taken_over);
         case release_outcome::unknown:
             break;
     }
-    // It is not ours any more, and nobody asks again since when.
+    // The hold is not ours any more, and nobody asks again since when.
     tell(event_kind::outcome_unknown, event_reason::none);
     tell(event_kind::doubt_settled, event_reason::given_up);
 }

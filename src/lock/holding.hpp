@@ -1,5 +1,5 @@
 #pragma once
-// What the lease of one key and that of several have in common: whether it may be believed in, and
+// The common part of the lease of one key and that of several: whether it may be believed in, and
 // the rules by which its holds are given back.
 //
 // | a release …                       | says                                                    |
@@ -42,18 +42,18 @@ public:
     bool held_locally() const noexcept;
     bool has_term() const noexcept { return first_->term_end().has_value(); }
 
-    // Of a copy of the process: not_held, and nothing is sent.
+    // In a forked child this answers not_held and sends nothing.
     release_outcome release() {
         return session_->is_at_home() ? give_back(false) : release_outcome::not_held;
     }
-    // Parting: one statement time-out in all, and none where the server seems to be out.
+    // Parting takes one statement time-out in all, and none where the server seems to be out.
     virtual release_outcome give_back(bool is_parting) = 0;
     void release_quietly() noexcept;
 
 protected:
     using releaser = std::function<release_outcome()>;
 
-    // The code that is told may destroy the lease.
+    // A callback may destroy the lease.
     struct forward_stop {
         std::stop_source* to;
         void operator()() const {
@@ -71,22 +71,22 @@ protected:
 
     void tell_end(const hold& what, release_outcome outcome) const;
 
-    // Open, and of our engine. Throws lease_lost in a copy of the process.
+    // Requires an open connection of our engine. Throws lease_lost in a forked child.
     void require_part(connection& inside) const;
-    // Throws lease_lost. `label`: of what.
+    // Throws lease_lost. `label` names the lease.
     [[noreturn]] void refuse(const std::string& label, loss_reason why) const;
 
-    // Behind a proof in the transaction that is open there.
+    // Comes after a proof in the transaction that is open there.
     void note_proof(connection& inside);
     // A destructor does not wait for a server that is out.
     bool may_ask(bool is_parting) const { return !is_parting || session_->may_part(); }
     // A release would wait for a transaction of this process.
     bool is_behind_open_transaction(bool is_parting) const;
     // True where the release of all of these would wait for a transaction of this process: then its
-    // end releases them, and somebody is told.
+    // end releases them, and the observer is told.
     bool leave_to_open_transaction(std::span<const hold> all, bool is_parting);
     bounds bounds_of_release(bool is_parting) const;
-    // The last level of all of them.
+    // Releases the last level of all of them.
     release_outcome release_all(
         const bounds& of_call, std::span<const hold> all, const releaser& send
     );

@@ -1,6 +1,6 @@
 #pragma once
-// Waiting for something another process does: asking again at jittered, growing intervals, and
-// holding nothing in between.
+// Waits for an act of another process: asks again at jittered, growing intervals, and holds nothing
+// in between.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -16,7 +16,7 @@ namespace leasehold {
 // The instant so long from now, without running over the end of time.
 local_clock::time_point deadline_in(std::chrono::nanoseconds patience);
 
-// How long a call waits: until when, and unless it is cancelled before.
+// The limit of a call's wait: until when, and unless it is cancelled before.
 struct wait_limit {
     wait_limit(std::stop_token stop) : cancel(std::move(stop)) {}
     wait_limit(local_clock::time_point end, std::stop_token stop)
@@ -42,8 +42,8 @@ polling checked_polls(std::chrono::milliseconds poll_min, std::chrono::milliseco
 // Sleeps until `wake`, or until one of the two asks to stop.
 void rest(local_clock::time_point wake, std::stop_token cancel, std::stop_token lost = {});
 
-// Sends what is harmless to send again, until it is answered: where it failed of what may pass, and
-// `may_go_on`, asked of each failure, allows it.
+// Sends a request that is harmless to send again, until it is answered: after a failure that may
+// pass, where `may_go_on`, asked of each failure, allows it.
 template <class Send, class MayGoOn>
 auto repeat(Send&& send, MayGoOn&& may_go_on) {
     constexpr int attempts_max = 3;
@@ -59,8 +59,8 @@ auto repeat(Send&& send, MayGoOn&& may_go_on) {
 
 // Calls `ask` until its answer converts to true or the limit is reached, and asks no more once it
 // is cancelled: the answer is the last one then, and `nothing` before there was one. When `lost`
-// stops it asks at once. What is transient ends no wait, unless time is up. After each refusal
-// `meanwhile` is given it, and may have a better answer.
+// stops it asks at once. A transient failure ends no wait, unless time is up. `meanwhile` is given
+// each refusal, and may have a better answer.
 template <class Answer, class Ask, class Meanwhile>
 Answer keep_asking(
     const wait_limit& limit,

@@ -31,8 +31,8 @@ public:
 
     acquisition try_join() { return seeker{session_, wish_}.try_once(); }
 
-    // A second try after a lost answer finds the place gone if the first one was carried out, and
-    // cannot tell that from a place that was lost: not asked again.
+    // Not asked again: a second try after a lost answer finds the place gone if the first one was
+    // carried out, and cannot tell that from a place that was lost.
     void arrive(lease& place) {
         const auto& inner = place.inner();
         if (!inner || !inner->belongs_to(*session_) || inner->what().kind != lock_kind::latch ||
@@ -49,7 +49,7 @@ public:
             return stores.holders->arrive(on, inner->what());
         });
         if (!arrived) {
-            static_cast<void>(place.verify());  // tells whoever listens that it is lost
+            static_cast<void>(place.verify());  // tells the listeners that it is lost
             refuse_lost();
         }
         inner->supersede();

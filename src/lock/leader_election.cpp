@@ -56,8 +56,8 @@ public:
     implementation(std::shared_ptr<session::implementation> within, leasehold::lease granted)
         : session_(std::move(within)), lease_(std::move(granted)) {}
 
-    // The end of the term is told behind its beginning, also where it came before that was told,
-    // or where telling it threw.
+    // The end of the term is told after its beginning, also where the end came before that was
+    // told, or where telling it threw.
     void begin(const election_settings& settings) {
         try {
             if (settings.on_elected) settings.on_elected(lease_.token());
@@ -98,7 +98,7 @@ public:
     }
 
 private:
-    // At once where the term has ended already.
+    // Tells it at once where the term has ended already.
     void tell_of_the_end(const election_settings& settings) {
         if (!settings.on_lost) return;
         telling_.emplace(lease_.lost(), [on_lost = settings.on_lost, told = lease_.inner()] {
@@ -107,7 +107,7 @@ private:
     }
 
     const std::shared_ptr<session::implementation> session_;
-    // Outlives the lease, whose destructor still has to be told of.
+    // This outlives the lease, whose destructor still has to be told of.
     std::optional<std::stop_callback<std::function<void()>>> telling_;
     leasehold::lease lease_;
 };
@@ -206,7 +206,7 @@ const key& leader_election::key() const noexcept {
     return inner_->key();
 }
 
-// Refused, it leads on.
+// If detach() refuses, it leads on.
 detached_lease detach(leadership&& leading) {
     detached_lease given_up = detach(std::move(leading.lease()));
     const leadership spent = std::move(leading);

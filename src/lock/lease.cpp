@@ -72,8 +72,8 @@ void lease::implementation::verify_in(connection& inside) {
     refuse(label(), loss_reason::taken_over);
 }
 
-// What this process believes is never longer than what the database may know: a shorter term is
-// believed before the statement is sent, a longer one when that is answered.
+// This process never believes in a longer term than the database may know: it believes in a shorter
+// term before the statement is sent, and in a longer one when that is answered.
 bool lease::implementation::extend(std::chrono::microseconds term) {
     require_valid_term(term, "the term");
     if (!session_->is_at_home()) return false;
@@ -86,7 +86,7 @@ bool lease::implementation::extend(std::chrono::microseconds term) {
         );
     }
     const session::implementation::under_way sending{*session_};
-    const bounds of_call = bounds_of_release(false);  // it outlives its session
+    const bounds of_call = bounds_of_release(false);  // a fixed term outlives its session
     const auto send_once = [&](int) {
         const auto end = local_clock::now() + term - margin_of(*session_, term);
         if (!session_->change_term(*first_, std::min(end, *first_->term_end()))) return false;
@@ -97,7 +97,7 @@ bool lease::implementation::extend(std::chrono::microseconds term) {
         if (!is_extended) {
             lose(*first_, loss_reason::taken_over);
         } else if (reason() == loss_reason::expired) {
-            // It ran out here before the answer came, and would keep others out for nothing.
+            // The term ran out here before the answer came, and would keep others out for nothing.
             session_->give_back_later(what().key, what().owner, what().kind);
         }
         return false;
@@ -106,17 +106,17 @@ bool lease::implementation::extend(std::chrono::microseconds term) {
     return repeat(send_once, [&](const error&) { return !of_call.have_passed(); });
 }
 
-// The limit is this process's own: the database is asked whether there is anything left to extend.
+// This process keeps the limit: it asks the database whether there is anything left to extend.
 bool lease::implementation::extend_limit(std::chrono::microseconds term) {
     if (!verify()) return false;
     return session_->change_limit(*first_, limit_from(*session_, local_clock::now(), term));
 }
 
-// A destructor does not wait for a server that is out: the session goes on with it.
+// A destructor does not wait for a server that is out: the session goes on with the release.
 release_outcome lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
-    // What a proof or a question has said is lost may be there all the same: PostgreSQL refuses a
+    // A hold that a proof or a question called lost may be there all the same: PostgreSQL refuses a
     // proof by a snapshot that is older than the grant.
     const loss_reason why = first_->reason();
     const bool was_lost = why != loss_reason::none && why != loss_reason::taken_over;
@@ -139,7 +139,7 @@ release_outcome lease::implementation::give_back(bool is_parting) {
             outcome = release_level(of_call);
         }
     }
-    // Unlocked: who is told of it may release the other levels.
+    // Unlocked: a callback may release the other levels.
     if (!is_last && outcome == release_outcome::not_held) {
         lose(*first_, loss_reason::taken_over);
     }
@@ -164,8 +164,8 @@ release_outcome lease::implementation::give_back_lost() {
     return release_outcome::not_held;
 }
 
-// One level of several. Not asked again when the answer is lost, because taking two levels off is
-// not harmless; the last level then frees whatever count the row has.
+// Releases one level of several. Not asked again when the answer is lost, because taking two levels
+// off is not harmless; the last level then frees the row whatever its count.
 release_outcome lease::implementation::release_level(const bounds& of_call) {
     try {
         return session_->database().use(of_call, [&](connection& on, store& stores) {
@@ -267,7 +267,7 @@ bool lease::held_locally() const noexcept {
 local_clock::time_point lease::deadline() const noexcept {
     return held_->deadline();
 }
-// Each of these may tell of a loss, and whoever is told may destroy the lease.
+// Each of these may tell of a loss, and a callback may destroy the lease.
 bool lease::verify() {
     const auto alive = held_;
     return alive->verify();
@@ -295,7 +295,7 @@ lease& acquisition::granted() {
     throw_not_granted(wanted_, words_for(holder_));
 }
 
-// What is said of the lease comes first, and the session ends in any case.
+// Events of the lease come first, and the session ends in any case.
 release_outcome session::end_with(lease& last) {
     struct ending {
         std::shared_ptr<session::implementation> of;

@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind a leasehold::lease: one level of a grant, and how it is given back.
+// The implementation of a leasehold::lease: one level of a grant, and how it is given back.
 #include <memory>
 #include <stop_token>
 
@@ -18,7 +18,7 @@ public:
     const hold& what() const noexcept { return first_->what(); }
 
     bool verify();
-    // As the database says now.
+    // True when the database says so now.
     bool is_there(connection& on, store& stores) const;
     bool extend(std::chrono::microseconds term);
     void verify_in(connection& inside);

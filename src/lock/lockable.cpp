@@ -22,7 +22,7 @@ void lockable<Mutex>::unlock() noexcept {
         const std::lock_guard guard{held_mutex_};
         ending.swap(held_);
     }
-    // Also where another thread is within with_lease().
+    // Also while another thread is within with_lease().
     if (ending && ending->inner()) ending->inner()->release_quietly();
 }
 

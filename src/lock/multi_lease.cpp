@@ -65,17 +65,17 @@ void multi_lease::implementation::verify_in(connection& inside) {
     refuse(label_of(keys_), reason());
 }
 
-// A destructor does not wait for a server that is out, nor does anybody for what is lost: the
-// session goes on with it.
+// A destructor does not wait for a server that is out, and nobody waits for lost holds: the session
+// goes on with them.
 release_outcome multi_lease::implementation::give_back(bool is_parting) {
     if (is_released_.exchange(true)) return release_outcome::not_held;
     const session::implementation::under_way sending{*session_};
     given_back_.request_stop();  // before anybody else can be granted a key
-    // Of a session that was detached the rest is another process's.
+    // If the session was detached, the remaining holds are another process's.
     std::vector<hold> held;
     for (const auto& each : grants_) {
         session_->forget(*each);
-        // One that was taken over may be there all the same: see lease.cpp.
+        // A hold that was taken over may be there all the same: see lease.cpp.
         const bool may_be_there =
             each->lose(loss_reason::released) || each->reason() == loss_reason::taken_over;
         if (may_be_there) held.push_back(each->what());
@@ -103,7 +103,7 @@ std::vector<hold> multi_lease::implementation::holds() const {
     return all;
 }
 
-// In the caller's transaction, so that the answer is of the same moment as the proof.
+// Asks in the caller's transaction, so that the answer is of the same moment as the proof.
 void multi_lease::implementation::find_the_lost(store& stores, connection& inside) {
     for (const auto& each : grants_) {
         if (!stores.holds->prove(inside, each->what())) lose(*each, loss_reason::taken_over);
@@ -158,7 +158,7 @@ bool multi_lease::held_locally() const noexcept {
 local_clock::time_point multi_lease::deadline() const noexcept {
     return held_->deadline();
 }
-// Each of these may tell of a loss, and whoever is told may destroy the lease.
+// Each of these may tell of a loss, and a callback may destroy the lease.
 bool multi_lease::verify() {
     const auto alive = held_;
     return alive->verify();

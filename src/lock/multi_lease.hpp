@@ -1,6 +1,6 @@
 #pragma once
-// What stands behind a leasehold::multi_lease: a grant for each key, all of one owner, and how they
-// are given back together.
+// The implementation of a leasehold::multi_lease: a grant for each key, all of one owner, and how
+// they are given back together.
 #include <atomic>
 #include <memory>
 #include <stop_token>
@@ -35,7 +35,7 @@ public:
     release_outcome give_back(bool is_parting) override;
 
 private:
-    // The first key that is lost is the whole lease's loss.
+    // The loss of the first key is the loss of the whole lease.
     struct pass_loss_on {
         implementation* to;
         const grant* of;

@@ -96,7 +96,7 @@ private:
                 std::make_shared<grant>(hold{keys_[at], owner_, answer_.tokens[at]}, term_end)
             );
         }
-        // Made before they are watched, which may lose them at once.
+        // Made before the grants are watched, which may lose them at once.
         granted_.emplace(std::make_shared<multi_lease::implementation>(session_, keys_, grants));
         for (const auto& each : grants) {
             session_->watch(each, notices());
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    // Each may have been used as something else until now.
+    // Each key may have been used as something else until now.
     std::size_t clearings_max() const override { return keys_.size(); }
     const key& first_key() const override { return keys_.front(); }
     std::string label() const override { return label_of(keys_); }

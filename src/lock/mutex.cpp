@@ -42,7 +42,7 @@ acquisition mutex::implementation::try_within(const bounds& of_call) {
     std::shared_ptr<grant> gone;
     if (auto deeper = reenter(of_call, gone)) return acquisition{make_lease(std::move(deeper))};
     if (gone) {
-        guard.unlock();  // whoever is told may release, or try again
+        guard.unlock();  // a callback may release, or try again
         tell_lost(*gone);
         guard.lock();
     }

@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind a leasehold::mutex. How a call waits for it: mutex_wait.hpp.
+// The implementation of a leasehold::mutex. mutex_wait.hpp waits for it.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,12 +30,12 @@ public:
     wish wanted() const {
         return {key_, settings_.hold_at_most, settings_.lock_delay, settings_.metadata};
     }
-    // Whether a thread of a recursive one has the key: then others can enter.
+    // True when a thread has the key of a recursive mutex: then others can enter.
     bool is_entered();
-    // The lease of what was granted to a call that waited.
+    // Makes the lease of a grant to a call that waited.
     acquisition keep(std::shared_ptr<grant> granted);
     // The holder of the key when the wait was in vain; it may have changed hands often meanwhile.
-    // Where that cannot be asked, who had it.
+    // Where that cannot be asked, the holder from before.
     acquisition busy_now(const std::optional<lock_info>& before) const;
 
 private:
@@ -43,8 +43,8 @@ private:
         granted->is_recursive() = true;
         current_ = granted;
     }
-    // The current grant, one level deeper in its row; nothing where there is none to enter. In
-    // `gone` the one that turned out to be lost.
+    // The current grant, one level deeper in its row; nothing where there is none to enter. `gone`
+    // gets a grant that turned out to be lost.
     std::shared_ptr<grant> reenter(const bounds& of_call, std::shared_ptr<grant>& gone)
         LEASEHOLD_REQUIRES(recursion_mutex_);
     void tell_lost(grant& gone) const;
@@ -54,8 +54,8 @@ private:
     const std::shared_ptr<leasehold::session::implementation> session_;
     const leasehold::key key_;
     const mutex_settings settings_;
-    // One of this object's recursive tries at a time. A lease that is lost meanwhile is told within
-    // the try, and whoever is told may try again: the key is busy for him.
+    // Admits one of this object's recursive tries at a time. The try itself tells of a lease that
+    // is lost meanwhile, and a callback may try again: the key is busy for it.
     recursive_thread_mutex recursion_mutex_;
     std::weak_ptr<grant> current_ LEASEHOLD_GUARDED_BY(recursion_mutex_);
 };

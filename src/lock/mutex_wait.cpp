@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Where it could not queue: others are queueing or handing over at this moment, or a proof is open.
+// For a call that could not queue: others are queueing or handing over at this moment, or a proof
+// is open.
 constexpr polling after_refusals{milliseconds{2}, milliseconds{100}};
 
 }  // namespace
@@ -40,7 +41,7 @@ std::optional<acquisition> mutex_wait::go_on() {
     return std::move(answer_);
 }
 
-// The first try of a call that waits. What keeps the session from beginning is said.
+// The first try of a call that waits. Throws when something keeps the session from beginning.
 mutex_wait::verdict mutex_wait::begin() {
     if (!session().has_begun() && !limit_.cancel.stop_requested()) {
         try {
@@ -52,8 +53,8 @@ mutex_wait::verdict mutex_wait::begin() {
         if (answer_ || limit_.is_over()) return verdict::is_over;
         session().begin_to_wait(of_call_);
     }
-    // A key that others wait for is queued for at once: whoever finds it free there is served. Not
-    // so where a try may enter the key again.
+    // For a key that others wait for it queues at once: the caller that finds the key free there is
+    // served. It does not where a try may enter the key again.
     is_sought_ = !of_.settings().recursive && session().database().room().sought().has(of_.key());
     stage_ = stage::asking;
     return verdict::goes_on;
@@ -160,7 +161,7 @@ acquisition mutex_wait::give_up() {
 acquisition mutex_wait::given_up() {
     if (queued_) {
         const std::unique_ptr<queued_call> left = std::move(queued_);
-        // What a recursive one is granted waits for its tries, which may wait for the database.
+        // The grant of a recursive mutex waits for its tries, which may wait for the database.
         return of_.keep(left->give_up(!of_.settings().recursive).granted);
     }
     if (limit_.cancel.stop_requested()) return std::move(answer_);

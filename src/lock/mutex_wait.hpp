@@ -27,19 +27,19 @@ namespace leasehold {
 
 class mutex_wait {
 public:
-    // `on_news`: see waiting_plan; nothing for who waits by wait().
+    // `on_news`: see waiting_plan; nothing for a caller that waits by wait().
     mutex_wait(mutex::implementation& of, wait_limit limit, std::function<void()> on_news = {});
 
-    // What came of it, or throws, and it is over; or nothing, and it has to wait.
+    // The outcome, or an exception, when the call is over; nothing when it has to wait.
     std::optional<acquisition> go_on();
-    // When to go on at the latest, where nothing comes before.
+    // The latest time to go on, where nothing comes before.
     local_clock::time_point wake() const;
-    // Until there is something to do.
+    // Waits until there is something to do.
     void wait();
 
-    // Where nobody goes on with it for as long as that, it may as well be over.
+    // The call may as well be over where nobody goes on with it for as long as that.
     local_clock::time_point give_up_at() const noexcept;
-    // And it is, with what is known without asking the database.
+    // Ends the call with what is known without asking the database.
     acquisition give_up();
 
 private:

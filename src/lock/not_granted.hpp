@@ -1,5 +1,5 @@
 #pragma once
-// What is said to whoever takes the lease out of an answer that has none.
+// The error for a caller that takes the lease out of an answer that has none.
 #include <optional>
 #include <string>
 
@@ -10,7 +10,7 @@ namespace leasehold {
 // Throws errc::busy. `why`: in words, or nothing.
 [[noreturn]] void throw_not_granted(const std::string& wanted, const std::string& why);
 
-// "HOLDER holds it", or nothing where nobody is known to.
+// "HOLDER holds it", or nothing where no holder is known.
 std::string words_for(const std::optional<lock_info>& holder);
 
 }  // namespace leasehold

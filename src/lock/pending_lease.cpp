@@ -17,8 +17,8 @@
 namespace leasehold {
 namespace {
 
-// The row may be locked by somebody for a moment: as long as a statement takes on a server that has
-// much else to do.
+// Somebody may lock the row for a moment: as long as a statement takes on a server that has much
+// else to do.
 constexpr std::chrono::seconds moves_last{2};
 
 void require_part(session::implementation& within, connection& inside) {
@@ -56,8 +56,8 @@ pending_lease::implementation::~implementation() {
     session_->settle_pending(granted().key, granted().owner, moved_);
 }
 
-// The release waits for a transaction that is open, and then finds what it left; so where it
-// released nothing, one more look is the last word.
+// The release waits for a transaction that is open, and then finds what it left. So where the
+// release found nothing, one more look is the last word.
 pending_lease::implementation::fate pending_lease::implementation::ask(const bounds& of_call
 ) const {
     const hold& held = granted();
@@ -133,7 +133,7 @@ std::optional<pending_lease> try_once_in(
     connection& inside,
     pending_lease::implementation::listener on_confirmed
 ) {
-    // Until the pending lease takes over: an end() in between must find what was granted.
+    // Holds until the pending lease takes over: an end() in between must find the grant.
     const session::implementation::under_way sending{*within};
     require_part(*within, inside);
     auto& database = within->database();
@@ -154,7 +154,7 @@ std::optional<pending_lease> try_once_in(
         });
     });
     if (!outcome.granted) return std::nullopt;
-    // Nobody has a lease of it: it is watched when it is confirmed.
+    // Nobody has a lease of it: the session watches it when it is confirmed.
     within->forget(*outcome.granted);
     const hold held = outcome.granted->what();
     auto made = std::make_unique<pending_lease::implementation>(

@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind a leasehold::pending_lease, and how one is had.
+// The implementation of a leasehold::pending_lease, and the try that makes one.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,11 +13,11 @@ namespace leasehold {
 
 class pending_lease::implementation {
 public:
-    // Told of the grant when it is confirmed.
+    // Called with the grant when it is confirmed.
     using listener = std::function<void(const std::shared_ptr<grant>&)>;
 
     // `granted`: the hold under the owner id it was tried with; `moved`: the one it has once the
-    // transaction commits. Inside: both were made in that.
+    // transaction commits. Inside: both were made in that transaction.
     implementation(
         std::shared_ptr<session::implementation> within,
         std::shared_ptr<grant> granted,
@@ -49,7 +49,7 @@ private:
     bool is_settled_ = false;
 };
 
-// One try, in the transaction open on `inside`. Nothing: somebody else has the key.
+// Tries once, in the transaction open on `inside`. Nothing: somebody else has the key.
 std::optional<pending_lease> try_once_in(
     const std::shared_ptr<session::implementation>& within,
     const wish& what,

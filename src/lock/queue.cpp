@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How often a waiting call sees whether another thread of its mutex has the key meanwhile.
+// The time between two looks of a waiting call for another thread of its mutex that has the key.
 constexpr milliseconds look_interval{250};
 
 acquire_request rung_at(std::string bell, acquire_request wanted) {
@@ -85,7 +85,7 @@ std::optional<bool> queued_call::enqueue(queue_end& end) {
     return answer.looks_takeable;
 }
 
-// A release before we queued saw no ticket, so it is for us to serve the queue.
+// A release before this call queued saw no ticket, so this call has to serve the queue.
 std::shared_ptr<grant> queued_call::serve_at_once() {
     const auto sent = local_clock::now();
     const auto passed = ask(of_call_, [&](connection& on, store& stores) {
@@ -144,7 +144,7 @@ void queued_call::leave_to_session() {
     );
 }
 
-// Where the row is not there any more the key was handed over, and it may as well be had.
+// Where the row is not there any more the key was handed over, and the call takes it.
 queue_outcome queued_call::leave() {
     if (!within_.may_part()) leave_to_session();
     const bounds until = within_.parting();

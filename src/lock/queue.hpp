@@ -32,9 +32,9 @@ struct waiting_plan {
     wait_limit limit;
     polling looks;
     bool detects_deadlock = false;
-    // Asked now and then: true where the caller knows of a better way than to go on waiting.
+    // Called now and then: true where the caller knows of a better way than to go on waiting.
     std::function<bool()> look_up;
-    // Called when there is something to be heard, with the room locked; nothing: somebody waits.
+    // Called when there is news, with the room locked; nothing: a thread waits.
     std::function<void()> on_news;
 };
 
@@ -49,7 +49,7 @@ class queued_call {
 public:
     // Throws session_lost where the session is not live.
     queued_call(session::implementation& within, const wish& what, waiting_plan how);
-    // Whichever way it went, the row in the queue is not there any more, or left to the session.
+    // In any case the row is not in the queue any more then, or is left to the session.
     ~queued_call();
     queued_call(const queued_call&) = delete;
     queued_call& operator=(const queued_call&) = delete;
@@ -58,12 +58,12 @@ public:
     std::optional<queue_outcome> queue();
     // The outcome, or nothing where it goes on to sit there.
     std::optional<queue_outcome> go_on();
-    // When to go on at the latest.
+    // The latest time to go on.
     local_clock::time_point wake() const;
-    // Until there is something to do.
+    // Waits until there is something to do.
     void wait();
-    // What was granted by now, without asking the database: where that was nothing, or nobody
-    // wants it, the session is to leave the queue, and this throws.
+    // The grant by now, without asking the database: where there is none, or nobody wants it, the
+    // session is to leave the queue, and this throws.
     queue_outcome give_up(bool takes_grant);
 
 private:
@@ -81,7 +81,8 @@ private:
         std::shared_ptr<waiting_room::waiter> waiter_;
     };
 
-    // Whether the key looks takeable, or nothing where it did not queue; how that ends is in `end`.
+    // True when the key looks takeable, or nothing where it did not queue; `end` then says how that
+    // ends.
     std::optional<bool> enqueue(queue_end& end);
     std::shared_ptr<grant> serve_at_once();
     void refuse_circle();

@@ -12,9 +12,9 @@
 namespace leasehold {
 namespace {
 
-// How far two clocks may run apart during one ttl, by Redlock's rule: a hundredth of it, and 2 ms
-// for what clocks cannot tell apart (Antirez, "Distributed locks with Redis": drift =
-// ttl * 0.01 + 2 ms in redlock-rb, its reference).
+// The most that two clocks may run apart during one ttl, by Redlock's rule: a hundredth of it, and
+// 2 ms for what clocks cannot tell apart (Antirez, "Distributed locks with Redis": drift = ttl *
+// 0.01 + 2 ms in redlock-rb, its reference).
 std::chrono::milliseconds drift_of(std::chrono::milliseconds ttl) {
     constexpr std::chrono::milliseconds granularity{2};
     return ttl / 100 + granularity;
@@ -105,10 +105,10 @@ void quorum_member::work(const std::stop_token& stop) {
         try {
             next(*this);
         } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-            // No answer: whoever waits for one counts it as a failure of this server.
+            // No answer: the caller that waits for one counts it as a failure of this server.
         }
     }
-    // Releases what was granted there, at once: the tasks find nothing left to do.
+    // Releases the grants there, at once: the tasks find nothing left to do.
     session_.reset();
     std::deque<task> given_up;
     const thread_guard guard{mutex_};
@@ -139,7 +139,7 @@ quorum::implementation::implementation(std::vector<database> servers, quorum_set
     require_different();
 }
 
-// All workers before the first member goes: each of them looks at all members.
+// Stops all workers before the first member goes: each of them looks at all members.
 quorum::implementation::~implementation() {
     for (const auto& each : members_) each->stop();
     for (const auto& each : members_) each->join();
@@ -166,8 +166,9 @@ void quorum::implementation::open_all() {
     }
 }
 
-// A database knows the sessions of all who use it: where one of the other servers' is among them,
-// it is the same. Each looks after it has published its own, so that whoever looks last finds both.
+// A database knows the sessions of all that use it: where one of the other servers' is among them,
+// it is the same. Each looks after it has published its own, so that the last one to look finds
+// both.
 session& quorum::implementation::session_at(std::size_t at) {
     quorum_member& own = *members_[at];
     session& opened = own.open_session();

@@ -1,6 +1,6 @@
 #pragma once
-// What stands behind a leasehold::quorum: one worker per server, which owns the session there and
-// does what is asked of it in turn, so that a server that hangs holds up nobody else.
+// The implementation of a leasehold::quorum: one worker per server, which owns the session there
+// and carries out its tasks in turn, so that a server that hangs holds up nobody else.
 //
 // Threads: safe.
 #include <condition_variable>
@@ -28,25 +28,25 @@ public:
     quorum_member(const quorum_member&) = delete;
     quorum_member& operator=(const quorum_member&) = delete;
 
-    // Tells the worker to end its session after what is under way, and with it all that was granted
-    // there; what has not begun is given up. Does not wait.
+    // Tells the worker to end its session after the task under way, and with it all grants there;
+    // tasks that have not begun are given up. Does not wait.
     void stop();
-    // Waits for that.
+    // Waits for the worker to end.
     void join();
 
-    // In the worker, after what was posted before.
+    // Runs the task in the worker, after those that were posted before.
     void post(task what);
-    // The same, but false where the worker has not come back from something that was given up.
+    // As post(), but false where the worker has not come back from a task that was given up.
     bool post_if_prompt(task what);
     // The caller that waited for the worker's answer waits no more.
     void give_up_on();
 
     const leasehold::database& database() const noexcept { return database_; }
-    // Of the worker alone: a live session, opened if need be.
+    // Only for the worker: a live session, opened if need be.
     session& open_session();
-    // The newest session's; nothing where there was none yet.
+    // The id of the newest session; nothing where there was none yet.
     std::optional<session_id> last_session() const;
-    // Of the worker alone: with which session it has looked for the others'.
+    // Only for the worker: the session with which it has looked for the others'.
     std::optional<session_id>& compared() noexcept { return compared_; }
 
 private:
@@ -61,7 +61,7 @@ private:
     std::condition_variable_any changed_;
     std::deque<task> tasks_ LEASEHOLD_GUARDED_BY(mutex_);
     bool is_working_ LEASEHOLD_GUARDED_BY(mutex_) = false;
-    // Until it has nothing more to do.
+    // True until it has nothing more to do.
     bool is_overdue_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     std::optional<session_id> last_session_ LEASEHOLD_GUARDED_BY(mutex_);
     std::jthread worker_;  // last: it uses the others
@@ -81,7 +81,7 @@ public:
     quorum_member& member(std::size_t at) const noexcept { return *members_[at]; }
 
     // A live session of this server. Throws invalid_argument where another of the servers turns out
-    // to be the same database. Of the member's worker.
+    // to be the same database. Only for the member's worker.
     session& session_at(std::size_t at);
     void require_different() const;
 
@@ -92,24 +92,25 @@ private:
     const home_process home_;
     const quorum_settings settings_;
     mutable thread_mutex mutex_;
-    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);   // empty, or which two are the same
+    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);   // empty, or names the two that are the
+                                                           // same
     std::vector<std::unique_ptr<quorum_member>> members_;  // last: their workers use the others
 };
 
-// Asks servers in parallel and waits for their answers for a limited time. What comes later is
+// Asks servers in parallel and waits for their answers for a limited time. A later answer is
 // refused, for the worker to give back.
 template <class Answer>
 class quorum_round {
 public:
     explicit quorum_round(std::size_t size) : answers_(size) {}
 
-    // Nobody waits any more.
+    // True when nobody waits any more.
     bool is_over() {
         const thread_guard guard{mutex_};
         return is_over_;
     }
 
-    // False: it is over, and what was given is left where it was.
+    // False: it is over, and `given` is left as it was.
     bool answer(std::size_t at, Answer& given) {
         const thread_guard guard{mutex_};
         if (is_over_) return false;
@@ -118,7 +119,7 @@ public:
         return true;
     }
 
-    // What came from those `asked` before the deadline.
+    // The answers of those `asked` that came before the deadline.
     std::vector<std::optional<Answer>> wait(
         const std::vector<std::size_t>& asked, local_clock::time_point deadline
     ) {

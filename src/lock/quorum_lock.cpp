@@ -16,13 +16,13 @@
 namespace leasehold {
 namespace {
 
-// What one server said to a try.
+// The answer of one server to a try.
 struct one_answer {
     std::shared_ptr<lease> granted;  // nothing: busy, or failed
     std::string problem;             // where it failed
 };
 
-// In the worker of that server, which gives up with whoever waits for it.
+// Runs in the worker of that server, which gives up with the caller that waits for it.
 std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, const key& name) {
     const auto within = servers.session_at(at).inner();
     bounds of_call = within->one_request();
@@ -34,8 +34,8 @@ std::shared_ptr<lease> try_at(quorum::implementation& servers, std::size_t at, c
     );
 }
 
-// What the servers asked have answered in time. The others are asked nothing, but to give back,
-// until they have come back from this.
+// The answers that the servers gave in time. The others are asked nothing, but to give back, until
+// they have come back from this.
 template <class Answer>
 std::vector<std::optional<Answer>> wait_for(
     quorum::implementation& servers,
@@ -49,7 +49,7 @@ std::vector<std::optional<Answer>> wait_for(
     return answers;
 }
 
-// Gives back on every server at once, and waits for so long as one may take.
+// Gives back on every server at once, and waits for as long as one of them may take.
 std::vector<std::optional<release_outcome>> release_all(
     quorum::implementation& servers, const std::vector<std::shared_ptr<lease>>& held
 ) {
@@ -63,7 +63,7 @@ std::vector<std::optional<release_outcome>> release_all(
             try {
                 outcome = ending->inner()->give_back(true);
             } catch (const std::exception&) {
-                // Settled by the session, in the background.
+                // The session settles it, in the background.
             }
             round->answer(at, outcome);
         });
@@ -108,7 +108,7 @@ public:
         return !lost().stop_requested() && held_count() >= servers_->needed();
     }
 
-    // Of the deadlines, the latest that a majority has reached or is before.
+    // The latest deadline that a majority reaches.
     local_clock::time_point deadline() const {
         std::vector<local_clock::time_point> all;
         for (const auto& each : held_) {
@@ -163,7 +163,7 @@ private:
     struct count_loss {
         implementation* of;
         void operator()() const {
-            std::stop_source lost = of->lost_;  // whoever is told may destroy the lease
+            std::stop_source lost = of->lost_;  // a callback may destroy the lease
             if (--of->live_ < of->servers_->needed()) lost.request_stop();
         }
     };
@@ -207,7 +207,7 @@ bool quorum_lease::held_locally() const noexcept {
 local_clock::time_point quorum_lease::deadline() const noexcept {
     return held_->deadline();
 }
-// Each of these may tell of a loss, and whoever is told may destroy the lease.
+// Each of these may tell of a loss, and a callback may destroy the lease.
 bool quorum_lease::verify() {
     const auto alive = held_;
     return alive->verify();
@@ -244,7 +244,7 @@ quorum_acquisition quorum_lock::try_acquire() {
             } catch (const std::exception& failure) {
                 given.problem = failure.what();
             }
-            // Too late: it goes out of scope here, and with it what was granted.
+            // Too late: the answer goes out of scope here, and with it the grant.
             round->answer(at, given);
         };
         if (servers_->member(at).post_if_prompt(ask)) asked.push_back(at);
@@ -272,7 +272,7 @@ quorum_acquisition quorum_lock::try_acquire() {
     if (count.granted >= servers_->needed()) {
         quorum_lease granted{std::make_shared<quorum_lease::implementation>(servers_, held)};
         if (granted.held_locally()) return {std::move(granted), std::move(count), name_};
-        // Its validity is over already: released here.
+        // Its validity is over already: it is released here.
         return {std::nullopt, std::move(count), name_};
     }
     release_all(*servers_, held);

@@ -1,5 +1,5 @@
 #pragma once
-// One question to the database that may be asked again whatever became of it.
+// Asks the database a question that may be asked again whatever became of it.
 #include <stop_token>
 #include <utility>
 
@@ -21,7 +21,7 @@ auto repeatedly(const database& db, const bounds& of_call, Use&& with) {
     );
 }
 
-// The same of what reads alone: a server that takes no writes will do.
+// The same for a question that only reads: a server that takes no writes will do.
 template <class Use>
 auto read_repeatedly(const database& db, const bounds& of_call, Use&& with) {
     return repeat(

@@ -37,7 +37,7 @@ public:
         return sought(wanted, [&](seeker& each) { return each.wait(limit, polls_); });
     }
 
-    // Each time that neither can be had somebody else has got on with this key.
+    // Each time that neither works, somebody else has got on with this key.
     void set_permits(std::int64_t permits) {
         constexpr int tries_max = 8;
         require_possible(permits);
@@ -55,8 +55,8 @@ public:
         );
     }
 
-    // Asked again when the answer is lost: it says what shall be, not what shall change. What is
-    // not known to be there any more must not be counted on, or a later call would take it back.
+    // Asked again when the answer is lost: it sets a number, and adds nothing. Permits that may not
+    // be there any more must not be counted on, or a later call would take them back.
     void keep(lease& held, std::int64_t permits) {
         const std::shared_ptr<grant> reduced = grant_of(held);
         if (permits < 1 || permits > reduced->permits()) {
@@ -76,7 +76,7 @@ public:
             });
         };
         if (repeat(reduce, [&](const error&) { return !of_call.have_passed(); })) return;
-        static_cast<void>(held.verify());  // tells whoever listens that it is lost
+        static_cast<void>(held.verify());  // tells the listeners that it is lost
         refuse_lost();
     }
 
@@ -115,7 +115,7 @@ private:
         return seek(each);
     }
 
-    // Asked again when the answer is lost: it says what shall be.
+    // Asked again when the answer is lost: it sets a number.
     bool resize(std::int64_t permits) {
         const bounds of_call = session_->one_request();
         const auto send = [&](int) {
@@ -126,7 +126,7 @@ private:
         return repeat(send, [&](const error&) { return !of_call.have_passed(); });
     }
 
-    // A permit makes the key one of a semaphore, if it can be had: false where that is one already.
+    // A permit makes the key a semaphore, if it can be had: false where it is one already.
     bool make_gate(std::int64_t permits) {
         hold_wish wished{key_, lock_kind::semaphore};
         wished.capacity = permits;
@@ -135,7 +135,7 @@ private:
         return first.try_once() && first.capacity() == permits;
     }
 
-    // Where nobody uses it, and this does not follow the key, the next grant sets its number.
+    // Where nobody uses the key, and this does not follow it, the next grant sets its number.
     std::int64_t permits_now(bool is_used) const {
         if (!follows_key_ && !is_used) return permits_;
         const auto seen = session_->database().use([&](connection& on, store& stores) {

@@ -10,7 +10,7 @@
 namespace leasehold {
 namespace {
 
-// Nobody can use it up by reading, and a writer wants all of it.
+// Readers cannot use it up, and a writer wants all of it.
 constexpr std::int64_t everything = 1'000'000'000;
 
 }  // namespace
@@ -56,7 +56,7 @@ private:
     }
 
 public:
-    // Asked again when the answer is lost: it says what shall be, not what shall change.
+    // Asked again when the answer is lost: it sets a mode, and does not count.
     void downgrade(lease& from) {
         const std::shared_ptr<grant> held = hold_of(from);
         const session::implementation::under_way sending{*session_};
@@ -71,7 +71,7 @@ public:
             held->mode() = hold_mode::shared;
             return;
         }
-        static_cast<void>(from.verify());  // tells whoever listens that it is lost
+        static_cast<void>(from.verify());  // tells the listeners that it is lost
         refuse_lost();
     }
 

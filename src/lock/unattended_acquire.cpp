@@ -56,7 +56,7 @@ private:
 
     acquisition nothing() const { return acquisition{std::nullopt, of_->key()}; }
 
-    // The code that runs it may give up the last that there is of the mutex, and of its session.
+    // The completion may give up the last reference to the mutex, and to its session.
     void complete(std::exception_ptr failure, acquisition got) noexcept {
         const auto held = std::make_shared<acquisition>(std::move(got));
         auto completion = [done = std::move(done_), failure = std::move(failure), held]() mutable {
@@ -78,7 +78,7 @@ void acquire_unattended(
     std::shared_ptr<mutex::implementation> of, async_wait how, acquire_completion done
 ) {
     of->session().require_at_home();
-    const auto alive = of;  // what is completed at once may give up the rest
+    const auto alive = of;  // a call that completes at once may give up the rest
     auto call =
         std::make_shared<unattended_acquire>(std::move(of), std::move(how), std::move(done));
     alive->session().database().unattended().add(std::move(call));
