@@ -1,5 +1,5 @@
 #pragma once
-// One request on a connection of the pool, together with those that wait for one by then.
+// Sends one request on a connection of the pool, together with those that wait for one by then.
 #include <cstddef>
 #include <optional>
 #include <utility>

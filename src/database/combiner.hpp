@@ -4,11 +4,11 @@
 // goes alone and at once.
 //
 // One of those that wait *leads*: it waits for the connection, the others for it. Once it has one
-// it takes whatever waits by then. While a statement for several is under way whoever comes waits
+// it takes all that wait by then. While a statement for several is under way a new request waits
 // for its end, and one of them leads then: two at a time would each carry half. A request that has
 // waited for `overtaking_after` leads all the same, as if it were alone: neither a statement that
-// hangs nor a connection that does not open stops anybody else. What the statement for all leaves
-// open, each asks for by itself, as if it had been alone.
+// hangs nor a connection that does not open stops anybody else. If the statement for all leaves a
+// request open, that request is sent by itself, as if it had been alone.
 //
 // | stage   | event                                  | becomes                                   |
 // |---------|----------------------------------------|-------------------------------------------|
@@ -20,8 +20,9 @@
 // | leading | has none: throws what the pool throws  | gone; the next that waits leads           |
 // | taken   | the statement was answered, or failed  | done; a stop is not heeded until then     |
 //
-// A failure whose outcome is unknown is everybody's: each settles its own request. After one that
-// proved that nothing was done each asks by itself, since one request may have spoilt it for all.
+// A failure whose outcome is unknown is that of each request: each settles its own. After a failure
+// that proved that nothing was done each asks by itself, since one request may have spoilt it for
+// all.
 //
 // Source: "flat combining" (Hendler, Incze, Shavit, Tzafrir, SPAA 2010), with a connection as the
 // lock.
@@ -46,7 +47,7 @@ namespace leasehold {
 
 class combiner {
 public:
-    // One thread's; what it asks for, and the answer, stand in a class derived from it.
+    // Belongs to one thread; a class derived from it has the question and the answer.
     class request {
     public:
         request() = default;
@@ -73,9 +74,9 @@ public:
     combiner& operator=(const combiner&) = delete;
 
     // `lend(use)` calls use(connection, store) on a connection, or throws; `together(connection,
-    // store, requests)` answers what it can of several, `alone(connection, store)` of this one;
-    // `is_answered()` tells that it has. The calling thread may carry others' requests, and others
-    // its own: `together` may be called by any of them.
+    // store, requests)` answers several as far as it can, `alone(connection, store)` this one;
+    // `is_answered()` is true when it has its answer. The calling thread may carry others'
+    // requests, and others its own: `together` may be called by any of them.
     template <class Lend, class Together, class Alone, class Answered>
     void carry(
         request& mine,
@@ -105,12 +106,12 @@ public:
         }
     }
 
-    // How many have no connection yet, the one that leads among them.
+    // The number of requests that have no connection yet, the leader among them.
     std::size_t waiting() {
         const thread_guard guard{mutex_};
         return waiting_.size();
     }
-    // For tests: one request is sent as several are; or several as one each.
+    // For tests: one request is sent as several are; or several are sent one by one.
     enum class way { usual = 0, always = 1, never = 2 };
     void suppose(way every) noexcept { way_ = every; }
     void overtake_after(std::chrono::milliseconds wait) noexcept { overtaking_after_ = wait; }

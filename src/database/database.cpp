@@ -41,7 +41,7 @@ database_settings checked(database_settings settings) {
     return settings;
 }
 
-// Of 63 bits, and not 0.
+// A number of 63 bits, and not 0.
 std::int64_t random_branch() {
     const identity random = identity::random();
     std::int64_t number = 0;
@@ -128,7 +128,7 @@ connector database::implementation::entering(connector connect) {
     };
 }
 
-// A connection to what is known to be a cluster begins with the cluster's settings.
+// A connection to a server that is known to be a cluster begins with the cluster's settings.
 void database::implementation::admit(connection& on) {
     if (has_several_writers_) store_for(on).sessions->enter_cluster(on);
     if (!schema_checked_) return;
@@ -136,7 +136,7 @@ void database::implementation::admit(connection& on) {
     try {
         found = store_for(on).sessions->look_at_replication(on);
     } catch (const error&) {
-        return;  // the first statement for somebody tells of that
+        return;  // the first statement of a caller tells of that
     }
     heed(on, found);
 }
@@ -320,13 +320,13 @@ public:
         try {
             ending->commit();
         } catch (...) {
-            ending->rollback();  // what can still be ended is; harmless where nothing is open
+            ending->rollback();  // ends all that still can end; harmless where nothing is open
             from_->open_transactions().end(*ending);
             throw;
         }
         ring(*ending, from_->open_transactions().end(*ending));
     }
-    // It has committed, whatever becomes of this.
+    // The transaction has committed, whether or not this succeeds.
     void ring(connection& on, const std::set<std::string>& queues) noexcept {
         try {
             for (const std::string& each : queues) {

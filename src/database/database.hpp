@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind a leasehold::database: the pool, and the store of the engine found there.
+// The implementation of a leasehold::database: the pool, and the store of the engine found there.
 //
 // One way in: use(…) lends a connection together with the store for the length of one call. The
 // store is chosen when the first connection says what it is connected to; the schema is checked
@@ -29,7 +29,7 @@ namespace leasehold {
 
 struct installation;
 
-// The dialect of an engine, without a connection: for printing SQL.
+// Makes the dialect of an engine, without a connection: for printing SQL.
 store make_store(
     engine which, const table_names& names, written_nodes written = written_nodes::one
 );
@@ -64,7 +64,7 @@ public:
     // The model of the tests: stores that need no database.
     implementation(connector connect, store given, database_settings settings);
 
-    // use(on, stores) on one connection, after the schema was found to be the right one.
+    // Calls with(on, stores) on one connection, after the schema was found to be the right one.
     template <class Use>
     auto use(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, of_call};
@@ -74,8 +74,7 @@ public:
     auto use(Use&& with) {
         return use(bounds{}, std::forward<Use>(with));
     }
-    // The same to read alone: what programs refuse, as a server that takes no writes, may be looked
-    // at.
+    // The same, only to read: it admits a server that programs refuse, as one that takes no writes.
     template <class Use>
     auto use_to_read(const bounds& of_call, Use&& with) {
         lent_connection on{pool_, of_call};
@@ -100,19 +99,19 @@ public:
 
     // The store for a connection that is not from the pool; checks the schema on first use.
     store& ready_store(connection& on);
-    // The same to read alone.
+    // The same, only to read.
     store& readable_store(connection& on);
     store& store_for(connection& on);
-    // Whether the server has become a node of a cluster of which several are written to, or has
-    // standbys that no commit waits for; `on` is our own. That it is such a node stays: the stores
-    // are others from then on, and so are connections.
+    // Looks whether the server has become a node of a cluster of which several are written to, or
+    // has standbys that no commit waits for; `on` is our own. A handle that has found such a node
+    // keeps that: its stores are others from then on, and so are its connections.
     void look_for_cluster(connection& on);
     bool has_several_writers() const noexcept { return has_several_writers_; }
-    // True of one caller each 30 s, who then looks.
+    // True for one caller each 30 s, which then looks.
     bool is_look_due() noexcept;
     // Connects and looks where nobody has yet, or not for a while.
     void get_ready();
-    // Whatever their names are.
+    // The installations, whatever their names.
     std::vector<installation> installations(connection& on) const;
 
     // Makes the database file where the engine needs one; see database.hpp.
@@ -120,14 +119,14 @@ public:
     // The schema was changed: look again before the next use.
     void forget_schema() noexcept;
 
-    // Of the server last seen; memory where there was none yet.
+    // The engine of the server last seen; memory where there was none yet.
     engine which() const {
         const thread_guard guard{mutex_};
         return engine_;
     }
     pool& connections() noexcept { return pool_; }
     const pool& connections() const noexcept { return pool_; }
-    // Whether requests that wait for a connection travel together, to be granted a key or to
+    // True when requests that wait for a connection travel together, to be granted a key or to
     // release one. Not on SQLite: its writers wait for the file.
     bool combines() const { return which() != engine::sqlite; }
     combiner& acquires() noexcept { return acquires_; }
@@ -159,7 +158,7 @@ private:
     void require_branch(
         const std::string& place, branch seen, const std::function<std::int64_t()>& begin
     );
-    // Remembers where there was no answer.
+    // Calls `ask`, and remembers where there was no answer.
     template <class Ask>
     auto heard(const bounds& of_call, connection& on, Ask&& ask) {
         const auto began = local_clock::now();
@@ -194,7 +193,8 @@ private:
     std::atomic<bool> has_several_writers_ = false;
     std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;
-    std::atomic<bool> is_readable_ = false;                   // and no more; the schema was checked
+    std::atomic<bool> is_readable_ = false;                   // it may only read; the schema was
+                                                              // checked
     waiting_room room_{*this};                                // its thread uses all of the above
     unattended_calls unattended_{settings_.connections_max};  // last: so do these threads
 };

@@ -91,7 +91,7 @@ std::optional<std::pair<std::string, std::uint16_t>> host_and_port(std::string_v
     return std::pair{std::string{host}, number};
 }
 
-// Size 0 where it is none. A name is none: nobody waits for a name server here.
+// Size 0 where it is no address. A name is none: nobody waits for a name server here.
 socket_address internet_address(std::string_view given) {
     socket_address made;
     const auto parts = host_and_port(given);
@@ -112,7 +112,7 @@ socket_address internet_address(std::string_view given) {
     return made;
 }
 
-// As internet_address() reads it.
+// The text that internet_address() reads.
 std::string text_of(const socket_address& what) {
     std::array<char, INET6_ADDRSTRLEN> host{};
     if (what.bytes.ss_family == AF_INET) {
@@ -131,7 +131,7 @@ owned_descriptor datagram_socket(int family) {
     return owned_descriptor{::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
-// What follows the scheme, among the addresses of a row; empty where there is none of it.
+// The address after the scheme, among the addresses of a row; empty where there is none of it.
 std::string_view address_of(std::string_view all, std::string_view scheme) {
     while (!all.empty()) {
         const std::string_view one = all.substr(0, all.find(' '));
@@ -293,8 +293,8 @@ bool doorbell::ring_here(std::string_view place_and_name, const owner_id& whom) 
            ) >= 0;
 }
 
-// Whether it arrives nobody tells. From the address that others see here: so packets leave by the
-// network they are for.
+// Nobody tells whether the datagram arrives. It comes from the address that others see here: so
+// packets leave by the network they are for.
 bool doorbell::ring_far(std::string_view host_and_port, const owner_id& whom) {
     const socket_address at = internet_address(host_and_port);
     if (at.size == 0) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// What wakes the thread of a waiting room: a datagram from whoever has handed a key over.
+// Wakes the thread of a waiting room: by a datagram from the process that has handed a key over.
 //
 // The socket's address stands in the row of each waiter of the room, and the statement that hands
 // the key over answers with it: so a hand-over wakes one process, however many wait.
@@ -13,8 +13,8 @@
 // | nothing                     | nobody: no socket could be opened, or hints are off            |
 //
 // A process that finds no address it can use rings the database's own bell, if there is one. A
-// datagram is the 16 bytes of the owner id whose turn it is, and a hint: what is forged, lost, late
-// or sent twice costs a look at most. Nobody answers it.
+// datagram is the 16 bytes of the owner id whose turn it is, and a hint: a datagram that is forged,
+// lost, late or sent twice costs a look at most. Nobody answers it.
 //
 // The sockets are closed on exec. In the child of a fork there is no address, since the thread that
 // would hear the bell is the parent's.
@@ -52,7 +52,7 @@ private:
 // Throws invalid_argument unless it is empty, HOST or HOST:PORT, with a number for an address that
 // others can send to: 192.0.2.7, 192.0.2.7:7400, 2001:db8::7 or [2001:db8::7]:7400.
 void require_bell_address(const std::string& given);
-// Of such an address the host: any port of it.
+// The host of such an address: any port of it.
 std::string host_of_bell(const std::string& given);
 
 class doorbell {
@@ -60,18 +60,18 @@ public:
     // `bell_address`: of database_settings.
     explicit doorbell(std::string bell_address) : bell_address_(std::move(bell_address)) {}
 
-    // For a waiter's row; empty where there is none. Opens the sockets once: why one could not be
-    // is in `complaint`, the first time.
+    // The address for a waiter's row; empty where there is none. Opens the sockets once:
+    // `complaint` says why one could not be opened, the first time.
     std::string address(std::string& complaint);
 
-    // Whether it can be listened to: from the first address() on.
+    // True when it can be listened to: from the first address() on.
     bool is_open() const noexcept { return awake_.is_open(); }
-    // Until there is something for heard(), `other` can be read, wake() is called, or the time has
-    // come. `other`: -1 for nothing.
+    // Waits until there is something for heard(), `other` can be read, wake() is called, or the
+    // time has come. `other`: -1 for nothing.
     void listen_until(local_clock::time_point until, int other) noexcept;
     void wake() noexcept;
-    // Whose bell was rung since: of at most 64 datagrams, so that a flood keeps nobody from the
-    // rest of his work. What is no owner id is dropped.
+    // The owners whose bells were rung since: from at most 64 datagrams, so that a flood keeps
+    // nobody from other work. A datagram that is no owner id is dropped.
     std::vector<owner_id> heard();
 
     // False where nobody can have heard it: ring some other bell. Never waits.
@@ -88,7 +88,7 @@ private:
     thread_mutex mutex_;
     pid_t opened_by_ LEASEHOLD_GUARDED_BY(mutex_) = 0;  // nobody yet
     std::string address_ LEASEHOLD_GUARDED_BY(mutex_);
-    // Of where the ringing socket is; empty: not opened yet, or no such place.
+    // The place of the ringing socket; empty: not opened yet, or no such place.
     std::string rings_in_ LEASEHOLD_GUARDED_BY(mutex_);
     bool can_ring_here_ LEASEHOLD_GUARDED_BY(mutex_) = true;
     owned_descriptor ringing_ LEASEHOLD_GUARDED_BY(mutex_);

@@ -8,7 +8,7 @@
 namespace leasehold {
 namespace {
 
-// More would come for nothing, where few jobs are new.
+// The most bells to ring: more workers would come for nothing, where few jobs are new.
 constexpr int rung_most = 16;
 
 }  // namespace
@@ -35,7 +35,7 @@ std::vector<job_bell> job_bells::bells_of(connection& on, store& stores, const s
     }
     auto bells = stores.job_bells->list(on, queue, identity::random(), rung_most);
     const thread_guard guard{mutex_};
-    // Of queues by the thousand few are used at a time.
+    // Of thousands of queues few are used at a time.
     constexpr std::size_t known_max = 1000;
     if (known_.size() > known_max) {
         std::erase_if(known_, [&](const auto& each) {

@@ -1,13 +1,13 @@
 #pragma once
 // Rings for the workers of queues when there are new jobs: enqueued and committed.
 //
-// Where they hear stands in rows of the database (job_bell_store.hpp), which are read once in a
-// while and remembered. A worker of this machine, or of one with a bell address, hears a datagram
-// (doorbell.hpp); where one cannot be rung so, the database's own bell rings for the whole queue,
-// if there is one: at most once in `database_rings_every`, and who hears it looks again after as
-// long.
+// Rows of the database (job_bell_store.hpp) say where the workers hear. This reads them once in a
+// while and remembers them. A worker of this machine, or of one with a bell address, hears a
+// datagram (doorbell.hpp); where one cannot be rung so, the database's own bell rings for the whole
+// queue, if there is one: at most once in `database_rings_every`, and a worker that hears it looks
+// again after as long.
 //
-// All of it is a hint: what is not heard is found by the next look of a worker.
+// All of it is a hint: a worker's next look finds jobs whose ring was not heard.
 //
 // Threads: safe.
 #include <atomic>
@@ -31,21 +31,21 @@ namespace leasehold {
 class job_bells {
 public:
     static constexpr std::chrono::milliseconds database_rings_every{100};
-    // How long a worker that has just begun may not be known to who enqueues.
+    // The longest time for which an enqueuing program may not know of a worker that has just begun.
     static constexpr std::chrono::seconds known_for{1};
 
     explicit job_bells(const database_settings& settings) : bell_(settings.bell_address) {}
 
-    // For the workers of this queue. `on` is ours, and has no transaction open. Never throws.
+    // Rings for the workers of this queue. `on` is ours, and has no transaction open. Never throws.
     void ring(connection& on, store& stores, const std::string& queue) noexcept;
 
     // A worker of this process has just begun or ended.
     void forget(const std::string& queue);
 
-    // With what the database's bell rings for a queue.
+    // The id with which the database's bell rings for a queue.
     static owner_id id_of(std::string_view queue);
 
-    // For tests: nobody is rung for from here on.
+    // For tests: no bell is rung from here on.
     void suppress() noexcept { is_suppressed_ = true; }
     int rings() const noexcept { return rings_; }
 

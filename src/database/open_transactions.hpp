@@ -1,5 +1,5 @@
 #pragma once
-// The transactions of database::begin() that are open, and what waits for the end of each: rings
+// The open transactions of database::begin(), and the work that waits for the end of each: rings
 // for workers, and releases of leases. A release that is sent while such a transaction keeps the
 // lease's row locked would wait for its own caller.
 //
@@ -19,9 +19,9 @@ namespace leasehold {
 
 class open_transactions {
 public:
-    // One begins on this connection, in this thread.
+    // A transaction begins on this connection, in this thread.
     void begin(const connection& inside);
-    // It may go from thread to thread, and is that one's which used it last.
+    // A transaction may go from thread to thread, and belongs to the one that used it last.
     void note_thread(const connection& inside);
     // The connection may be in a transaction that is not one of these: then nothing is noted.
     void note_job(const connection& inside, const std::string& queue);
@@ -33,10 +33,11 @@ public:
         bool is_of_this_thread;  // and of those only one that this thread uses
     };
     bool has(const obstacle& what) const;
-    // Runs it at the end of that transaction. False, and does nothing, where there is none.
+    // Runs `release` at the end of that transaction. False, and does nothing, where there is none.
     bool run_behind(const obstacle& what, std::function<void()> release);
 
-    // It has ended: runs what was left to it. Returns the queues that have new jobs.
+    // The transaction has ended: runs the releases that wait for it. Returns the queues with new
+    // jobs.
     std::set<std::string> end(const connection& inside) noexcept;
 
 private:

@@ -65,8 +65,8 @@ std::unique_ptr<connection> pool::take_beside(const bounds& of_call) {
     );
 }
 
-// A connection apart takes no place of the pool; but those that were given up are as many as the
-// pool's at most, since one more would get no answer either, and would fill the server.
+// A connection apart takes no place of the pool; but at most as many as the pool's may be given up,
+// since one more would get no answer either, and would fill the server.
 void pool::wait_for_place(const bounds& of_call, local_clock::time_point deadline, bool is_apart) {
     const either_stop stop{of_call.cancel, of_call.over};
     const auto asked = local_clock::now();
@@ -142,10 +142,10 @@ std::unique_ptr<connection> pool::take_counted(
     }
 }
 
-// A connection to lend, checked if it slept; nothing when a new one must be opened. What a check
-// that failed has cost is not taken from the time to open that one: where packets vanish a check
-// takes the whole statement time-out, while the server may be well. A call's own deadline stands.
-// A good-bye has no time for such a check, and opens a new one.
+// A connection to lend, checked if it slept; nothing when a new one must be opened. The time of a
+// check that failed is not taken from the time to open that one: where packets vanish a check takes
+// the whole statement time-out, while the server may be well. A call's own deadline stands. A
+// good-bye has no time for such a check, and opens a new one.
 std::unique_ptr<connection> pool::take_idle(
     const bounds& of_call, local_clock::time_point& deadline
 ) {
@@ -202,7 +202,8 @@ std::unique_ptr<connection> pool::connect_within(
     }
 }
 
-// Counts, unless nobody wants it any more: that says nothing about the server.
+// A failure counts, unless nobody wants the connection any more: that says nothing about the
+// server.
 std::unique_ptr<connection> pool::attempt(milliseconds patience, const std::stop_token& stop) {
     const auto began = local_clock::now();
     try {
@@ -261,7 +262,8 @@ std::unique_ptr<connection> pool::take_reserved() {
     }
 }
 
-// After a failure one attempt at a time tells all who wait. A caller without time left tries alone.
+// After a failure one attempt at a time informs all that wait. A caller without time left tries
+// alone.
 bool pool::wait_for_turn(local_clock::time_point deadline, const std::stop_token& stop) {
     thread_guard guard{mutex_};
     const auto is_well = [&]() LEASEHOLD_REQUIRES(mutex_) { return failures_in_a_row_ == 0; };
@@ -357,7 +359,7 @@ void pool::fill_anew() noexcept {
 
 void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
     if (!home_.is_here()) {
-        // What it would say at its end, the server would hear as the parent's words.
+        // The server would take this connection's farewell for the parent's words.
         static_cast<void>(lent.release());
         return;
     }
@@ -372,7 +374,8 @@ void pool::give_back(std::unique_ptr<connection> lent, int filling) noexcept {
         const bool is_beyond_bound = lent_-- > settings_.connections_max;
         if (is_fit && !is_beyond_bound) idle_.push_back({std::move(lent), local_clock::now()});
     }
-    // One place for one of those that wait: who gives up looks once more, and takes it then.
+    // One place for one of those that wait: a caller that gives up looks once more, and takes it
+    // then.
     given_back_.notify_one();
 }
 

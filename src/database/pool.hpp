@@ -6,13 +6,13 @@
 // so that a restarted server is not met by a stampede: one at a time. A pool that never connected
 // fails at once: a wrong address should not take ten seconds to say so.
 //
-// One that was given up keeps its place until the server is known to have ended it: see
-// core/left_work.hpp. Where places are taken by nothing else a connection beyond the bound, one at
-// a time, sees to it.
+// A connection that was given up keeps its place until the server is known to have ended it: see
+// core/left_work.hpp. Where such connections take all places, a connection beyond the bound, one at
+// a time, sees to that.
 //
-// It remembers what was last heard of the server: who only wants to say good-bye does not insist
-// where that was nothing. That a connection opens is no answer: a server whose commits wait for
-// a standby that is gone lets everybody in, and answers no write.
+// The pool remembers the last word of the server: a good-bye does not insist where that was
+// nothing. An opened connection is no answer: a server whose commits wait for a standby that is
+// gone lets everybody in, and answers no write.
 //
 // Threads: safe.
 #include <atomic>
@@ -36,14 +36,14 @@ namespace leasehold {
 enum class server_word {
     answer,   // to a statement; at first, too
     silence,  // a statement got no answer in its time; or a connection opened after the next two
-    refusal,  // no connection opened, and that was said at once
+    refusal,  // no connection opened, and the server said so at once
     mute,     // no connection opened in its time
     ignored,  // a good-bye got no answer in its time
 };
 
 class pool {
 public:
-    // Firewalls and servers drop connections that sleep; one that slept for longer than
+    // Firewalls and servers drop connections that sleep; a connection that slept for longer than
     // `nap_trusted` is asked before it is lent. Shorter naps are not worth a round trip.
     pool(
         connector connect,
@@ -52,48 +52,49 @@ public:
     );
 
     // Waits at most acquire_timeout; where a connection that slept does not answer, the check of it
-    // and connect_timeout more; and never beyond the deadline of the call, but for that check,
-    // which a good-bye does without: it opens a new one in the place of one that slept.
+    // and connect_timeout more; and never beyond the deadline of the call, but for that check. A
+    // good-bye does without the check: it opens a new connection in the place of one that slept.
     // Ends at once when the call is stopped, or as soon as the connector heeds it. Throws timed_out
     // or what the connector throws.
-    // In a copy of the process, which a fork has made, each of these throws unsupported, and
-    // a connection that is given back stays as it is: the parent uses it.
+    // In a forked child each of these throws unsupported, and a connection that is given back stays
+    // as it is: the parent uses it.
     std::unique_ptr<connection> take(const bounds& of_call = {});
-    // The same where the caller may hold one already: opens one beyond the bound rather than wait,
+    // The same where the caller may have one already: opens one beyond the bound rather than wait,
     // so that as many callers as there are connections cannot wait for each other.
     std::unique_ptr<connection> take_beside(const bounds& of_call = {});
     void give_back(std::unique_ptr<connection> lent) noexcept {
         give_back(std::move(lent), filling_);
     }
-    // `filling`: as it was before the connection was taken.
+    // `filling`: the value before the connection was taken.
     void give_back(std::unique_ptr<connection> lent, int filling) noexcept;
-    // One of connect_apart() that is of no use any more; it may be nothing.
+    // Takes a connection of connect_apart() that is of no use any more; it may be nothing.
     void retire(std::unique_ptr<connection> apart) noexcept;
-    // Connections of before are not lent again.
+    // Connections from before are not lent again.
     void fill_anew() noexcept;
     int filling() const noexcept { return filling_; }
     bool is_at_home() const noexcept { return home_.is_here(); }
     void require_at_home() const;
     pool_use use() const;
-    // What whoever waited for one since then in vain is told: stopped, or all were busy. Tells the
-    // observer, too.
+    // The error for a caller that has waited for one since then in vain: stopped, or all were busy.
+    // Tells the observer, too.
     [[noreturn]] void give_up(const bounds& of_call, local_clock::time_point asked) const;
     std::chrono::milliseconds patience() const noexcept { return settings_.acquire_timeout; }
 
     // A connection broke: the next one that opens is a recovery, and the observer is told.
     void note_broken() noexcept;
 
-    // Somebody got no answer in time. What lies idle would get none either, each after the whole
-    // statement time-out, and goes.
+    // A call got no answer in time. Idle connections would get none either, each after the whole
+    // statement time-out, and go.
     void note_silence() noexcept;
-    // A good-bye that began then got none, and waited: it was the last one, until somebody has an
-    // answer, or where somebody has had one meanwhile.
+    // A good-bye that began then got no answer, and waited: it was the last one, until somebody has
+    // an answer, or where somebody has had one meanwhile.
     void note_ignored(local_clock::time_point began) noexcept;
     void note_answer() noexcept;
     server_word last_word() const noexcept { return last_word_; }
 
-    // One outside the bound, for a session's heartbeat; spaced by the same back-off. A vital one is
-    // refused last: where the server lets nobody in, it is the next one of the pool that is free.
+    // A connection outside the bound, for a session's heartbeat; spaced by the same back-off. A
+    // vital one is refused last: where the server lets nobody in, it is the next one of the pool
+    // that is free.
     std::unique_ptr<connection> connect_apart(
         std::chrono::milliseconds patience, const std::stop_token& stop = {}, bool is_vital = false
     );
@@ -126,7 +127,7 @@ private:
     std::unique_ptr<connection> connect_within(
         const bounds& of_call, local_clock::time_point deadline
     );
-    // Whether the next attempt is the one that all others wait for.
+    // True when the next attempt is the one that all others wait for.
     bool wait_for_turn(local_clock::time_point deadline, const std::stop_token& stop);
     std::unique_ptr<connection> attempt(
         std::chrono::milliseconds patience, const std::stop_token& stop
@@ -164,7 +165,7 @@ private:
     bool is_probing_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // somebody, after a failure
     bool is_vital_refused_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     bool connected_once_ LEASEHOLD_GUARDED_BY(mutex_) = false;
-    // Since a connection was last opened.
+    // True when a connection broke since one was last opened.
     bool has_lost_one_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     local_clock::time_point next_attempt_ LEASEHOLD_GUARDED_BY(mutex_){};
 

@@ -59,7 +59,7 @@ bool pool::is_place_free() {
     return lent_ < settings_.connections_max;
 }
 
-// A caller that waits for a place sees to it, unless another does, or did a moment ago.
+// A caller that waits for a place settles this, unless another does, or did a moment ago.
 bool pool::may_settle() const {
     if (is_settling_ || local_clock::now() < next_settlement_) return false;
     return std::any_of(left_.begin(), left_.end(), [](const auto& each) {
@@ -76,16 +76,16 @@ local_clock::time_point pool::next_look() const {
     return next;
 }
 
-// Those that have ended go.
+// Removes the work that has ended.
 void pool::end_left(connection& by, std::vector<std::unique_ptr<left_work>>& all) {
     try {
         std::erase_if(all, [&by](const auto& each) { return each->has_ended(by); });
     } catch (const error&) {  // NOLINT(bugprone-empty-catch)
-        // It is broken, or may not ask: what is left is asked for again.
+        // The connection is broken, or may not ask: the remaining work is asked for again.
     }
 }
 
-// Over a connection beyond the bound, which is kept for that until there is room for it.
+// Settles over a connection beyond the bound, which is kept for that until there is room for it.
 void pool::settle(const bounds& of_call, local_clock::time_point deadline) {
     std::unique_ptr<connection> by;
     std::vector<std::unique_ptr<left_work>> all;

@@ -22,8 +22,9 @@ std::string newer_than(const migration_step& step, int newest_known) {
 constexpr const char* unfinished_newer =
     " and was begun and not finished: run `leasehold migrate up` of the newer program";
 
-// Of a migration whose name ends with _from_6: 6. A newer program records it by its name, so that
-// older ones, which know neither its file nor what else was recorded since, can read it.
+// The number in the name of a migration: 6 where it ends with _from_6. A newer program records a
+// migration by its name, so that older ones, which know neither its file nor later records, can
+// read it.
 std::optional<int> oldest_that_may_go_on(std::string_view name) {
     constexpr std::string_view mark = "_from_";
     const auto at = name.rfind(mark);
@@ -36,7 +37,7 @@ std::optional<int> oldest_that_may_go_on(std::string_view name) {
     return version;
 }
 
-// Also of one that is half applied: each of its statements must let older programs go on.
+// Counts also for a half-applied one: each of its statements must let older programs go on.
 std::string problem_of_newer(const migration_step& step, int newest_known) {
     const auto oldest = oldest_that_may_go_on(step.name);
     if (oldest && *oldest <= newest_known) return "";

@@ -1,5 +1,5 @@
 #pragma once
-// Holding what the database has recorded against what this program knows.
+// Compares the records of the database with the migrations that this program knows.
 #include <vector>
 
 #include "leasehold/connection.hpp"
@@ -8,8 +8,8 @@
 
 namespace leasehold {
 
-// Every migration known or recorded, oldest first, each with what is wrong with it in words.
-// `records` is nothing where the migration table does not exist.
+// Every migration known or recorded, oldest first, each with its problem in words. `records` is
+// nothing where the migration table does not exist.
 std::vector<migration_step> compare(
     std::span<const migration> known, const std::optional<std::vector<migration_record>>& records
 );
@@ -18,10 +18,10 @@ std::vector<migration_step> compare(
 void require_sound(const std::vector<migration_step>& steps);
 
 // Throws schema_mismatch where a newer migration is half applied, also where this program may go on
-// with it: before anything else is done to the schema it is to be finished.
+// with it: it must be finished before anything else is done to the schema.
 void require_finished(const std::vector<migration_step>& steps);
 
-// What is to be said of newer migrations with which this program may go on; or nothing.
+// Describes newer migrations with which this program may go on; or nothing.
 std::string describe_newer(const std::vector<migration_step>& steps);
 
 // Throws schema_missing or schema_mismatch unless everything known is applied, and nothing else

@@ -1,5 +1,5 @@
 #pragma once
-// The keys that somebody waits for, as far as this process has seen: what saves statements on a hot
+// The keys that somebody waits for, as far as this process has seen: they save statements on a hot
 // key.
 //
 // | seen                                       | the key is |
@@ -13,8 +13,8 @@
 // waits; a call that may wait for one queues first, and is served at once where the key is free.
 // So a wrong guess costs one statement, and corrects itself.
 //
-// Bounded: a mark of each key at a place that others share. What it forgets, or takes for another,
-// is a wrong guess.
+// Bounded: each key has a mark at a place that others share. A mark that was forgotten, or is taken
+// for another key's, is a wrong guess.
 //
 // Threads: safe.
 #include <array>
@@ -44,7 +44,7 @@ public:
         place_of(mark).compare_exchange_strong(mark, 0);
     }
 
-    // For tests: one way alone, whatever was seen.
+    // For tests: the same guess always, whatever was seen.
     enum class guess { from_memory, never, always };
     void suppose(guess what) noexcept { guess_ = what; }
 

@@ -1,16 +1,16 @@
 #pragma once
-// What every operation in a transaction of the caller's asks of it, by what the client library
-// knows and before anything is sent.
+// Checks a transaction of the caller's before an operation takes part in it, by the knowledge of
+// the client library and before anything is sent.
 #include <string_view>
 
 #include "leasehold/connection.hpp"
 
 namespace leasehold {
 
-// Open, and not failed. `what`: the operation, for the message.
+// Requires it to be open, and not failed. `what`: the operation, for the message.
 void require_transaction(connection& inside, std::string_view what);
 
-// Of the engine that what is taken part in is on.
+// Requires it to be of our engine.
 void require_engine(const connection& inside, engine ours, std::string_view what);
 
 }  // namespace leasehold

@@ -61,7 +61,7 @@ public:
         });
     }
 
-    // What was completed is run before its thread ends.
+    // Completions that are waiting are run before their thread ends.
     void stop() {
         std::vector<std::thread> ending;
         {
@@ -90,7 +90,7 @@ public:
 private:
     using stage = unattended_call::stage;
 
-    // One worker, the clerk and the completer are enough, and what there must be.
+    // One worker, the clerk and the completer are enough, and all of them must be there.
     void start_threads() LEASEHOLD_REQUIRES(mutex_) {
         const auto self = shared_from_this();
         if (!completer_.joinable()) completer_ = std::thread{[self] { self->run_completions(); }};
@@ -98,13 +98,13 @@ private:
         if (crew_.size() == 1) crew_.emplace_back([self] { self->work(); });
     }
     void start_another_worker() noexcept LEASEHOLD_REQUIRES(mutex_) {
-        // One that was woken for a call counts as idle until it has taken it.
+        // A worker that was woken for a call counts as idle until it has taken it.
         const std::size_t ready = going_on_.size() + beginning_.size();
         if (ready <= idle_ || is_ending_ || crew_.size() > workers_max_) return;
         try {
             crew_.emplace_back([self = shared_from_this()] { self->work(); });
         } catch (const std::exception&) {
-            // Those that are there do it.
+            // The workers that are there do it.
         }
     }
 
@@ -124,7 +124,7 @@ private:
         if (is_first) plan_changed_.notify_all();
     }
 
-    // Takes it out: nobody else goes on with it.
+    // Takes the call out: no other thread goes on with it.
     std::shared_ptr<unattended_call> take(unattended_call& call) LEASEHOLD_REQUIRES(mutex_) {
         plan_.erase({call.due_, &call});
         call.stage_ = stage::under_way;
@@ -132,7 +132,7 @@ private:
         call.begins_ = false;
         return all_.at(&call);
     }
-    // Its owner is told when nothing of it is left.
+    // The owner is told when nothing of the call is left.
     void let_go(std::shared_ptr<unattended_call> call) LEASEHOLD_EXCLUDES(mutex_) {
         const void* const owner = call->owner();
         {
@@ -230,10 +230,10 @@ private:
     std::condition_variable_any ready_changed_, plan_changed_, completions_changed_, one_went_;
     std::map<const unattended_call*, std::shared_ptr<unattended_call>> all_
         LEASEHOLD_GUARDED_BY(mutex_);
-    std::map<const void*, int> of_owner_ LEASEHOLD_GUARDED_BY(mutex_);  // how many
+    std::map<const void*, int> of_owner_ LEASEHOLD_GUARDED_BY(mutex_);  // the number of calls
     std::deque<unattended_call*> going_on_ LEASEHOLD_GUARDED_BY(mutex_);
     std::deque<unattended_call*> beginning_ LEASEHOLD_GUARDED_BY(mutex_);
-    // When to look at those that are ready or waiting.
+    // The times to look at calls that are ready or waiting.
     std::set<std::pair<local_clock::time_point, unattended_call*>> plan_ LEASEHOLD_GUARDED_BY(mutex_
     );
     std::deque<std::function<void()>> completions_ LEASEHOLD_GUARDED_BY(mutex_);

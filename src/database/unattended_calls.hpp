@@ -1,6 +1,6 @@
 #pragma once
-// The calls of one database handle that no thread waits in. A few threads go on with whichever of
-// them has something to do; however many wait, there are no more.
+// The calls of one database handle that no thread waits in. A few threads go on with each call that
+// has something to do; however many wait, there are no more.
 //
 // | a call is | event                                     | becomes                             |
 // |-----------|-------------------------------------------|-------------------------------------|
@@ -12,9 +12,10 @@
 // | waiting   | wake(), or that time comes                | ready, before those that begin      |
 //
 // Threads of its own, started when they are first needed and there until the handle goes: up to
-// `workers_max` that send statements; a clerk, who compares the clock with deadlines and waits for
-// no server, so that no call is late because all the others hang; and one that runs completions,
-// for users who have no executor, so that what blocks there keeps nobody but other completions.
+// `workers_max` that send statements; a clerk, which compares the clock with deadlines and waits
+// for no server, so that no call is late because all the others hang; and one that runs
+// completions, for users that have no executor, so that a completion that blocks keeps only other
+// completions.
 //
 // The last reference to the handle may be given up by one of these threads: it ends by itself then.
 //
@@ -35,15 +36,14 @@ public:
     unattended_call(const unattended_call&) = delete;
     unattended_call& operator=(const unattended_call&) = delete;
 
-    // What it belongs to, for await_none().
+    // The object it belongs to, for await_none().
     virtual const void* owner() const noexcept = 0;
-    // On a thread that may wait for the database: until when there is nothing to do then. Nothing:
-    // it is over, and its completion was handed on.
+    // Runs on a thread that may wait for the database. Answers with the time until which there is
+    // nothing to do then. Nothing: it is over, and its completion was handed on.
     virtual std::optional<local_clock::time_point> go_on() noexcept = 0;
-    // While it is ready: when to end it though no thread was free for it. Asked with the calls
-    // locked.
+    // The time to end a ready call though no thread was free for it. Called with the calls locked.
     virtual local_clock::time_point give_up_at() const noexcept = 0;
-    // On a thread that must not wait: it is over, and its completion handed on.
+    // Runs on a thread that must not wait. The call is over then, and its completion handed on.
     virtual void give_up() noexcept = 0;
 
 private:
@@ -67,12 +67,12 @@ public:
 
     // Throws std::system_error where there is no thread for it; then it was not added.
     void add(std::shared_ptr<unattended_call> call);
-    // There is something to do for it; harmless where it is not here. Never waits.
+    // The call has something to do; harmless where it is not here. Never waits.
     void wake(unattended_call& call) noexcept;
-    // Runs it on the thread for completions; it must not throw.
+    // Runs `completion` on the thread for completions; it must not throw.
     void complete(std::function<void()> completion);
-    // Until none is here that belongs to it, or that time has come. Returns at once on a thread
-    // that goes on with calls.
+    // Waits until no call is here that belongs to `owner`, or until that time. Returns at once on a
+    // thread that goes on with calls.
     void await_none(const void* owner, local_clock::time_point until) noexcept;
 
     // For tests.

@@ -16,11 +16,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long the connection is kept when the last one has gone: the next one often comes soon.
+// The time for which the connection is kept when the last waiter has gone: the next often comes
+// soon.
 constexpr std::chrono::seconds linger{5};
-// How long one wait for a bell may take that nobody can interrupt: the room may have to close.
+// The longest wait for a bell that nobody can interrupt: the room may have to close.
 constexpr milliseconds listening_slice{100};
-// After a bell that told of no turn.
+// The pause after a bell that told of no turn.
 constexpr milliseconds deafness{5};
 
 }  // namespace
@@ -163,7 +164,7 @@ void waiting_room::tend(std::stop_token stop) {
     }
 }
 
-// Until something fails.
+// Goes on until something fails.
 void waiting_room::attend(std::stop_token stop) {
     while (!stop.stop_requested()) {
         const waiters due = waiters_due(stop);
@@ -171,7 +172,7 @@ void waiting_room::attend(std::stop_token stop) {
     }
 }
 
-// Closes the connection where nobody comes for a while; a bell is listened to meanwhile. False when
+// Closes the connection where nobody comes for a while; it listens to a bell meanwhile. False when
 // it is time to stop.
 bool waiting_room::wait_for_guests(const std::stop_token& stop) {
     thread_guard guard{mutex_};
@@ -190,7 +191,7 @@ bool waiting_room::wait_for_guests(const std::stop_token& stop) {
     return wait_until(guard, changed_, stop, local_clock::time_point::max(), somebody_sits);
 }
 
-// Where nobody sits it is before the first look of whoever comes.
+// Where nobody sits it is before the first look for a newcomer.
 local_clock::time_point waiting_room::next_wake() const {
     if (queued_ > 0) return next_look_;
     return std::min(linger_end_, local_clock::now() + looks_most_);
@@ -227,8 +228,9 @@ waiting_room::waiters waiting_room::waiters_due(std::stop_token stop) {
     return due;
 }
 
-// Those a bell was rung for, and where it does not say for whom, all. Takes what has come before it
-// waits: what was read together with an answer makes no descriptor readable.
+// Gets the waiters that a bell was rung for, or all where it does not say for whom. Takes the bells
+// that have come before it waits: one that was read together with an answer makes no descriptor
+// readable.
 void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) {
     bool heeds_database = false;
     {
@@ -249,7 +251,7 @@ void waiting_room::wait_for_bells(local_clock::time_point until, waiters& rung) 
     hear_direct_bells(rung);
 }
 
-// Takes everything that has come: what is not read stays in the server's queue.
+// Takes everything that has come: unread notifications stay in the server's queue.
 void waiting_room::hear_database(milliseconds patience, waiters& rung) {
     connection& on = *own_connection_;
     for (auto heard = on.wait_for_notification(patience); heard;
@@ -270,7 +272,7 @@ void waiting_room::hear_database(milliseconds patience, waiters& rung) {
     }
 }
 
-// A waiter that does not sit here is not known here. While the room is deaf its next look is for
+// A waiter that does not sit here is not known here. While the room is deaf the next look is for
 // all.
 void waiting_room::hear_direct_bells(waiters& rung) {
     const auto heard = bell_.heard();
@@ -307,7 +309,7 @@ connection& waiting_room::own_connection(const std::stop_token& stop) {
     return *own_connection_;
 }
 
-// Where it cannot, looks are enough.
+// Where it cannot listen, looks are enough.
 bool waiting_room::listens(connection& on) {
     try {
         on.listen(of_.store_for(on).waiters->channel());
@@ -355,7 +357,7 @@ void waiting_room::look_after(const waiters& due, const std::stop_token& stop) {
     const thread_guard guard{mutex_};
     if (is_vain) deaf_until_ = local_clock::now() + deafness;
     if (!is_lively && takeable.empty()) return;
-    const auto planned = next_look_;  // of all: what some were told of does not put it off
+    const auto planned = next_look_;  // of all: a bell for some does not put it off
     plan_next_look(true);
     next_look_ = std::min(planned, next_look_);
 }
@@ -381,7 +383,7 @@ void waiting_room::tell_failure(const std::exception_ptr& failure) {
     }
 }
 
-// Often while there is something going on, or no bell to be heard; then ever more rarely.
+// Looks often while there is something going on, or no bell to be heard; then ever more rarely.
 void waiting_room::plan_next_look(bool is_lively) {
     if (waiters_.empty()) return;
     polling looks = seat_of(*waiters_.begin()->second).looks;

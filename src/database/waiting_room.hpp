@@ -1,5 +1,5 @@
 #pragma once
-// Where the waiters of one database handle are: one thread asks the database for all of them.
+// The room of all waiters of one database handle: one thread asks the database for all of them.
 //
 // | a waiter is | by                 | becomes                                                   |
 // |-------------|--------------------|-----------------------------------------------------------|
@@ -10,12 +10,12 @@
 //
 // The sources of news: a release in this process, at once (announce); a bell, after one look: the
 // room's own (doorbell.hpp), or the database's; a bounded, jittered look in any case, which also
-// serves keys whose holders died. One look is one statement for all that sit here, so what a
-// hand-over costs does not grow with them.
+// serves keys whose holders died. One look is one statement for all that sit here, so the cost of a
+// hand-over does not grow with them.
 //
 // Where the database has no bell that names a waiter, the room looks often until its own bell has
-// told of a turn, and again once a look finds a turn of which it did not: whoever releases may be
-// on another machine.
+// told of a turn, and again once a look finds a turn of which the bell did not tell: the releasing
+// program may be on another machine.
 // The thread and its connection are there only while somebody waits, and a little longer.
 //
 // Threads: safe.
@@ -43,16 +43,16 @@
 
 namespace leasehold {
 
-// What is told of a key that somebody was made the owner of; it refers to the key.
+// The event of a key that was handed to a new owner; it refers to the key.
 event handed_over(const key& what, const successor& to, event_reason why) noexcept;
 
 class waiting_room {
 public:
-    // What became of a waiter.
+    // The news of a waiter.
     struct news {
         look_status status = look_status::gone;
         fencing_token token;
-        // Where granted for a fixed term: until when it cannot have ended.
+        // Where granted for a fixed term: the time until which the term cannot have ended.
         std::optional<local_clock::time_point> term_end;
     };
 
@@ -63,20 +63,21 @@ public:
     waiting_room(const waiting_room&) = delete;
     waiting_room& operator=(const waiting_room&) = delete;
 
-    // For the rows of this room's waiters: where others ring for them. Before expect().
+    // The address for the rows of this room's waiters, at which others ring for them. Before
+    // expect().
     std::string address();
 
-    // Before the request to queue is sent. `on_news`, if there is one, is called whenever there is
-    // something to be heard, with the room locked: it must not wait, nor call the room.
+    // Comes before the request to queue is sent. `on_news`, if there is one, is called whenever
+    // there is news, with the room locked: it must not wait, nor call the room.
     std::shared_ptr<waiter> expect(
         const key& name, const owner_id& owner, polling looks, std::function<void()> on_news = {}
     );
     void enter(waiter& which, std::int64_t ticket);
     void leave(waiter& which) noexcept;
 
-    // By now. Throws what makes looking hopeless; outages are waited out.
+    // The news by now. Throws when an error makes looking hopeless; outages are waited out.
     std::optional<news> heard(waiter& which);
-    // Until there is something to be heard, `until` comes, or one of the two is requested.
+    // Waits until there is news, `until` comes, or one of the two is requested.
     void wait_for_news(
         waiter& which,
         local_clock::time_point until,
@@ -106,7 +107,7 @@ public:
     // For tests: one of the two kinds of bell.
     void suppress_direct_bells() noexcept { direct_bells_are_suppressed_ = true; }
     void suppress_bells_of_database() noexcept { bells_of_database_are_suppressed_ = true; }
-    int rings() const noexcept { return rings_; }  // of either, or on engines without one
+    int rings() const noexcept { return rings_; }  // by either kind, or on engines without a bell
     int direct_rings() const noexcept { return direct_rings_; }
     int looks() const noexcept { return looks_; }
     bool is_listening() {
@@ -177,10 +178,11 @@ private:
     local_clock::time_point next_look_ LEASEHOLD_GUARDED_BY(mutex_){};
     bool is_listening_ LEASEHOLD_GUARDED_BY(mutex_) = false;
     local_clock::time_point linger_end_ LEASEHOLD_GUARDED_BY(mutex_){};
-    // While the thread sleeps: until when, unless somebody wakes it.
+    // While the thread sleeps: the time until which it does, unless somebody wakes it.
     std::optional<local_clock::time_point> sleeps_until_ LEASEHOLD_GUARDED_BY(mutex_);
     std::chrono::milliseconds looks_most_ LEASEHOLD_GUARDED_BY(mutex_){100};  // of the last plan
-    // Of turns, in a row, the room's own bell told: of so many that others need not be heard.
+    // The number of turns in a row that the room's own bell told of; after so many, others need not
+    // be heard.
     static constexpr int turns_to_trust = 4;
     int turns_told_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
     bool names_nobody_ LEASEHOLD_GUARDED_BY(mutex_) = false;  // the database's bell
