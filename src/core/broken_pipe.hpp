@@ -1,5 +1,6 @@
 #pragma once
-// SIGPIPE is the process's own affair: who writes to somebody who has gone learns it by the error.
+// SIGPIPE is the process's own affair: a call that writes to a closed connection learns it by the
+// error.
 //
 // Both client libraries of MySQL set it to ignored, for the whole process and for all it will
 // start, when they are first used (mysql_server_init). Undone, their writes would raise it:
@@ -11,7 +12,7 @@
 
 namespace leasehold {
 
-// What the process does about SIGPIPE stays as it was when this was made.
+// Keeps what the process does about SIGPIPE as it was when this was made.
 class kept_disposition {
 public:
     kept_disposition() noexcept { sigaction(SIGPIPE, nullptr, &before_); }
@@ -23,8 +24,9 @@ private:
     struct sigaction before_ {};
 };
 
-// Around calls that may write to a server, or a reader, that has gone. The SIGPIPE that a write
-// raises is its thread's own: it is held back here, and taken away when the calls are done.
+// Stands around calls that may write to a server, or a reader, that has gone. The SIGPIPE that a
+// write raises is its thread's own: the guard holds it back, and takes it away when the calls are
+// done.
 class LEASEHOLD_EXPORT broken_pipe_guard {
 public:
     broken_pipe_guard() noexcept;

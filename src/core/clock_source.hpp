@@ -1,6 +1,6 @@
 #pragma once
-// Where local_clock and the waits of the library get their time from in a test that moves it.
-// Programs have no source: theirs is the machine's clock.
+// The source of the time of local_clock and of the library's waits in a test that moves the time.
+// Programs have no source: they use the machine's clock.
 //
 // Threads: safe.
 #include <condition_variable>
@@ -14,8 +14,8 @@ namespace leasehold {
 class clock_source {
 public:
     virtual local_clock::time_point now(local_clock::time_point of_machine) const noexcept = 0;
-    // Waits until `is_over`, which is asked with the lock held, or until the deadline. Whoever
-    // makes it true notifies `changed`.
+    // Waits until `is_over`, which is asked with the lock held, or until the deadline. The code
+    // that makes it true notifies `changed`.
     virtual void wait(
         std::unique_lock<std::mutex>& guard,
         std::condition_variable_any& changed,
@@ -23,9 +23,10 @@ public:
         const std::function<bool()>& is_over
     ) = 0;
 
-    // Nothing in programs.
+    // Null in programs.
     static clock_source* installed() noexcept;
-    // In the whole process, until the next call. It must not go while there are threads.
+    // Installs it in the whole process, until the next call. It must not go while there are
+    // threads.
     static void install(clock_source* source) noexcept;
 
 protected:

@@ -23,7 +23,7 @@ bool error::is_transient() const noexcept {
         case errc::database_error:
         case errc::read_only:
             // Refused passwords and unknown databases stay wrong, and so does a transaction that
-            // may not write; drivers mark what may pass.
+            // may not write; drivers mark errors that may pass.
             return facts_->is_passing;
         default:
             return false;

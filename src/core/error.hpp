@@ -1,5 +1,5 @@
 #pragma once
-// Raising an error again in other words.
+// Raises an error again in other words.
 #include <string>
 #include <string_view>
 
@@ -8,11 +8,11 @@
 
 namespace leasehold {
 
-// What `cause` says of itself, under this message. `outcome_unknown`: as `cause` has it, or more.
+// The facts of `cause`, under this message. `outcome_unknown`: as `cause` has it, or more.
 error reworded(const error& cause, const std::string& message, bool outcome_unknown);
 
 // The end of the message about a right that is missing: the server's own words, which name the
-// table, and who can help. Without words where they might have a user's data in them.
+// table, and who can help. Leaves the words out where they might have a user's data in them.
 LEASEHOLD_EXPORT std::string about_a_missing_right(std::string_view server_words);
 
 }  // namespace leasehold

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as people and servers write them.
+// Bytes in the form in which people and servers write them.
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
-// For sentences. Times: "3 days", "2 h", "90 s", whole numbers of the largest unit of which there
-// are two at least. And counts.
+// Text for sentences. Times: "3 days", "2 h", "90 s", whole numbers of the largest unit of which
+// there are two at least. And counts.
 #include <chrono>
 #include <cstdint>
 #include <string>

@@ -6,16 +6,16 @@
 
 namespace leasehold {
 
-// How often somebody asks, from the first time he is refused until it gets dull.
+// The pauses of a caller that asks again, from its first refusal until it gets dull.
 struct polling {
     std::chrono::milliseconds least;
     std::chrono::milliseconds most;
 };
 
-// Evenly between half of `upper` and `upper`; at least one microsecond.
+// A random time between half of `upper` and `upper`; at least one microsecond.
 LEASEHOLD_EXPORT std::chrono::nanoseconds jittered(std::chrono::nanoseconds upper);
 
-// What comes after `failures` failures in a row: doubled from `first`, at most `last`, jittered.
+// The pause after `failures` failures in a row: doubled from `first`, at most `last`, jittered.
 std::chrono::nanoseconds backed_off(
     int failures, std::chrono::nanoseconds first, std::chrono::nanoseconds last
 );

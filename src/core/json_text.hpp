@@ -1,11 +1,11 @@
 #pragma once
-// Text as JSON has it (RFC 8259), whatever the bytes are.
+// Text in the form of JSON (RFC 8259), whatever the bytes are.
 #include <string>
 #include <string_view>
 
 namespace leasehold {
 
-// In quotes; what is no UTF-8 as U+FFFD.
+// The text in quotes; bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view bytes);
 
 }  // namespace leasehold

@@ -1,8 +1,8 @@
 #pragma once
 // A connection that was given up, because no answer came in time, may still have work at its
-// server: a statement that goes on, or a session that has not noticed that its client is gone. It
-// takes one of the server's connections until it ends. A pool that opens another one for each that
-// it gives up fills the server, and shuts everybody out.
+// server: a statement that goes on, or a session that has not noticed that its client is gone. That
+// work takes one of the server's connections until it ends. A pool that opens another connection
+// for each that it gives up fills the server, and shuts everybody out.
 #include <memory>
 
 #include "leasehold/clock.hpp"
@@ -15,10 +15,11 @@ class left_work {
 public:
     virtual ~left_work() = default;
 
-    // By when the server has ended it by itself; the end of time where it has no such limit.
+    // The time by which the server has ended it by itself; the end of time where it has no such
+    // limit.
     virtual local_clock::time_point limit() const noexcept = 0;
     // Ends it over another connection, where that may. True: it is over, or is not on the server
-    // that this one leads to. Throws what the connection does.
+    // that this connection leads to. Throws what the connection does.
     virtual bool has_ended(connection& by) = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// Says of a parameter that what is made from it refers to it, and must not outlive it. Clang then
-// finds an object that was made from a temporary; other compilers see nothing. The checks of
-// .clang-tidy make that an error.
+// Marks a parameter that the object made from it refers to, and must not outlive. Clang then finds
+// an object that was made from a temporary; other compilers see nothing. The checks of .clang-tidy
+// make that an error.
 
 #ifdef __clang__
 #define LEASEHOLD_LIFETIMEBOUND [[clang::lifetimebound]]

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a host is this machine, by its name or address alone.
+// Tells whether a host is this machine, by its name or address alone.
 #include <string_view>
 
 namespace leasehold {

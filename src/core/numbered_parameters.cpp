@@ -19,7 +19,7 @@ bool is_space(char each) {
     return each == ' ' || (each >= '\t' && each <= '\r');
 }
 
-// Of names, words and numbers; `@` because MySQL has variables that are called @$1.
+// True in names, words and numbers; `@` because MySQL has variables that are called @$1.
 bool is_of_word(char each) {
     const bool is_letter = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z');
     return is_letter || is_digit(each) || each == '_' || each == '$' || each == '@' ||
@@ -35,7 +35,7 @@ std::size_t end_of(std::string_view closing, std::string_view sql, std::size_t f
     return found == std::string_view::npos ? sql.size() : found + closing.size();
 }
 
-// Of a doubled quote the second half is seen as the next one's start.
+// The second half of a doubled quote counts as the start of the next string.
 std::size_t end_of_string(std::string_view sql, std::size_t at, bool has_escapes) {
     const char quote = sql[at];
     for (++at; at < sql.size(); ++at) {
@@ -94,7 +94,7 @@ std::size_t number_of(std::string_view written) {
     return number;
 }
 
-// The text of `$1` alone: more that a name may have makes it a name.
+// The text of `$1` alone: a further character that a name may have makes it a name.
 std::string_view numbered_at(std::string_view sql, std::size_t at) {
     if (sql[at] != '$') return {};
     std::size_t end = at + 1;

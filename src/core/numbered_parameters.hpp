@@ -1,5 +1,5 @@
 #pragma once
-// Where a statement's text has places for values: `$1`, `$2` … which every engine's connection
+// Finds the places for values in a statement's text: `$1`, `$2` … which every engine's connection
 // takes, and `?`, which all but PostgreSQL's take.
 //
 //   for (const place& each : places_in("a = $2 AND b = $1", engine::mysql)) …  // numbers 2, 1
@@ -19,20 +19,20 @@ namespace leasehold {
 
 struct place {
     std::size_t at = 0;      // where it begins, in bytes
-    std::size_t size = 0;    // of its text, in bytes
-    std::size_t number = 0;  // of the value that belongs there, from 1; `?` are counted
+    std::size_t size = 0;    // the size of its text, in bytes
+    std::size_t number = 0;  // the value that belongs there, from 1; `?` are counted
     bool operator==(const place&) const = default;
 };
 
-// In the order of the text; a number may be there several times, or not at all. Throws
+// The places in the order of the text; a number may be there several times, or not at all. Throws
 // invalid_argument where `?` and `$1` are mixed, and for a number that is not 1 to 65535.
 LEASEHOLD_EXPORT std::vector<place> places_in(std::string_view sql, engine which);
 
-// How many values a statement with these places wants: its highest number.
+// The number of values that a statement with these places wants: its highest number.
 LEASEHOLD_EXPORT std::size_t values_wanted(const std::vector<place>& places) noexcept;
 
-// Where what begins at `at` ends, as this engine reads it, when it is a string, a name in quotes or
-// a comment; `at` otherwise. What is not closed reaches to the end.
+// The end of the string, name in quotes or comment that begins at `at`, as this engine reads it;
+// `at` where none begins there. One that is not closed reaches to the end.
 LEASEHOLD_EXPORT std::size_t end_of_quoted(std::string_view sql, std::size_t at, engine which);
 
 }  // namespace leasehold

@@ -1,12 +1,13 @@
 #pragma once
-// What a failure proves about the request that met it.
+// The conclusion from a failure about the request that met it.
 #include "leasehold/error.hpp"
 #include "leasehold/export.hpp"
 
 namespace leasehold {
 
-// Whether a failure of this class proves that a statement sent outside a transaction, or a COMMIT,
-// was not carried out. False for a lost connection or a time-out: then the outcome is unknown.
+// True when a failure of this class proves that a statement sent outside a transaction, or a
+// COMMIT, was not carried out. False for a lost connection or a time-out: then the outcome is
+// unknown.
 LEASEHOLD_EXPORT bool proves_not_done(errc code) noexcept;
 
 }  // namespace leasehold

@@ -21,7 +21,7 @@ private:
     pid_t number_ = ::getpid();
 };
 
-// Makes an object that is never deleted in a copy of the process.
+// Makes an object that is never deleted in a forked child.
 template <class T, class... Arguments>
 std::shared_ptr<T> make_at_home(Arguments&&... arguments) {
     const auto delete_at_home = [home = home_process{}](T* each) {
@@ -30,7 +30,7 @@ std::shared_ptr<T> make_at_home(Arguments&&... arguments) {
     return std::shared_ptr<T>{new T(std::forward<Arguments>(arguments)...), delete_at_home};
 }
 
-// A token of something that is over.
+// The token of something that is over.
 inline std::stop_token stopped_token() {
     std::stop_source stopped;
     stopped.request_stop();

@@ -1,5 +1,5 @@
 #pragma once
-// For drivers: that a server has refused a change because it is a standby.
+// Tells drivers that a server has refused a change because it is a standby.
 //
 // A server that was demoted, behind a proxy that lets its sessions live or still leads to it, is a
 // fail-over in progress. The refusal is an error that may pass, and no connection from before is
@@ -12,9 +12,10 @@ namespace leasehold {
 
 class standby_refusals {
 public:
-    // A connection keeps it when it is made: those with an older one are of the past.
+    // A connection keeps this number when it is made: a connection with an older one is of the
+    // past.
     int count() const noexcept { return count_; }
-    // `then`: of the connection that was refused. One of the past has no news.
+    // `then`: the number of the connection that was refused. A connection of the past has no news.
     void note(int then) noexcept { count_.compare_exchange_strong(then, then + 1); }
 
 private:

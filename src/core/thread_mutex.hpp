@@ -7,12 +7,13 @@
 //   int lent_ LEASEHOLD_GUARDED_BY(mutex_) = 0;
 //   void lend() LEASEHOLD_REQUIRES(mutex_);
 //
-// Clang reads a lambda as a function of its own, so what a wait asks says that it needs it, too:
+// Clang reads a lambda as a function of its own, so the condition of a wait says that it needs it,
+// too:
 //
 //   changed_.wait(guard, stop, [&]() LEASEHOLD_REQUIRES(mutex_) { return lent_ == 0; });
 //
 // The attributes are those of Clang's manual, "Thread Safety Analysis"; other compilers see none.
-// .clang-tidy turns the analysis on, and what it finds is an error.
+// .clang-tidy turns the analysis on, and makes its findings errors.
 //
 // Threads: safe.
 #include <mutex>
@@ -23,9 +24,9 @@
 #define LEASEHOLD_THREAD_SAFETY(attribute)
 #endif
 
-// Of a member: touched only with that mutex held.
+// Marks a member that is touched only with that mutex held.
 #define LEASEHOLD_GUARDED_BY(mutex) LEASEHOLD_THREAD_SAFETY(guarded_by(mutex))
-// Of a function, behind its const and noexcept: called only with these held, or never with them.
+// Marks a function, after its const and noexcept: called only with these held, or never with them.
 #define LEASEHOLD_REQUIRES(...) LEASEHOLD_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define LEASEHOLD_EXCLUDES(...) LEASEHOLD_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
 
@@ -46,7 +47,7 @@ private:
 using thread_mutex = basic_thread_mutex<std::mutex>;
 using recursive_thread_mutex = basic_thread_mutex<std::recursive_mutex>;
 
-// Holds one from its beginning to its end, but for where it is told otherwise.
+// Holds a mutex from its beginning to its end, but for where it is told otherwise.
 template <class Native>
 class LEASEHOLD_THREAD_SAFETY(scoped_lockable) thread_guard {
 public:
@@ -60,7 +61,7 @@ public:
     void lock() LEASEHOLD_THREAD_SAFETY(acquire_capability()) { native_.lock(); }
     void unlock() LEASEHOLD_THREAD_SAFETY(release_capability()) { native_.unlock(); }
 
-    // For a wait, before and after which it is held.
+    // For a wait, before and after which the mutex is held.
     std::unique_lock<Native>& native() noexcept { return native_; }
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// Whether bytes are UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above
+// Tells whether bytes are UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above
 // U+10FFFF. PostgreSQL and MySQL refuse the same.
 #include <string>
 #include <string_view>
