@@ -31,7 +31,7 @@ struct field {
     std::string_view name;
     int least;
     int most;
-    std::span<const std::string_view> names;  // of the values from `least` on
+    std::span<const std::string_view> names;  // the names of the values from `least` on
 };
 
 constexpr std::array<field, 5> fields{{
@@ -73,7 +73,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
     }
 }
 
-// One expression being read; knows what to say when it cannot be.
+// Reads one expression; makes the error where it cannot be read.
 class reader {
 public:
     explicit reader(std::string_view text LEASEHOLD_LIFETIMEBOUND) : text_(text) {}

@@ -1,5 +1,5 @@
 #pragma once
-// A cron expression against a wall clock that never jumps. What a zone makes of it: schedule.cpp.
+// A cron expression on a wall clock that never jumps. schedule.cpp puts it into a zone.
 //
 // Threads: an immutable value.
 #include <bitset>
@@ -12,10 +12,10 @@ class cron_expression {
 public:
     using wall_minute = std::chrono::local_time<std::chrono::minutes>;
 
-    // Throws invalid_argument for what is no expression, and for one that never matches.
+    // Throws invalid_argument for a malformed expression, and for one that never matches.
     explicit cron_expression(std::string_view text);
 
-    // All 24 hours.
+    // True when all 24 hours match.
     bool leaves_hour_open() const noexcept { return hours_.all(); }
 
     // The first match at or after, the last at or before.

@@ -89,7 +89,7 @@ run_outlook judged(const run_look& seen, const schedule& when, const once_settin
     return found;
 }
 
-// Whether who calls now means the next tick.
+// True when a call now means the next tick.
 bool is_early(const run_look& seen, const schedule& when, const once_settings& settings) {
     const auto next = when.next(seen.now);
     const auto half = (next - when.previous(seen.now)) / 2;
@@ -150,7 +150,7 @@ public:
     schedule::instant tick() const noexcept { return tick_; }
     leasehold::lease& lease() noexcept { return lease_; }
 
-    // The record first: a key given back before would let others take the run for abandoned.
+    // Records first: if the key were given back before, others would take the run for abandoned.
     template <class GiveBack>
     finish_outcome finish(const run_result& result, GiveBack give_back) {
         is_told_ = true;
@@ -188,15 +188,15 @@ public:
 private:
     leasehold::database::implementation& database() const noexcept { return session_->database(); }
 
-    // By our own clock: whoever freed it by force before that has the word.
+    // Goes by our own clock: a user that freed the run by force before that has the word.
     bool is_over_its_limit() const noexcept {
         const loss_reason why = lease_.why_lost();
         const bool is_undisturbed = why == loss_reason::none || why == loss_reason::expired;
         return hold_at_most_ && is_undisturbed && local_clock::now() >= lease_.deadline();
     }
 
-    // Once, and not at all where nobody answers, since a destructor should not take long. Where it
-    // fails the run is abandoned.
+    // Records once, and not at all where nobody answers, since a destructor should not take long.
+    // Where that fails the run is abandoned.
     void record_limit() noexcept {
         try {
             if (!session_->may_part()) {
@@ -227,7 +227,7 @@ private:
         return made;
     }
 
-    // It names owner and token, so asking again is harmless.
+    // The request names owner and token, so asking again is harmless.
     finish_outcome record(const run_finish& what) {
         bool was_in_doubt = false;
         const bounds of_call = bounds_of(session_->handle());
@@ -252,7 +252,7 @@ private:
     leasehold::lease lease_;
     const schedule::instant tick_;
     const std::optional<microseconds> hold_at_most_;
-    bool is_told_ = false;  // how it ended, by whoever ran it
+    bool is_told_ = false;  // its runner has told how it ended
 };
 
 task_run::task_run(std::unique_ptr<implementation> started) noexcept : inner_(std::move(started)) {}
@@ -318,7 +318,7 @@ private:
 
     // False where the wait was cancelled.
     bool wait(microseconds duration, const std::stop_token& cancel) const {
-        // How often it looks whether the session is alive.
+        // The time between two looks whether the session is alive.
         constexpr milliseconds nap_max{500};
         const auto until = local_clock::now() + duration;
         thread_mutex mutex;
@@ -335,8 +335,8 @@ private:
         return false;
     }
 
-    // Between looking and holding the key somebody may have run the tick, or started to: the claim
-    // is refused, and looking again says why. Each time somebody has got on.
+    // Between looking and holding the key somebody may have run the tick, or started to: then the
+    // claim is refused, and another look says why. Each time somebody has got on.
     run_start start_from(run_look seen) {
         constexpr int attempts_max = 3;
         for (int attempt = 1;; ++attempt) {

@@ -1,6 +1,6 @@
-// What a zone makes of a cron expression. A wall-clock time becomes an instant in one of two ways,
-// see the header; both keep the order of times, so that looking for the nearest fire time is
-// walking over matches of the wall clock in one direction.
+// Puts a cron expression into a zone. A wall-clock time becomes an instant in one of two ways, see
+// the header; both keep the order of times, so that looking for the nearest fire time is walking
+// over matches of the wall clock in one direction.
 #include "leasehold/schedule.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string text_of(microseconds period) {
     return text + " s";
 }
 
-// Of what text_of() has written; nothing where it has not.
+// The period in a text that text_of() has written; nothing in any other text.
 std::optional<microseconds> period_in(std::string_view text) {
     constexpr std::string_view before = "every ", after = " s";
     if (!text.starts_with(before) || !text.ends_with(after)) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// How a zone's clock goes: which offset from UTC, from when until when.
+// The course of a zone's clock: each offset from UTC, with the time when it holds.
 //
 // The rules are those of the system's tz database, read once by Howard Hinnant's date library.
 // Threads: safe; an immutable value.
@@ -17,14 +17,15 @@ struct zone_period {
 
 class time_zone {
 public:
-    // Throws invalid_argument where there is none of this name, unsupported where this build knows
-    // UTC only.
+    // Throws invalid_argument where no zone has this name, unsupported where this build knows UTC
+    // only.
     explicit time_zone(std::string_view name);
 
     zone_period at(std::chrono::sys_seconds instant) const;
 
 private:
-    const void* zone_ = nullptr;  // of the date library, which keeps it for ever; nothing: UTC
+    const void* zone_ = nullptr;  // owned by the date library, which keeps it for ever; nothing:
+                                  // UTC
 };
 
 }  // namespace leasehold
