@@ -50,7 +50,7 @@ void require_due(const known_table& table, const std::string& name, time_kind ti
     );
 }
 
-// As people write it.
+// The value in the form in which people write it.
 std::string shown(const value& each) {
     if (const auto* text = std::get_if<std::string>(&each.held())) return "'" + *text + "'";
     if (const auto* number = std::get_if<std::int64_t>(&each.held())) {
@@ -64,8 +64,8 @@ std::string shown(const value& each) {
     return "bytes";
 }
 
-// Only the database can tell whether two values are one to a column: by its collation, what it
-// rounds, pads or converts.
+// Only the database can tell whether two values are one to a column: by its collation, and by the
+// way it rounds, pads or converts.
 void require_told_apart(const known_table& table, connection& inside, const table_need& need) {
     for (auto at = need.columns.begin(); at != need.columns.end(); ++at) {
         std::vector<value> all = at->told_apart;
@@ -161,7 +161,7 @@ std::shared_ptr<const known_table> claim_table::known_on(
     return known_;
 }
 
-// Of a table that may not be as the mapping says, or not be there.
+// Enters a table that may not be as the mapping says, or not be there.
 bool claim_table::enter_unseen(connection& inside, claim_use use) {
     const engine which = inside.server().engine;
     const auto dialect = dialect_of(which);
@@ -169,7 +169,7 @@ bool claim_table::enter_unseen(connection& inside, claim_use use) {
     try {
         return dialect->enter(inside, table, use);
     } catch (const error&) {
-        // Where the table is at fault the catalogue says it better.
+        // Where the table is at fault the catalogue says so more clearly.
         if (inside.state() == connection_state::in_transaction) look_again(inside);
         throw;
     }

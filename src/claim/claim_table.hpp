@@ -1,6 +1,6 @@
 #pragma once
-// What both kinds of claim know of the table they are about: the engine it is on, and that the
-// mapping was held against its catalogue before anything else was sent.
+// The common knowledge of both kinds of claim about their table: the engine it is on, and that the
+// mapping was checked against its catalogue before anything else was sent.
 //
 // Threads: safe.
 #include <functional>
@@ -32,7 +32,7 @@ struct known_table {
 
 class claim_table {
 public:
-    // `need_on`: what the mapping needs on an engine; throws where it can never work there.
+    // `need_on`: the mapping's needs on an engine; throws where it can never work there.
     explicit claim_table(std::function<table_need(engine)> need_on)
         : need_on_(std::move(need_on)) {}
 
@@ -40,11 +40,11 @@ public:
     std::vector<std::string> check(connection& inside);
     void check(const database& db);
 
-    // For every operation: a transaction that can be taken part in, and the table, looked at if it
-    // was not before. Throws wrong_transaction and what check() throws; to be read it needs fewer
-    // rights. `require` throws where the arguments do not fit. Rights and arguments are judged anew
-    // with the table looked at anew before they are refused, since a right may have been granted, a
-    // column widened or a label added.
+    // Begins every operation: requires a transaction that can be taken part in, and the table,
+    // looked at if it was not before. Throws wrong_transaction and what check() throws; reading
+    // needs fewer rights. `require` throws where the arguments do not fit. Before rights and
+    // arguments are refused they are judged once more with the table looked at anew, since a right
+    // may have been granted, a column widened or a label added.
     template <class Require>
     std::shared_ptr<const known_table> enter_to_read(
         connection& inside, std::string_view what, Require&& require
@@ -56,10 +56,10 @@ public:
         return known;
     }
 
-    // The same for what locks rows: nothing where somebody else has SQLite's write lock, to be
-    // asked again. That lock is taken before the table is looked at: a look is a read, and in a
-    // transaction that has read SQLite waits for no writer, and it cannot write any more once that
-    // writer has committed.
+    // The same for an operation that locks rows: nothing where somebody else has SQLite's write
+    // lock, to be asked again. It takes that lock before it looks at the table: a look is a read,
+    // and in a transaction that has read SQLite waits for no writer, and it cannot write any more
+    // once that writer has committed.
     template <class Require>
     std::shared_ptr<const known_table> enter_to_change(
         connection& inside, std::string_view what, claim_use use, Require&& require
@@ -78,8 +78,8 @@ public:
         return known;
     }
 
-    // Runs what names the table's index; where that is gone by now, once more with the table
-    // looked at anew.
+    // Runs a statement that names the table's index; where the index is gone by now, once more with
+    // the table looked at anew.
     template <class Run>
     auto with_index(connection& inside, std::shared_ptr<const known_table>& known, Run&& run) {
         try {
@@ -96,7 +96,7 @@ public:
 private:
     static void require_right_to_change(const known_table& table);
 
-    // What is known already, where `judge` has nothing against it. Sends nothing.
+    // The known table, where `judge` has nothing against it. Sends nothing.
     template <class Judge>
     std::shared_ptr<const known_table> fitting(
         connection& inside, std::string_view what, Judge&& judge
@@ -131,8 +131,8 @@ void require_key(
     const known_table& table, const std::vector<std::string>& key, const parameters& values
 );
 
-// Why two values that differ are one to that column, as the database compares, to be put behind its
-// name; empty where it tells them apart.
+// The reason why two values that differ are one to that column, as the database compares, for a
+// place after its name; empty where the column tells them apart.
 std::string taken_for_one(
     const known_table& table,
     connection& inside,
@@ -151,10 +151,10 @@ std::string taken_for_the_same(
 
 // Throws invalid_argument where there is none.
 const column_shape& column_of(const known_table& table, const std::string& name);
-// Whether foreign keys could refer to one of these. Empty names are of columns a mapping lacks.
+// True when foreign keys could refer to one of these. An empty name is a column the mapping lacks.
 bool is_any_referable(const known_table& table, const std::vector<std::string>& columns);
 
-// Values as the engine takes them for those columns.
+// Values in the form that the engine takes for those columns.
 value as_sent(const known_table& table, const std::string& column, const value& given);
 parameters as_sent(
     const known_table& table, const std::vector<std::string>& key, const parameters& values

@@ -59,7 +59,7 @@ private:
         verdict_.warnings.push_back("table " + need_.table.name + ": " + clause);
     }
 
-    // Of the first that is missing: GRANT is of tables as a rule, and of columns now and then.
+    // Names the first missing right: GRANT is of tables as a rule, and of columns now and then.
     void look_at_rights() {
         if (!found_.may_be_reached) verdict_.read_denied = "the right of USAGE on its schema";
         for (const column_need& each : need_.columns) {
@@ -81,7 +81,7 @@ private:
         return find_column(dialect_, found_.columns, name);
     }
 
-    // What a claim changes it changes once, and never the key it finds the row by.
+    // A claim changes each of its columns once, and never the key it finds the row by.
     void require_single_roles() {
         const auto& all = need_.columns;
         for (std::size_t later = 0; later < all.size(); ++later) {
@@ -204,7 +204,7 @@ private:
         wanted.term < 2 * step ? add_problem(clause + "; or make the term longer") : warn(clause);
     }
 
-    // The statement that puts it right, where there is one.
+    // The statement that cures it, where there is one.
     std::string cured(column_wish wish, const column_shape& column) const {
         const std::string statement =
             dialect_.change_column_text(need_.table, {wish, column, std::nullopt});
@@ -259,8 +259,8 @@ private:
         }
     }
 
-    // How many columns compared for equality the index begins with; nothing where the rest of it
-    // is not the wanted order, forwards or backwards.
+    // The number of columns compared for equality that the index begins with; nothing where the
+    // rest of it is not the wanted order, forwards or backwards.
     std::optional<std::size_t> service_of(const index_shape& index) const {
         std::size_t at = 0;
         if (index.is_ignored) return std::nullopt;
@@ -320,10 +320,10 @@ private:
         );
     }
 
-    // The order does not find them: with it alone, all that are claimed are read each time.
+    // The order does not find late rows: with it alone, all that are claimed are read each time.
     void find_late_index() {
         if (need_.order.empty() || need_.late.empty()) return;
-        // Terms are null of what is not claimed, so that they alone, which come last, will do.
+        // The terms of unclaimed rows are null, so that the terms alone, which come last, will do.
         for (auto first = need_.late.begin(); first != need_.late.end(); ++first) {
             const auto found = std::find_if(
                 found_.indexes.begin(),

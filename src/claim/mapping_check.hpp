@@ -1,5 +1,5 @@
 #pragma once
-// A mapping held against a table as the catalogue has it. No I/O.
+// Checks a mapping against a table as the catalogue has it. No I/O.
 //
 // Threads: plain functions.
 #include <chrono>
@@ -17,7 +17,7 @@ struct column_need {
     std::string name;
     std::string role;                   // "version", for people
     std::vector<column_kind> may_be{};  // empty: anything
-    // How to add it where it is missing; nothing: nobody but its owner can know.
+    // The kind to add it with where it is missing; nothing: only its owner can know.
     std::optional<column_kind> made_as{};
     std::optional<value> not_null_default{};
     bool null_is_trouble = false;  // a null makes the row one that is never claimed
@@ -29,7 +29,7 @@ struct column_need {
     std::chrono::microseconds term{};  // it must be able to tell this from nothing; 0: any
     std::vector<value> compared{};
     std::vector<value> stored{};
-    // By these, compared for equality, it is decided who gets a row: those that differ here must
+    // The values that decide, compared for equality, who gets a row: those that differ here must
     // differ to the column too.
     std::vector<value> told_apart{};
 };
@@ -40,40 +40,41 @@ struct table_need {
     std::vector<std::string> key;
     std::vector<std::string> equal;  // columns a claim of several compares with one value
     std::vector<order_by> order;
-    std::vector<std::string> late;  // what those whose term has passed are found by, in this order
+    std::vector<std::string> late;  // the columns that find rows whose term has passed, in this
+                                    // order
     bool keeps_finished = false;    // their rows look as claimed ones do, but for the term
-    std::string without_index;      // what it costs that no index serves `equal` and `order`
-    bool only_locks = false;        // what becomes of the rows is not the claim's to say
+    std::string without_index;      // the cost when no index serves `equal` and `order`
+    bool only_locks = false;        // the claim does not say what becomes of the rows
     bool one_node_is_written_to = false;  // of a cluster
 };
 
 struct mapping_verdict {
     std::string problem;  // one line with what to do; empty: the mapping fits
     std::vector<std::string> warnings;
-    std::string index;       // that serves a claim of several; empty: none
-    std::string late_index;  // that serves `late`; empty: none
-    std::string key_index;   // that finds rows by their keys; empty: none that can be named
-    // The rights the user lacks: to read what the mapping names, and to claim or change rows.
+    std::string index;       // the one that serves a claim of several; empty: none
+    std::string late_index;  // the one that serves `late`; empty: none
+    std::string key_index;   // the one that finds rows by their keys; empty: none that can be named
+    // The rights the user lacks: to read the mapped columns, and to claim or change rows.
     std::string read_denied;
     std::string change_denied;
 };
 
-// By its name as the engine compares names; null where there is none.
+// Finds a column by its name as the engine compares names; null where there is none.
 const column_shape* find_column(
     const table_store& dialect, const std::vector<column_shape>& columns, const std::string& name
 );
 
 mapping_verdict judge(const table_need& need, const table_shape& found, const table_store& dialect);
 
-// What every mapping must be by itself. Throws invalid_argument.
+// The rules that every mapping must keep by itself. Each throws invalid_argument.
 void require_name(const std::string& name, const char* role);
 void require_table(const qualified_name& table, const std::vector<std::string>& key);
 void require_conditions(const std::vector<condition>& conditions);
 
-// What of a condition is a value of its own, to be told from others; nothing where it is a range.
+// The values of a condition that must be told from others; nothing where it is a range.
 std::vector<value> told_apart_by(const condition& each);
 
-// The kinds a column of times may be, by what the mapping says of it.
+// The kinds a column of times may be, as the mapping says.
 std::vector<column_kind> kinds_of(time_kind times, engine which);
 
 }  // namespace leasehold

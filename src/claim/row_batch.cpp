@@ -7,7 +7,7 @@
 namespace leasehold {
 namespace {
 
-// As their keys are ordered; values of one kind as that kind is.
+// Compares values as their keys are ordered; values of one kind as that kind is.
 int compared(const value& one, const value& other) {
     const auto& left = one.held();
     const auto& right = other.held();
@@ -35,7 +35,7 @@ int compared(const parameters& one, const parameters& other) {
     return 0;
 }
 
-// Each is a statement of its own.
+// The form of a row: each is a statement of its own.
 std::size_t form_of(const versioned_row& row, bool has_claimed_by) {
     const bool has_claimant = has_claimed_by && !row.claimed_as.empty();
     return (row.is_claimed ? 2U : 0U) + (has_claimant ? 1U : 0U);

@@ -154,8 +154,8 @@ private:
         return {is_none ? claim_status::none : claim_status::claimed, std::move(rows)};
     }
 
-    // Which the first n are is found without locks; then those are locked by their keys, so that
-    // where one is missing none of the rows behind them was touched.
+    // A read without locks finds the first n; then those are locked by their keys, so that where
+    // one is missing none of the rows behind it was touched.
     claimed_rows all_of_first(
         const known_table& known, connection& inside, const row_request& wanted
     ) const {

@@ -34,7 +34,7 @@ bool is_within(std::int64_t number, const column_shape& column) {
     return number < end && (column.is_unsigned || number >= -end);
 }
 
-// Digits, as they are read from a column that holds more than 63 bits or decimals.
+// True for digits, as they are read from a column that holds more than 63 bits or decimals.
 bool is_integer_text(std::string_view text, const column_shape& column) {
     if (const auto number = whole<std::int64_t>(text)) return is_within(*number, column);
     return column.is_unsigned && column.bits == 64 && whole<std::uint64_t>(text);
@@ -48,8 +48,8 @@ bool is_number_text(std::string_view text) {
     return !text.starts_with('+') && !(has_plus && text.starts_with('-')) && whole<double>(text);
 }
 
-// Whether a decimal column has room for it after rounding: PostgreSQL rounds away what is behind
-// the scale, and an overflow is an error. Of a number as it is written.
+// True when a decimal column has room for a written number after rounding: PostgreSQL rounds away
+// the digits after the scale, and an overflow is an error.
 bool has_room(std::string_view text, const column_shape& column) {
     std::string digits;  // without leading zeros
     int whole = 0;       // how many of them stand before the point; negative: zeros behind it
@@ -75,13 +75,14 @@ bool has_room(std::string_view text, const column_shape& column) {
     return !rounds_up || digits.find_first_not_of('9') < kept;
 }
 
-// As the engine would read it into 32 bits.
+// True when the engine can read the number into 32 bits.
 bool is_within_float(double number) {
     const auto narrow = static_cast<float>(number);
     return std::isfinite(narrow) && (narrow != 0.0F || number == 0.0);
 }
 
-// Of a number that a column of numbers is to hold, or, where text is what is sent, compared with.
+// Judges a number for a column of numbers that is to hold it or, where text is sent, be compared
+// with it.
 bool is_number_within(const value& given, const column_shape& column, value_use use) {
     const auto* text = std::get_if<std::string>(&given.held());
     const auto* real = std::get_if<double>(&given.held());
@@ -95,7 +96,7 @@ bool is_number_within(const value& given, const column_shape& column, value_use 
     if (column.precision == 0 || use != value_use::stored) return true;
     if (text) return has_room(*text, column);
     if (number) return has_room(std::to_string(*number), column);
-    // As PostgreSQL turns floating point into decimals.
+    // The form in which PostgreSQL turns floating point into decimals.
     constexpr int digits = std::numeric_limits<double>::digits10;
     std::array<char, 32> written{};
     char* const begin = written.data();
@@ -104,8 +105,8 @@ bool is_number_within(const value& given, const column_shape& column, value_use 
     return has_room({begin, static_cast<std::size_t>(end - begin)}, column);
 }
 
-// What "2026-01-31 12:34:56.789+02:00" and its shorter forms have in common: date, then time of
-// day, then zone.
+// The common form of "2026-01-31 12:34:56.789+02:00" and its shorter forms: date, then time of day,
+// then zone.
 bool is_time_text(std::string_view text) {
     if (text == "infinity" || text == "-infinity") return true;
     const auto number = [&](std::size_t at, std::size_t size, int least, int most
@@ -167,7 +168,7 @@ std::int64_t characters_of(std::string_view text) {
     });
 }
 
-// Of text for a column that text can be written to.
+// Judges text for a column that text can be written to.
 std::string text_misfit(const column_shape& column, const std::string& text, value_use use) {
     if (!is_utf8(text) || text.find('\0') != std::string::npos) return "is not UTF-8";
     const auto& labels = column.labels;

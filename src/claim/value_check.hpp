@@ -1,7 +1,7 @@
 #pragma once
-// Whether a value is one of a column's, held against the catalogue before anything is sent. What an
-// engine makes of another type is no answer: MySQL takes 'abc' for 0 and finds rows nobody asked
-// for, and on PostgreSQL it is an error that aborts the transaction. No I/O.
+// Checks whether a value is one of a column's, by the catalogue and before anything is sent. An
+// engine's own conversion is no answer: MySQL takes 'abc' for 0 and finds rows nobody asked for,
+// and on PostgreSQL it is an error that aborts the transaction. No I/O.
 //
 // Threads: plain functions.
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace leasehold {
 
-// What is done with the value.
+// The use of the value.
 enum class value_use {
     compared = 1,
     stored = 2,
     key = 3,  // compared; a time as the database itself wrote it, in whatever style
 };
 
-// Why the column cannot have the value, to be put behind the column's name: "is bigint, and …".
-// Empty where it can.
+// The reason why the column cannot have the value, for a place after the column's name: "is bigint,
+// and …". Empty where it can.
 std::string misfit(const column_shape& column, const value& given, value_use use);
 
 // The kind of column a value would need if it were made for it.

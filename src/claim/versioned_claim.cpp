@@ -79,7 +79,7 @@ public:
         wanted.where.insert(wanted.where.end(), choice.where.begin(), choice.where.end());
         make_sendable(*known, wanted.where);
         wanted.count = n;
-        // Much more than n, or those who claim at once would all meet.
+        // Much more than n; otherwise callers that claim at once would all meet.
         wanted.limit = std::max(8 * n, choice.candidates_max);
         wanted.is_shuffled = choice.candidates == candidate_order::shuffled;
         wanted.claimed_as = claimant_on(*known);
@@ -136,7 +136,7 @@ public:
     }
 
 private:
-    // Of the rows at these places.
+    // Changes the rows at these places.
     void change_once(
         connection& inside,
         std::span<versioned_row> rows,
@@ -205,7 +205,8 @@ private:
         }
     }
 
-    // What another of the call has done to a row, the others have lost by: it has gone on.
+    // Where one change of the call was done to a row, all others of that row have lost: it has gone
+    // on.
     static void drop_done(
         row_part& part, const std::vector<bool>& is_done, std::vector<change_outcome>& outcomes
     ) {
@@ -222,7 +223,7 @@ private:
         part = std::move(left);
     }
 
-    // One less than a claim or change needs.
+    // The greatest version of the column; a claim or change needs one more.
     std::int64_t version_most(const known_table& known) const {
         const column_shape& version = column_of(known, mapping_.version);
         const int bits = version.is_unsigned ? version.bits : version.bits - 1;
@@ -245,7 +246,7 @@ private:
         );
     }
 
-    // What this claim, and no other, puts into claimed_by.
+    // The text that this claim, and no other, puts into claimed_by.
     std::string claimant_on(const known_table& known) const {
         if (mapping_.claimed_by.empty() || !mapping_.claimant.empty()) return mapping_.claimant;
         const std::string tag = identity::random().text().substr(0, tag_size);
@@ -274,7 +275,7 @@ private:
         return made;
     }
 
-    // Those that the claim itself changes; some may be empty.
+    // The columns that the claim itself changes; some may be empty.
     std::vector<std::string> own_columns() const {
         return {
             mapping_.version,
@@ -315,7 +316,7 @@ private:
         }
     }
 
-    // Where no column of the claim's own keeps a finished row from being claimed again.
+    // False where no column of the claim's own keeps a finished row from being claimed again.
     bool stays_taken() const {
         return !mapping_.state.column.empty() || !mapping_.claimed_by.empty();
     }

@@ -30,7 +30,7 @@ void need_state(table_need& need, const versioned_mapping& mapping) {
     need.equal.push_back(state.column);
 }
 
-// What makes a row one that may be claimed, besides its state.
+// Adds the conditions, besides its state, on which a row may be claimed.
 void need_available(
     table_need& need, const versioned_mapping& mapping, const std::vector<column_kind>& times
 ) {

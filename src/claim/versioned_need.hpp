@@ -1,5 +1,5 @@
 #pragma once
-// What a versioned_mapping must be by itself, and what it needs of its table. No I/O.
+// The rules of a versioned_mapping by itself, and its needs of its table. No I/O.
 //
 // Threads: plain functions.
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace leasehold {
 
-// Of what tells one claim from another in claimed_by.
+// The length of the tag that tells one claim from another in claimed_by.
 inline constexpr std::size_t tag_size = 12;
 
-// Whether a claim leaves a trace.
+// True when a claim leaves a trace.
 bool is_claimable(const versioned_mapping& mapping);
 
 // Throws invalid_argument.
