@@ -16,7 +16,7 @@ namespace leasehold {
 namespace mysql {
 namespace {
 
-// From the server's greeting; sends nothing. A proxy may greet with another version.
+// Comes from the server's greeting; sends nothing. A proxy may greet with another version.
 server_info server_of(sql::Connection& lent) {
     try {
         return server_from(lent.getMetaData()->getDatabaseProductVersion().asStdString());
@@ -33,8 +33,8 @@ public:
         : lent_connection(server_of(*lent), "on a borrowed connection", "Connector/C++"),
           lent_(lent) {}
 
-    // Autocommit as Connector/C++ knows it: set by setAutoCommit(). Within it the server has to be
-    // asked for an explicit transaction.
+    // Goes by autocommit as Connector/C++ knows it: set by setAutoCommit(). With autocommit the
+    // server has to be asked for an explicit transaction.
     connection_state state() noexcept override {
         try {
             if (is_lost_ || lent_->isClosed()) return connection_state::lost;
@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    // MySQL has no variable for it. Outside of a transaction its SAVEPOINT does nothing, so that
+    // MySQL has no variable for this. Outside of a transaction its SAVEPOINT does nothing, so that
     // there is none to release; inside neither of the two has any effect together.
     bool is_in_explicit_transaction() {
         if (server().engine == engine::mariadb) {
@@ -70,7 +70,7 @@ private:
                 errc::connection_lost, place() + ": it is lost; its owner must connect again"};
         }
         // With autocommit on there may be an explicit transaction around us or none: then the
-        // outcome of what was lost is not known.
+        // outcome of a statement that lost its answer is not known.
         const bool is_at_stake =
             lent_->getAutoCommit() || step_of(text) == transaction_step::commits;
         std::size_t answered = 0;
@@ -87,7 +87,7 @@ private:
     bool is_lost_ = false;
 };
 
-// The hosts of a URL that may change, and what is known of them.
+// The hosts of a URL that may change, and the driver's knowledge of them.
 class host_source {
 public:
     using opener = host_list::opener;

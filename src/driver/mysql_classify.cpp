@@ -193,8 +193,8 @@ bool is_under_repair_mysql(int native_code, std::string_view words) noexcept {
     }
 }
 
-// MySQL: "--read-only", "--super-read-only"; MariaDB: also "--read_only". Others of this number, as
-// --secure-file-priv, --skip-grant-tables and --rocksdb, stay.
+// MySQL names "--read-only", "--super-read-only"; MariaDB also "--read_only". Other options of this
+// number, as --secure-file-priv, --skip-grant-tables and --rocksdb, stay.
 bool is_standby_mysql(int native_code, std::string_view words) noexcept {
     constexpr int option_prevents = 1290, read_only_mode = 1836;
     const bool names_option = words.find("read-only") != std::string_view::npos ||

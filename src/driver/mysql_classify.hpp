@@ -1,5 +1,5 @@
 #pragma once
-// Private to the MySQL driver: what error numbers mean. Tested as tables in
+// Private to the MySQL driver: the meanings of error numbers. Tested as tables in
 // tests/unit/classify_mysql_test.cpp.
 #include <string_view>
 
@@ -7,24 +7,24 @@
 
 namespace leasehold {
 
-// By error number, the same on MySQL and MariaDB where both have it.
+// Classifies an error number, the same on MySQL and MariaDB where both have it.
 errc classify_mysql(int native_code) noexcept;
 
-// Whether an attempt to connect that failed like this may succeed in a moment: the server starts,
-// stops or is full, the network or a proxy cut the line. `words`: what the client library says, for
-// the numbers it uses for two things.
+// True when an attempt to connect that failed like this may succeed in a moment: the server starts,
+// stops or is full, the network or a proxy cut the line. `words`: those of the client library, for
+// the numbers that it uses for two things.
 bool may_connect_later_mysql(int native_code, std::string_view words) noexcept;
 
-// Whether a statement failed because the server is out of disk space or memory: it may pass. In the
-// answer of a storage engine the number is in its words.
+// True when a statement failed because the server is out of disk space or memory: it may pass. The
+// answer of a storage engine has the number in its words.
 bool is_exhausted_mysql(int native_code, std::string_view words) noexcept;
 
-// Whether a statement failed because its table is crashed or is being repaired: it may pass, by the
-// repair that a server makes by itself or by a person's.
+// True when a statement failed because its table is crashed or is being repaired: it may pass, by
+// the repair that a server makes by itself or by a person's.
 bool is_under_repair_mysql(int native_code, std::string_view words) noexcept;
 
-// Whether a server refused a change because it is read-only as a whole, as replicas are and one
-// that was demoted: a fail-over may be in progress. `words`: the server's, which name the option.
+// True when a server refused a change because it is read-only as a whole, as replicas are and a
+// demoted server is: a fail-over may be in progress. `words`: the server's, which name the option.
 bool is_standby_mysql(int native_code, std::string_view words) noexcept;
 
 }  // namespace leasehold

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the MySQL driver: the client library's headers, and what its versions differ in.
+// Private to the MySQL driver: the client library's headers, and the differences of its versions.
 //
 // Connector/C++ 1.1 (Debian's, on top of libmariadb) has its headers at the top of the include
 // path; 8 and 9 (Oracle's, on top of libmysqlclient) have them behind <mysql/jdbc.h>.
@@ -20,16 +20,17 @@
 
 namespace leasehold::mysql {
 
-// Whether the option for ssl-mode is heeded. 1.1 takes it and does nothing with it; there only
-// sslEnforce and sslVerify count, and what they do is said where they are set (mysql_connect.cpp).
+// True when the client library obeys the option for ssl-mode. 1.1 takes it and does nothing with
+// it; there only sslEnforce and sslVerify count, as described where they are set
+// (mysql_connect.cpp).
 #if __has_include(<mysql/jdbc.h>)
 inline constexpr bool has_ssl_mode = true;
 #else
 inline constexpr bool has_ssl_mode = false;
 #endif
 
-// The names of options were changed within version 8, together with macros for them. A name that is
-// not known is ignored without a word.
+// The names of options were changed within version 8, together with macros for them. The library
+// ignores an unknown name without a word.
 #ifdef OPT_SSL_MODE
 inline constexpr const char* ssl_mode_option = OPT_SSL_MODE;
 inline constexpr const char* ssl_ca_option = OPT_SSL_CA;

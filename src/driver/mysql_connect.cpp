@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// An object of ours, made by one thread and never destroyed. The library's own, which
+// Our own driver object, made by one thread and never destroyed. The library's own, which
 // get_driver_instance() returns, goes at the end of the process before the objects of static
 // duration that were there first, and a session among them still has its good-byes to say.
 sql::Driver& client_library() {

@@ -28,7 +28,8 @@ bool commits(std::string_view statement) {
     return step_of(statement) == transaction_step::commits;
 }
 
-// As it was asked for. The doctor asks whether a server that may leave encryption out does so.
+// The transport that was asked for. The doctor asks whether a server that may leave out encryption
+// does so.
 transport transport_to(const address& to) {
     if (!to.socket.empty() || is_loopback(to.host)) return transport::local;
     if (to.tls == tls_mode::disabled) return transport::clear;
@@ -146,8 +147,8 @@ void owned_connection::set_up(const address& to) {
 }
 
 // Connector/C++ 1.1 goes on in plain text when a server offers no TLS, whatever it was asked for;
-// so this asks afterwards. It is not worth less for that: without a look at the certificate
-// whoever can strip TLS from a connection can also pretend to speak it.
+// so this asks afterwards. That costs no safety: without a look at the certificate anybody who can
+// strip TLS from a connection can also pretend to speak it.
 void owned_connection::require_tls() {
     const result said = run("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
     if (!said.rows.empty() && !said.rows[0].text(1).empty()) return;
@@ -200,7 +201,7 @@ result owned_connection::run(const std::vector<std::string_view>& statements) {
         const std::size_t failed = std::min(answered, statements.size() - 1);
         fail(failure_of(said), statements[failed], is_at_stake, sent);
     } catch (...) {
-        state_ = connection_state::lost;  // out of memory: what was answered is not known here
+        state_ = connection_state::lost;  // out of memory: the answers are not known here
         throw;
     }
 }
@@ -247,8 +248,8 @@ void owned_connection::begin() {
     if (state_ == connection_state::in_transaction) {
         throw error{errc::wrong_transaction, place_ + " is already in a transaction; end it first"};
     }
-    // Whatever somebody made of the session's level. Not sent along with the first statement, of
-    // which Connector/C++ would not say then how many rows it has changed.
+    // Overrides whatever somebody made of the session's level. Not sent along with the first
+    // statement, since Connector/C++ would not say then how many rows that has changed.
     run(std::vector<std::string_view>{
         "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"});
     is_untouched_ = true;

@@ -2,9 +2,9 @@
 // Private to the MySQL driver: a connection of our own.
 //
 // Its session is pinned to READ COMMITTED, UTC, utf8mb4, autocommit and a strict sql_mode. The
-// state is what we have asked for and been answered: Connector/C++ shows none of the server's own
-// status. Transactions that statements begin or end by word are followed; those that DDL ends by
-// itself are not (the server commits; state() says in_transaction until commit() or rollback()).
+// state follows our requests and their answers: Connector/C++ shows none of the server's own
+// status. It follows transactions that statements begin or end by word, but not those that DDL ends
+// by itself (the server commits; state() says in_transaction until commit() or rollback()).
 //
 // Threads: one thread at a time.
 #include <chrono>
@@ -35,7 +35,7 @@ std::unique_ptr<connection> connect(
     const std::shared_ptr<standby_refusals>& refusals = std::make_shared<standby_refusals>()
 );
 
-// libmysqlclient wants to be told of each thread that uses it, and of its end.
+// libmysqlclient must hear of each thread that uses it, and of its end.
 void announce_thread();
 
 failure failure_of(const sql::SQLException& said);
@@ -43,10 +43,10 @@ failure failure_of(const sql::SQLException& said);
 // "MariaDB", "MySQL".
 std::string title_of(engine which);
 
-// From what the server says of its version: "10.11.19-MariaDB-0+deb12u1", "9.7.4-2".
+// Reads the version text of the server: "10.11.19-MariaDB-0+deb12u1", "9.7.4-2".
 server_info server_from(const std::string& version_text);
 
-// What a time-out is made of.
+// The parts of a time-out.
 //
 // At the server: the wait for row and metadata locks (innodb_lock_wait_timeout, lock_wait_timeout:
 // whole seconds, at least one) and the run of a statement (MariaDB's max_statement_time for any,
@@ -111,7 +111,7 @@ private:
     std::string place_;
     server_info server_;
     std::int64_t number_ = 0;     // of the connection at its server
-    std::string server_place_{};  // which that is
+    std::string server_place_{};  // which server that is
     const local_clock::time_point made_ = local_clock::now();
     std::optional<local_clock::time_point> given_up_{};
     const std::shared_ptr<standby_refusals> refusals_;

@@ -16,7 +16,7 @@ constexpr int gone_away = 2006;      // CR_SERVER_GONE_ERROR
 constexpr int out_of_sync = 2014;    // CR_COMMANDS_OUT_OF_SYNC
 constexpr int lost_in_query = 2013;  // CR_SERVER_LOST
 
-// In answer to a statement: of a proxy, whose own connection to the server cannot be had.
+// The answer to a statement from a proxy that cannot reach the server itself.
 bool is_proxys_loss(int code) {
     return code == 2002 || code == 2003 || code == 3168;
 }
@@ -25,8 +25,9 @@ std::string in_brackets(int code) {
     return " (error " + std::to_string(code) + ")";
 }
 
-// Where a node of a cluster gives way to what another one has committed, MySQL's COMMIT has an
-// error of its own (1180), and the storage engine's in its words: a deadlock.
+// The number of a commit that failed because a node of a cluster gives way to the commit of another
+// one: MySQL's COMMIT has an error of its own (1180), with the storage engine's in its words: a
+// deadlock.
 failure by_its_usual_number(failure what) {
     const bool is_deadlock = what.code == at_commit && what.words.find("149") != std::string::npos;
     if (is_deadlock) what.code = 1213;
@@ -155,8 +156,8 @@ std::string connect_sentence(const address& where, const failure& what, bool may
     }
 }
 
-// What the client library itself says (numbers from 2000) holds no user data, and why TLS or a
-// plugin failed is in no other place. Should the password be among it after all, it is left out.
+// The client library's own words (numbers from 2000) hold no user data, and no other place says why
+// TLS or a plugin failed. If the password should be among them after all, they are left out.
 std::string words_to_show(const address& where, const failure& what) {
     const bool is_client = what.code >= 2000 && what.code < 3000;
     const bool is_safe =
@@ -185,7 +186,7 @@ error statement_error(const std::string& place, const failure& said, bool is_at_
     if (is_proxys_loss(what.code)) {
         code = errc::connection_lost;
     } else if (code == errc::connection_failed) {
-        // The connection stands: what cannot be connected to is another database, or a table's.
+        // The connection stands: the failed connection is to another database, or a table's.
         code = what.code == 1049 ? errc::schema_missing : errc::database_error;
     }
     error_facts facts = facts_of(what);
@@ -196,8 +197,8 @@ error statement_error(const std::string& place, const failure& said, bool is_at_
     // One number stands for a storage engine that refused to prepare, which is rolled back, and for
     // one that failed after the binary log, or another engine, had committed.
     const bool proves_nothing = !proves_not_done(code) || what.code == at_commit;
-    // 2006 is said when the statement could not be handed to the network: the server has not got
-    // all of it, and runs nothing that is not complete.
+    // The client says 2006 when it could not hand the statement to the network: the server has not
+    // got all of it, and runs nothing that is not complete.
     facts.outcome_unknown = is_at_stake && proves_nothing && what.code != gone_away;
     const std::string message = place + sentence_of(code, what, facts.outcome_unknown);
     return error{code, message, std::move(facts)};

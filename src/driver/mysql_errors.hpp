@@ -1,5 +1,5 @@
 #pragma once
-// Private to the MySQL driver: what Connector/C++ and the server say, as leasehold::error.
+// Private to the MySQL driver: errors of Connector/C++ and the server, as leasehold::error.
 //
 // No message holds a password, nor words of the server, which may hold user data.
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace leasehold::mysql {
 
-// What an sql::SQLException carries.
+// The contents of an sql::SQLException.
 struct failure {
     int code = 0;
     std::string sqlstate;
@@ -19,7 +19,8 @@ struct failure {
 };
 
 // A statement that was refused or whose answer was lost; `place` is "MariaDB at db.example:3306".
-// `is_at_stake`: it was outside of a transaction, or ended one, so that it may have been committed.
+// `is_at_stake`: the statement was outside of a transaction, or ended one, so that it may have been
+// committed.
 LEASEHOLD_EXPORT error
 statement_error(const std::string& place, const failure& what, bool is_at_stake);
 
@@ -29,13 +30,13 @@ error gave_up_error(
 );
 
 error connect_error(const address& where, const failure& what);
-// It was made, and then the session could not be set up. Nothing of a caller's was under way.
+// The connection was made, and then its session could not be set up. No call was under way.
 error set_up_error(const address& where, const error& cause);
 
-// After this the client library's idea of the connection, or the connection itself, is broken.
+// True when the client library's idea of the connection, or the connection itself, is broken then.
 LEASEHOLD_EXPORT bool breaks_connection(int code) noexcept;
 
-// InnoDB has rolled back the whole transaction and not only the statement.
+// True when InnoDB has rolled back the whole transaction and not only the statement.
 bool ends_transaction(int code) noexcept;
 
 }  // namespace leasehold::mysql

@@ -51,7 +51,7 @@ value decoded(column_kind kind, std::string text) {
     double real = 0;
     switch (kind) {
         case column_kind::integer:
-            // Unsigned and beyond 63 bits: the digits, rather than another number.
+            // Unsigned and beyond 63 bits: keeps the digits, rather than another number.
             if (parse(text, whole)) return value{whole};
             break;
         case column_kind::real:
@@ -87,7 +87,8 @@ std::vector<row> rows_of(sql::ResultSet& from) {
     return rows;
 }
 
-// `left`: how many statements may still answer with "OK", which looks like the end of all answers.
+// `left`: the number of statements that may still answer with "OK", which looks like the end of all
+// answers.
 void drain(sql::Statement& from, std::size_t left) noexcept {
     try {
         for (std::size_t quiet = 0; quiet <= left;) {

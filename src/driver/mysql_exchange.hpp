@@ -14,7 +14,7 @@ namespace leasehold::mysql {
 // `answered` counts the statements known to have succeeded, also when this throws: then statement
 // number `answered` (from 0) is the one that failed, and nothing after it was run.
 //
-// `has_rows` (may be null): whether any statement could have had rows, be there none.
+// `has_rows` (may be null): true when any statement could have had rows, be there none.
 //
 // Leaves nothing undrained, whatever happens: an answer left lying makes every later call fail
 // (2014, commands out of sync) and Connector/C++'s destructors throw. A statement has one answer; a

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// As words, which every version has alike: 0 and 1, or of several kinds.
+// The values as words, which every version has alike: 0 and 1, or of several kinds.
 bool takes_writes(connection& on) {
     constexpr const char* question =
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', "
@@ -21,7 +21,7 @@ bool takes_writes(connection& on) {
     return on.execute(question, {}).rows.empty();
 }
 
-// Without its advice, which is about one host alone.
+// The words without their advice, which is about one host alone.
 std::string short_words(const error& failure) {
     const std::string whole = failure.what();
     return whole.substr(0, whole.find(": "));
@@ -74,7 +74,8 @@ std::unique_ptr<connection> host_list::connect(milliseconds patience) {
         said += (said.empty() ? "" : ", ") + words;
         --hosts_left;
     }
-    // Whole seconds may use the time up before it is their turn: the next call begins with them.
+    // Whole seconds may use the time up before the last hosts' turn: the next call begins with
+    // them.
     if (left_out) preferred_ = *left_out;
     throw error{
         errc::connection_failed,

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the MySQL driver: the hosts of a URL, of which the one that takes writes is wanted.
+// Private to the MySQL driver: chooses the host of a URL that takes writes.
 //
 // | the host …                          | then                                                   |
 // |-------------------------------------|--------------------------------------------------------|
@@ -9,9 +9,9 @@
 // | is the last one, and not the one    | connection_failed, which says what each has answered   |
 // | was not asked, as time was up       | the next call asks it first                            |
 //
-// They are asked in the order of the URL, the one that took writes last before the others: where
-// two of them do, as when a former primary comes back, nobody changes sides by connecting again.
-// A URL with one host connects to it whatever it takes.
+// The driver asks them in the order of the URL, but first the one that took writes last: where two
+// of them do, as when a former primary comes back, nobody changes sides by connecting again. It
+// connects to a single host whether or not that takes writes.
 //
 // Threads: safe.
 #include <atomic>
@@ -31,11 +31,11 @@ public:
     using opener = std::function<
         std::unique_ptr<connection>(const address& to, std::chrono::milliseconds patience)>;
 
-    // At least one.
+    // `all` has at least one.
     host_list(std::vector<address> all, opener open);
 
-    // Within `patience`, of which each host that is left gets its part, as far as one can be
-    // bounded: see connect().
+    // Connects within `patience`, of which each host that is left gets its part, as far as the
+    // client library can bound one: see connect().
     std::unique_ptr<connection> connect(std::chrono::milliseconds patience);
 
 private:

@@ -38,9 +38,10 @@ public:
     }
 
 private:
-    // Numbers begin anew with the server, and come to strangers: one that runs for a shorter time
-    // than our connection was made is not the server that had it. Ours has been at its statement,
-    // or has waited for us, for longer than it was given up. An account sees its own connections.
+    // Numbers begin anew with the server, and come to strangers: a server that runs for a shorter
+    // time than our connection was made is not the server that had it. Our connection has been at
+    // its statement, or has waited for us, for longer than it was given up. An account sees its own
+    // connections.
     bool is_there(connection& by) const {
         constexpr std::size_t number_column = 0, age_column = 5;
         const std::string which = "SELECT CONCAT_WS(':', @@hostname, @@port, @@server_id) LIMIT 1";
@@ -55,7 +56,7 @@ private:
         });
     }
 
-    // In whole seconds, as the server counts them.
+    // Counts whole seconds, as the server does.
     static std::int64_t since(local_clock::time_point then) {
         using std::chrono::seconds;
         return std::chrono::duration_cast<seconds>(local_clock::now() - then).count();

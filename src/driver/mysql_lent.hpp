@@ -1,8 +1,8 @@
 #pragma once
-// Private to the MySQL driver and to the SOCI adapter: what a connection of the caller's own is
-// like, whichever client library it comes from. Nothing of it is changed: no settings, no
-// autocommit, nothing that ends a transaction. And nothing is asked of it that it may not have,
-// such as several statements in one packet.
+// Private to the MySQL driver and to the SOCI adapter: the common part of the caller's own
+// connections, whichever client library they come from. The driver changes nothing of them: no
+// settings, no autocommit, nothing that ends a transaction. It asks nothing of them that they may
+// not have, such as several statements in one packet.
 #include <string>
 
 #include "leasehold/connection.hpp"
@@ -15,22 +15,23 @@ public:
     const server_info& server() const noexcept final { return server_; }
 
     result execute(std::string_view sql, const parameters& values) final;
-    // One after the other: the caller may have connected without CLIENT_MULTI_STATEMENTS.
+    // Sends them one after the other: the caller may have connected without
+    // CLIENT_MULTI_STATEMENTS.
     result execute_script(std::string_view sql, const parameters& values) final;
 
     void begin() final { refuse("begun"); }
     void commit() final { refuse("committed"); }
-    // Cannot throw; what was lent is the caller's to roll back.
+    // Cannot throw; the caller rolls back its own connection.
     void rollback() noexcept final {}
-    // The caller's settings stay: how long a call may last is decided by them.
+    // The caller's settings stay, and decide how long a call may last.
     void set_statement_timeout(std::chrono::milliseconds) final {}
 
 protected:
-    // `place`, for messages, behind the server's name; `library`: through which its owner ends a
-    // transaction.
+    // `place`, for messages, after the server's name; `library`: the one through which its owner
+    // ends a transaction.
     lent_connection(server_info server, const std::string& place, std::string library);
 
-    // Sends one statement. `has_rows` (may be null): whether it could have had rows.
+    // Sends one statement. `has_rows` (may be null): true when it could have had rows.
     virtual result run(const std::string& text, bool* has_rows) = 0;
 
     const std::string& place() const noexcept { return place_; }

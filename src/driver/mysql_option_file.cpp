@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// Without a comment that begins within the line; one in quotes is none.
+// The text without a comment that begins within the line; one in quotes is none.
 std::string_view without_comment(std::string_view text) {
     char quote = 0;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> read_option_file(const std::str
         const auto equals = option.find('=');
         std::string name{trimmed(option.substr(0, equals))};
         std::replace(name.begin(), name.end(), '_', '-');
-        // Of an option that other programs may not know.
+        // Marks an option that other programs may not know.
         if (constexpr std::string_view loose = "loose-"; name.starts_with(loose)) {
             name.erase(0, loose.size());
         }

@@ -11,10 +11,10 @@
 
 namespace leasehold::mysql {
 
-// What the groups [client] and [leasehold] say, in the file's order, a later line counting more:
-// names with - for _; nothing after a name without a value. Throws invalid_argument where the file
-// cannot be read, may be written by everybody (MySQL's clients ignore such a one), or includes
-// others, which is not followed. No value of it is in the words.
+// The options of the groups [client] and [leasehold], in the file's order, a later line counting
+// more: names with - for _; nothing after a name without a value. Throws invalid_argument where the
+// file cannot be read, may be written by everybody (MySQL's clients ignore such a file), or
+// includes others, which is not followed. The error shows no value of it.
 std::vector<std::pair<std::string, std::string>> read_option_file(const std::string& path);
 
 }  // namespace leasehold::mysql

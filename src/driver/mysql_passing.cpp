@@ -12,7 +12,7 @@ namespace {
 // starts, stops or is full, a network or a proxy that cut the line, a machine without memory. In
 // ascending order, which is checked below.
 //
-// Not here, because they stay until a person does something: what the account may (1044, 1045,
+// Not here, because they stay until a person does something: the rights of the account (1044, 1045,
 // 1130, 1227, 1251, 1524, 1698, 1820, 1862, 3118, 3159, 3955, 4151), an unknown database (1049), a
 // host that the server has blocked (1129, until FLUSH HOSTS), packets it finds too large (1153,
 // 2020), other versions, character sets, plugins and options (2007, 2009, 2019, 2047, 2049, 2054,
@@ -21,7 +21,7 @@ constexpr std::array passing{
     1040,  // CON_COUNT_ERROR: too many connections
     1041,  // OUT_OF_RESOURCES: the server's memory
     1042,  // BAD_HOST_ERROR: the server could not look our address up
-    1043,  // HANDSHAKE_ERROR: what the server, or a proxy, got of our greeting was cut off
+    1043,  // HANDSHAKE_ERROR: our greeting was cut off on its way to the server, or a proxy
     1047,  // UNKNOWN_COM_ERROR: a Galera node that joins its cluster
     1053,  // SERVER_SHUTDOWN
     1077,  // NORMAL_SHUTDOWN
@@ -41,7 +41,7 @@ constexpr std::array passing{
     1226,  // USER_LIMIT_REACHED: per hour, or at once
     1317,  // QUERY_INTERRUPTED: in init_connect, or by a server that stops
     1927,  // CONNECTION_KILLED: MariaDB, and MaxScale whose server went
-    2000,  // UNKNOWN_ERROR: what libmariadb makes of a line that is cut within authentication
+    2000,  // UNKNOWN_ERROR: libmariadb's for a line that is cut within authentication
     2001,  // SOCKET_CREATE_ERROR: our own descriptors are used up
     2002,  // CONNECTION_ERROR
     2003,  // CONN_HOST_ERROR
@@ -51,7 +51,7 @@ constexpr std::array passing{
     2011,  // TCP_CONNECTION
     2012,  // SERVER_HANDSHAKE_ERR: half of a greeting
     2013,  // SERVER_LOST
-    2014,  // COMMANDS_OUT_OF_SYNC: what came was not the answer to what was asked
+    2014,  // COMMANDS_OUT_OF_SYNC: the packet was not the answer to the question
     2027,  // MALFORMED_PACKET: cut off within
     2055,  // SERVER_LOST_EXTENDED
     3032,  // SERVER_OFFLINE_MODE
@@ -74,9 +74,9 @@ bool mentions(std::string_view words, std::string_view lower) {
            words.end();
 }
 
-// 2026 is also what both client libraries say of a line that is cut within the handshake. What is
-// wrong with certificates, names, files or versions has these words, of OpenSSL, GnuTLS and the
-// client libraries; a cut has any.
+// Both client libraries also say 2026 when a line is cut within the handshake. Faults of
+// certificates, names, files or versions have these words, of OpenSSL, GnuTLS and the client
+// libraries; a cut has any.
 bool is_lasting_tls_problem(std::string_view words) {
     constexpr std::array<std::string_view, 17> lasting{
         "certificate",
@@ -106,7 +106,7 @@ bool is_lasting_tls_problem(std::string_view words) {
 bool may_connect_later_mysql(int native_code, std::string_view words) noexcept {
     constexpr int unknown_host = 2005;
     constexpr int tls = 2026;
-    // A name that is not there stays away; the resolver's "try again" (EAI_AGAIN) does not.
+    // A name that does not exist stays so; the resolver's "try again" (EAI_AGAIN) does not.
     if (native_code == unknown_host) return mentions(words, "(-3)");
     if (native_code == tls) return !is_lasting_tls_problem(words);
     return std::binary_search(passing.begin(), passing.end(), native_code);

@@ -12,14 +12,14 @@
 namespace leasehold::mysql {
 namespace {
 
-// None of these gives the password to whoever asks: by what the server has sent it is scrambled,
-// or encrypted, or signed for, or there is none.
+// None of these gives the password to a server that asks for it: it is scrambled by data from the
+// server, or encrypted, or signed for, or there is none.
 constexpr std::string_view allowed =
     "[leasehold-connection]\n"
     "restricted-auth=mysql_native_password,caching_sha2_password,sha256_password,client_ed25519,"
     "parsec,auth_gssapi_client\n";
 
-// Nobody in between: the machine itself, or a server that has shown who it is.
+// True when nobody is in between: the machine itself, or a server that has shown who it is.
 bool is_trusted(const address& to) {
     return !to.socket.empty() || to.tls == tls_mode::verify_identity;
 }
@@ -29,7 +29,7 @@ bool is_trusted(const address& to) {
 password_guard::password_guard(sql::ConnectOptionsMap& options, const address& to) {
     if (has_ssl_mode || is_trusted(to)) return;
     file_ = memfd_create("leasehold-connection", MFD_CLOEXEC);
-    // A container's filter may refuse that.
+    // A container's filter may refuse memfd_create.
     if (file_ < 0) file_ = ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     const std::string path = "/proc/self/fd/" + std::to_string(file_);
     const bool is_there =

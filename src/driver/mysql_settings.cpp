@@ -9,7 +9,7 @@ namespace {
 
 // The whole lists of MariaDB 10.11 and MySQL 9.7 were gone through; tests/fault/settings_test.cpp
 // has a row for each setting that can be hostile, these and those that need no word. DEFAULT would
-// be the global value, which is what has to be kept out, so each value is written out.
+// be the global value, which must be kept out, so each value is written out.
 //
 // completion_type: a COMMIT would begin the next transaction, in which later grants stay
 //     uncommitted, or close the connection

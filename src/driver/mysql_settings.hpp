@@ -1,5 +1,5 @@
 #pragma once
-// Private to the MySQL driver: what is set in a session of our own, and what is asked of a server
+// Private to the MySQL driver: the settings of a session of our own, and the questions to a server
 // before that.
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace leasehold::mysql {
 
 // A first question that every server answers, whatever its global settings: version,
 // innodb_rollback_on_timeout, max_allowed_packet, wait_timeout, whether `timestamp` is set, the
-// number of the connection, and which server that is.
+// number of the connection, and the identity of the server.
 // The LIMIT is heeded before sql_select_limit, which may be 0. NOW() follows `timestamp`, SYSDATE()
 // does not, and two local times are not converted, which would be ambiguous for an hour a year.
 inline constexpr std::string_view first_question =
@@ -19,11 +19,11 @@ inline constexpr std::string_view first_question =
     " ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) > 2, CONNECTION_ID(),"
     " CONCAT_WS(':', @@hostname, @@port, @@server_id) LIMIT 1";
 
-// Below this statements of ours are cut off or refused. It cannot be raised in a session.
+// Below this the server cuts off or refuses statements of ours. A session cannot raise it.
 inline constexpr std::int64_t max_allowed_packet_min = 65'536;
 
-// Asked of a lent session, once, before our first statement in it. What stands there is its
-// owner's, and this would bend our statements, or what they bring, without a sign.
+// Asked of a lent session, once, before our first statement in it. Its settings are its owner's,
+// and these would bend our statements, or their results, without a sign.
 inline constexpr std::string_view lent_question =
     "SELECT @@sql_select_limit < 4294967295, ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) > 60,"
     " COALESCE(@@character_set_client, ''), COALESCE(@@character_set_results, '') LIMIT 1";
@@ -31,7 +31,7 @@ inline constexpr std::string_view lent_question =
 // Throws unsupported, naming the setting and what to do. `answer`: to lent_question.
 LEASEHOLD_EXPORT void require_unbent(const std::string& place, const row& answer);
 
-// What a session of our own has to be told so that no global setting and no init_connect bends a
+// The settings of a session of our own, so that no global setting and no init_connect bends a
 // statement, in words that any user may say: one SET. `first`: the answer to first_question.
 std::string pinned_settings(engine which, const row& first);
 

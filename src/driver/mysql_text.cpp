@@ -20,7 +20,7 @@ std::size_t skip(std::string_view sql, std::size_t at) {
     return end_of_quoted(sql, at, engine::mysql);
 }
 
-// /*! … */ and /*M! … */ are read by servers as statements.
+// Servers read /*! … */ and /*M! … */ as statements.
 bool is_comment(std::string_view sql, std::size_t at) {
     const char first = sql[at];
     if (first == '\'' || first == '"' || first == '`') return false;
@@ -40,7 +40,8 @@ struct literal_maker {
                 errc::invalid_argument,
                 "a number is infinite or none at all, which MySQL and MariaDB cannot store"};
         }
-        // Seventeen digits give every double back. Without an exponent it would be a DECIMAL.
+        // Seventeen digits give every double back. Without an exponent the literal would be a
+        // DECIMAL.
         std::array<char, 40> text{};
         std::snprintf(text.data(), text.size(), "%.16e", number);
         return text.data();

@@ -1,11 +1,11 @@
 #pragma once
 // Private to the MySQL driver: statements as text, with values written into them as literals.
 //
-// Why literals and not server-side prepared statements: a script of several statements cannot be
-// prepared at all; one statement is one round trip from its first use on; and nothing of ours is
-// kept in the server's session, so it works behind proxies that share connections. Bytes and text
-// travel as hexadecimal digits, which no character set and no sql_mode can misread: there is no
-// quoting to get wrong.
+// Literals are used, and not server-side prepared statements, because a script of several
+// statements cannot be prepared at all; one statement is one round trip from its first use on; and
+// nothing of ours is kept in the server's session, so it works behind proxies that share
+// connections. Bytes and text travel as hexadecimal digits, which no character set and no sql_mode
+// can misread: there is no quoting to get wrong.
 // The price, measured as CPU time of client and server together (medians of 40 alternating rounds,
 // MariaDB 10.11 and MySQL 9.7): a point SELECT costs 1.16 and 1.19 times as much as prepared (all
 // of it parsing at the server, 20 to 30 us), an UPDATE 1.07 and 1.06 times; the client's own share
@@ -25,11 +25,11 @@ namespace leasehold::mysql {
 // and for a number that is infinite or none.
 LEASEHOLD_EXPORT std::string with_literals(std::string_view sql, const parameters& values);
 
-// At `;` outside of quotes and comments; what holds nothing but comments is dropped, because the
-// server answers it with an error. Bodies of routines are not understood.
+// Splits at `;` outside of quotes and comments. A part with nothing but comments is dropped,
+// because the server answers it with an error. Bodies of routines are not understood.
 LEASEHOLD_EXPORT std::vector<std::string_view> split(std::string_view script);
 
-// What a statement does to the transaction around it; chained ones count as nothing.
+// The effect of a statement on the transaction around it; chained ones count as nothing.
 enum class transaction_step { none = 0, begins = 1, commits = 2, rolls_back = 3 };
 LEASEHOLD_EXPORT transaction_step step_of(std::string_view statement);
 

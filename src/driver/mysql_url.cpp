@@ -52,14 +52,14 @@ std::string decode(std::string_view text) {
     return plain;
 }
 
-// What is said so far, by the URL and then by its option file. What the one says the other does
-// not change.
+// The address as the URL and then its option file give it. The option file does not change a part
+// that the URL gives.
 struct draft {
     address known;
     std::optional<std::string> password;
     std::optional<tls_mode> tls;
     std::string option_file;
-    std::vector<std::pair<std::string, int>> others{};  // host and port, 0: not said
+    std::vector<std::pair<std::string, int>> others{};  // host and port, 0: not given
     int default_port = 3306;
 };
 
@@ -70,7 +70,7 @@ void read_user(std::string_view text, draft& into) {
     if (colon != std::string_view::npos) into.password = decode(text.substr(colon + 1));
 }
 
-// 0: it is none.
+// The port; 0 for text that is none.
 int port_of(std::string_view text) {
     int port = 0;
     const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -110,7 +110,7 @@ void read_host(std::string_view text, address& into) {
     }
 }
 
-// The first one, and those that are tried after it.
+// Reads the first host, and those that are tried after it.
 void read_hosts(std::string_view text, draft& into) {
     const bool is_list = text.find(',') != std::string_view::npos;
     for (bool is_first = true;; is_first = false) {
@@ -153,7 +153,7 @@ std::string name_to_show(std::string_view name) {
     return is_plain ? "option " + std::string{name} : std::string{"an option"};
 }
 
-// Where an option's text goes; null: it has no such place.
+// The place for an option's text; null: it has no such place.
 std::string* place_for(std::string_view name, draft& into) {
     if (name == "ssl-ca") return &into.known.authority_file;
     if (name == "ssl-cert") return &into.known.certificate_file;
@@ -196,8 +196,8 @@ void read_options(std::string_view text, draft& into) {
     throw error{errc::invalid_argument, "in the MySQL option file " + of.option_file + " " + why};
 }
 
-// The ways in which an option file asks for TLS, and which of ours is meant. Nothing: it is about
-// something else.
+// The ways in which an option file asks for TLS, and the mode of ours for each. Nothing: the option
+// is about something else.
 std::optional<tls_mode> asked_by_file(
     const draft& of, std::string_view name, std::string_view value
 ) {
@@ -220,7 +220,7 @@ std::optional<tls_mode> asked_by_file(
     return std::nullopt;
 }
 
-// Of several lines that ask for TLS the strictest counts, as it does for MySQL's clients.
+// If several lines ask for TLS the strictest counts, as it does for MySQL's clients.
 void read_file(draft& into) {
     draft file;
     for (auto& [name, value] : read_option_file(into.option_file)) {
@@ -262,7 +262,7 @@ void read_file(draft& into) {
     if (!into.tls) into.tls = file.tls;
 }
 
-// "localhost" is what MySQL's clients call their socket.
+// MySQL's clients call their socket "localhost".
 void choose_way(draft& from) {
     address& to = from.known;
     if (to.socket.empty()) {

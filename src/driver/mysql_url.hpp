@@ -1,5 +1,5 @@
 #pragma once
-// Private to the MySQL driver: what a URL says, taken apart before anything is connected to.
+// Private to the MySQL driver: the parts of a URL, taken apart before anything is connected to.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +9,7 @@ namespace leasehold::mysql {
 // The words of ssl-mode=, as MySQL's own clients use them.
 enum class tls_mode {
     disabled = 1,
-    preferred = 2,         // encrypted where the server can; what an attacker can prevent
+    preferred = 2,         // encrypted where the server can; an attacker can prevent it
     required = 3,          // encrypted, whoever it is at the other end
     verify_authority = 4,  // VERIFY_CA: and its certificate is signed by one we trust
     verify_identity = 5,   // and it names the host we asked for
@@ -28,11 +28,11 @@ struct address {
     std::string key_file;          // ssl-key
 };
 
-// One for each host, in the order of the URL, alike but for host and port.
+// One address for each host, in the order of the URL, alike but for host and port.
 //
 // Throws invalid_argument, in words that hold no part of the URL but an unknown option's name and
-// the path of its option file. What the URL does not say counts from that file, and after it from
-// `fallback_password` (may be null). "user@" says no password, "user:@" an empty one.
+// the path of its option file. That file supplies the parts that the URL lacks, and after it
+// `fallback_password` does (may be null). "user@" gives no password, "user:@" an empty one.
 std::vector<address> parse_url(std::string_view url, const char* fallback_password = nullptr);
 
 // "db.example:3306", "[::1]:3306", "/run/mysqld/mysqld.sock".

@@ -1,6 +1,6 @@
 #pragma once
-// How open() gets at a driver: open_linked.cpp for programs that link leasehold::open, all of whose
-// drivers are part of them; open_loaded.cpp for the tool, which loads the one it needs.
+// The ways of open() to a driver: open_linked.cpp for programs that link leasehold::open, all of
+// whose drivers are part of them; open_loaded.cpp for the tool, which loads the one it needs.
 #include <string_view>
 
 #include "leasehold/database.hpp"
@@ -13,7 +13,7 @@ using opener = database (*)(url_source source, database_settings settings);
 // Nothing where leasehold was built without it: LEASEHOLD_OPEN_<DRIVER> is 0 or 1.
 opener opener_of(std::string_view driver) noexcept;
 
-// Whether it can be used here: a module may not be installed.
+// True when the driver can be used here: a module may not be installed.
 bool is_installed(std::string_view driver) noexcept;
 
 }  // namespace leasehold

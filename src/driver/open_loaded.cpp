@@ -1,5 +1,5 @@
-// The driver that is needed is loaded when it is: a client library brings thirty others with it,
-// which take longer to load than the tool takes for its work.
+// Loads the driver that is needed when it is: a client library brings thirty others with it, which
+// take longer to load than the tool takes for its work.
 //
 // Each is a module (open_module.cpp) in a folder that is found from the program's own place, so
 // that an installed tree can be moved. It is never unloaded: the database that it made is in use.

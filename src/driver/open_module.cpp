@@ -1,7 +1,7 @@
 // One driver as a module, for open_loaded.cpp: compiled once for each, with LEASEHOLD_MODULE_DRIVER
 // for its name.
-// What it throws and what it hands over are of types that the program has, too: both are of one
-// build, and its file has the version in its name.
+// The types of its exceptions and of the objects it hands over are those of the program, too: both
+// are of one build, and its file has the version in its name.
 #include "driver/open_drivers.hpp"
 #include "leasehold/export.hpp"
 #include LEASEHOLD_MODULE_HEADER

@@ -21,8 +21,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// libpq's flag on the caller's connection, while we need it otherwise. After a time-out with
-// unsent data left it cannot be put back, and the connection is good for closing only.
+// Changes libpq's flag on the caller's connection, while we need another value. After a time-out
+// with unsent data left it cannot be put back, and the connection is good for closing only.
 class non_blocking_guard {
 public:
     explicit non_blocking_guard(PGconn* lent)
@@ -44,8 +44,8 @@ private:
 // nothing that ends a transaction.
 //
 // When a statement is given up here the caller's connection is left open with a command under way
-// (PQtransactionStatus says PQTRANS_ACTIVE): it is the caller's to close, or to read until
-// PQgetResult answers with nothing. This adapter is lost from then on.
+// (PQtransactionStatus says PQTRANS_ACTIVE): the caller must close it, or read until PQgetResult
+// answers with nothing. This adapter is lost from then on.
 class borrowed_adapter final : public connection {
 public:
     explicit borrowed_adapter(PGconn* lent)
@@ -89,7 +89,7 @@ public:
 
     void begin() override { refuse("begun"); }
     void commit() override { refuse("committed"); }
-    // Cannot throw; what was lent is the caller's to roll back.
+    // Cannot throw; the caller rolls back its own connection.
     void rollback() noexcept override {}
 
     void set_statement_timeout(milliseconds limit) override { limit_ = limit_within_range(limit); }
@@ -101,8 +101,8 @@ private:
             address_ + ": a borrowed connection is " + what + " only by its owner, through libpq"};
     }
 
-    // What the server reports of itself with each change, so that asking costs nothing. Our texts
-    // are UTF-8, and a backslash in a literal is one.
+    // Requires settings that the server reports with each change, so that asking costs nothing. Our
+    // texts are UTF-8, and a backslash in a literal is one.
     void require_plain_text() const {
         const auto reported = [this](const char* name) {
             const char* const said = PQparameterStatus(lent_, name);

@@ -60,8 +60,8 @@ errc classify_postgres(std::string_view sqlstate) noexcept {
     return found == sqlstate_meanings.end() ? errc::database_error : found->code;
 }
 
-// Not: passwords and rights (28), an unknown database (3D000) or one that was dropped (57P04), one
-// that takes no connections (55000), another protocol (0A000), a damaged server (58, XX).
+// Not among them: passwords and rights (28), an unknown database (3D000) or a dropped one (57P04),
+// one that takes no connections (55000), another protocol (0A000), a damaged server (58, XX).
 bool may_connect_later_postgres(std::string_view sqlstate) noexcept {
     constexpr std::array<std::string_view, 7> later{
         "08",     // the network, and every complaint of pgbouncer: "cannot connect to server",

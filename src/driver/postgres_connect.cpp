@@ -30,11 +30,11 @@ connection_handle start(const std::vector<option>& options) {
     return handle;
 }
 
-// Whatever a server says before there is a connection object must not go to standard error.
+// A server's words before there is a connection object must not go to standard error.
 void ignore_notice(void*, const PGresult*) {}
 
-// What follows "dbname" wins over the URL, what precedes it gives way to it; the rest (several
-// hosts, hostaddr, service files, the environment) is libpq's business.
+// An option after "dbname" wins over the URL, one before it gives way to it; libpq treats the rest
+// (several hosts, hostaddr, service files, the environment).
 std::vector<option> options_of(const std::string& url, const std::string& name) {
     return {
         {"fallback_application_name", connection_name(name)},
@@ -156,8 +156,8 @@ std::optional<error> refusal_of(
 
 }  // namespace
 
-// libpq asks the next host where one cannot be reached or takes no writes; this does where one says
-// nothing in its part of the time, or is a former primary.
+// libpq asks the next host where one cannot be reached or takes no writes; this function does where
+// one says nothing in its part of the time, or is a former primary.
 //
 // One thing here may take longer than the patience: libpq looks host names up by getaddrinfo(),
 // which cannot be bounded. Addresses, or `hostaddr`, avoid it.

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL driver: how libpq is asked to connect, within a deadline.
+// Private to the PostgreSQL driver: asks libpq to connect, within a deadline.
 #include <libpq-fe.h>
 
 #include <memory>
@@ -20,31 +20,31 @@ struct connection_deleter {
 };
 using connection_handle = std::unique_ptr<PGconn, connection_deleter>;
 
-// A keyword of libpq's; of several of one name the last counts. `dbname` may be a URL, which counts
-// as all that it says.
+// A keyword of libpq's; if several have one name the last counts. `dbname` may be a URL, which
+// counts as all options in it.
 struct option {
     std::string name;
     std::string value;
 };
 
 using conninfo = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
-// All that it is, or was to be, connected with.
+// All options that it is, or was to be, connected with.
 conninfo info_of(const PGconn* of);
 std::string text_or_none(const char* text);
 
-// Whatever this one is connected with, for the one host that it is connected to.
+// The options that this one is connected with, for the one host that it is connected to.
 std::vector<option> options_of_host(const PGconn* of);
 
 transport transport_of(const PGconn* handle);
 
 struct dialled {
-    connection_handle handle;  // also where it failed: of the host that was asked last
+    connection_handle handle;  // also where it failed: that of the host that was asked last
     std::optional<error> failure{};
-    hosts all{};                      // that were to be asked, where there are several
-    local_clock::time_point until{};  // the end of what time that host has
+    hosts all{};                      // all hosts that were to be asked, where there are several
+    local_clock::time_point until{};  // the end of the time of that host
 };
 
-// Looking up a host name is libpq's, and cannot be bounded; all else ends by `until`, or when it is
+// libpq looks up host names, which cannot be bounded; all else ends by `until`, or when it is
 // stopped. Where a host says nothing in its part of the time those behind it are not asked.
 dialled dial(
     const std::vector<option>& options,

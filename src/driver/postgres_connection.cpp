@@ -57,7 +57,7 @@ owned_connection::owned_connection(
       limit_(limit_within_range(statement_timeout)),
       server_limit_(limit_) {
     server_.transport = transport_of(handle_.get());
-    // Without one libpq writes the server's words to standard error.
+    // Without a receiver libpq writes the server's words to standard error.
     PQsetNoticeReceiver(handle_.get(), &owned_connection::on_notice, this);
 }
 
@@ -99,7 +99,7 @@ connection_state owned_connection::state() noexcept {
     }
 }
 
-// Reads what came unasked: notifications, and the good-bye of a server that shut down meanwhile.
+// Reads unasked messages: notifications, and the good-bye of a server that shut down meanwhile.
 // Finding that out before sending makes the difference between "not done" and "unknown".
 bool owned_connection::poll_input() noexcept {
     if (handle_ == nullptr) return false;
@@ -153,7 +153,7 @@ void owned_connection::note_end(exchange_end how) noexcept {
     left_pid_ = PQbackendPID(handle_.get());
 }
 
-// What the server has not ended by then waits for a standby, or nothing comes through.
+// A commit that the server has not ended by then waits for a standby, or nothing comes through.
 reply owned_connection::run_committing(std::span<const message> batch) {
     is_unreplicated_ = false;
     const auto until = local_clock::now() + limit_;
@@ -166,7 +166,7 @@ reply owned_connection::run_committing(std::span<const message> batch) {
     if (is_late && answer.end == exchange_end::gave_up) {
         known_->waits.add(origin_, PQbackendPID(handle_.get()));
     }
-    // As without the cancel: this server does not get on.
+    // The same as without the cancel: this server does not get on.
     if (is_late && is_unreplicated_) answer.end = exchange_end::gave_up;
     note_end(answer.end);
     return answer;
@@ -177,7 +177,7 @@ reply owned_connection::run_begun(std::span<const message> batch) {
     std::vector<message> all{message{message_kind::query, "", begin_sql}};
     all.insert(all.end(), batch.begin(), batch.end());
     reply answer = run(all);
-    // Otherwise it is what has failed, and the transaction is as it was.
+    // Otherwise BEGIN itself has failed, and the transaction is as it was.
     const bool has_begun = answer.results.front().empty() ||
                            PQresultStatus(answer.results.front().front().get()) == PGRES_COMMAND_OK;
     if (has_begun) {
@@ -223,7 +223,7 @@ void owned_connection::require_success(const reply& answer, bool is_in_doubt) {
     if (answer.end != exchange_end::answered || answer.failure() != nullptr) {
         fail(answer, is_in_doubt);
     }
-    // What this server has granted meanwhile the promoted one does not know of.
+    // The promoted server does not know of this server's grants since then.
     if (is_of_the_past()) {
         abandon();
         throw lost_error(address_, nullptr, is_in_doubt);
@@ -360,7 +360,7 @@ void owned_connection::begin() {
             address_ + ": a transaction is open already; commit it or roll it back first"};
     }
     if (!is_pooled_ && limit_ > server_limit_) widen_server_bounds();
-    // Directly to a server the first statement takes it along: a round trip less.
+    // Directly to a server the first statement takes BEGIN along: a round trip less.
     is_begin_due_ = !is_pooled_;
     if (is_begin_due_) return;
     const std::string text = begin_text();
@@ -370,7 +370,7 @@ void owned_connection::begin() {
     require_success(answer, false);
 }
 
-// By what the server reports of itself with each change, since 14. A primary does not become a
+// Goes by the server's reports on itself with each change, since 14. A primary does not become a
 // standby, and where the default changes at this very moment nothing is in the transaction yet.
 bool owned_connection::is_untouched() const noexcept {
     if (!is_begin_due_ || handle_ == nullptr) return false;
@@ -389,7 +389,7 @@ void owned_connection::commit() {
     const std::array batch{message{message_kind::script, "", "COMMIT"}};
     const reply answer = run_committing(batch);
     require_success(answer, true);
-    // The answer to the COMMIT of a transaction the server holds for failed.
+    // The server answers the COMMIT of a failed transaction in this way.
     if (verb_of(answer.results[0].at(0).get()) != "COMMIT") {
         throw error{
             errc::wrong_transaction,

@@ -33,7 +33,7 @@
 
 namespace leasehold::postgres {
 
-// What the connections of one database handle know of the servers.
+// The common knowledge of the connections of one database handle about the servers.
 struct handle_memory {
     explicit handle_memory(std::function<void(const std::string&)> warn = {})
         : data(std::move(warn)) {}
@@ -44,7 +44,7 @@ struct handle_memory {
     standby_refusals refusals{};
 };
 
-// The first host that is as wanted, and is no former primary: see postgres_history.hpp. Throws
+// Connects to the first suitable host that is no former primary: see postgres_history.hpp. Throws
 // connection_failed, or unsupported for a server that is too old.
 std::unique_ptr<connection> connect(
     const std::string& url,
@@ -63,13 +63,14 @@ public:
         std::shared_ptr<handle_memory> known = std::make_shared<handle_memory>()
     );
 
-    // Settings of the session, whether it is ours alone, and which data is there: one round trip.
+    // Learns the settings of the session, whether it is ours alone, and which data is there: one
+    // round trip.
     void set_up(local_clock::time_point until);
 
-    // A newer timeline than this server's was seen.
+    // True when a newer timeline than this server's was seen.
     bool is_of_the_past() const noexcept;
     error former_primary() const;
-    // As it said when it was set up.
+    // True when the server said so while it was set up.
     bool was_standby() const noexcept { return was_standby_; }
     error unwanted_standby() const;
 
@@ -98,19 +99,19 @@ private:
     void note_place(const row& set, set_up_question asked);
     bool is_standby();
     bool is_of_demoted() const noexcept;
-    // Whether this one refused a change, which it then remembers.
+    // True when this server refused a change, which it then remembers.
     bool is_refused_by_standby(const PGresult* failure);
     connection_state require_ready();
     bool poll_input() noexcept;
     reply run(std::span<const message> batch);
     void note_end(exchange_end how) noexcept;
-    // The same of what commits by itself: where it waits for a standby that is gone, that wait ends
-    // before the connection is given up.
+    // The same for a statement that commits by itself: where it waits for a standby that is gone,
+    // that wait ends before the connection is given up.
     reply run_committing(std::span<const message> batch);
-    // As run(), behind the BEGIN that is due; that has no part in the answer.
+    // As run(), after the BEGIN that is due; that has no part in the answer.
     reply run_begun(std::span<const message> batch);
     reply run_script(std::string text);
-    // `is_in_doubt`: what was sent may have been committed when its answer does not come.
+    // `is_in_doubt`: the request may have been committed when its answer does not come.
     void require_success(const reply& answer, bool is_in_doubt);
     [[noreturn]] void fail(const reply& answer, bool is_in_doubt);
     void abandon() noexcept;
@@ -142,12 +143,12 @@ private:
     bool is_pooled_ = false;
     bool is_begin_due_ = false;  // a transaction is open here, and the server is told with the next
     std::chrono::milliseconds limit_;         // of each call, kept here
-    std::chrono::milliseconds server_limit_;  // what the session's statement_timeout is made from
+    std::chrono::milliseconds server_limit_;  // the source of the session's statement_timeout
     // By text and types of parameters; the value is part of the name.
     std::unordered_map<std::string, unsigned> statements_;
     unsigned statements_made_ = 0;
 
-    // What the server said without being asked.
+    // Unasked messages of the server.
     bool is_closed_by_server_ = false;
     error_facts closing_facts_;
     bool is_unreplicated_ = false;

@@ -35,7 +35,8 @@ std::string what_refused(const PGresult* failure) {
     return text;
 }
 
-// Only of the server itself: a function of the user's own may raise the same code, with his data.
+// Only words of the server itself: a function of the user's own may raise the same code, with user
+// data.
 std::string words_of_the_rights_check(const PGresult* failure) {
     const bool is_of_server = field_of(failure, PG_DIAG_SOURCE_FUNCTION).starts_with("aclcheck_");
     return is_of_server ? field_of(failure, PG_DIAG_MESSAGE_PRIMARY) : "";
@@ -99,8 +100,8 @@ std::string sentence_of(errc code, const PGresult* failure, const std::string& s
     }
 }
 
-// "... failed: FATAL:  28P01: password authentication failed for user "x"" and other lines. What
-// comes before may be the failures of earlier hosts or addresses: the last one counts.
+// "... failed: FATAL:  28P01: password authentication failed for user "x"" and other lines. Earlier
+// text may be the failures of other hosts or addresses: the last one counts.
 struct connect_failure {
     std::string sqlstate;
     std::string text;
@@ -152,7 +153,7 @@ tried parse_tried(std::string_view message) {
         if (const auto port = words.rfind(' ', words.size() - 2); words.find(", port ") < marker) {
             place += ":" + std::string{words.substr(port + 1, words.size() - port - 2)};
         }
-        // Of the client library, since 14 on either side, and of its older question.
+        // The client library's reason, since 14 on either side, and that of its older question.
         const std::string_view why = line.substr(marker + failed_marker.size());
         const bool is_read_only =
             why == "session is read-only" || why == "server is in hot standby mode";
@@ -171,8 +172,8 @@ std::string user_of(const PGconn* handle) {
                                             : "user " + std::string{user};
 }
 
-// libpq quotes hosts, files and users. Should a password ever be among its words, because a URL was
-// taken apart in another way than meant, they are left out.
+// libpq quotes hosts, files and users. If a password should ever be among its words, because libpq
+// takes a URL apart in another way, the words are left out.
 bool has_password(const PGconn* handle, const std::string& words) {
     const char* password = PQpass(handle);
     return password != nullptr && *password != '\0' && words.find(password) != std::string::npos;
@@ -304,7 +305,7 @@ error connect_error(const PGconn* handle) {
     facts.sqlstate = what.sqlstate;
     facts.is_passing =
         may_connect_later_postgres(what.sqlstate) && PQconnectionNeedsPassword(handle) == 0;
-    // Kept apart as everywhere; what libpq itself said is no server's message.
+    // Kept apart as everywhere; libpq's own words are no server's message.
     if (!what.sqlstate.empty()) facts.server_message = what.text;
     return error{
         errc::connection_failed,

@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL driver: what libpq and the server say, as leasehold::error.
+// Private to the PostgreSQL driver: errors of libpq and the server, as leasehold::error.
 //
 // No message ever holds a URL or libpq's words about one: they may contain the password.
 #include <libpq-fe.h>
@@ -17,7 +17,7 @@ std::string address_of(const PGconn* handle);
 std::string sqlstate_of(const PGresult* failure);
 
 // A statement the server refused.
-// The server is a standby where it says so itself, since 14, or is known to be one: that passes.
+// A refusal by a standby passes: the server says that it is one, since 14, or is known to be.
 error statement_error(
     const PGconn* on,
     const std::string& address,
@@ -36,13 +36,13 @@ error gave_up_error(
 // PQERRORS_VERBOSE, because libpq gives a failed connection's SQLSTATE nowhere but in that text.
 error connect_error(const PGconn* handle);
 error connect_patience_error(const PGconn* handle);
-// The same, and that these of the URL's hosts were asked before in vain.
+// The same, with the hosts of the URL that were asked before in vain.
 error with_silent_hosts(const error& failure, const std::string& silent);
-// A server that a standby was promoted beside, or instead of.
+// The server is a former primary: a standby was promoted beside it, or instead of it.
 error former_primary_error(const std::string& address, std::int64_t timeline, std::int64_t newest);
-// One that waits for a primary has got a standby.
+// The server is a standby, and the caller wants a primary.
 error standby_error(const std::string& address);
-// One that was made and then failed: poolers let everybody in and then find no server.
+// A connection that was made and then failed: poolers let everybody in and then find no server.
 error set_up_error(const std::string& address, const PGresult* failure);
 
 }  // namespace leasehold::postgres

@@ -1,11 +1,10 @@
 #pragma once
-// Private to the PostgreSQL driver: which data a server has.
+// Private to the PostgreSQL driver: identifies the data of a server.
 //
 // A database system has a number, given once, and a timeline, which each promotion of a standby
 // counts up. A former primary that comes back as a second one, because nobody has stopped it, goes
-// on with the older timeline: what it grants is none of those that the promoted one knows of. So
-// who has seen the newer timeline takes nothing from the older one any more, on any connection of
-// the same database handle.
+// on with the older timeline: the promoted one knows of none of its grants. So a handle that has
+// seen the newer timeline takes nothing from the older one any more, on any of its connections.
 //
 // | a server is of …                     | then                                               |
 // |--------------------------------------|----------------------------------------------------|
@@ -15,8 +14,9 @@
 // |                                      | can tell (a restore, an upgrade by replication)    |
 // | nothing it would tell, or a standby  | it is connected to                                 |
 //
-// Two standbys that were promoted each for itself have the same timeline: not told apart here, but
-// by the database handle (connect_limits::admit), which has given each timeline a number.
+// Two standbys that were promoted each for itself have the same timeline. The database handle tells
+// them apart (connect_limits::admit), by a number that it has given to each timeline; this does
+// not.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -33,19 +33,19 @@ struct place_in_history {
     std::int64_t timeline = 0;
 };
 
-// Of one database handle. Threads: safe.
+// Belongs to one database handle. Threads: safe.
 class history {
 public:
     explicit history(std::function<void(const std::string&)> warn = {}) : warn_(std::move(warn)) {}
 
-    // From now on older ones are of the past. False where this is.
+    // From now on older timelines are of the past. False where this one is.
     bool note(const place_in_history& seen);
     bool is_past(const place_in_history& seen) const;
     std::int64_t newest(const place_in_history& of) const;
-    // Grows with each newer one: while it is the same nothing has become past.
+    // Grows with each newer timeline: while it is the same nothing has become past.
     int changes() const noexcept { return changes_; }
 
-    // Once for each.
+    // Tells each refusal once.
     void tell_refusal(const std::string& message);
 
 private:

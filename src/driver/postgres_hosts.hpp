@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL driver: the hosts of a URL, and in which order they are asked.
+// Private to the PostgreSQL driver: the hosts of a URL, and the order in which they are asked.
 //
 // libpq asks them in the order of the URL and goes on where one cannot be reached or takes no
 // writes. It waits for ever for one that takes the connection and says nothing, as a server whose
@@ -30,14 +30,14 @@ struct host {
 };
 using hosts = std::vector<host>;
 
-// As libpq has them, in its order; nothing where there is one alone.
+// The hosts as libpq has them, in its order; nothing where there is one alone.
 hosts hosts_of(const PGconn* of);
-// Those behind the one that was asked last.
+// The hosts behind the one that was asked last.
 hosts hosts_behind(const hosts& all, const PGconn* asked);
-// So that these are asked, in their order; nothing: as the options say already.
+// Changes the options so that these are asked, in their order; nothing: leaves them as they are.
 void ask_in_turn(std::vector<option>& options, const hosts& these);
 
-// When the host that is asked now has had its part of the time.
+// Tells when the host that is asked now has had its part of the time.
 class host_turn {
 public:
     host_turn(const hosts& all LEASEHOLD_LIFETIMEBOUND, local_clock::time_point until)
@@ -54,11 +54,11 @@ private:
 // One for each database handle. Threads: safe.
 class host_order {
 public:
-    // In the order in which they are to be asked; nothing: as the URL says.
+    // The hosts in the order in which they are to be asked; nothing: as the URL has them.
     hosts now() const;
-    // All of them, as the URL has them; the first time counts.
+    // Takes all hosts, as the URL has them; the first time counts.
     void learn(const hosts& all);
-    // This one was connected to, behind one that said nothing in its time or not.
+    // This host was connected to. `met_silence`: after one that said nothing in its time.
     void note(const PGconn* connected, bool met_silence);
 
 private:

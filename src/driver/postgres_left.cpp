@@ -19,7 +19,7 @@ public:
         return local_clock::time_point::max();
     }
 
-    // The number of a process comes back for a stranger, who has begun since.
+    // The number of a process comes back for a stranger, which has begun since.
     bool has_ended(connection& by) override {
         const std::string sql =
             "WITH session AS MATERIALIZED (SELECT pg_stat_get_activity($1::int) AS it WHERE " +

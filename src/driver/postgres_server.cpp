@@ -19,7 +19,7 @@ bool starts_with_word(std::string_view text, std::string_view lower_word) noexce
            std::isalnum(static_cast<unsigned char>(text[lower_word.size()])) == 0;
 }
 
-// Without the white space and comments before the first word.
+// The text without the white space and comments before its first word.
 std::string_view without_leading_blank(std::string_view text) noexcept {
     for (;;) {
         const auto first = text.find_first_not_of(" \t\r\n\f\v");

@@ -9,7 +9,7 @@
 namespace leasehold::postgres {
 
 void owned_connection::set_up(local_clock::time_point until) {
-    // Never destroyed: an object of static duration may connect when these would be gone.
+    // Never destroyed: an object of static duration may connect after the end of other statics.
     static const auto& texts = *new const std::array{
         set_up_text(set_up_question::all),
         set_up_text(set_up_question::without_system),
@@ -23,7 +23,7 @@ void owned_connection::set_up(local_clock::time_point until) {
         const std::array batch{message{message_kind::query, "", sql.c_str(), &bound}};
         const reply answer = exchange(handle_.get(), batch, until);
         const PGresult* failure = answer.failure();
-        // A role's statement_timeout that leaves no time for this: the next try is faster, because
+        // A role's statement_timeout may leave no time for this: the next try is faster, because
         // the server has read its catalogue by then.
         if (answer.end == exchange_end::answered && failure != nullptr &&
             sqlstate_of(failure) == "57014" && local_clock::now() < until) {
@@ -67,8 +67,8 @@ void owned_connection::note_place(const row& set, set_up_question asked) {
     is_past_ = !known_->data.note(place_);
 }
 
-// A server says it with each change since 14. Behind a pooler that may be said of another one;
-// there, and where the server is older, it is asked for, unless a transaction has failed.
+// A server reports it with each change since 14. Behind a pooler the report may be of another
+// server; there, and where the server is older, this asks for it, unless a transaction has failed.
 bool owned_connection::is_standby() {
     const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");
     if (said != nullptr && !is_pooled_) return std::string_view{said} == "on";
@@ -86,7 +86,7 @@ bool owned_connection::is_refused_by_standby(const PGresult* failure) {
     return true;
 }
 
-// Others that were made before it was refused are of the same server, or behind the same pooler.
+// Other connections that were made before the refusal lead to the same server, or the same pooler.
 bool owned_connection::is_of_demoted() const noexcept {
     if (known_->refusals.count() == refusals_seen_) return false;
     const char* const said = PQparameterStatus(handle_.get(), "in_hot_standby");

@@ -11,10 +11,11 @@ struct setting {
 };
 
 // All that a user, a role or a database can set in PostgreSQL 15 was gone through;
-// tests/fault/settings_test.cpp has a row for each that can be hostile. Not here is what our
-// statements do not depend on (search_path but for names without a schema, DateStyle, TimeZone,
-// bytea_output, how plans are made), what they say themselves (synchronous_commit, isolation), and
-// what is refused in words of its own (default_transaction_read_only, row_security).
+// tests/fault/settings_test.cpp has a row for each that can be hostile. Missing here are settings
+// that our statements do not depend on (search_path but for names without a schema, DateStyle,
+// TimeZone, bytea_output, how plans are made), settings that they give themselves
+// (synchronous_commit, isolation), and those that are refused by an error
+// (default_transaction_read_only, row_security).
 //
 // client_min_messages: "cancelled the wait for the standby" is a WARNING, and all that tells a
 //     commit which a fail-over may undo from one it may not
@@ -34,7 +35,7 @@ std::string in_quotes(std::string_view plain) {
     return "'" + std::string{plain} + "'";
 }
 
-// Servers that do not know the name have no such limit. Values come with a unit, "90s", as those of
+// Servers that do not know the name have no such limit. Values have a unit, "90s", as those of
 // intervals do.
 std::string raised_column(std::string_view name, const std::string& least_ms) {
     const std::string quoted = in_quotes(name);
@@ -75,7 +76,7 @@ std::string set_up_text(set_up_question how) {
     if (how != set_up_question::settings_alone) {
         asked += ", pg_is_in_recovery(), " + origin_words(how);
     }
-    // The timeline of what is written now: the control file has it only after a checkpoint.
+    // The timeline that is written now: the control file has it only after a checkpoint.
     if (how == set_up_question::all) {
         asked +=
             ", (pg_control_system()).system_identifier::text,"

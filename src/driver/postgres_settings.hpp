@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL driver: what is set in a session of our own, or for one transaction in
+// Private to the PostgreSQL driver: the settings of a session of our own, or of one transaction in
 // a session that a pooler shares, so that no value of a role, a database or the server bends a
 // statement.
 #include <string>
@@ -17,17 +17,17 @@ enum class set_up_question { all = 0, without_system = 1, settings_alone = 2 };
 // Every connection has a process of its own, whose number the server names when it starts. A pooler
 // cannot pass it on, so another number in our first answer proves one, whatever start-up options it
 // took or swallowed. Then all settings are local to this one statement, so that no trace is left in
-// a session that belongs to others. In one of our own the server's limits on idle and on long
-// transactions are raised to $2, and on idle sessions to an hour; longer ones and none stay.
+// a session that belongs to others. In a session of our own the server's limits on idle and on long
+// transactions are raised to $2, and on idle sessions to an hour; longer limits and none stay.
 //
 // Answers whether the session is shared, and, fifth, whether the server watches its client; then,
-// as far as it is asked for that, whether it is a standby, and its origin; the number of the
-// database system and, of a primary, the timeline in hexadecimal digits.
+// as far as `how` asks for it, whether it is a standby, and its origin; the number of the database
+// system and, of a primary, the timeline in hexadecimal digits.
 std::string set_up_text(set_up_question how);
 
-// An expression: which start of which server this is. Through a proxy two connections to one
-// address may be to two servers, where the number of a process is another one's. Without the number
-// of the database system it has the server's own address, which differs by the way to it.
+// An expression for the identity of this server and of its start. Through a proxy two connections
+// to one address may be to two servers, where the number of a process is another one's. Without the
+// number of the database system it has the server's own address, which differs by the way to it.
 std::string origin_words(set_up_question how);
 
 // The settings that are the same everywhere, for one transaction alone: columns of a SELECT, which

@@ -22,7 +22,7 @@ bool end_standby_wait(
         if (made.failure) return false;
         const parameters process{PQbackendPID(of), origin.text};
         const bound_parameters values{process};
-        // A user may see and cancel what he has under way himself.
+        // A user may see and cancel its own statements.
         const std::string sql =
             "WITH session AS MATERIALIZED (SELECT pg_stat_get_activity($1::int) AS it WHERE " +
             origin_words(origin.how) +
@@ -43,8 +43,8 @@ void left_waits::add(const server_origin& on, int process) {
         all_.push_back({on, process, local_clock::now()});
 }
 
-// The number of a process comes back for a stranger. What waited already when it was given up here
-// is older than that.
+// The number of a process comes back for a stranger. A wait that had begun when it was given up
+// here is older than that.
 void left_waits::end_on(
     PGconn* handle, const server_origin& here, local_clock::time_point until
 ) noexcept {

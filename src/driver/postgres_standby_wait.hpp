@@ -17,8 +17,8 @@
 
 namespace leasehold::postgres {
 
-// Which start of which server it is; see origin_words(). Without text it is not known, and no wait
-// is ended.
+// The identity of a server and of its start; see origin_words(). Without text it is not known, and
+// no wait is ended.
 struct server_origin {
     bool operator==(const server_origin&) const = default;
 
@@ -26,22 +26,22 @@ struct server_origin {
     set_up_question how = set_up_question::settings_alone;
 };
 
-// By a second connection, which libpq before 17 cannot do by its own cancel without waiting for
+// Uses a second connection, since libpq before 17 cannot send its own cancel without waiting for
 // however long the network takes. Ends nothing else than such a wait, and none on another server,
-// to which a proxy may lead meanwhile. Best effort: what cannot be done until then is left. Says
-// whether one was ended.
+// to which a proxy may lead meanwhile. Best effort: waits that cannot be ended until then are left.
+// Answers whether one was ended.
 bool end_standby_wait(
     const PGconn* of, const server_origin& origin, local_clock::time_point until
 ) noexcept;
 
 // The connections of one database handle that were given up while they may have waited. The next
-// caller that connects to the same server ends what is left of them, so that they do not add up.
+// caller that connects to the same server ends the remaining ones, so that they do not add up.
 //
 // Threads: safe.
 class left_waits {
 public:
     void add(const server_origin& on, int process);
-    // By this connection, which is ready and between statements, and without a word where it fails.
+    // Uses this connection, which is ready and between statements, and says nothing where it fails.
     void end_on(PGconn* handle, const server_origin& here, local_clock::time_point until) noexcept;
 
 private:

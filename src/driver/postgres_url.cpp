@@ -15,8 +15,8 @@ namespace {
     throw error{errc::invalid_argument, "the PostgreSQL URL is malformed: " + why};
 }
 
-// libpq ends the user's part at the first `@`, and takes for hosts, ports and databases what is
-// left of a password that has a `@` or `/` in it. It would then turn up in messages.
+// libpq ends the user's part at the first `@`, and takes the rest of a password that has a `@` or
+// `/` in it for hosts, ports and databases. That rest would then turn up in messages.
 void require_encoded_password(std::string_view url) {
     const auto scheme = url.find("://");
     if (scheme == std::string_view::npos || url.find('=') < scheme) return;  // key=value
@@ -29,7 +29,7 @@ void require_encoded_password(std::string_view url) {
     }
 }
 
-// One for each host; an empty one is libpq's default.
+// Requires a port for each host; an empty one is libpq's default.
 void require_ports(std::string_view ports) {
     for (std::size_t first = 0; first <= ports.size();) {
         const std::string_view port = ports.substr(first, ports.find(',', first) - first);

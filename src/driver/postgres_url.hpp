@@ -1,5 +1,5 @@
 #pragma once
-// Private to the PostgreSQL driver: whether a URL can be what was meant, before it is used.
+// Private to the PostgreSQL driver: checks a URL before it is used.
 #include <string_view>
 
 namespace leasehold::postgres {

@@ -13,7 +13,8 @@
 namespace leasehold::postgres {
 namespace {
 
-// Of built-in types, fixed for ever (pg_type.dat); the server header that names them is not ours.
+// Numbers of built-in types, fixed for ever (pg_type.dat); the server header that has them is not
+// ours.
 constexpr Oid oid_bool = 16;
 constexpr Oid oid_bytea = 17;
 constexpr Oid oid_int8 = 20;
@@ -22,7 +23,7 @@ constexpr Oid oid_int4 = 23;
 constexpr Oid oid_oid = 26;
 constexpr Oid oid_float4 = 700;
 constexpr Oid oid_float8 = 701;
-// The server infers it, so that text can be compared with enum, varchar or uuid columns.
+// The server infers the type, so that text can be compared with enum, varchar or uuid columns.
 constexpr Oid oid_inferred = 0;
 
 constexpr std::size_t parameters_max = 65535;  // 16 bits in the protocol
@@ -47,7 +48,7 @@ int nibble(char digit) noexcept {
     return -1;
 }
 
-// Both forms of bytea_output: a lent or pooled connection may have either.
+// Reads both forms of bytea_output: a lent or pooled connection may have either.
 blob bytes_from(std::string_view text) {
     if (text.substr(0, 2) == "\\x") {
         blob bytes;

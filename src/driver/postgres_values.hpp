@@ -55,7 +55,8 @@ std::int64_t affected_rows_of(PGresult* from);
 
 result result_of(PGresult* from);
 
-// Of a script: the rows of the last statement that returned any, and the last count of changes.
+// The result of a script: the rows of the last statement that returned any, and the last count of
+// changes.
 result last_result_of(std::span<const result_handle> all);
 
 }  // namespace leasehold::postgres

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 // poll() does not count while the machine sleeps, our clock does: short slices catch up with it.
 constexpr milliseconds slice_max{1000};
-// Where the wait can be stopped. A descriptor to wake it would be another one per connection.
+// For a wait that can be stopped. A descriptor to wake it would be another one per connection.
 constexpr milliseconds stoppable_slice_max{50};
 
 bool send(PGconn* handle, const message& what) {
@@ -66,7 +66,7 @@ exchange_end flush(PGconn* handle, local_clock::time_point until) {
         if (!wait_for_socket(PQsocket(handle), POLLIN | POLLOUT, until)) {
             return exchange_end::gave_up;
         }
-        // What broke is said by the next read.
+        // The next read reports a broken connection.
         if (PQconsumeInput(handle) == 0) return exchange_end::answered;
     }
 }
@@ -113,7 +113,7 @@ exchange_end collect(
                 return PQstatus(handle) == CONNECTION_OK ? exchange_end::answered
                                                          : exchange_end::lost;
             default:
-                // An error of the commit itself comes behind the last message's own end.
+                // An error of the commit itself comes after the last message's own end.
                 results[std::min(current, results.size() - 1)].push_back(std::move(next));
         }
     }

@@ -3,7 +3,7 @@
 //
 // libpq's blocking calls have no time limit at all, and neither tcp_user_timeout nor keepalives end
 // a wait for a server process that is stopped while its kernel still answers. So nothing here calls
-// one of them: what is sent and what is read goes through poll(2) with a deadline of our own.
+// one of them: all sending and reading goes through poll(2) with a deadline of our own.
 //
 // Threads: one connection, one thread at a time.
 #include <libpq-fe.h>
@@ -55,7 +55,7 @@ bool wait_for_socket(
     int socket, short events, local_clock::time_point until, const std::stop_token& stop = {}
 ) noexcept;
 
-// What is done once, when there is no answer yet.
+// An act that is done once, when there is no answer yet.
 struct impatience {
     local_clock::time_point since;
     std::function<void()> act;

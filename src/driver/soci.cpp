@@ -29,12 +29,12 @@ namespace {
 
 using soci::details::session_backend;
 
-// Why the native handle and not statements of SOCI: our placeholders are the engine's own, while
-// SOCI reads `:name`, also where PostgreSQL means a cast; and values of types that are only known
-// at run time, bytes among them, have no common way through SOCI's bindings. The handle is in the
-// same transaction, and nothing of SOCI's own state is touched.
+// The adapter uses the native handle and not statements of SOCI: our placeholders are the engine's
+// own, while SOCI reads `:name`, also where PostgreSQL means a cast; and values of types that are
+// only known at run time, bytes among them, have no common way through SOCI's bindings. The handle
+// is in the same transaction, and nothing of SOCI's own state is touched.
 //
-// Why by name: SOCI 4.0 hides the types of its backends from dynamic_cast.
+// It goes by the backend's name: SOCI 4.0 hides the types of its backends from dynamic_cast.
 borrowed_connection borrow_from(session_backend& backend) {
     const std::string name = backend.get_backend_name();
     const char* missing = nullptr;  // the switch that would make it work, where there is one

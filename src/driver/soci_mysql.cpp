@@ -25,7 +25,7 @@ value number_or_text(std::string text) {
     Number number{};
     const char* const end = text.data() + text.size();
     const auto [stop, failure] = std::from_chars(text.data(), end, number);
-    // Unsigned and beyond 63 bits: the digits, rather than another number.
+    // Unsigned and beyond 63 bits: keeps the digits, rather than another number.
     if (failure != std::errc{} || stop != end) return {std::move(text)};
     return {number};
 }
@@ -36,7 +36,7 @@ value bits(const std::string& bytes) {
     return {static_cast<std::int64_t>(number)};
 }
 
-// Everything travels as text; what it is, the column says. DECIMAL, dates and JSON stay text.
+// Everything travels as text; the column says the type. DECIMAL, dates and JSON stay text.
 value value_of(const MYSQL_FIELD& column, std::string text) {
     switch (column.type) {
         case MYSQL_TYPE_TINY:
@@ -101,8 +101,8 @@ public:
     explicit lent_by_soci(MYSQL* lent)
         : lent_connection(server_of(lent), "on a borrowed SOCI session", "SOCI"), lent_(lent) {}
 
-    // By the status that came with the server's last answer. With autocommit off, whatever is sent
-    // next is inside a transaction.
+    // Goes by the status that came with the server's last answer. With autocommit off, the next
+    // statement is inside a transaction.
     connection_state state() noexcept override {
         if (is_lost_) return connection_state::lost;
         const bool begins_by_itself = (lent_->server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
@@ -128,7 +128,7 @@ private:
         }
     }
 
-    // The whole result at once, so that nothing is left undrained whatever happens.
+    // Takes the whole result at once, so that nothing is left undrained whatever happens.
     void take(result& into, bool is_first, bool* has_rows, bool is_at_stake) {
         const result_handle rows{mysql_store_result(lent_)};
         if (rows != nullptr) {

@@ -34,7 +34,7 @@ using statement_handle = std::unique_ptr<sqlite3_stmt, finalizer>;
 
 class sqlite_connection final : public connection {
 public:
-    // `writers`: those it writes beside; nothing where it is borrowed.
+    // `writers`: the queue it writes beside; nothing where it is borrowed.
     sqlite_connection(
         sqlite3* handle, std::string path, std::shared_ptr<sqlite::writer_queue> writers
     )
@@ -58,9 +58,9 @@ public:
         prepared_.clear();
         by_text_.clear();
         if (!is_owned_) return;
-        // What is committed is flushed. A short log stays for who comes next, where the last one to
-        // close would move it into the database and flush both. Not that of a migration, behind
-        // which people copy the file.
+        // Commits are flushed already. A short log stays for the next process, where the last one
+        // to close would move it into the database and flush both. The log of a migration does not
+        // stay: people copy the file after it.
         if (!has_run_scripts_ && sqlite::size_of_log(path_) <= log_left_max) {
             sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
         }
@@ -118,7 +118,7 @@ public:
             throw error(errc::wrong_transaction, "a transaction is open already; end it first");
         }
         start();
-        // Where somebody of another process writes, the first asks for long; so not for ever.
+        // Where another process writes, the first one asks for long; so it does not wait for ever.
         writing_.enter(local_clock::now() + limit_ / 4);
         try {
             run(prepare_kept("BEGIN IMMEDIATE"));
@@ -161,7 +161,7 @@ public:
         limit_ = std::max(limit, milliseconds{1});
     }
 
-    // Other connections' commits, of whatever: there is one channel, and it says nothing more.
+    // Hears other connections' commits of any kind: there is one channel, and it says nothing more.
     bool can_notify() const noexcept override { return is_owned_; }
     void listen(std::string_view channel) override {
         require_owned("listen");
@@ -170,8 +170,8 @@ public:
         heard_version_ = data_version();
     }
     // The log is written to before its commit can be seen, which waits for the disk: after an event
-    // the version is asked for at once and then again and again, less often the longer it takes.
-    // A call without more patience need not stay for that; the next call goes on with it.
+    // this asks for the version at once and then again and again, less often the longer it takes. A
+    // call without more patience need not stay for that; the next call goes on with it.
     std::optional<notification> wait_for_notification(milliseconds patience) override {
         if (!watch_) return connection::wait_for_notification(patience);
         const auto until = local_clock::now() + patience;
@@ -184,7 +184,8 @@ public:
             if (!written_at_) {
                 if (!watch_->wait(until)) return std::nullopt;
                 written_at_ = local_clock::now();
-                // It stays set here: among what was written may be the beginning of the next one.
+                // It stays set here: the beginning of the next commit may be among the written
+                // data.
                 if (sees_commit()) return notification{channel_, ""};
             }
             const auto now = local_clock::now();
@@ -199,7 +200,7 @@ private:
     // The next process that opens the database reads all of it: half a millisecond. SQLite itself
     // empties a log of four times this length in the midst of its writers.
     static constexpr std::int64_t log_left_max = 1 << 20;
-    // Between an event and the commit that can be seen: longer than a flush takes.
+    // The time between an event and the commit that can be seen: longer than a flush takes.
     static constexpr local_clock::duration commit_max = milliseconds{40};
     static constexpr local_clock::duration pause_min = std::chrono::microseconds{250};
     static constexpr local_clock::duration pause_max = milliseconds{4};
@@ -229,7 +230,7 @@ private:
         if (sqlite3_get_autocommit(handle_) != 0) writing_.leave();
     }
 
-    // All others open the copy that was put in its place: nobody sees what is kept alive here.
+    // All others open the copy that was put in its place: nobody sees data that is kept alive here.
     void start() {
         deadline_ = local_clock::now() + limit_;
         int has_moved = 0;
@@ -293,7 +294,7 @@ private:
         return made;
     }
 
-    // $1, $2 …, which SQLite takes for names.
+    // True for $1, $2 …, which SQLite takes for names.
     static bool is_numbered(const char* name) {
         return name && name[0] == '$' && name[1] >= '0' && name[1] <= '9';
     }
@@ -301,7 +302,8 @@ private:
         return is_numbered(sqlite3_bind_parameter_name(statement, 1));
     }
 
-    // Of the value that belongs to a parameter, from 1: of each ? the next after `bound`.
+    // The number of the value that belongs to a parameter, from 1: for each ? the next after
+    // `bound`.
     static std::size_t number_of(sqlite3_stmt* statement, int at, std::size_t bound) {
         const char* const name = sqlite3_bind_parameter_name(statement, at);
         if (!is_numbered(name) && !is_numbered(statement)) {
@@ -392,7 +394,8 @@ private:
         }
         sqlite3_reset(statement);
         sqlite3_clear_bindings(statement);
-        // The total has what triggers changed; the other stays until a statement changes something.
+        // The total has the changes of triggers; the other stays until a statement changes
+        // something.
         const bool has_changed = sqlite3_total_changes(handle_) != changes_before;
         answer.affected_rows = has_changed ? sqlite3_changes(handle_) : 0;
         return answer;

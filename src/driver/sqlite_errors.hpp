@@ -1,5 +1,5 @@
 #pragma once
-// Private to the SQLite driver: what SQLite says, as leasehold::error.
+// Private to the SQLite driver: errors of SQLite, as leasehold::error.
 #include <string>
 
 #include "leasehold/error.hpp"
@@ -8,7 +8,7 @@ namespace leasehold::sqlite {
 
 struct failure {
     int code = 0;          // extended
-    int system_error = 0;  // errno of what failed, where that was a file
+    int system_error = 0;  // errno of the failed call, where that was on a file
     std::string words;
 };
 

@@ -6,16 +6,16 @@
 
 namespace leasehold::sqlite {
 
-// Of sqlite:PATH, sqlite:///PATH. Throws invalid_argument.
+// The path in sqlite:PATH, sqlite:///PATH. Throws invalid_argument.
 std::string path_of(std::string_view url);
 
-// What a person would check first, said before SQLite says "unable to open database file": throws
-// what is in the way of opening it, or of making it.
+// Makes the checks that a person would make first, before SQLite says "unable to open database
+// file": throws the reason why the file cannot be opened, or made.
 void require_file(const std::string& path, bool may_create);
 
 std::string folder_of(const std::string& path);
 
-// Of the write-ahead log beside the database; 0 where there is none.
+// The size of the write-ahead log beside the database; 0 where there is none.
 std::int64_t size_of_log(const std::string& path);
 
 }  // namespace leasehold::sqlite

@@ -1,8 +1,8 @@
 #pragma once
-// How long who waits for SQLite's write lock sleeps before asking for it again.
+// The pause of a writer that waits for SQLite's write lock before it asks again.
 //
-// SQLite has no queue: whoever asks first after a commit has the lock, and that is mostly the one
-// who has just given it up. Its own busy time-out sleeps in steps up to 100 ms. Short random naps
+// SQLite has no queue: the first to ask after a commit has the lock, and that is mostly the writer
+// that has just given it up. Its own busy time-out sleeps in steps up to 100 ms. Short random naps
 // let others through, and a writer that has waited for long, or has little time left, as a
 // heartbeat has, asks more often than those that have just come. Eight writers without a pause kept
 // a writer that asked every 5 ms out for up to 4.9 s, and one time in seven for 1.1 s or more; a

@@ -48,7 +48,7 @@ bool file_watch::wait(local_clock::time_point until) {
     }
 }
 
-// Takes all that have come; an overflow of their queue counts as one of ours.
+// Takes all events that have come; an overflow of their queue counts as one of ours.
 bool file_watch::takes_events() {
     bool is_ours = false;
     alignas(inotify_event) char buffer[4096];

@@ -2,7 +2,7 @@
 // Private to the SQLite driver: a watch over the files of a database that other processes write.
 //
 // Watches the folder, since the log file goes when its last user does. An event says only that
-// somebody writes; whether a commit can be seen yet is for `PRAGMA data_version` to say.
+// somebody writes; `PRAGMA data_version` says whether a commit can be seen yet.
 //
 // Threads: one at a time.
 #include <string>

@@ -1,10 +1,9 @@
 #pragma once
-// Those of one database handle that want to write wait for each other here, first come, first
-// served, and only the first of them asks for the file's write lock: SQLite has no queue of its
-// own, and whoever asks again and again after naps has it by luck (sqlite_nap.hpp). With sixteen
-// threads one in a hundred grants took 120 ms, sixty times the usual. It is a hint: who has waited
-// for long enough asks as well, so that a heartbeat is not behind one that waits for another
-// process.
+// Writers of one database handle wait for each other here, first come, first served, and only the
+// first of them asks for the file's write lock: SQLite has no queue of its own, and a writer that
+// asks again and again after naps has it by luck (sqlite_nap.hpp). With sixteen threads one in a
+// hundred grants took 120 ms, sixty times the usual. It is a hint: a writer that has waited for
+// long enough asks as well, so that a heartbeat is not behind one that waits for another process.
 //
 // Threads: safe.
 #include <condition_variable>
@@ -32,14 +31,14 @@ public:
         return false;
     }
 
-    // By the first.
+    // Called by the first.
     void leave() noexcept {
         const thread_guard guard{mutex_};
         waiting_.pop_front();
         if (!waiting_.empty()) waiting_.front().changed.notify_all();
     }
 
-    // How many have entered, or wait to.
+    // The number of writers that have entered, or wait to.
     std::size_t size() {
         const thread_guard guard{mutex_};
         return waiting_.size();
@@ -54,7 +53,7 @@ private:
     std::list<place> waiting_ LEASEHOLD_GUARDED_BY(mutex_);  // the first one writes
 };
 
-// One connection's place in it, from the beginning of a transaction to its end.
+// One connection's place in the queue, from the beginning of a transaction to its end.
 class writer_place {
 public:
     explicit writer_place(std::shared_ptr<writer_queue> of) : queue_(std::move(of)) {}
