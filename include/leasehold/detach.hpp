@@ -36,8 +36,9 @@
 // | adopted             | it ends in the new process    | nothing, for anyone else |
 // | ended, expired      | –                             | nothing                  |
 //
-// Giving it up and taking it is one round trip each, which changes one row. `leasehold locks` goes
-// on to show who was granted a key; `leasehold sessions` shows who has the session.
+// Giving a session up takes one round trip, and so does taking it; each changes one row.
+// `leasehold locks` goes on to show who was granted a key; `leasehold sessions` shows who has the
+// session.
 //
 // Threads: safe. Errors: lease_lost where there is nothing to detach any more; invalid_argument for
 // one level of several of a recursive hold, a bad term, a key that is no mutex, a malformed text,

@@ -137,7 +137,7 @@ struct finding {
 };
 
 struct examination_settings {
-    // Each limit begins to be worth a warning here. Each at least 1 s.
+    // The times after which it is worth a warning. Each at least 1 s.
     std::chrono::seconds held_longer_than{std::chrono::hours{24}};
     std::chrono::seconds waiting_longer_than{std::chrono::minutes{10}};  // an available job
     std::chrono::seconds snapshot_older_than{std::chrono::minutes{10}};

@@ -10,9 +10,9 @@
 //   }
 //
 // Contention is never an exception: a busy key is an empty result. (A caller that takes the lease
-// out of it without looking, as in `*mutex.acquire_for(5s)`, asks for one: errc::busy.) An
-// exception means that the question could not be asked or answered, or that the answer proves a
-// broken assumption.
+// out of it without looking, as in `*mutex.acquire_for(5s)`, gets an exception all the same:
+// errc::busy.) An exception means that the question could not be asked or answered, or that the
+// answer proves a broken assumption.
 //
 // Promises: the message says what failed, on what, and what to do next, in one line, and holds no
 // password. The server's own message may contain user data and is kept apart from it.

@@ -19,6 +19,7 @@
 // action keeps all others waiting (they give up after `patience`). Deleting PATH.lock lets two act
 // at once. On network file systems the file is as safe as their flock and rename are: Linux asks
 // the NFS server since 2.6.12, and with `local_lock=flock` nobody but itself.
+//
 // Threads: safe; across processes too.
 // Errors: lease_lost; timed_out where somebody else's action took longer than `patience`;
 // database_error where the file cannot be read or written, or does not hold a number.

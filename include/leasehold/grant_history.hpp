@@ -32,8 +32,8 @@
 // comes round; `leasehold reap` removes all.
 //
 // Needs, but for reading: the rights of the user that migrates; on MySQL and MariaDB TRIGGER on the
-// tables, too, and where the server writes a binary log SUPER or log_bin_trust_function_creators =
-// 1. The triggers act with the rights of the account that has made them, which must stay.
+// tables, too, and SUPER or log_bin_trust_function_creators = 1 where the server writes a binary
+// log. The triggers act with the rights of the account that has made them, which must stay.
 //
 // Threads: safe. Errors: what the database says; invalid_argument for a `keep` that is less than a
 // minute or more than 100 years.
@@ -108,8 +108,7 @@ LEASEHOLD_EXPORT void drop_grant_history(const database& db);
 
 struct grant_filter {
     std::string prefix{};                                     // only keys that begin so
-    std::optional<std::chrono::microseconds> ended_within{};  // only grants that ended so long ago
-                                                              // at most
+    std::optional<std::chrono::microseconds> ended_within{};  // only ends that long ago at most
     int limit = 100;                                          // 1 to 100,000 records
 };
 // The latest ends first. Reads the later ends of other keys, too, until it has enough.

@@ -121,9 +121,9 @@ LEASEHOLD_EXPORT std::optional<lock_info> request_revoke(const database& db, con
 // have arrived at a latch, which is closed and empty then; the answer is about the oldest holder
 // and says how many there were. The holder's token becomes stale at once: its proofs, and its
 // writes under a fence, are refused; its lost() fires with its next heartbeat. Waits for a
-// transaction that holds a proof. Answers with the hold that was freed, as it was; with a hold that
-// is not held, and `arrived`, where only arrivals were forgotten; or with nothing where nobody held
-// it.
+// transaction that holds a proof. Answers with the hold that was freed, as it was; where only
+// arrivals were forgotten, with an entry that is not held and has `arrived`; or with nothing where
+// nobody held it.
 LEASEHOLD_EXPORT std::optional<lock_info> force_release(const database& db, const key& name);
 
 // Frees the key from one grant of a mutex and no other. Answers nothing, and changes nothing, where

@@ -1,6 +1,7 @@
 #pragma once
 // A job: work that is written down now and done later, by whichever worker comes first. This header
-// has its states, settings and description; job_queue.hpp enqueues and manages, worker.hpp runs.
+// has its states, settings and description. job_queue.hpp enqueues and manages jobs, worker.hpp
+// runs them.
 //
 // | state     | is                                        | becomes                              |
 // |-----------|-------------------------------------------|--------------------------------------|

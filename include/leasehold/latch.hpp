@@ -32,8 +32,8 @@
 // An open latch stays open; force_release() (or `leasehold unlock --force`) closes it and forgets
 // all. The reaper forgets a latch nobody joined or arrived at for its lock_retention.
 // count() belongs to the key while anybody has joined or arrived, as the permits of a semaphore do.
-// Waiting asks again at jittered intervals. A call whose stop was requested before answers with an
-// empty tally at once, and asks nothing; in an outage it ends as a waiting call of a mutex.
+// Waiting asks again at jittered intervals. A call that was asked to stop before it began answers
+// with an empty tally at once, and asks nothing; in an outage it ends as a waiting call of a mutex.
 // Source: std::latch, with arrivals that are leased until they are made.
 //
 // Threads: distinct objects, safe; one latch object, safe.

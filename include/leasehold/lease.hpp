@@ -125,8 +125,8 @@ private:
 };
 
 // The outcome of a try: a lease, or the holder of the key instead. Taking the lease where there is
-// none throws errc::busy, with the key and its holder in words: `auto mine =
-// *closing.try_acquire();` is for programs to which contention is an exception.
+// none throws errc::busy, with the key and its holder in words. Programs to which contention is an
+// exception can write `auto mine = *closing.try_acquire();`.
 class [[nodiscard]] LEASEHOLD_EXPORT acquisition {
 public:
     explicit acquisition(lease granted) : lease_(std::move(granted)) {}

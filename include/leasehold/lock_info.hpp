@@ -67,11 +67,9 @@ struct row_lock_info {
     std::string host{};
     std::string application{};  // the name its connection has given itself
     std::string state{};        // its activity now, in the server's word: "idle in transaction"
-    std::string statement{};    // it runs this or, on PostgreSQL, ran it last; at most 200
-                                // characters
+    std::string statement{};    // running or, on PostgreSQL, the last one; at most 200 characters
     std::optional<std::chrono::microseconds> open_for{};  // since its transaction began
-    bool may_be_others = false;   // others may be: the fields above describe the one that began
-                                  // first
+    bool may_be_others = false;   // others may be, too: this is the one that began first
     bool locks_all_keys = false;  // SQLite: the file, and with it every key
     std::string missing_right{};  // the right without which the server does not tell the rest
     std::string way_to_end{};     // an administrator's way to end it: "KILL 1234"

@@ -34,7 +34,7 @@ constexpr const char* name_of(lock_kind kind) noexcept {
 }
 
 enum class hold_mode {
-    shared = 1,       // beside other shared holds; permits and places, too
+    shared = 1,       // beside other shared holds; permits and places have it, too
     exclusive = 2,    // alone
     upgradeable = 4,  // beside shared holds; the one hold that may become exclusive
 };

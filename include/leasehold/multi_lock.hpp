@@ -29,8 +29,8 @@
 // Does not promise: fairness. A waiting acquire asks again at jittered intervals; a large set can
 // be overtaken by small ones again and again.
 //
-// A call whose stop was requested before is empty at once, and asks nothing; in an outage it ends
-// as a waiting call of a mutex does.
+// A call that was asked to stop before it began is empty at once, and asks nothing; in an outage it
+// ends as a waiting call of a mutex does.
 //
 // Threads: multi_lock is safe; a multi_lease: one thread at a time, but lost(), why_lost(),
 // revoke_requested() and held_locally() from any.

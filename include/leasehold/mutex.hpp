@@ -31,7 +31,7 @@
 // by a datagram to its handle's own socket; from the rest by a bell where the database has one
 // (PostgreSQL; on SQLite the file itself); and by a look every poll_min to poll_max in any case:
 // one statement for everybody who waits on one handle. It holds no pooled connection meanwhile.
-// A call whose stop was requested before is empty, at once, and asks the database nothing.
+// A call that was asked to stop before it began is empty, at once, and asks the database nothing.
 // An outage ends no wait, and the call goes on when the database answers again; nor does it keep a
 // call beyond its time: the call ends by its deadline (after a second at least, in which a
 // connection may be opened), when it is cancelled or when its session is lost, and one statement

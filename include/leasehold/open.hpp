@@ -10,9 +10,9 @@
 // | mysql://, mariadb://       | MySQL Connector/C++   | driver/mysql.hpp      |
 // | sqlite:                    | sqlite3               | driver/sqlite.hpp     |
 //
-// A library of its own, with every driver that leasehold was built with: leasehold::open in CMake,
-// leasehold-open for pkg-config. A program that speaks to one engine alone, and wants no other
-// client library, links that driver and calls its own open().
+// This is a library of its own, with every driver that leasehold was built with: leasehold::open in
+// CMake, leasehold-open for pkg-config. A program that speaks to one engine alone, and wants no
+// other client library, links that driver and calls its own open().
 //
 // Errors: invalid_argument for an unknown scheme and for a URL that the driver finds malformed;
 // unsupported, with the switch that would help, for a driver that was not built in. No message

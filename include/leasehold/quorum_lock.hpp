@@ -35,8 +35,8 @@
 // there its token is greater.
 // A server that loses committed transactions (asynchronous fail-over) breaks all of it.
 //
-// A call whose stop was requested before is empty at once, and asks no server; a later request ends
-// the wait when the try under way has ended.
+// A call that was asked to stop before it began is empty at once, and asks no server; a later
+// request ends the wait when the try under way has ended.
 //
 // Threads: quorum and quorum_lock are safe; a quorum_lease: one thread at a time, but lost() and
 // held_locally() from any. One background thread per server, beside those of its session.

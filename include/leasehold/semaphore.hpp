@@ -28,9 +28,9 @@
 // If the new number is smaller than the permits in use, nobody loses any, and nobody is granted any
 // until enough are back.
 //
-// Waiting asks again at jittered intervals, and ends early with session_lost. A call whose stop was
-// requested before is empty at once, and asks nothing; in an outage it ends as a waiting call of a
-// mutex does.
+// Waiting asks again at jittered intervals, and ends early with session_lost. A call that was asked
+// to stop before it began is empty at once, and asks nothing; in an outage it ends as a waiting
+// call of a mutex does.
 // Source: Dijkstra, "Cooperating sequential processes" (1965), with leased permits as Redisson's
 // RPermitExpirableSemaphore has them.
 //
@@ -109,10 +109,10 @@ public:
 
     // There are so many permits from now on, 1 to permits_max, for all that use the key, and for
     // this object. Programs that do not follow the key, and name another number, are refused as
-    // long as anybody holds a permit, and then set theirs again. Call it again where the outcome is
-    // unknown: it sets a number, and adds nothing. It makes a key that was never used, which then
-    // has one permit in use for a moment. Throws invalid_argument for another number, and where the
-    // key is in use as another kind.
+    // long as anybody holds a permit, and then set theirs again. Repeating the call is harmless
+    // where the outcome is unknown. It also makes a key that was never used, which then has one
+    // permit in use for a moment. Throws invalid_argument for another number, and where the key is
+    // in use as another kind.
     void set_permits(std::int64_t permits);
 
     // The number of permits that nobody has, by the database; 0 where there are fewer than are in

@@ -37,9 +37,9 @@
 // take that one where reading may turn into writing. Where the answer to an upgrade is lost and
 // cannot be asked for, the hold it started from is given up, too.
 //
-// Waiting asks again at jittered intervals, and ends early with session_lost. A call whose stop was
-// requested before is empty at once, and asks nothing; in an outage it ends as a waiting call of a
-// mutex does.
+// Waiting asks again at jittered intervals, and ends early with session_lost. A call that was asked
+// to stop before it began is empty at once, and asks nothing; in an outage it ends as a waiting
+// call of a mutex does.
 // Source: Courtois, Heymans and Parnas, "Concurrent Control with Readers and Writers" (1971), whose
 // second problem is that of writers who are not starved; leases instead of their counters.
 //

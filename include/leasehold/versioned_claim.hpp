@@ -29,14 +29,14 @@
 // A row is available when `state` is at `from`; without a state column, when `claimed_by` is null,
 // or `expires_at` is; or when the claim's term has passed; and all of `available` holds.
 //
-// A versioned_row is the outcome of a transaction. Where that did not certainly commit, because it
-// was rolled back or the answer to its commit was lost, the row is void: its version is one that
-// somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by` a void
-// row can change no claim of somebody else's: from its claim to its release every change through a
-// row also compares the claimant, letter by letter, and a name chosen for you differs each time.
-// Without that column, and through a row that was only read or has been released, nothing can tell.
-// The column has to give back letter by letter what was put in: with a trigger that writes another
-// name every change is lost.
+// A versioned_row has the state that a transaction gave it. Where that did not certainly commit,
+// because it was rolled back or the answer to its commit was lost, the row is void: its version is
+// one that somebody else's claim may have by now. Drop it, read() or claim anew. With `claimed_by`
+// a void row can change no claim of somebody else's: from its claim to its release every change
+// through a row also compares the claimant, letter by letter, and a name chosen for you differs
+// each time. Without that column, and through a row that was only read or has been released,
+// nothing can tell. The column has to give back letter by letter what was put in: with a trigger
+// that writes another name every change is lost.
 //
 // Many rows at once: update, finish and release of several answer for each row as the single call
 // would, in the order given. A row that others have locked, or that was lost or is gone, hinders
