@@ -6,7 +6,7 @@ function(leasehold_embed_files folder output)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
         file(READ "${path}" text)
         string(REPLACE "." "_" made "${name}")
-        # What is in the text is not looked at: it is put in after all else was replaced.
+        # The text is not expanded: it is put in after all else was replaced.
         file(CONFIGURE OUTPUT "${output}/${made}.inc" CONTENT "R\"page(\${text})page\"")
     endforeach()
 endfunction()

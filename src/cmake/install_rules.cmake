@@ -1,9 +1,10 @@
-# What `cmake --install` puts where: per component its library, its headers, its targets for
-# find_package(leasehold COMPONENTS …) and its pkg-config file; the tool; the SQL and the documents.
+# The files that `cmake --install` puts in place: per component its library, its headers, its
+# targets for find_package(leasehold COMPONENTS …) and its pkg-config file; the tool; the SQL and
+# the documents.
 #
-# Both static and shared libraries are supported. A shared one shows what leasehold/export.hpp marks
-# (and what the components need of each other); what is not in include/ is not installed, and is no
-# part of what a version promises.
+# Both static and shared libraries are supported. A shared one shows the names that
+# leasehold/export.hpp marks (and those that the components need of each other). A header outside of
+# include/ is not installed, and no version promises anything about it.
 #
 # Each rule belongs to a package of packages.cmake: lib_<component>, dev, tool, tool_<driver>.
 include(CMakePackageConfigHelpers)
@@ -24,7 +25,7 @@ else()
 endif()
 
 # Shared libraries find each other, and the tool finds them, wherever the tree is put. Where there
-# are none no folder is to be looked through, which takes a short command longer than its lock.
+# are none no folder may be searched: in a short command that takes longer than its lock.
 if(
     NOT leasehold_is_static
     AND NOT DEFINED CMAKE_INSTALL_RPATH
@@ -71,7 +72,7 @@ endforeach()
 
 # ------------------------------------------------------------------------- for find_package
 
-# A static library hands on what it was linked with; a shared one has found it by itself.
+# A static library hands on the libraries it was linked with; a shared one has found them by itself.
 set(leasehold_core_needs Threads)
 if(LEASEHOLD_TIME_ZONES AND leasehold_is_static)
     list(APPEND leasehold_core_needs date)
@@ -107,7 +108,7 @@ install(
 
 # --------------------------------------------------------------------------- for pkg-config
 
-# By the file's own place where that is possible, so that the tree can be moved.
+# Paths go by the file's own place where that is possible, so that the tree can be moved.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
     set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
     set(pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
@@ -140,7 +141,7 @@ endfunction()
 
 # leasehold_pc(COMPONENT DESCRIPTION [REQUIRES …] [REQUIRES_PRIVATE …] [LIBS_PRIVATE …])
 #
-# What is private for a shared library is for its user to link when it is static; `pkg-config
+# The user of a static library must link libraries that are private for a shared one; `pkg-config
 # --static` is no way out, for it asks for static libraries of everything below libpq as well.
 function(leasehold_pc component description)
     cmake_parse_arguments(PARSE_ARGV 2 pc "" "" "REQUIRES;REQUIRES_PRIVATE;LIBS_PRIVATE")

@@ -1,4 +1,4 @@
-# Run by cpack between installing and packing: what Debian wants of each package, and nobody else.
+# Run by cpack between installing and packing: adds files that only Debian wants of each package.
 # CPACK_TEMPORARY_DIRECTORY has a folder for each component.
 find_program(gzip gzip REQUIRED)
 find_program(date date REQUIRED)
@@ -28,7 +28,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     )
     file(WRITE "${documents}/changelog" "${changes}")
     if(component MATCHES "^tool_")
-        # It is one table, with the address of a function of the library beside it.
+        # The library is one table, with the address of a function of the library beside it.
         file(
             WRITE "${share}/lintian/overrides/${package}"
             "${package}: library-not-linked-against-libc *\n"

@@ -3,11 +3,11 @@
 #
 #   libleasehold-<component>0.2  one shared library each, so that a program brings the client
 #                                library of its own engine, and no other
-#   libleasehold-dev             headers, and what finds the libraries, of all components
+#   libleasehold-dev             headers, and files that find the libraries, of all components
 #   leasehold                    the tool, with its manual pages and completions
-#   leasehold-<driver>           what the tool loads for one engine
+#   leasehold-<driver>           the module that the tool loads for one engine
 #
-# What a client library's own package is called is asked of dpkg-shlibdeps.
+# dpkg-shlibdeps tells the name of a client library's own package.
 set(LEASEHOLD_PACKAGER
     "The leasehold authors <leasehold@example.org>"
     CACHE STRING "Who answers for the packages: a name, and a mail address in <>"
@@ -27,7 +27,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
-# Our own are found where they were built, and named below.
+# Our own libraries are found where they were built, and named below.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/src")
 set(CPACK_PRE_BUILD_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}/package_files.cmake")
 set(CPACK_LEASEHOLD_SOURCE "${PROJECT_SOURCE_DIR}")
@@ -60,7 +60,7 @@ endmacro()
 set(triggers "${PROJECT_BINARY_DIR}/debian/triggers")
 file(WRITE "${triggers}" "activate-noawait ldconfig\n")
 
-# Of one version all, since they show each other what no header declares.
+# All libraries are of one version, since they show each other names that no header declares.
 set(all_libraries "")
 foreach(component IN LISTS components)
     set(needed core)

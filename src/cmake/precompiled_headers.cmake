@@ -1,4 +1,4 @@
-# What many files of a target include, parsed once; every file still says what it includes.
+# The headers that many files of a target include, parsed once; every file still includes its own.
 set(leasehold_common_headers
     <algorithm>
     <array>
@@ -18,7 +18,7 @@ set(leasehold_common_headers
     <vector>
 )
 
-# leasehold_precompile(TARGET [HEADER …]): the common ones and these.
+# leasehold_precompile(TARGET [HEADER …]): the common headers and these.
 function(leasehold_precompile target)
     if(LEASEHOLD_PRECOMPILED_HEADERS)
         target_precompile_headers(${target} PRIVATE ${leasehold_common_headers} ${ARGN})
@@ -26,7 +26,7 @@ function(leasehold_precompile target)
     endif()
 endfunction()
 
-# leasehold_precompile_as(OTHER TARGET …): what was made for another target of the same flags.
+# leasehold_precompile_as(OTHER TARGET …): reuses the result of another target of the same flags.
 function(leasehold_precompile_as other)
     if(LEASEHOLD_PRECOMPILED_HEADERS)
         foreach(target IN LISTS ARGN)
@@ -36,7 +36,7 @@ function(leasehold_precompile_as other)
     endif()
 endfunction()
 
-# Without it, ccache cannot tell what such a file depends on.
+# Without this option ccache cannot tell what such a file depends on.
 function(leasehold_precompiled_options target)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         target_compile_options(${target} PRIVATE -fpch-preprocess)

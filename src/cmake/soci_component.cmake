@@ -1,7 +1,7 @@
 # The component soci. A SOCI session is borrowed by way of its engine's own driver, so it knows the
 # engines whose drivers are built, and links those; SOCI must have a backend for each of them.
-# Fewer, one at least, are asked for by LEASEHOLD_SOCI_DRIVERS: then only those are needed, here and
-# by whoever finds the package.
+# LEASEHOLD_SOCI_DRIVERS asks for fewer, one at least: then only those are needed, here and by a
+# project that finds the package.
 set(LEASEHOLD_SOCI_DRIVERS
     ""
     CACHE STRING "Which sessions the adapter borrows: postgres mysql sqlite; empty: all built"
