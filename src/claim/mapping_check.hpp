@@ -40,8 +40,7 @@ struct table_need {
     std::vector<std::string> key;
     std::vector<std::string> equal;  // columns a claim of several compares with one value
     std::vector<order_by> order;
-    std::vector<std::string> late;  // the columns that find rows whose term has passed, in this
-                                    // order
+    std::vector<std::string> late;  // the columns that find rows past their term, in this order
     bool keeps_finished = false;    // their rows look as claimed ones do, but for the term
     std::string without_index;      // the cost when no index serves `equal` and `order`
     bool only_locks = false;        // the claim does not say what becomes of the rows

@@ -193,8 +193,7 @@ private:
     std::atomic<bool> has_several_writers_ = false;
     std::atomic<local_clock::time_point> next_look_{local_clock::now() + look_interval};
     std::atomic<bool> schema_checked_ = false;
-    std::atomic<bool> is_readable_ = false;                   // it may only read; the schema was
-                                                              // checked
+    std::atomic<bool> is_readable_ = false;                   // only to read; the schema is checked
     waiting_room room_{*this};                                // its thread uses all of the above
     unattended_calls unattended_{settings_.connections_max};  // last: so do these threads
 };

@@ -35,7 +35,7 @@ std::vector<job_bell> job_bells::bells_of(connection& on, store& stores, const s
     }
     auto bells = stores.job_bells->list(on, queue, identity::random(), rung_most);
     const thread_guard guard{mutex_};
-    // Of thousands of queues few are used at a time.
+    // Few of thousands of queues are used at a time.
     constexpr std::size_t known_max = 1000;
     if (known_.size() > known_max) {
         std::erase_if(known_, [&](const auto& each) {

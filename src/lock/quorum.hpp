@@ -92,8 +92,7 @@ private:
     const home_process home_;
     const quorum_settings settings_;
     mutable thread_mutex mutex_;
-    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);   // empty, or names the two that are the
-                                                           // same
+    std::string duplicate_ LEASEHOLD_GUARDED_BY(mutex_);   // empty, or the two that are the same
     std::vector<std::unique_ptr<quorum_member>> members_;  // last: their workers use the others
 };
 

@@ -35,8 +35,7 @@ session::implementation::implementation(
     const bounds of_call{local_clock::now() + database().settings().acquire_timeout, {}, {}};
     if (settings_.begins_with_grant || taken) {
         machine_.emplace(settings_);
-        database().use(of_call, [](connection&, store&) {});  // it says now why the database cannot
-                                                              // be used
+        database().use(of_call, [](connection&, store&) {});  // throws now if it cannot be used
     } else {
         start(of_call);
         has_begun_ = true;

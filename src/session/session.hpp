@@ -126,7 +126,7 @@ public:
     // closed.
     bool may_part_again(const bounds& of_call) const noexcept;
 
-    // The number of news that was known when an acquire is about to be sent; give it to watch().
+    // The count of news that is known when an acquire is about to be sent; give it to watch().
     std::int64_t notices() const;
     // From here on the grant is told when it is lost. Loses it at once where the session is lost.
     void watch(const std::shared_ptr<grant>& what, std::int64_t notices_when_sent);
@@ -348,8 +348,7 @@ private:
 
     // Only the heartbeat thread uses these.
     session_news known_;                    // the news that was looked into
-    local_clock::time_point renewed_at_{};  // the time when the last heartbeat that renewed was
-                                            // sent
+    local_clock::time_point renewed_at_{};  // the last renewing heartbeat was sent then
     std::unique_ptr<connection> own_connection_;
     bool has_had_one_ = false;           // and another one is in its place, or none
     bool must_look_from_start_ = false;  // the database may have forgotten something

@@ -1,4 +1,5 @@
-// The watch thread of a session: compares the clock with every deadline, and tells the losers.
+// The watch thread of a session: compares the clock with every deadline, and tells the
+// holders that lost.
 #include <algorithm>
 #include <string>
 
