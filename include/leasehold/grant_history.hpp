@@ -35,7 +35,7 @@
 // tables, too, and SUPER or log_bin_trust_function_creators = 1 where the server writes a binary
 // log. The triggers act with the rights of the account that has made them, which must stay.
 //
-// Threads: safe. Errors: what the database says; invalid_argument for a `keep` that is less than a
+// Threads: safe. Errors: those of the database; invalid_argument for a `keep` that is less than a
 // minute or more than 100 years.
 #include <chrono>
 #include <cstdint>

@@ -7,7 +7,7 @@
 // request_revoke; find_row_lock and list_row_locks may lock a row for an instant.
 // Does not promise: that an answer is still true when you read it.
 //
-// Threads: safe. Errors: what the database says.
+// Threads: safe. Errors: those of the database.
 #include <cstdint>
 #include <optional>
 #include <string>

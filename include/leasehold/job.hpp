@@ -89,8 +89,8 @@ enum class need_until {
 
 struct retry_policy {
     int attempts_max = 20;  // 1 to 10,000
-    // Before the second attempt; twice as long before each next one, but never more than delay_max.
-    // Each is shortened at random, by up to a half. 0 to 366 days.
+    // The pause before the second attempt; twice as long before each next one, but never more than
+    // delay_max. Each is shortened at random, by up to a half. 0 to 366 days.
     std::chrono::milliseconds delay{5000};
     std::chrono::milliseconds delay_max{std::chrono::hours{1}};
 };

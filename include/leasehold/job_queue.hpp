@@ -101,7 +101,8 @@ public:
     enqueued_job enqueue(const new_job& what) const;
     // Enqueues all or none, in one transaction and in the order of the list.
     std::vector<enqueued_job> enqueue_many(const std::vector<new_job>& what) const;
-    // In the caller's transaction, on a connection of leasehold's own or one that was lent.
+    // Enqueues in the caller's transaction, on a connection of leasehold's own or one that was
+    // lent.
     enqueued_job enqueue_in(transaction_ref inside, const new_job& what) const;
     std::vector<enqueued_job> enqueue_many_in(
         transaction_ref inside, const std::vector<new_job>& what

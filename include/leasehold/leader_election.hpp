@@ -31,7 +31,7 @@
 // Threads: leader_election is safe; a leadership and a leader_watch: one thread at a time each, but
 // lost() from any. Callbacks run in the thread that noticed and must not block.
 // Errors: invalid_argument for a bad key, setting, or metadata that is not UTF-8 without NUL of at
-// most 4,000 bytes; lease_lost from proclaim(); otherwise what the database says.
+// most 4,000 bytes; lease_lost from proclaim(); otherwise the database's errors.
 // After etcd's concurrency.Election (campaign, proclaim, observe, resign) and Chubby's sequencers.
 #include <chrono>
 #include <functional>

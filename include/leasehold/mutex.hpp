@@ -39,7 +39,7 @@
 // acquire_async() waits so, too, without a thread that waits: async.hpp. The other kinds of locks,
 // whose waiting calls have no queue and ask again and again, have no such call.
 // Does not promise: fairness of tries. A try may have a key that is really free, as after a death,
-// before those who wait for it; so may a waiting call with its first try. Waiting calls that come
+// before its waiters; so may a waiting call with its first try. Waiting calls that come
 // while a transaction with a proof is open queue when that has ended, in any order.
 //
 // Where the answer to a try was lost on the way, the library asks again with the owner id; when
@@ -48,7 +48,7 @@
 //
 // Threads: distinct objects, safe; one mutex object, safe.
 // Errors: invalid_argument for a bad key or setting, or a key in use as something else than a
-// mutex; would_deadlock; otherwise what the database says.
+// mutex; would_deadlock; otherwise the database's errors.
 //
 // Source: hand-over into the place the successor looks at, after Mellor-Crummey and Scott (1991);
 // lock_delay after Burrows, "The Chubby lock service" (2006).

@@ -43,7 +43,7 @@
 // Cost: refused, 1 statement; started, 3 (look, lock, record); finished, 2, with the
 // session's end in the second by finish_and_end().
 // Threads: distinct objects, safe; one once object, safe; one run, one thread at a time.
-// Errors: invalid_argument for a bad key or setting; otherwise what the database says.
+// Errors: invalid_argument for a bad key or setting; otherwise the database's errors.
 #include <chrono>
 #include <cstdint>
 #include <memory>

@@ -13,7 +13,7 @@
 // meanwhile the other tables have their turn. Fencing tokens go on growing after a row was removed:
 // its fence is folded into a high-water mark from which new rows start.
 //
-// Threads: safe, in any number of processes at once. Errors: what the database says.
+// Threads: safe, in any number of processes at once. Errors: those of the database.
 #include <chrono>
 #include <cstdint>
 

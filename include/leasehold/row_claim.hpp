@@ -19,8 +19,8 @@
 // | some of the first n locked      | busy    | claimed: the others | claimed, or busy at limit |
 // | not there, or not as `where`    | none    | none                | none                      |
 //
-// Promises: never more than n rows. Nobody else who claims, updates or deletes them can have them
-// at the same time. Contention is an answer, never an exception, and never waits inside the
+// Promises: never more than n rows. No other program that claims, updates or deletes them can have
+// them at the same time. Contention is an answer, never an exception, and never waits inside the
 // database: a wait is a bounded series of tries. No setting of the connection is touched, and on
 // PostgreSQL contention does not abort your transaction: the one exception are rows that others
 // move from one partition to another, of which check() warns.

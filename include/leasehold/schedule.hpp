@@ -48,7 +48,7 @@ namespace leasehold {
 
 class LEASEHOLD_EXPORT schedule {
 public:
-    // In UTC. The years 1970 to 9999; others are invalid_argument.
+    // A time in UTC, of the years 1970 to 9999; others are invalid_argument.
     using instant = std::chrono::sys_time<std::chrono::microseconds>;
 
     // `zone` is a name of the IANA database: "Europe/Berlin", "UTC".

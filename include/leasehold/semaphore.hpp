@@ -36,7 +36,7 @@
 //
 // Threads: distinct objects, safe; one semaphore object, safe.
 // Errors: invalid_argument as above, for a bad key or setting, and where the key is in use as
-// another kind; otherwise what the database says.
+// another kind; otherwise the database's errors.
 #include <chrono>
 #include <cstdint>
 #include <memory>

@@ -45,7 +45,7 @@
 //
 // Threads: distinct objects, safe; one object, safe; one lease, one thread at a time.
 // Errors: invalid_argument for a bad key or setting, and where the key is in use as another kind;
-// otherwise what the database says.
+// otherwise the database's errors.
 #include <chrono>
 #include <memory>
 #include <stop_token>

@@ -144,7 +144,7 @@ private:
     bool is_begin_due_ = false;  // a transaction is open here, and the server is told with the next
     std::chrono::milliseconds limit_;         // of each call, kept here
     std::chrono::milliseconds server_limit_;  // the source of the session's statement_timeout
-    // By text and types of parameters; the value is part of the name.
+    // The prepared statements, by text and types of parameters; the value is part of the name.
     std::unordered_map<std::string, unsigned> statements_;
     unsigned statements_made_ = 0;
 

@@ -117,7 +117,7 @@ detached_lease detach(lease&& held) {
     require_detachable(held);
     const hold what = inside.what();
     const auto lives_with = inside.has_term() ? std::nullopt : std::optional{inside.within().id()};
-    // In this order; otherwise a session that ends in between would take the row with it.
+    // The order matters: a session that ends in between would otherwise take the row with it.
     inside.within().keep_row();
     inside.supersede();
     return {what.key, what.owner, what.token, lives_with};

@@ -5,7 +5,7 @@
 // |-----------------------------|-------------|-------------------------------------------------|
 // | the key was handed over     | is a grant  | granted                                         |
 // | somebody has the row locked | –           | queue_again: a try would be refused; ask_again, |
-// |                             |             | where it waits for who is taking a free key     |
+// |                             |             | where it waits for a taker of a free key        |
 // | there is no queueing        | –           | ask_again: no row, or one of another kind       |
 // | the row was removed         | –           | ask_again                                       |
 // | time, cancel, or `look_up`  | left        | left_queue; granted, where it was handed over   |

@@ -8,7 +8,7 @@
 
 namespace leasehold {
 
-// As long as a connection may be waited for; all attempts together.
+// All attempts together take no longer than a connection may be waited for.
 inline bounds bounds_of(const database& db, std::stop_token cancel = {}) {
     return {local_clock::now() + db.settings().acquire_timeout, std::move(cancel), {}};
 }

@@ -273,7 +273,7 @@ bool clean_up::take_turn_at_last(upkeep_progress& at) {
         if (take_turn(at, std::chrono::microseconds{0})) return true;
         at = progress_of(at.task);
         if (is_over()) return false;
-        if (at.turn != turn) continue;  // that was somebody else's, who is done with it
+        if (at.turn != turn) continue;  // that turn was another session's, and is over
         if (local_clock::now() >= until) return false;
         pause_for(backed_off(refusals, first_pause, last_pause));
     }
