@@ -66,6 +66,24 @@
 // | connection_waited   | debug   | a call found the whole     | the wait       | granted,       |
 // |                     |         | pool lent, and waited      |                | timed_out,     |
 // |                     |         |                            |                | cancelled      |
+// | job_started         | debug   | a worker calls the handler | –              | none           |
+// |                     |         | of a job                   |                |                |
+// | job_ended           | debug   | an attempt has ended       | the handler; – | completed      |
+// |                     | info    | an attempt has ended that  | the handler; – | snoozed,       |
+// |                     |         | does not count, or by the  |                | released,      |
+// |                     |         | wish of somebody           |                | cancelled      |
+// |                     | warning | an attempt has failed, or  | the handler; – | retried,       |
+// |                     |         | nobody knows its end       |                | discarded,     |
+// |                     |         |                            |                | lost, unknown  |
+// | job_rescued         | info    | `number` jobs of dead      | –              | released       |
+// |                     | warning | workers run again, or not  | –              | discarded      |
+//
+// Events of jobs have a queue and no key. Those of one job have its id as their `number`, its kind
+// and its attempt, and the first line of the error as their detail. A worker tells job_ended once
+// for each end that its report counts, behind the answer of the database, by the thread of run():
+// retried, where attempts are left; discarded, where the handler said so, or that was the last one;
+// released, where it was given back, started or not; lost, where somebody else had the job by then;
+// unknown, where the answer was lost, and then the session.
 //
 // A lock that counts (semaphore, shared mutex) tells as a mutex does; latches and barriers tell of
 // nothing while they wait. A multi_lock is granted, released and lost key by key; its refusals and
@@ -110,6 +128,9 @@ enum class event_kind {
     doubt_settled = 14,
     waited_in_vain = 15,
     connection_waited = 16,
+    job_started = 17,
+    job_ended = 18,
+    job_rescued = 19,
 };
 
 // Why, or how: which go with which event says the table. The words of name_of() stay as well.
@@ -140,6 +161,12 @@ enum class event_reason {
     given_up = 21,
     timed_out = 22,
     cancelled = 23,
+    completed = 24,
+    retried = 25,
+    snoozed = 26,
+    discarded = 27,
+    lost = 28,
+    unknown = 29,
 };
 
 enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };
@@ -148,10 +175,14 @@ enum class event_level { debug = 1, info = 2, warning = 3, error = 4 };
 struct event {
     event_kind kind{};
     std::string_view key{};     // empty where no key is concerned
-    std::int64_t number = 0;    // the fencing token, or a count
+    std::int64_t number = 0;    // the fencing token, a job's id, or a count
     std::string_view detail{};  // one line for people
     event_reason reason = event_reason::none;
     std::optional<std::chrono::nanoseconds> took{};
+    // Of events of jobs.
+    std::string_view queue{};
+    std::string_view job_kind{};  // of those of one job
+    int attempt = 0;
 };
 
 class LEASEHOLD_EXPORT observer {

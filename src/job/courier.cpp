@@ -41,22 +41,6 @@ job_retention until_pruned(job_retention kept) {
     return kept;
 }
 
-// The state by the step alone.
-job_state state_after(job_step step) {
-    switch (step) {
-        case job_step::complete:
-            return job_state::completed;
-        case job_step::discard:
-            return job_state::discarded;
-        case job_step::cancel:
-            return job_state::cancelled;
-        case job_step::fail:
-            return job_state::retryable;
-        default:
-            return job_state::available;
-    }
-}
-
 }  // namespace
 
 courier::courier(std::shared_ptr<session::implementation> within, const worker_settings& settings)
@@ -122,6 +106,13 @@ void courier::withdraw(ear& whose) {
 // It is a hint: the worker looks by itself, and its row goes with its session.
 void courier::complain_of_bell(const error& failure) {
     warn(std::string{"a worker could not say where it hears of new jobs: "} + failure.what());
+}
+
+void courier::tell_rescued(const std::string& queue, std::int64_t jobs, event_reason how) const {
+    if (jobs == 0) return;
+    event made{event_kind::job_rescued, "", jobs, "", how};
+    made.queue = queue;
+    session_->database().tell(made);
 }
 
 void courier::warn(const std::string& said) const {
@@ -269,13 +260,14 @@ void courier::note_claims(
 
 // The state of a job whose end was sent before without an answer, and finds no claim now. It was
 // carried out then: only its own end takes a claim from a session that lives. The job's row has its
-// state; where the row is gone, or is another claim's, the state is that of the step. Nothing where
-// the session may have ended first.
-std::optional<job_state> courier::state_behind(const job_end& end) {
-    const auto found =
-        use([&](connection& on, store& stores) { return stores.job_queues->describe(on, end.id); });
-    if (!found || found->token != end.token) {
-        return session_->is_live() ? std::optional{state_after(end.step)} : std::nullopt;
+// state; where the row is gone, or is another claim's, the end says which it was. Nothing where the
+// session may have ended first.
+std::optional<job_state> courier::state_behind(const ended_job& one) {
+    const auto found = use([&](connection& on, store& stores) {
+        return stores.job_queues->describe(on, one.end.id);
+    });
+    if (!found || found->token != one.end.token) {
+        return session_->is_live() ? std::optional{one.presumed} : std::nullopt;
     }
     return found->state == job_state::running ? std::nullopt : std::optional{found->state};
 }
@@ -291,7 +283,7 @@ void courier::resolve(
         const ended_job& each = ends[*at];
         const bool is_open = !back.ends[*at] && each.was_sent && !each.is_in_transaction;
         try {
-            if (is_open) back.ends[*at] = state_behind(each.end);
+            if (is_open) back.ends[*at] = state_behind(each);
             failures = 0;
             ++at;
         } catch (const error& failure) {
@@ -345,6 +337,8 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
             {event_kind::reaped, "", rescue.rescued, detail, event_reason::dead_jobs}
         );
     }
+    tell_rescued(queue.name, rescue.rescued, event_reason::released);
+    tell_rescued(queue.name, rescue.quarantined, event_reason::discarded);
 }
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,

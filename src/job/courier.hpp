@@ -153,7 +153,7 @@ private:
     void note_claims(
         queue_state& queue, const claim_request& request, claim_result claimed, parcel& back
     );
-    std::optional<job_state> state_behind(const job_end& end);
+    std::optional<job_state> state_behind(const ended_job& one);
     void resolve(
         const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
     ) noexcept;
@@ -171,6 +171,7 @@ private:
     void goes_on(connection& on, store& stores, const std::string& name);
     job_retention kept_for(queue_state& queue, const std::vector<job_end>& ends);
     void warn(const std::string& said) const;
+    void tell_rescued(const std::string& queue, std::int64_t jobs, event_reason how) const;
     void complain_of_bell(const error& failure);
     local_clock::time_point look_at(
         connection& on, store& stores, queue_state& queue, const queue_look& seen

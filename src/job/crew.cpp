@@ -1,6 +1,7 @@
 #include "job/crew.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/jitter.hpp"
 #include "core/timed_wait.hpp"
@@ -29,35 +30,70 @@ double drawn() {
     return (static_cast<double>(jittered(whole).count()) - half) / half;
 }
 
-}  // namespace
+// What an end was, and what counts it: everybody who is told of it is told this.
+struct outcome {
+    event_reason why;
+    std::int64_t worker_report::*count;
+};
 
-void count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
+outcome outcome_of(const ended_job& one, std::optional<job_state> became) {
+    using why = event_reason;
     if (!became) {
-        ++(one.is_in_transaction ? sum.completed : one.was_sent ? sum.unknown : sum.lost);
-        return;
+        if (one.is_in_transaction) return {why::completed, &worker_report::completed};
+        if (one.was_sent) return {why::unknown, &worker_report::unknown};
+        return {why::lost, &worker_report::lost};
     }
-    if (*became == job_state::cancelled) {
-        ++sum.cancelled;
-        return;
-    }
+    if (*became == job_state::cancelled) return {why::cancelled, &worker_report::cancelled};
     switch (one.end.step) {
         case job_step::complete:
-            ++sum.completed;
-            break;
+            return {why::completed, &worker_report::completed};
         case job_step::fail:
-            ++sum.failed;
-            break;
+            return {
+                *became == job_state::discarded ? why::discarded : why::retried,
+                &worker_report::failed};
         case job_step::snooze:
+            return {why::snoozed, &worker_report::returned};
         case job_step::release:
-            ++sum.returned;
-            break;
+            return {why::released, &worker_report::returned};
         case job_step::discard:
-            ++sum.discarded;
-            break;
+            return {why::discarded, &worker_report::discarded};
         case job_step::cancel:
-            ++sum.cancelled;
             break;
     }
+    return {why::cancelled, &worker_report::cancelled};
+}
+
+ended_job end_of(const job::implementation& one, job_end end) {
+    ended_job made{one.queue(), std::move(end)};
+    made.has_key = !one.what().ordering_key.empty();
+    made.presumed = one.state_after(made.end);
+    made.kind = one.what().kind;
+    made.attempt = one.what().attempts;
+    if (one.started) made.ran = local_clock::now() - *one.started;
+    return made;
+}
+
+event event_of(event_kind what, const std::string& queue, const std::string& kind, int attempt) {
+    event made{what};
+    made.queue = queue;
+    made.job_kind = kind;
+    made.attempt = attempt;
+    return made;
+}
+
+}  // namespace
+
+event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum) {
+    const auto [why, count] = outcome_of(one, became);
+    ++(sum.*count);
+    event made = event_of(event_kind::job_ended, one.queue, one.kind, one.attempt);
+    made.number = one.end.id;
+    made.reason = why;
+    made.took = one.ran;
+    const bool is_error = one.end.step == job_step::fail || one.end.step == job_step::discard;
+    const std::string_view words = one.end.words;
+    if (is_error) made.detail = words.substr(0, words.find('\n'));
+    return made;
 }
 
 // --------------------------------------------------------------------------------- one job
@@ -153,10 +189,20 @@ job_end job::implementation::run(const job_handler& with) {
     return judged(thrown);
 }
 
+job_state job::implementation::state_after(const job_end& end) const {
+    if (end.step == job_step::complete) return job_state::completed;
+    const bool is_asked = why_stopped() == job_stop_reason::cancel_requested;
+    if (is_asked || end.step == job_step::cancel) return job_state::cancelled;
+    const bool has_failed = end.step == job_step::fail;
+    const bool is_last = what_.attempts >= what_.retry.attempts_max;
+    if (end.step == job_step::discard || (has_failed && is_last)) return job_state::discarded;
+    return has_failed ? job_state::retryable : job_state::available;
+}
+
 // ---------------------------------------------------------------------------------- all of them
 
-crew::crew(handlers by_kind, job_handler for_all)
-    : by_kind_(std::move(by_kind)), for_all_(std::move(for_all)) {}
+crew::crew(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told)
+    : by_kind_(std::move(by_kind)), for_all_(std::move(for_all)), told_(std::move(told)) {}
 
 void crew::start(int threads) {
     for (int number = 0; number < threads; ++number) {
@@ -204,16 +250,25 @@ void crew::work() {
         running_[claim] = mine;
         guard.unlock();
         const job_handler& with = handler_of(mine->what().kind);
-        const job_end end = with ? mine->run(with) : mine->returned();
+        if (with) tell_start(*mine);
+        job_end end = with ? mine->run(with) : mine->returned();
         guard.lock();
         if (mine->is_abandoned) continue;
         running_.erase(claim);
-        ended_job done{mine->queue(), end, mine->is_completed_in_transaction()};
-        done.has_key = !mine->what().ordering_key.empty();
+        ended_job done = end_of(*mine, std::move(end));
+        done.is_in_transaction = mine->is_completed_in_transaction();
         note_end(std::move(done));
         if (mine->rest() > mine->rest().zero()) rest(mine->rest());
         has_news_.notify_all();
     }
+}
+
+void crew::tell_start(const job::implementation& of) const noexcept {
+    if (!told_) return;
+    const claimed_job& what = of.what();
+    event made = event_of(event_kind::job_started, of.queue(), what.kind, what.attempts);
+    made.number = what.id;
+    told_->on_event(made);
 }
 
 void crew::note_end(ended_job end) {
@@ -223,8 +278,7 @@ void crew::note_end(ended_job end) {
 
 void crew::rest(std::chrono::milliseconds how_long) {
     rests_until_ = std::max(rests_until_, local_clock::now() + how_long);
-    for (const task& each : std::exchange(waiting_, {}))
-        note_end({each->queue(), each->returned()});
+    for (const task& each : std::exchange(waiting_, {})) note_end(end_of(*each, each->returned()));
 }
 
 void crew::give(const std::vector<task>& jobs) {
@@ -239,7 +293,7 @@ void crew::give(const std::vector<task>& jobs) {
 std::vector<ended_job> crew::take_back() {
     const thread_guard guard{mutex_};
     std::vector<ended_job> ends;
-    for (const task& each : waiting_) ends.push_back({each->queue(), each->returned(), false});
+    for (const task& each : waiting_) ends.push_back(end_of(*each, each->returned()));
     waiting_.clear();
     return ends;
 }
@@ -247,7 +301,8 @@ std::vector<ended_job> crew::take_back() {
 std::vector<ended_job> crew::take_ends(std::size_t most) {
     const thread_guard guard{mutex_};
     const auto count = static_cast<std::ptrdiff_t>(std::min(most, ended_.size()));
-    std::vector<ended_job> ends{ended_.begin(), ended_.begin() + count};
+    const auto first = std::make_move_iterator(ended_.begin());
+    std::vector<ended_job> ends{first, first + count};
     ended_.erase(ended_.begin(), ended_.begin() + count);
     oldest_end_ = local_clock::now();
     return ends;
@@ -333,7 +388,7 @@ std::vector<ended_job> crew::abandon() {
     std::vector<ended_job> ends;
     for (const auto& [claim, each] : running_) {
         each->is_abandoned = true;
-        ends.push_back({each->queue(), each->returned(), false});
+        ends.push_back(end_of(*each, each->returned()));
     }
     return ends;
 }

@@ -25,6 +25,7 @@
 
 #include "core/thread_mutex.hpp"
 #include "leasehold/clock.hpp"
+#include "leasehold/observer.hpp"
 #include "leasehold/worker.hpp"
 #include "store/job_store.hpp"
 
@@ -64,6 +65,8 @@ public:
     job_end returned() const { return {what_.id, what_.token, job_step::release, {}, {}}; }
     // Runs the handler, and says what becomes of the job.
     job_end run(const job_handler& with);
+    // Where this end was carried out, and there is no row that says so.
+    job_state state_after(const job_end& end) const;
 
     // By whoever has the crew's mutex.
     std::optional<local_clock::time_point> started;
@@ -95,19 +98,23 @@ struct ended_job {
     // It was sent before, or may have been, and had no answer.
     bool was_sent = false;
     bool has_key = false;  // others may wait for its end
+    job_state presumed{};  // where it was carried out, and there is no row that says so
+    std::string kind{};
+    int attempt = 0;
+    std::optional<std::chrono::nanoseconds> ran{};  // its handler
 };
 
-// Adds one end to the report. The job has this state since; nothing: its claim had gone, or nobody
-// knows.
-void count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
+// Adds one end to the report, and says the event of it, whose views are of `one`. The job has this
+// state since; nothing: its claim had gone, or nobody knows.
+event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
 
 class crew : public std::enable_shared_from_this<crew> {
 public:
     using task = std::shared_ptr<job::implementation>;
     using handlers = std::map<std::string, job_handler, std::less<>>;
 
-    // `for_all`: of kinds that have no other; may be empty.
-    crew(handlers by_kind, job_handler for_all);
+    // `for_all`: of kinds that have no other; may be empty, as may be who is told of starts.
+    crew(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
     void start(int threads);
     // Threads that are not running a handler end; others when their handler has.
     void end() noexcept;
@@ -150,6 +157,7 @@ public:
 private:
     void work();
     tally counted() const LEASEHOLD_REQUIRES(mutex_);
+    void tell_start(const job::implementation& of) const noexcept;
     void note_end(ended_job end) LEASEHOLD_REQUIRES(mutex_);
     // Jobs that wait go back, and so do those that come meanwhile.
     void rest(std::chrono::milliseconds how_long) LEASEHOLD_REQUIRES(mutex_);
@@ -157,6 +165,7 @@ private:
 
     const handlers by_kind_;
     const job_handler for_all_;
+    const std::shared_ptr<observer> told_;
     mutable thread_mutex mutex_;
     std::condition_variable_any has_work_, has_news_;
     std::deque<task> waiting_ LEASEHOLD_GUARDED_BY(mutex_);

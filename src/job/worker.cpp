@@ -91,7 +91,9 @@ public:
         : of_(of),
           stop_(stop),
           over_(of.session_->over()),
-          crew_(std::make_shared<crew>(of.by_kind_, of.for_all_)),
+          crew_(std::make_shared<crew>(
+              of.by_kind_, of.for_all_, of.session_->database().settings().observer
+          )),
           courier_(of.courier_),
           ear_(of.session_, of.settings_.queues, [this](const std::string& queue) {
               courier_->note_ring(queue);
@@ -182,10 +184,17 @@ void worker::implementation::shift::despite_outages(const std::stop_token& stop,
 void worker::implementation::shift::count(
     const std::vector<ended_job>& ends, const job_store::end_states& states
 ) {
-    const thread_guard guard{of_.mutex_};
-    worker_report& sum = of_.report_;
-    for (std::size_t at = 0; at < ends.size(); ++at) count_end(ends[at], states[at], sum);
-    sum.rescued += courier_->take_rescued();
+    std::vector<event> told;
+    told.reserve(ends.size());
+    {
+        const thread_guard guard{of_.mutex_};
+        worker_report& sum = of_.report_;
+        for (std::size_t at = 0; at < ends.size(); ++at) {
+            told.push_back(count_end(ends[at], states[at], sum));
+        }
+        sum.rescued += courier_->take_rescued();
+    }
+    for (const event& each : told) of_.session_->database().tell(each);
 }
 
 void worker::implementation::shift::take(

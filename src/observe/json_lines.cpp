@@ -39,6 +39,9 @@ std::string json_of(const event& what, std::chrono::system_clock::time_point whe
     add("level", json_string(name_of(level_of(what))));
     add("event", json_string(name_of(what.kind)));
     if (!what.key.empty()) add("key", json_string(what.key));
+    if (!what.queue.empty()) add("queue", json_string(what.queue));
+    if (!what.job_kind.empty()) add("kind", json_string(what.job_kind));
+    if (what.attempt != 0) add("attempt", std::to_string(what.attempt));
     if (what.number != 0) add("number", std::to_string(what.number));
     if (what.reason != event_reason::none) add("reason", json_string(name_of(what.reason)));
     if (what.took) add("seconds", seconds_text(*what.took));

@@ -41,6 +41,12 @@ const char* name_of(event_kind kind) noexcept {
             return "waited_in_vain";
         case event_kind::connection_waited:
             return "connection_waited";
+        case event_kind::job_started:
+            return "job_started";
+        case event_kind::job_ended:
+            return "job_ended";
+        case event_kind::job_rescued:
+            return "job_rescued";
     }
     return "unknown";
 }
@@ -51,7 +57,8 @@ const char* name_of(event_reason reason) noexcept {
         "session_ended", "tried",     "handed_over",     "adopted",     "busy",
         "already_run",   "closed",    "forced",          "rolled_back", "failed",
         "slow",          "dead_rows", "dead_jobs",       "found_free",  "granted",
-        "not_granted",   "given_up",  "timed_out",       "cancelled",
+        "not_granted",   "given_up",  "timed_out",       "cancelled",   "completed",
+        "retried",       "snoozed",   "discarded",       "lost",        "unknown",
     };
     const auto at = static_cast<std::size_t>(reason);
     return at < std::size(names) ? names[at] : "unknown";
@@ -71,6 +78,32 @@ const char* name_of(event_level level) noexcept {
     return "unknown";
 }
 
+namespace {
+
+event_level level_of_end(event_reason how) noexcept {
+    switch (how) {
+        case event_reason::completed:
+            return event_level::debug;
+        case event_reason::snoozed:
+        case event_reason::released:
+        case event_reason::cancelled:
+            return event_level::info;
+        default:
+            return event_level::warning;
+    }
+}
+
+// " in queue 'mail', job 12 of kind 'confirm', attempt 2"
+std::string job_text(const event& what) {
+    std::string text = " in queue '" + printable_utf8(what.queue) + "', ";
+    const std::string number = std::to_string(what.number);
+    if (what.attempt == 0) return text + "number " + number;
+    return text + "job " + number + " of kind '" + printable_utf8(what.job_kind) + "', attempt " +
+           std::to_string(what.attempt);
+}
+
+}  // namespace
+
 event_level level_of(const event& what) noexcept {
     switch (what.kind) {
         case event_kind::granted:
@@ -79,7 +112,11 @@ event_level level_of(const event& what) noexcept {
         case event_kind::handed_over:
         case event_kind::waited_in_vain:
         case event_kind::connection_waited:
+        case event_kind::job_started:
             return event_level::debug;
+        case event_kind::job_ended:
+        case event_kind::job_rescued:
+            return level_of_end(what.reason);
         case event_kind::reconnected:
         case event_kind::reaped:
         case event_kind::revoke_requested:
@@ -101,7 +138,9 @@ event_level level_of(const event& what) noexcept {
 std::string text_of(const event& what) {
     std::string text = name_of(what.kind);
     if (!what.key.empty()) text += " '" + printable_utf8(what.key) + "'";
-    if (what.number != 0) {
+    if (!what.queue.empty()) {
+        text += job_text(what);
+    } else if (what.number != 0) {
         const bool is_count = what.key.empty();
         text += (is_count ? ", number " : ", token ") + std::to_string(what.number);
     }

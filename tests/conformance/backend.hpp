@@ -49,7 +49,11 @@ struct backend {
     // By the owner: tables of another prefix, of which there are none at first (on the model: all
     // of them), with something between the library and its connections, or nothing.
     using wrapper = std::function<connector(connector)>;
-    std::function<database(const std::string& prefix, const wrapper&)> open_with_prefix;
+    using told = std::shared_ptr<observer>;
+    std::function<database(const std::string& prefix, const wrapper&, told)> open_told_with_prefix;
+    database open_with_prefix(const std::string& prefix, const wrapper& between) const {
+        return open_told_with_prefix(prefix, between, nullptr);
+    }
 
     // What is in the database under names that begin with the prefix: tables, indexes, constraints.
     // Not set on the model, which has no SQL; nor has it places.

@@ -14,6 +14,7 @@
 #include "leasehold/worker.hpp"
 #include "store/job_queue_store.hpp"
 #include "support/faulty_connection.hpp"
+#include "support/told_events.hpp"
 
 namespace leasehold::testing {
 namespace {
@@ -48,12 +49,13 @@ protected:
         const job_queue queue{plain_, queue_};
         queue_limits limits;
         limits.keep_completed = keep_completed_;
+        limits.keep_discarded = keep_discarded_;
         if (GetParam().is_in_turn) limits.running_max = 1;
         if (limits != queue_limits{}) queue.set_limits(limits);
         std::vector<new_job> all(count_);
         for (std::size_t at = 0; at < all.size(); ++at) {
             all[at].payload = std::to_string(at);
-            all[at].retry = {100, retry_delay_, 1h};
+            all[at].retry = {attempts_max_, retry_delay_, 1h};
             if (GetParam().is_in_turn) all[at].ordering_key = "one";
         }
         queue.enqueue_many(all);
@@ -103,7 +105,7 @@ protected:
         enqueue();
         bool has_failed = false;
         {
-            const database on = current().open_with_prefix(prefix_, plan_->wrapper());
+            const database on = current().open_told_with_prefix(prefix_, plan_->wrapper(), told_);
             // A server goes on with what its client has given up.
             const std::jthread late{[&](const std::stop_token& over) {
                 ask_until(
@@ -131,13 +133,15 @@ protected:
     }
 
     inline static std::string prefix_;
-    const database plain_ = current().open_with_prefix(prefix_, nullptr);
+    const std::shared_ptr<told_events> told_ = std::make_shared<told_events>();
+    const database plain_ = current().open_told_with_prefix(prefix_, nullptr, told_);
     const std::shared_ptr<fault_plan> plan_ = std::make_shared<fault_plan>();
     std::string queue_, effects_;
     bool completes_within_ = true;
     std::function<void(leasehold::job&)> ends_by_{};  // instead of an effect
     std::chrono::milliseconds retry_delay_{0};
-    std::chrono::seconds keep_completed_{0};
+    std::chrono::seconds keep_completed_{0}, keep_discarded_{std::chrono::hours{1}};
+    int attempts_max_ = 100;
     std::size_t count_ = 2;
     int prefetch_ = 0;
     worker_report counted_;
@@ -164,26 +168,47 @@ TEST_P(job_fault_suite, each_job_has_its_effect_once_whichever_call_fails) {
 
 class job_end_fault_suite : public job_fault_suite {
 protected:
+    int told(event_reason how) const {
+        const auto all = told_->of(event_kind::job_ended, "");
+        return static_cast<int>(std::ranges::count(all, how, &told_event::reason));
+    }
+    // No less and no more than the reports of the workers say.
+    void expect_told() const {
+        using why = event_reason;
+        EXPECT_EQ(told(why::completed), counted_.completed);
+        EXPECT_EQ(told(why::retried), counted_.failed);
+        EXPECT_EQ(told(why::snoozed) + told(why::released), counted_.returned);
+        EXPECT_EQ(told(why::discarded), counted_.discarded);
+        EXPECT_EQ(told(why::cancelled), counted_.cancelled);
+        EXPECT_EQ(told(why::lost), counted_.lost);
+        EXPECT_EQ(told(why::unknown), counted_.unknown);
+        EXPECT_EQ(told(why::snoozed), count_ == 5 ? 1 : 0);
+    }
     // Each call fails in turn.
-    void fail_at_each_call() {
+    void fail_at_each_call(const std::function<void()>& expect_counts) {
         constexpr int calls_max = 200;
         int number = 0;
         bool has_failed = true;
         while (has_failed && ++number < calls_max && !HasFailure()) {
             SCOPED_TRACE("call " + std::to_string(number));
             counted_ = {};
+            told_->forget();
             has_failed = fail_when([&](std::string_view, int call) {
                 return call == number ? std::optional{GetParam().how} : std::nullopt;
             });
-            EXPECT_EQ(counted_.completed, 1);
-            EXPECT_EQ(counted_.discarded, 1);
-            EXPECT_EQ(counted_.failed, count_ > 2 ? 1 : 0);
-            EXPECT_EQ(counted_.returned, count_ > 3 ? 1 : 0);
-            EXPECT_EQ(counted_.cancelled, count_ > 4 ? 1 : 0);
+            expect_counts();
             EXPECT_EQ(counted_.lost + counted_.unknown, 0);
         }
         EXPECT_GT(number, 8) << "so few calls make no worker";
         EXPECT_LT(number, calls_max);
+    }
+    void expect_each_once() const {
+        EXPECT_EQ(counted_.completed, 1);
+        EXPECT_EQ(counted_.discarded, 1);
+        EXPECT_EQ(counted_.failed, count_ > 2 ? 1 : 0);
+        EXPECT_EQ(counted_.returned, count_ > 3 ? 1 : 0);
+        EXPECT_EQ(counted_.cancelled, count_ > 4 ? 1 : 0);
+        expect_told();
     }
     void end_each_in_its_way() {
         ends_by_ = [this](leasehold::job& each) {
@@ -199,7 +224,7 @@ protected:
 
 TEST_P(job_end_fault_suite, each_end_is_counted_once_as_what_it_is_whichever_call_fails) {
     end_each_in_its_way();
-    fail_at_each_call();
+    fail_at_each_call([&] { expect_each_once(); });
 }
 
 TEST_P(job_end_fault_suite, each_way_to_end_is_counted_once_whichever_call_fails) {
@@ -207,7 +232,18 @@ TEST_P(job_end_fault_suite, each_way_to_end_is_counted_once_whichever_call_fails
     count_ = 5;
     retry_delay_ = 1h;
     keep_completed_ = 1h;
-    fail_at_each_call();
+    fail_at_each_call([&] { expect_each_once(); });
+}
+
+TEST_P(job_end_fault_suite, a_last_attempt_that_leaves_no_row_is_told_as_discarded) {
+    ends_by_ = [](leasehold::job&) { throw std::runtime_error("never"); };
+    attempts_max_ = 1;
+    keep_discarded_ = 0s;
+    fail_at_each_call([&] {
+        EXPECT_EQ(counted_.failed, 2);
+        EXPECT_EQ(told(event_reason::discarded), 2);
+        EXPECT_EQ(told_->count(event_kind::job_ended), 2);
+    });
 }
 
 // They travel by hundreds, and some of each packet may have been carried out.
@@ -225,6 +261,7 @@ TEST_P(job_end_fault_suite, each_of_a_thousand_ends_is_counted_once_whichever_ca
     EXPECT_EQ(counted_.completed, 999);
     EXPECT_EQ(counted_.discarded, 1);
     EXPECT_EQ(counted_.failed + counted_.lost + counted_.unknown, 0);
+    expect_told();
 }
 
 class job_fault_control : public job_fault_suite {};

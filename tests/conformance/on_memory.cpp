@@ -35,9 +35,12 @@ backend make_backend() {
         return model->open({}, by_gate);
     };
     const auto others = std::make_shared<models>();
-    made.open_with_prefix = [others](const std::string& prefix, const backend::wrapper& wrap) {
-        return others->of(prefix).open({}, wrap);
-    };
+    made.open_told_with_prefix =
+        [others](const std::string& prefix, const backend::wrapper& wrap, backend::told by) {
+            database_settings settings;
+            settings.observer = std::move(by);
+            return others->of(prefix).open(settings, wrap);
+        };
     made.age_session = [model](const session_id& id, std::chrono::microseconds by) {
         model->age_session(id, by);
     };

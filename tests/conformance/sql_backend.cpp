@@ -145,9 +145,12 @@ backend make_sql_backend(
         const database behind = open({});
         return database{gated_connector(behind, std::move(through)), behind.settings()};
     };
-    made.open_with_prefix =
-        [open = users.owner](const std::string& other, const backend::wrapper& wrap) {
+    made.open_told_with_prefix =
+        [open = users.owner](
+            const std::string& other, const backend::wrapper& wrap, backend::told by
+        ) {
             database_settings settings;
+            settings.observer = std::move(by);
             settings.names.prefix = other;
             if (!wrap) {
                 // Tables are made and dropped, which a disk that others use too may take long for.

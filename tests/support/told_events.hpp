@@ -19,11 +19,14 @@ struct told_event {
     std::string detail;
     event_reason reason{};
     std::optional<std::chrono::nanoseconds> took;
+    std::string queue{};
+    std::string job_kind{};
+    int attempt = 0;
 };
 
 class told_events final : public observer {
 public:
-    void on_event(const event& what) noexcept override {
+    void on_event(const leasehold::event& what) noexcept override {
         const std::lock_guard guard{mutex_};
         all_.push_back(
             {what.kind,
@@ -31,10 +34,17 @@ public:
              what.number,
              std::string{what.detail},
              what.reason,
-             what.took}
+             what.took,
+             std::string{what.queue},
+             std::string{what.job_kind},
+             what.attempt}
         );
     }
 
+    void forget() {
+        const std::lock_guard guard{mutex_};
+        all_.clear();
+    }
     std::vector<told_event> all() const {
         const std::lock_guard guard{mutex_};
         return all_;

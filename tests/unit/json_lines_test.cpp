@@ -110,6 +110,17 @@ TEST(json_of, has_what_the_event_has) {
         "{\"time\":\"1970-01-01T00:00:00.000000Z\",\"level\":\"warning\",\"event\":\"warning\","
         "\"detail\":\"beware\"}"
     );
+    event of_job{event_kind::job_ended, "", 12, "no paper", event_reason::retried, 1500us};
+    of_job.queue = "mail";
+    of_job.job_kind = "confirm";
+    of_job.attempt = 2;
+    EXPECT_EQ(
+        json_of(of_job, system_clock::time_point{}),
+        "{\"time\":\"1970-01-01T00:00:00.000000Z\",\"level\":\"warning\",\"event\":\"job_ended\","
+        "\"queue\":\"mail\",\"kind\":\"confirm\",\"attempt\":2,\"number\":12,\"reason\":"
+        "\"retried\","
+        "\"seconds\":0.0015,\"detail\":\"no paper\"}"
+    );
     EXPECT_NE(
         json_of({}, system_clock::time_point{} - 1us).find("1969-12-31T23:59:59.999999Z"),
         std::string::npos

@@ -18,18 +18,18 @@ using namespace std::chrono_literals;
 
 TEST(event, every_kind_and_reason_has_a_name_of_its_own) {
     std::set<std::string> names;
-    for (int kind = 1; kind <= 16; ++kind) {
+    for (int kind = 1; kind <= 19; ++kind) {
         names.insert(name_of(static_cast<event_kind>(kind)));
     }
-    EXPECT_EQ(names.size(), 16U);
+    EXPECT_EQ(names.size(), 19U);
     EXPECT_FALSE(names.contains("unknown"));
     names.clear();
-    for (int reason = 0; reason <= 23; ++reason) {
+    for (int reason = 0; reason <= 29; ++reason) {
         names.insert(name_of(static_cast<event_reason>(reason)));
     }
-    EXPECT_EQ(names.size(), 24U);
-    EXPECT_FALSE(names.contains("unknown"));
-    EXPECT_STREQ(name_of(static_cast<event_reason>(24)), "unknown");
+    EXPECT_EQ(names.size(), 30U);
+    EXPECT_STREQ(name_of(event_reason::unknown), "unknown") << "it is what nobody knows";
+    EXPECT_STREQ(name_of(static_cast<event_reason>(30)), "unknown");
     EXPECT_STREQ(name_of(static_cast<event_reason>(-1)), "unknown");
     EXPECT_STREQ(name_of(static_cast<event_kind>(0)), "unknown");
     EXPECT_STREQ(name_of(event_reason::cancelled), "cancelled");
@@ -56,6 +56,24 @@ TEST(event, levels_tell_what_to_look_at) {
     lost.reason = event_reason::session_ended;
     EXPECT_EQ(level_of(lost), event_level::info);
     EXPECT_STREQ(name_of(event_level::warning), "warning");
+    using why = event_reason;
+    const auto of_end = [](why how) { return level_of({event_kind::job_ended, "", 1, "", how}); };
+    EXPECT_EQ(level_of({event_kind::job_started}), event_level::debug);
+    EXPECT_EQ(of_end(why::completed), event_level::debug);
+    for (const why each : {why::snoozed, why::released, why::cancelled}) {
+        EXPECT_EQ(of_end(each), event_level::info) << name_of(each);
+    }
+    for (const why each : {why::retried, why::discarded, why::lost, why::unknown}) {
+        EXPECT_EQ(of_end(each), event_level::warning) << name_of(each);
+    }
+}
+
+event told_of_a_job() {
+    event what{event_kind::job_ended, "", 12, "no paper", event_reason::retried, 1200us};
+    what.queue = "mail";
+    what.job_kind = "con\nfirm";
+    what.attempt = 2;
+    return what;
 }
 
 TEST(event, reads_as_one_line) {
@@ -72,6 +90,14 @@ TEST(event, reads_as_one_line) {
         "reaped, number 3, dead_rows: rows of the dead"
     );
     EXPECT_EQ(text_of({event_kind::reconnected}), "reconnected");
+    EXPECT_EQ(
+        text_of(told_of_a_job()),
+        "job_ended in queue 'mail', job 12 of kind 'con?firm', attempt 2, retried, 0.0012 s: "
+        "no paper"
+    );
+    event rescued{event_kind::job_rescued, "", 3, "", event_reason::released};
+    rescued.queue = "mail";
+    EXPECT_EQ(text_of(rescued), "job_rescued in queue 'mail', number 3, released");
 }
 
 TEST(observers, all_are_told_in_their_order) {

@@ -1,0 +1,182 @@
+// What an observer is told of jobs: the same as the report says and the state in the table.
+#include <map>
+#include <stdexcept>
+
+#include "conformance/worker_suite.hpp"
+#include "store/job_store.hpp"
+#include "support/told_events.hpp"
+
+namespace leasehold::testing {
+namespace {
+
+class worker_events_suite : public worker_suite {
+protected:
+    database told_database() const {
+        database_settings settings;
+        settings.observer = told_;
+        return current().open(settings);
+    }
+    // Of this job the only event of the kind.
+    std::optional<told_event> told_of(event_kind kind, job_id id) const {
+        auto found = told_->of(kind, "");
+        std::erase_if(found, [&](const told_event& each) { return each.number != id; });
+        EXPECT_LE(found.size(), 1U) << "it was told twice of job " << id;
+        return found.empty() ? std::nullopt : std::optional{found.front()};
+    }
+    // Started and ended in this way, and in the table since in that state.
+    void expect_end(job_id id, event_reason how, job_state state) const {
+        const auto started = told_of(event_kind::job_started, id);
+        const auto ended = told_of(event_kind::job_ended, id);
+        ASSERT_TRUE(started && ended) << "job " << id;
+        EXPECT_STREQ(name_of(ended->reason), name_of(how)) << ended->job_kind;
+        EXPECT_STREQ(name_of(state_of(id)), name_of(state)) << ended->job_kind;
+        EXPECT_EQ(started->queue, name_);
+        EXPECT_EQ(ended->queue, name_);
+        EXPECT_EQ(started->job_kind, ended->job_kind);
+        EXPECT_EQ(started->attempt, 1);
+        EXPECT_EQ(ended->attempt, 1);
+        ASSERT_TRUE(ended->took);
+        EXPECT_GE(*ended->took, 0ns);
+    }
+
+    const std::shared_ptr<told_events> told_ = std::make_shared<told_events>();
+    const database told_by_ = told_database();
+};
+
+TEST_F(worker_events_suite, events_report_and_state_agree_on_each_way_to_end) {
+    queue_limits limits;
+    limits.keep_completed = 1h;
+    queue_.set_limits(limits);
+    std::map<std::string, job_id> ids;
+    for (const char* const kind :
+         {"complete",
+          "complete_in",
+          "roll_back",
+          "fail",
+          "fail_last",
+          "snooze",
+          "release",
+          "discard",
+          "cancel"}) {
+        new_job what{.kind = kind, .retry = {.attempts_max = 20, .delay = 1h}};
+        if (what.kind == "fail_last") what.retry.attempts_max = 1;
+        ids[kind] = queue_.enqueue(what).id;
+    }
+    const auto handler = [&](leasehold::job& mine) {
+        const std::string& kind = mine.kind();
+        if (kind == "complete_in" || kind == "roll_back") {
+            transaction tx = told_by_.begin();
+            mine.complete_in(tx);
+            kind == "complete_in" ? tx.commit() : tx.rollback();
+        }
+        if (kind == "snooze") mine.snooze_for(1h);
+        if (kind == "release") {
+            queue_.pause();
+            mine.release();
+        }
+        if (kind == "discard") mine.discard("no use\nnone at all");
+        if (kind == "cancel") cancel_job(first_, mine.id());
+        const bool throws = kind.starts_with("fail") || kind == "cancel";
+        if (throws) throw std::runtime_error("no paper\nno ink");
+    };
+    session mine{told_by_, calm("worker")};
+    auto by = settings(1);
+    by.prefetch = 20;
+    leasehold::worker does{mine, by};
+    does.handle_all(handler);
+    const auto report = does.run();
+    using why = event_reason;
+    expect_end(ids["complete"], why::completed, job_state::completed);
+    expect_end(ids["complete_in"], why::completed, job_state::completed);
+    expect_end(ids["roll_back"], why::retried, job_state::retryable);
+    expect_end(ids["fail"], why::retried, job_state::retryable);
+    expect_end(ids["fail_last"], why::discarded, job_state::discarded);
+    expect_end(ids["snooze"], why::snoozed, job_state::scheduled);
+    expect_end(ids["release"], why::released, job_state::available);
+    expect_end(ids["discard"], why::discarded, job_state::discarded);
+    expect_end(ids["cancel"], why::cancelled, job_state::cancelled);
+    EXPECT_EQ(report.completed, 2);
+    EXPECT_EQ(report.failed, 3);
+    EXPECT_EQ(report.returned, 2);
+    EXPECT_EQ(report.discarded, 1);
+    EXPECT_EQ(report.cancelled, 1);
+    EXPECT_EQ(report.lost + report.unknown, 0);
+    EXPECT_EQ(told_->count(event_kind::job_ended), 9);
+    EXPECT_EQ(told_->count(event_kind::job_started), 9);
+    const auto detail = [&](const char* kind) {
+        return told_of(event_kind::job_ended, ids[kind]).value().detail;
+    };
+    EXPECT_EQ(detail("fail"), "no paper");
+    EXPECT_EQ(detail("discard"), "no use");
+    EXPECT_EQ(detail("complete"), "");
+}
+
+TEST_F(worker_events_suite, what_is_put_back_at_the_end_is_told_whether_it_has_started_or_not) {
+    const auto made = queue_.enqueue_many({{}, {}});
+    auto by = settings(1);
+    by.prefetch = 1;
+    by.drains = false;
+    by.drain_for = 0ms;
+    shift ends{told_by_, by, [&](leasehold::job& mine) {
+                   EXPECT_TRUE(stopped(mine.stop(), 20s));
+                   throw std::runtime_error("stopped");
+               }};
+    ASSERT_TRUE(eventually([&] { return told_->count(event_kind::job_started) == 1; }));
+    EXPECT_EQ(ends.end().returned, 2);
+    EXPECT_EQ(told_->count(event_kind::job_started), 1);
+    for (const enqueued_job& each : made) {
+        const auto ended = told_of(event_kind::job_ended, each.id);
+        ASSERT_TRUE(ended);
+        EXPECT_EQ(ended->reason, event_reason::released);
+        EXPECT_EQ(ended->took.has_value(), each.id == made.front().id);
+        EXPECT_EQ(state_of(each.id), job_state::available);
+    }
+}
+
+TEST_F(worker_events_suite, the_end_of_a_job_that_somebody_else_has_is_told_as_lost) {
+    const auto job = queue_.enqueue({});
+    std::promise<void> go_on;
+    auto waits = go_on.get_future().share();
+    shift late{told_by_, settings(1), [&](leasehold::job&) { waits.wait(); }};
+    ASSERT_TRUE(eventually([&] { return told_->count(event_kind::job_started) == 1; }));
+    expire(late.mine);
+    auto by = settings(1);
+    by.drains = false;
+    shift other{first_, by, [](leasehold::job&) {}};
+    EXPECT_TRUE(eventually([&] { return other.does.so_far().completed == 1; }, 60s));
+    go_on.set_value();
+    late.stop.request_stop();
+    // Its session has ended by the database's word, which it may have been told or not.
+    thrown_by([&] { late.report.get(); });
+    EXPECT_EQ(late.does.so_far().lost, 1);
+    EXPECT_EQ(late.does.so_far().completed, 0);
+    const auto ended = told_of(event_kind::job_ended, job.id);
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->reason, event_reason::lost);
+    EXPECT_EQ(ended->attempt, 1);
+}
+
+// A worker that dies is no end of an attempt. What may have killed it is discarded in the end.
+TEST_F(worker_events_suite, rescued_jobs_are_told_by_what_becomes_of_them) {
+    queue_.enqueue_many({{.retry = {.attempts_max = 1}}, {.rescues_max = 1}});
+    const auto dead = std::make_unique<session>(first_, calm("dead"));
+    first_.inner()->use([&](connection& on, store& stores) {
+        stores.jobs->claim(on, {name_, {}, 2, dead->id(), "dead"});
+    });
+    expire(*dead);
+    auto by = settings(1);
+    by.drains = false;
+    shift other{told_by_, by, [](leasehold::job&) {}};
+    EXPECT_TRUE(eventually([&] { return other.does.so_far().completed == 1; }, 60s));
+    EXPECT_EQ(other.end().rescued, 1);
+    std::map<event_reason, std::int64_t> told;
+    for (const told_event& each : told_->of(event_kind::job_rescued, "")) {
+        EXPECT_EQ(each.queue, name_);
+        told[each.reason] += each.number;
+    }
+    using counts = std::map<event_reason, std::int64_t>;
+    EXPECT_EQ(told, (counts{{event_reason::released, 1}, {event_reason::discarded, 1}}));
+}
+
+}  // namespace
+}  // namespace leasehold::testing
