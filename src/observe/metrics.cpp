@@ -12,6 +12,7 @@
 #include "leasehold/database.hpp"
 #include "leasehold/error.hpp"
 #include "observe/exposition.hpp"
+#include "observe/job_tally.hpp"
 #include "observe/tally.hpp"
 
 namespace leasehold {
@@ -45,6 +46,7 @@ public:
     }
 
     void add(const event& what) noexcept {
+        if (job_tallies::is_counted_here(what.kind)) return jobs_.add(what);
         if (!settings_.label_of_key || what.key.empty()) return all_.add(what);
         tally_of(what.key).add(what);
     }
@@ -53,6 +55,7 @@ public:
         const std::vector<labelled> labels = labelled_tallies();
         for (const counted_family& each : counted_families()) print(page, each, labels);
         for (const timed_family& each : timed_families()) print(page, each, labels);
+        print_jobs(page, jobs_.all());
     }
 
 private:
@@ -120,6 +123,29 @@ private:
         });
     }
 
+    using job_labels = std::vector<job_tallies::labelled>;
+
+    // All outcomes of a queue and kind are there as soon as one job of it has started: a rate does
+    // not see the first increase of a series that begins with it.
+    void print_jobs(exposition& page, const job_labels& all) const {
+        if (all.empty()) return;
+        const auto by = [](const job_tallies::labelled& each) {
+            return sample_labels{{"queue", each.queue}, {"kind", each.kind}};
+        };
+        page.begin("leasehold_jobs_started_total", "counter", "Jobs whose handlers were called.");
+        for (const auto& each : all) page.add("", by(each), std::to_string(each.counts->started()));
+        page.begin("leasehold_jobs_ended_total", "counter", "Attempts of jobs that have ended.");
+        for (const auto& each : all) {
+            for (std::size_t at = 0; at < job_tally::outcomes.size(); ++at) {
+                sample_labels with = by(each);
+                with.emplace_back("outcome", name_of(job_tally::outcomes[at]));
+                page.add("", with, std::to_string(each.counts->ended(at)));
+            }
+        }
+        page.begin("leasehold_job_run_seconds", "histogram", "What the handlers of jobs took.");
+        for (const auto& each : all) print(page, each.counts->ran(), by(each));
+    }
+
     void print(exposition& page, const time_histogram& of, sample_labels with) const {
         const auto sum = seconds_text(of.sum());
         std::uint64_t until_here = 0;
@@ -138,6 +164,7 @@ private:
     tally all_{settings_.bounds};
     tally other_{settings_.bounds};
     std::atomic<bool> has_other_ = false;
+    job_tallies jobs_{settings_.bounds, settings_.labels_max};
     thread_mutex mutex_;
     std::map<std::string, tally, std::less<>> tallies_ LEASEHOLD_GUARDED_BY(mutex_);
 };

@@ -24,6 +24,7 @@ constexpr reason of_heartbeats[] = {reason::failed, reason::slow};
 constexpr reason of_settled[] = {
     reason::granted, reason::not_granted, reason::released, reason::given_up};
 constexpr reason of_reaped[] = {reason::dead_rows, reason::dead_jobs};
+constexpr reason of_rescued[] = {reason::released, reason::discarded};
 
 constexpr std::size_t slot_of(kind which) noexcept {
     return static_cast<std::size_t>(which);
@@ -86,6 +87,11 @@ const counted_family all_counted[] = {
      "leasehold_reaped_total",
      "Rows of dead sessions cleaned, and jobs of dead workers rescued.",
      of_reaped,
+     false},
+    {slot_of(kind::job_rescued),
+     "leasehold_jobs_rescued_total",
+     "Jobs taken from dead workers, to run again or not.",
+     of_rescued,
      false},
     {slot_of(kind::warning),
      "leasehold_warnings_total",
@@ -167,7 +173,8 @@ void tally::add(const event& what) noexcept {
     const auto why = static_cast<std::size_t>(what.reason);
     if (slot >= kinds_count || why >= reasons_count) return;  // of a later version
     const auto number = std::max<std::int64_t>(what.number, 0);
-    const auto by = what.kind == kind::reaped ? static_cast<std::uint64_t>(number) : 1;
+    const bool is_number = what.kind == kind::reaped || what.kind == kind::job_rescued;
+    const auto by = is_number ? static_cast<std::uint64_t>(number) : 1;
     counts_[slot][why].fetch_add(by, std::memory_order_relaxed);
     // A doubt that a question settled at once is told by its end alone.
     if (what.kind == kind::doubt_settled && what.reason == reason::granted) {

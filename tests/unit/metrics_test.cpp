@@ -74,7 +74,7 @@ TEST(exposition_reader, refuses_what_is_not_the_format) {
 TEST(metrics, every_series_without_a_key_is_there_from_the_start) {
     const metrics counts;
     const exposition_reader page{counts.text()};
-    EXPECT_EQ(page.types().size(), 18U);
+    EXPECT_EQ(page.types().size(), 19U);
     EXPECT_EQ(page.value("leasehold_grants_total", {{"reason", "handed_over"}}), 0);
     EXPECT_EQ(page.value("leasehold_lost_sessions_total", {{"reason", "expired"}}), 0);
     EXPECT_EQ(page.value("leasehold_warnings_total"), 0);
@@ -105,6 +105,7 @@ TEST(metrics, every_event_has_its_own_series) {
         {kind::release_failed, "failed_releases", {}},
         {kind::reconnected, "reconnects", {}},
         {kind::reaped, "reaped", {why::dead_rows, why::dead_jobs}},
+        {kind::job_rescued, "jobs_rescued", {why::released, why::discarded}},
         {kind::warning, "warnings", {}},
         {kind::revoke_requested, "revocations_requested", {}},
         {kind::handed_over, "hand_overs", {why::released, why::found_free}},
@@ -251,6 +252,91 @@ TEST(metrics, any_bytes_may_be_a_label) {
     EXPECT_EQ(page.value("leasehold_grants_total", {{"key", odd}, {"reason", "tried"}}), 1);
     const std::string replaced = "x\xef\xbf\xbd";
     EXPECT_EQ(page.value("leasehold_grants_total", {{"key", replaced}, {"reason", "tried"}}), 1);
+}
+
+event told_of_job(
+    event_kind kind,
+    std::string_view queue,
+    std::string_view of,
+    event_reason how = event_reason::none,
+    std::optional<std::chrono::nanoseconds> took = std::nullopt
+) {
+    event made{kind, "", 12, "", how, took};
+    made.queue = queue;
+    made.job_kind = of;
+    made.attempt = 1;
+    return made;
+}
+
+// A rate does not see the first increase of a series that begins with it.
+TEST(metrics, all_outcomes_of_a_kind_are_there_when_its_first_job_has_started) {
+    metrics counts;
+    counts.on_event(told_of_job(event_kind::job_started, "mail", "confirm"));
+    const exposition_reader page{counts.text()};
+    const labels by{{"queue", "mail"}, {"kind", "confirm"}};
+    EXPECT_EQ(page.value("leasehold_jobs_started_total", by), 1);
+    EXPECT_EQ(page.value("leasehold_job_run_seconds_count", by), 0);
+    for (const char* const each :
+         {"completed",
+          "retried",
+          "snoozed",
+          "released",
+          "discarded",
+          "cancelled",
+          "lost",
+          "unknown"}) {
+        labels with = by;
+        with.emplace("outcome", each);
+        EXPECT_EQ(page.value("leasehold_jobs_ended_total", with), 0) << each;
+    }
+}
+
+TEST(metrics, ends_of_jobs_count_by_queue_kind_and_outcome) {
+    metrics counts;
+    using why = event_reason;
+    const auto end = [&](const char* queue, why how) {
+        counts.on_event(told_of_job(event_kind::job_ended, queue, "k", how, 500ms));
+    };
+    end("a", why::completed);
+    end("a", why::completed);
+    end("a", why::discarded);
+    end("b", why::discarded);
+    end("b", why::tried);  // what a later version tells
+    counts.on_event(told_of_job(event_kind::job_ended, "b", "k", why::released));
+    const exposition_reader page{counts.text()};
+    const auto ended = [&](const char* queue, const char* outcome) {
+        return page.value(
+            "leasehold_jobs_ended_total", {{"queue", queue}, {"kind", "k"}, {"outcome", outcome}}
+        );
+    };
+    EXPECT_EQ(ended("a", "completed"), 2);
+    EXPECT_EQ(ended("a", "discarded"), 1);
+    EXPECT_EQ(ended("b", "discarded"), 1);
+    EXPECT_EQ(ended("b", "completed"), 0);
+    EXPECT_EQ(ended("b", "released"), 1);
+    const labels of_a{{"queue", "a"}, {"kind", "k"}}, of_b{{"queue", "b"}, {"kind", "k"}};
+    EXPECT_EQ(page.value("leasehold_job_run_seconds_count", of_a), 3);
+    EXPECT_EQ(page.value("leasehold_job_run_seconds_sum", of_a), 1.5);
+    EXPECT_EQ(page.value("leasehold_job_run_seconds_count", of_b), 1) << "one had not started";
+}
+
+TEST(metrics, jobs_are_counted_under_few_labels) {
+    metrics_settings settings;
+    settings.labels_max = 2;
+    metrics counts{settings};
+    for (const char* const kind : {"a", "b", "c", "d", "a"}) {
+        counts.on_event(told_of_job(event_kind::job_started, "q", kind));
+    }
+    counts.on_event({event_kind::job_rescued, "", 5, "", event_reason::discarded});
+    const exposition_reader page{counts.text()};
+    const auto started = [&](const char* queue, const char* kind) {
+        return page.value("leasehold_jobs_started_total", {{"queue", queue}, {"kind", kind}});
+    };
+    EXPECT_EQ(started("q", "a"), 2);
+    EXPECT_EQ(started("q", "b"), 1);
+    EXPECT_EQ(started("other", "other"), 2);
+    EXPECT_FALSE(started("q", "c"));
+    EXPECT_EQ(page.value("leasehold_jobs_rescued_total", {{"reason", "discarded"}}), 5);
 }
 
 TEST(metrics, settings_that_cannot_be_are_refused) {
