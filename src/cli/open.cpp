@@ -84,7 +84,8 @@ database open_database(
     std::chrono::milliseconds statement_timeout,
     std::optional<std::chrono::milliseconds> patience,
     std::string name,
-    int connections_max
+    int connections_max,
+    std::shared_ptr<observer> also_told
 ) {
     database_settings settings;
     settings.names.prefix = options.table_prefix;
@@ -93,6 +94,9 @@ database open_database(
     settings.requires_standby = options.requires_standby;
     settings.observer = std::make_shared<warnings>(options.is_json);
     warn_of_readers(options, settings.observer);
+    if (also_told) {
+        settings.observer = std::make_shared<observers>(settings.observer, std::move(also_told));
+    }
     settings.connections_max = connections_max;
     settings.statement_timeout = statement_timeout;
     settings.name = std::move(name);

@@ -1,6 +1,7 @@
 #pragma once
 // From the options of a command to its database.
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "cli/options.hpp"
 #include "leasehold/database.hpp"
+#include "leasehold/observer.hpp"
 
 namespace leasehold::cli {
 
@@ -20,7 +22,8 @@ database open_database(
     std::optional<std::chrono::milliseconds> patience = {},
     // The name of its connections in the server's lists; empty: leasehold.
     std::string name = {},
-    int connections_max = 2
+    int connections_max = 2,
+    std::shared_ptr<observer> also_told = {}
 );
 
 // The variables that tell the tool the password of its database, and that a command does not get:

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "cli/arguments.hpp"
@@ -18,6 +19,7 @@
 #include "cli/job_command.hpp"
 #include "cli/job_lines.hpp"
 #include "cli/launch.hpp"
+#include "cli/metrics_file.hpp"
 #include "cli/open.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -43,6 +45,7 @@ struct work_options {
     std::string poll = "1s";
     std::string drain_for = "30s";
     std::string stop_within = "10s";
+    std::optional<std::string> metrics_file;
 };
 
 // What the shell's view of an ending means for the job; see the help.
@@ -301,12 +304,15 @@ int run_work(
     session_settings timing,
     const program& command,
     const database& db,
+    const std::shared_ptr<metrics>& counts,
     bool is_json
 ) {
     const std::vector<int> keep_open = inherited_descriptors();
     warn_where_orphans_escape(is_json);
     const unstalled_errors unstalled{is_json};
     signal_inbox signals;
+    std::optional<metrics_file> counted;
+    if (counts) counted.emplace(*chosen.metrics_file, counts, is_json);
     // As it would be by itself: the guards of CMDs have to know it.
     timing.margin = std::min<milliseconds>(std::chrono::seconds{2}, timing.ttl / 6);
     worker does{db, settings, timing};
@@ -337,6 +343,7 @@ int run_work(
     progress.clear();
     const worker_report report = running.take();
     in->commands.flush();
+    counted.reset();  // the last of it is there when this process has ended
     if (is_json) {
         print_json(json_of(report));
     } else {
@@ -378,6 +385,9 @@ void add_options(CLI::App& parser, work_options& chosen) {
             "Then SIGTERM, after half of this SIGKILL; default 10s"
         )
         ->option_text("D");
+    parser
+        .add_option("--metrics-file", chosen.metrics_file, "Write Prometheus metrics to this file")
+        ->option_text("FILE");
 }
 
 constexpr const char* work_help =
@@ -402,6 +412,10 @@ constexpr const char* work_help =
     "killed, or stopped for so long that its jobs could run elsewhere, CMDs are killed before\n"
     "that with all that they have started, as by `leasehold lock`.\n"
     "\n"
+    "--metrics-file is for node_exporter's textfile collector: counters and times of jobs by\n"
+    "queue and kind, and what else this worker counts, with the file's name as label `worker`.\n"
+    "It is replaced every 10 s and at the end. What keeps it from being written is a warning.\n"
+    "\n"
     "Where the database is away, also at the start, it waits, and goes on when it is back; with\n"
     "--drain it has to answer at the start.\n"
     "\n";
@@ -411,6 +425,7 @@ constexpr const char* work_examples =
     "  leasehold work --queue mail -- ./send-mail\n"
     "  leasehold work --queue images --concurrency 4 -- python3 resize.py\n"
     "  leasehold work --queue reports --kind nightly --drain -- sh -c 'cat >report.json'\n"
+    "  leasehold work --queue mail --metrics-file /var/lib/node_exporter/mail.prom -- ./send-mail\n"
     "\n";
 
 }  // namespace
@@ -439,9 +454,10 @@ command add_work(CLI::App& tool, const global_options& options, const arguments&
         program command = find_program(given.command);
         command.withheld = password_variables(options);
         timing.name = command.name();
+        const auto counts = chosen->metrics_file ? std::make_shared<metrics>() : nullptr;
         const database db =
-            open_database(options, statement_timeout_for(timing), {}, command.name());
-        return run_work(*chosen, settings, timing, command, db, options.is_json);
+            open_database(options, statement_timeout_for(timing), {}, command.name(), 2, counts);
+        return run_work(*chosen, settings, timing, command, db, counts, options.is_json);
     };
     return {parser, run};
 }
