@@ -122,14 +122,23 @@ void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_ov
     }
 }
 
+// Where a transaction is open they stay locked in it.
+std::vector<job_id> sql_job_need_store::not_locked(connection& on, std::span<const job_id> ids)
+    const {
+    constexpr std::string_view name = "lock_unlocked";
+    if (!texts_.find(name)) return {ids.begin(), ids.end()};
+    std::vector<job_id> all;
+    for (const row& each : about(name, ids, {}, sending(on)).rows) {
+        all.push_back(each.integer(0));
+    }
+    return all;
+}
+
 std::int64_t sql_job_need_store::free(connection& on, const std::vector<job_id>& ids) {
-    const bool is_inside = on.state() == connection_state::in_transaction;
-    const auto send = [&](const statement& what, const parameters& values) {
-        return is_inside ? how_->inside(on, what, values) : how_->write(on, what, values);
-    };
     std::int64_t freed = 0;
     in_parts(ids, [&](std::span<const job_id> part) {
-        freed += about("free", part, {}, send).affected_rows;
+        const auto some = not_locked(on, part);
+        if (!some.empty()) freed += about("free", some, {}, sending(on)).affected_rows;
     });
     return freed;
 }
@@ -163,11 +172,14 @@ std::vector<job_id> sql_job_need_store::left_waiting(
     return left;
 }
 
-bool sql_job_need_store::note_reason(connection& on, job_id id, const std::string& words) {
+job_need_store::note_outcome sql_job_need_store::note_reason(
+    connection& on, job_id id, const std::string& words
+) {
     // How many rows were changed does not tell it: the same words may stand there.
-    if (read(on, "waits", {id}).rows.empty()) return false;
+    if (read(on, "waits", {id}).rows.empty()) return note_outcome::gone;
+    if (not_locked(on, {&id, 1}).empty()) return note_outcome::locked;
     write(on, "note_reason", {id, words});
-    return true;
+    return note_outcome::noted;
 }
 
 std::vector<job_id> sql_job_need_store::needs_of(connection& on, job_id id, int limit) {

@@ -22,7 +22,7 @@ public:
     std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) override;
     std::vector<job_id> left_waiting(connection& on, std::string_view queue, job_id& place)
         override;
-    bool note_reason(connection& on, job_id id, const std::string& words) override;
+    note_outcome note_reason(connection& on, job_id id, const std::string& words) override;
     std::vector<job_id> needs_of(connection& on, job_id id, int limit) override;
     bool is_needed(connection& on, job_id id) override;
 
@@ -33,6 +33,14 @@ private:
     result about(
         std::string_view name, std::span<const job_id> ids, const parameters& more, Send&& send
     ) const;
+    // How changes are sent, in a transaction or by themselves.
+    auto sending(connection& on) const {
+        const bool is_inside = on.state() == connection_state::in_transaction;
+        return [this, &on, is_inside](const statement& what, const parameters& values) {
+            return is_inside ? how_->inside(on, what, values) : how_->write(on, what, values);
+        };
+    }
+    std::vector<job_id> not_locked(connection& on, std::span<const job_id> ids) const;
     void forget_rows(connection& in, std::span<const job_need_over> over);
 };
 

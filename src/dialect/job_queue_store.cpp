@@ -118,8 +118,8 @@ std::map<std::string, std::int64_t> sql_job_queue_store::count_available(
     return counts;
 }
 
-std::int64_t sql_job_queue_store::prune(connection& on, int rows_max) {
-    return write(on, "prune", {rows_max}).affected_rows;
+std::int64_t sql_job_queue_store::prune(connection& on, int rows_max, std::size_t kept_back) {
+    return write(on, "prune", {rows_max, kept_back}).affected_rows;
 }
 
 // ----------------------------------------------------------------------------------- managing

@@ -22,7 +22,7 @@ public:
     std::map<std::string, std::int64_t> count_available(
         connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
     ) override;
-    std::int64_t prune(connection& on, int rows_max) override;
+    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override;
     retry_outcome retry(connection& on, job_id id) override;
     std::optional<job_info> describe(connection& on, job_id id) override;
     std::vector<job_info> list(connection& on, const job_filter& filter) override;

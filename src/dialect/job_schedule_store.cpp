@@ -118,12 +118,25 @@ job_schedule_look look_in(const result& found) {
 }  // namespace
 
 job_schedule_look sql_job_schedule_store::due(
-    connection& on, std::string_view queue, std::size_t skipped
+    connection& on, std::string_view queue, const job_schedule_place& behind
 ) {
-    return look_in(read(on, "due", {std::string{queue}, rows_max, skipped}));
+    const parameters values{
+        std::string{queue}, rows_max, value_of_instant(behind.next), behind.name};
+    return look_in(read(on, "due", values));
+}
+
+std::optional<microseconds> sql_job_schedule_store::next_in(
+    connection& on, std::string_view queue
+) {
+    const result found = read(on, "next_in", {std::string{queue}});
+    if (found.rows.empty()) return std::nullopt;
+    return duration_of(found.rows[0], 0);
 }
 
 bool sql_job_schedule_store::advance(connection& in, const job_schedule_row& to) {
+    if (const statement* const lock = texts_.find("lock_unlocked")) {
+        if (how_->inside(in, *lock, {to.what.name, to.version}).rows.empty()) return false;
+    }
     const parameters values{
         to.what.name,
         to.version,

@@ -10,7 +10,10 @@ public:
     explicit sql_job_schedule_store(std::shared_ptr<const sql_dialect> how)
         : sql_store(std::move(how), "job_schedule") {}
 
-    job_schedule_look due(connection& on, std::string_view queue, std::size_t skipped) override;
+    job_schedule_look due(connection& on, std::string_view queue, const job_schedule_place& behind)
+        override;
+    std::optional<std::chrono::microseconds> next_in(connection& on, std::string_view queue)
+        override;
     bool advance(connection& in, const job_schedule_row& to) override;
     void note_job(connection& in, std::string_view name, job_id id) override;
     job_schedule_look find(connection& on, std::string_view name) override;

@@ -5,7 +5,6 @@
 #include "core/jitter.hpp"
 #include "database/database.hpp"
 #include "database/taking_part.hpp"
-#include "job/fire.hpp"
 #include "leasehold/error.hpp"
 #include "store/job_bell_store.hpp"
 #include "store/job_need_store.hpp"
@@ -18,28 +17,8 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr int promoted_max = 1000, rescued_max = 1000, pruned_max = 1000;
-// A result is written to be read.
-constexpr seconds result_kept_min = std::chrono::hours{24};
-
 // So long at least is kept what tells those who wait for it how it ended.
 constexpr seconds needed_kept_min = std::chrono::hours{24};
-
-job_retention retention_of(const queue_limits& limits) {
-    return {
-        limits.keep_completed,
-        std::max(limits.keep_completed, result_kept_min),
-        limits.keep_discarded,
-        limits.keep_cancelled};
-}
-
-// For jobs of which it is not known before whether others need them: prune(), which comes last in a
-// turn, takes those that nobody needs.
-job_retention until_pruned(job_retention kept) {
-    kept.discarded = std::max(kept.discarded, std::chrono::microseconds{1});
-    kept.cancelled = std::max(kept.cancelled, std::chrono::microseconds{1});
-    return kept;
-}
 
 }  // namespace
 
@@ -71,7 +50,8 @@ job_retention courier::kept_of(connection& on, store& stores, const std::string&
     if (const auto known = known_kept(queue)) return *known;
     const auto row = stores.job_queues->find_queue(on, queue);
     const thread_guard guard{mutex_};
-    return kept_.try_emplace(queue, retention_of(row ? row->limits : queue_limits{})).first->second;
+    return kept_.try_emplace(queue, job_retention_of(row ? row->limits : queue_limits{}))
+        .first->second;
 }
 
 void courier::note_ring(const std::string& queue) {
@@ -297,7 +277,7 @@ void courier::resolve(
 void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     {
         const thread_guard guard{mutex_};
-        kept_[queue.name] = retention_of(limits);
+        kept_[queue.name] = job_retention_of(limits);
     }
     queue.has_limits = limits.running_max || limits.starts_max;
     queue.start_every = std::nullopt;
@@ -306,39 +286,6 @@ void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     const nanoseconds per = limits.starts_per, apart{milliseconds{100}};
     const nanoseconds each = std::max(per / *limits.starts_max, std::min(per / 2, apart));
     queue.start_every = std::min<nanoseconds>(each, look_max);
-}
-
-// What nobody has done for a while: one of all workers does it.
-void courier::take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen) {
-    const auto now = local_clock::now();
-    if (now < queue.next_turn) return;
-    queue.next_turn = now + jittered(turn_every);
-    if (seen.swept_ago && *seen.swept_ago < turn_every / 2) return;
-    job_queue_store& all = *stores.job_queues;
-    if (!all.take_turn(on, queue.name, turn_every / 2)) return;
-    const job_retention asked = retention_of(seen.limits);
-    const job_retention kept = seen.some_are_needed ? until_pruned(asked) : asked;
-    const rescue_result rescue = all.rescue(on, queue.name, rescued_max, kept);
-    rescued_ += rescue.rescued;
-    if (rescue.rescued > 0 || all.unblock(on, queue.name, unblocked_max, queue.place) > 0) {
-        goes_on(on, stores, queue.name);
-    }
-    if (seen.some_are_needed || seen.some_wait) {
-        const auto tell = [&](const std::string& name) { goes_on(on, stores, name); };
-        if (settle_left_needs(on, stores, queue.name, queue.needs, tell) > 0) tell(queue.name);
-    }
-    all.prune(on, pruned_max);
-    stores.job_bells->prune(on, queue.name);
-    if (rescue.rescued + rescue.quarantined > 0) {
-        const std::string detail = "jobs of dead workers in queue '" + queue.name +
-                                   "': " + std::to_string(rescue.rescued) + " rescued, " +
-                                   std::to_string(rescue.quarantined) + " quarantined";
-        session_->database().tell(
-            {event_kind::reaped, "", rescue.rescued, detail, event_reason::dead_jobs}
-        );
-    }
-    tell_rescued(queue.name, rescue.rescued, event_reason::released);
-    tell_rescued(queue.name, rescue.quarantined, event_reason::discarded);
 }
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,
@@ -364,55 +311,6 @@ std::vector<left_jobs> courier::count_left() {
         }
     });
     return left;
-}
-
-// Whether there are jobs of schedules since.
-bool courier::fires(connection& on, store& stores, queue_state& queue) {
-    const auto complain = [&](const std::string& name, const std::string& why) {
-        if (!complained_of_.insert(name).second) return;
-        warn("schedule '" + name + "' does not fire here: " + why);
-    };
-    return fire_schedules(on, stores, queue.name, queue.schedules_skipped, complain) > 0;
-}
-
-// When to look at it next, at the latest.
-local_clock::time_point courier::look_at(
-    connection& on, store& stores, queue_state& queue, const queue_look& seen
-) {
-    auto next = local_clock::now() + look_max;
-    heed_limits(queue, seen.limits);
-    take_turn(on, stores, queue, seen);
-    if (const auto goes_on_at = sweep_some(on, stores, queue, seen)) {
-        next = std::min(next, *goes_on_at);
-    }
-    const bool has_jobs = seen.has_available || queue.is_promising;
-    // What no claim can have looked for yet.
-    bool has_new = false;
-    // Also while it is paused: its jobs are there when it goes on.
-    if (const auto fire = seen.next_fire_in) {
-        if (*fire > fire->zero()) {
-            next = local_clock::now() + std::min(*fire, look_max);
-        } else if (fires(on, stores, queue)) {
-            has_new = true;
-            session_->database().job_bells().ring(on, stores, queue.name);
-        }
-    }
-    const bool is_last = settings_.drains && !has_jobs && !seen.is_paused;
-    if (is_last) has_new = unblocks(on, stores, queue, seen.some_wait) || has_new;
-    if (const auto due = seen.next_due_in) {
-        if (*due <= due->zero()) {
-            has_new = stores.job_queues->promote(on, queue.name, promoted_max) > 0 || has_new;
-        } else {
-            next = std::min(next, local_clock::now() + std::min(*due, look_max));
-        }
-    }
-    if (has_new) {
-        queue.brings_nothing = false;
-        next = local_clock::now();  // when the next one is due, or fires, is not known
-    }
-    queue.is_promising = (has_jobs || has_new) && !seen.is_paused;
-    queue.is_promised = queue.is_promising && (seen.has_available || has_new);
-    return next;
 }
 
 local_clock::time_point courier::look(local_clock::time_point now) {

@@ -27,6 +27,7 @@
 #include "core/thread_mutex.hpp"
 #include "job/crew.hpp"
 #include "job/ear.hpp"
+#include "job/fire.hpp"
 #include "job/needs.hpp"
 #include "leasehold/clock.hpp"
 #include "leasehold/worker.hpp"
@@ -34,6 +35,9 @@
 #include "store/job_queue_store.hpp"
 
 namespace leasehold {
+
+// How long a queue with these limits keeps its jobs.
+job_retention job_retention_of(const queue_limits& limits);
 
 class courier final : public job_desk {
 public:
@@ -136,7 +140,7 @@ private:
         blocked_place place{};
         std::optional<sweep> under_way{};
         local_clock::time_point next_sweep{};
-        std::size_t schedules_skipped = 0;  // that cannot fire here
+        fire_place schedules{};
         need_places needs{};
 
         // There may be jobs that no claim can have looked for yet.
@@ -160,7 +164,11 @@ private:
     found_claims claims_in_doubt();
     void heed_limits(queue_state& queue, const queue_limits& limits);
     void take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen);
-    bool fires(connection& on, store& stores, queue_state& queue);
+    fire_result fires(connection& on, store& stores, queue_state& queue);
+    void prune(connection& on, store& stores);
+    local_clock::time_point next_fire(
+        connection& on, store& stores, const queue_state& queue, const fire_result& done
+    );
     void free_behind(
         const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
     );
@@ -209,6 +217,9 @@ private:
     local_clock::time_point known_everywhere_at_{};  // that we hear of new jobs
     local_clock::time_point next_sweep_of_all_{};
     bool has_complained_of_bell_ = false;
+    // Rows of the history in front of all others whose delete is refused, and since when.
+    std::size_t kept_back_ = 0;
+    local_clock::time_point kept_back_since_{};
     bool sees_all_ = false;          // no rows are hidden from it: as of the first claim
     bool some_are_needed_ = false;   // jobs, by others: as of the last look
     std::vector<job_id> unsettled_;  // have ended; who waits for them is to be asked

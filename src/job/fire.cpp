@@ -44,8 +44,11 @@ std::size_t made_up_for(const job_schedule& what, bool has_punctual) {
     return 0;
 }
 
-// One version of one schedule: false where somebody else has fired or changed it.
-std::int64_t fire_one(connection& on, store& stores, job_schedule_row row, schedule::instant now) {
+// One version of one schedule: how many jobs; nothing where somebody else has fired or changed it,
+// or has it locked.
+std::optional<std::int64_t> fire_one(
+    connection& on, store& stores, job_schedule_row row, schedule::instant now
+) {
     const fires coming = fires_of(row.what, times_of(row.what), row.next, now);
     row.next = coming.next;
     row.last = coming.last;
@@ -56,7 +59,7 @@ std::int64_t fire_one(connection& on, store& stores, job_schedule_row row, sched
     try {
         if (!stores.job_schedules->advance(on, row)) {
             on.rollback();
-            return 0;
+            return std::nullopt;
         }
         if (!jobs.empty()) {
             const auto made = enqueue_list(on, stores, row.what.queue, jobs);
@@ -143,20 +146,25 @@ new_job job_at(const job_schedule& what, schedule::instant when) {
     return made;
 }
 
-std::int64_t fire_schedules(
+fire_result fire_schedules(
     connection& on,
     store& stores,
     const std::string& queue,
-    std::size_t& skipped,
+    fire_place& place,
     const std::function<void(const std::string& name, const std::string& what)>& complain
 ) {
     constexpr int pages_max = 10;
-    std::int64_t jobs = 0;
+    fire_result all;
     for (int page = 0; page < pages_max; ++page) {
-        const auto seen = stores.job_schedules->due(on, queue, skipped);
+        const auto seen = stores.job_schedules->due(on, queue, place.behind);
         for (const job_schedule_row& each : seen.rows) {
+            place.behind = {each.next, each.what.name};
             try {
-                jobs += fire_one(on, stores, each, seen.now);
+                if (const auto jobs = fire_one(on, stores, each, seen.now)) {
+                    all.jobs += *jobs;
+                } else {
+                    place.some_locked = true;
+                }
             } catch (const error& failure) {
                 // Also a row by hand whose job the database refuses, which may pass for nobody.
                 const bool is_its_own =
@@ -164,17 +172,21 @@ std::int64_t fire_schedules(
                     failure.code() == errc::unsupported || failure.code() == errc::constraint ||
                     (failure.code() == errc::database_error && !failure.is_transient() &&
                      on.state() != connection_state::lost);
-                if (!is_its_own) throw;
-                ++skipped;  // it stays due
-                complain(each.what.name, failure.what());
+                if (!is_its_own) {
+                    place.some_locked = true;
+                    throw;
+                }
+                complain(each.what.name, failure.what());  // it stays due
             }
         }
         if (seen.rows.size() < std::size_t{job_schedule_store::rows_max}) {
-            skipped = 0;
-            break;
+            all.some_locked = place.some_locked;
+            place = {};
+            return all;
         }
     }
-    return jobs;
+    all.are_more = true;
+    return all;
 }
 
 }  // namespace leasehold

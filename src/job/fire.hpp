@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leasehold/job_schedule.hpp"
+#include "store/job_schedule_store.hpp"
 #include "store/store.hpp"
 
 namespace leasehold {
@@ -34,14 +35,25 @@ new_job job_at(const job_schedule& what, schedule::instant when);
 // "2026-11-25T01:30:00Z"; with microseconds where there are some.
 std::string text_of(schedule::instant when);
 
-// Enqueues what the schedules of the queue bring, each in a transaction of its own on `on`. How
-// many jobs. `complain` is given what is wrong with one: it is passed by, however many there are.
-// `skipped`: how many of those were seen already, from one call to the next; 0 at first.
-std::int64_t fire_schedules(
+// Where the next call goes on; and whether those before it have some that somebody had locked.
+struct fire_place {
+    job_schedule_place behind{};
+    bool some_locked = false;
+};
+struct fire_result {
+    std::int64_t jobs = 0;
+    bool are_more = false;     // to be looked at: call again
+    bool some_locked = false;  // call again in a while
+};
+
+// Enqueues what the schedules of the queue bring, each in a transaction of its own on `on`.
+// `complain` is given what is wrong with one: it is passed by, however many there are. Where one
+// throws, the next call goes on behind it.
+fire_result fire_schedules(
     connection& on,
     store& stores,
     const std::string& queue,
-    std::size_t& skipped,
+    fire_place& place,
     const std::function<void(const std::string& name, const std::string& what)>& complain
 );
 

@@ -62,28 +62,37 @@ struct settled {
     std::vector<job_id> freed{};  // or perhaps
     std::int64_t count = 0;
     std::vector<job_id> cancelled{};
+    std::size_t settled_rows = 0;
 };
 
 settled settle(connection& on, store& stores, const std::vector<job_need_over>& over) {
     settled now;
-    if (over.empty()) return now;
+    std::vector<job_need_over> done;
     std::set<job_id> waited;
-    for (const auto& [what, became] : over) {
+    for (const auto& each : over) {
+        const auto& [what, became] = each;
         const bool has_failed = became == job_state::discarded || became == job_state::cancelled;
         if (!has_failed || what.until == need_until::ended) {
             waited.insert(what.job);
+            done.push_back(each);
             continue;
         }
         const std::string why =
             "it needs job " + std::to_string(what.needs) + ", which was " + name_of(became);
-        if (!stores.job_needs->note_reason(on, what.job, why)) continue;
+        const auto outcome = stores.job_needs->note_reason(on, what.job, why);
+        // It waits on; a later pass gives it up.
+        if (outcome == job_need_store::note_outcome::locked) continue;
+        done.push_back(each);
+        if (outcome == job_need_store::note_outcome::gone) continue;
         cancel(on, stores, what.job);
         now.cancelled.push_back(what.job);
     }
+    now.settled_rows = done.size();
+    if (done.empty()) return now;
     now.freed.assign(waited.begin(), waited.end());
     on.begin();
     try {
-        stores.job_needs->forget(on, over);
+        stores.job_needs->forget(on, done);
         now.count = stores.job_needs->free(on, now.freed);
         on.commit();
     } catch (...) {
@@ -181,7 +190,8 @@ std::vector<job_id> settle_some_needs(
     settled now = settle(on, stores, over);
     if (now.count > 0) ring_for(on, stores, now.freed, tell);
     std::vector<job_id> left = std::move(now.cancelled);
-    const bool are_more = over.size() >= job_need_store::rows_max;
+    // Where all of these are locked by somebody, a turn goes on.
+    const bool are_more = over.size() >= job_need_store::rows_max && now.settled_rows > 0;
     if (are_more) left.insert(left.end(), ids.begin(), ids.end());
     return left;
 }

@@ -66,7 +66,7 @@ public:
     // In the transaction open on `inside`: takes the rows of these away, and of no others.
     virtual void forget(connection& inside, const std::vector<job_need_over>& over) = 0;
     // In the transaction that is open, or by itself. Of these jobs, those that wait for nobody are
-    // available. How many.
+    // available, but for those that somebody has locked: left_waiting() finds them later. How many.
     virtual std::int64_t free(connection& on, const std::vector<job_id>& ids) = 0;
     // In which queues those of these jobs are that are available. A plain read.
     virtual std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) = 0;
@@ -76,8 +76,9 @@ public:
         connection& on, std::string_view queue, job_id& place
     ) = 0;
 
-    // Why a job that waits is given up. False where it does not wait any more.
-    virtual bool note_reason(connection& on, job_id id, const std::string& words) = 0;
+    // Why a job that waits is given up.
+    enum class note_outcome { noted, gone, locked };
+    virtual note_outcome note_reason(connection& on, job_id id, const std::string& words) = 0;
 
     // For whom it waits, by their numbers; at most `limit`.
     virtual std::vector<job_id> needs_of(connection& on, job_id id, int limit) = 0;

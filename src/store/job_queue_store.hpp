@@ -90,8 +90,9 @@ public:
         connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
     ) = 0;
 
-    // Removes rows of the history whose time is over, by primary key, at most `rows_max`. How many.
-    virtual std::int64_t prune(connection& on, int rows_max) = 0;
+    // Removes rows of the history whose time is over, by primary key, at most `rows_max` behind the
+    // first `kept_back`. How many. MUST pass by rows that somebody has locked.
+    virtual std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) = 0;
 
     // ---- managing
 

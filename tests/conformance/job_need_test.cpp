@@ -143,9 +143,10 @@ TEST_F(job_need_suite, it_is_cancelled_also_where_the_reason_stands_there) {
     const job_id first = enqueue(), then = enqueue_after({first});
     discard_next();
     const std::string why = "it needs job " + std::to_string(first) + ", which was discarded";
+    constexpr auto noted = job_need_store::note_outcome::noted;
     with_stores(second_, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.job_needs->note_reason(on, then, why));
-        EXPECT_TRUE(stores.job_needs->note_reason(on, then, why));
+        EXPECT_EQ(stores.job_needs->note_reason(on, then, why), noted);
+        EXPECT_EQ(stores.job_needs->note_reason(on, then, why), noted);
         return true;
     });
     settle({first});

@@ -16,7 +16,7 @@ protected:
     }
     std::int64_t prune(int rows_max) const {
         return with_queues([&](connection& on, job_queue_store& queues) {
-            return queues.prune(on, rows_max);
+            return queues.prune(on, rows_max, 0);
         });
     }
     queue_info described() const {

@@ -52,14 +52,31 @@ protected:
     }
     std::int64_t fire(const database& db) const {
         return with_stores(db, [&](connection& on, store& stores) {
-            std::size_t skipped = 0;
+            fire_place place;
             return fire_schedules(
-                on,
-                stores,
-                queue_,
-                skipped,
-                [](const auto& name, const auto& what) { ADD_FAILURE() << name << ": " << what; }
-            );
+                       on,
+                       stores,
+                       queue_,
+                       place,
+                       [](const auto& name, const auto& what) {
+                           ADD_FAILURE() << name << ": " << what;
+                       }
+            ).jobs;
+        });
+    }
+    // That cannot fire on this host, and are due longest.
+    void put_broken(job_schedule_row like, int count) const {
+        like.what.every = 0s;
+        like.what.cron = "* * * * *";
+        like.what.zone = "Europe/Nowhere";
+        like.next = schedule::instant{};
+        like.version = 0;
+        with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+            for (int each = 0; each < count; ++each) {
+                like.what.name = name_ + "/" + std::to_string(each);
+                EXPECT_TRUE(schedules.put(on, like));
+            }
+            return true;
         });
     }
     std::vector<job_info> jobs() const {
@@ -357,8 +374,8 @@ TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
     });
     std::vector<std::string> complaints;
     with_stores(first_, [&](connection& on, store& stores) {
-        std::size_t skipped = 0;
-        return fire_schedules(on, stores, queue_, skipped, [&](const auto& name, const auto& what) {
+        fire_place place;
+        return fire_schedules(on, stores, queue_, place, [&](const auto& name, const auto& what) {
             complaints.push_back(name + ": " + what);
         });
     });
@@ -372,37 +389,50 @@ TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot)
     set_job_schedule(first_, rare());
     const job_schedule_row good = row();
     constexpr int broken_ones = 1150;  // one call looks at a thousand
-    with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
-        job_schedule_row broken = good;
-        broken.what.every = 0s;
-        broken.what.cron = "* * * * *";
-        broken.what.zone = "Europe/Nowhere";
-        broken.next = schedule::instant{};
-        broken.version = 0;
-        for (int each = 0; each < broken_ones; ++each) {
-            broken.what.name = name_ + "/" + std::to_string(each);
-            EXPECT_TRUE(schedules.put(on, broken));
-        }
-        return true;
-    });
+    put_broken(good, broken_ones);
     miss(1);
-    std::size_t skipped = 0;
+    fire_place place;
     std::set<std::string> complained_of;
     const auto fire_some = [&] {
         return with_stores(first_, [&](connection& on, store& stores) {
-            return fire_schedules(on, stores, queue_, skipped, [&](const auto& name, const auto&) {
+            return fire_schedules(on, stores, queue_, place, [&](const auto& name, const auto&) {
                 complained_of.insert(name);
             });
         });
     };
-    EXPECT_EQ(fire_some(), 0);
-    EXPECT_EQ(fire_some(), 1);
-    EXPECT_EQ(skipped, 0U) << "from the beginning the next time";
+    EXPECT_TRUE(fire_some().are_more);
+    EXPECT_EQ(fire_some().jobs, 1);
+    EXPECT_TRUE(place.behind.is_beginning()) << "from the beginning the next time";
     EXPECT_EQ(complained_of.size(), broken_ones);
     with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
         for (const std::string& each : complained_of) EXPECT_TRUE(schedules.remove(on, each));
         return true;
     });
+}
+
+// The worker looks again when the good one fires: with these alone it would not for an hour.
+TEST_F(job_schedule_suite, one_that_can_fire_does_in_time_behind_those_that_cannot) {
+    for (const int broken_ones : {1, 1100}) {
+        job_schedule often = rare();
+        often.every = 1s;
+        set_job_schedule(first_, often);
+        put_broken(row(), broken_ones);
+        session mine{second_, calm("worker")};
+        leasehold::worker does{mine, {.queues = {queue_}, .threads = 1, .poll_every = 1h}};
+        std::atomic<int> done = 0;
+        does.handle_all([&](job&) { ++done; });
+        std::stop_source stop;
+        thread runs{[&] { does.run(stop.get_token()); }};
+        EXPECT_TRUE(eventually([&] { return done >= 2; })) << broken_ones;
+        stop.request_stop();
+        runs.join();
+        with_schedules(first_, [&](connection& on, job_schedule_store& schedules) {
+            for (int each = 0; each < broken_ones; ++each) {
+                EXPECT_TRUE(schedules.remove(on, name_ + "/" + std::to_string(each)));
+            }
+            return schedules.remove(on, name_);
+        });
+    }
 }
 
 TEST_F(job_schedule_suite, what_is_no_schedule_is_refused) {

@@ -68,7 +68,9 @@ protected:
     }
     std::int64_t pruned(int rows_max) const {
         std::int64_t count = 0;
-        run([&](connection& on, store& stores) { count = stores.job_queues->prune(on, rows_max); });
+        run([&](connection& on, store& stores) {
+            count = stores.job_queues->prune(on, rows_max, 0);
+        });
         return count;
     }
     static new_job in_a_year() {
@@ -378,8 +380,8 @@ TEST_P(job_cost, managing) {
 }
 
 TEST_P(job_cost, pruning) {
-    expect_reads("prune 100", {4 * 100, 8 * 100, 300 * 100}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.job_queues->prune(on, 100), 100);
+    expect_reads("prune 100", {4 * 100, 10 * 100, 300 * 100}, [&](connection& on, store& stores) {
+        EXPECT_EQ(stores.job_queues->prune(on, 100, 0), 100);
     });
 }
 
@@ -401,10 +403,10 @@ TEST_P(job_cost, schedules_that_are_due_among_many) {
         }
     });
     expect_reads("due schedules, 3", {4 * 3, 4 * 3, 200 * 3}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.job_schedules->due(on, "plain", 0).rows.size(), 3U);
+        EXPECT_EQ(stores.job_schedules->due(on, "plain", {}).rows.size(), 3U);
     });
     expect_reads("due schedules, none", {4, 8, 300}, [&](connection& on, store& stores) {
-        EXPECT_TRUE(stores.job_schedules->due(on, "keyed", 0).rows.empty());
+        EXPECT_TRUE(stores.job_schedules->due(on, "keyed", {}).rows.empty());
     });
     expect_reads("find a schedule", {3, 4, 200}, [&](connection& on, store& stores) {
         EXPECT_EQ(stores.job_schedules->find(on, "schedule 7").rows.size(), 1U);
@@ -481,7 +483,7 @@ TEST_P(job_cost, what_is_not_due_is_not_read) {
         EXPECT_EQ(stores.job_queues->promote(on, "plain", 100), 0);
     });
     expect_reads("prune none of many", {4, 10, 300}, [&](connection& on, store& stores) {
-        EXPECT_EQ(stores.job_queues->prune(on, 100), 0);
+        EXPECT_EQ(stores.job_queues->prune(on, 100, 0), 0);
     });
 }
 

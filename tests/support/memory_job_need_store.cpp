@@ -71,16 +71,14 @@ public:
         });
     }
 
-    // Waits for whoever has changed one of the rows, and counts what it finds after that.
     std::int64_t free(connection& on, const std::vector<job_id>& ids) override {
         using answer = std::optional<std::int64_t>;
         return ask<std::int64_t>(on, "free_waiting", [ids](seen& all) -> answer {
-            const auto is_locked = [&](job_id id) { return all.jobs.is_locked(id); };
-            if (std::ranges::any_of(ids, is_locked)) return std::nullopt;
             std::int64_t freed = 0;
             for (const job_id id : ids) {
                 const job_row* const row = all.jobs.find(id);
                 if (!row || !is_waiting(*row) || all.has_needs(id)) continue;
+                if (all.jobs.is_locked(id)) continue;
                 job_row next = *row;
                 next.due_at.reset();
                 next.state = job_state::available;
@@ -113,15 +111,15 @@ public:
         });
     }
 
-    bool note_reason(connection& on, job_id id, const std::string& words) override {
-        return ask<bool>(on, "note_reason", [id, words](seen& all) -> std::optional<bool> {
-            if (all.jobs.is_locked(id)) return std::nullopt;
+    note_outcome note_reason(connection& on, job_id id, const std::string& words) override {
+        return ask<note_outcome>(on, "note_reason", [id, words](seen& all) {
             const job_row* const row = all.jobs.find(id);
-            if (!row || !is_waiting(*row)) return false;
+            if (!row || !is_waiting(*row)) return note_outcome::gone;
+            if (all.jobs.is_locked(id)) return note_outcome::locked;
             job_row next = *row;
             next.error = words;
             all.jobs.put(id, std::move(next));
-            return true;
+            return note_outcome::noted;
         });
     }
 

@@ -150,14 +150,16 @@ public:
         return found.first;
     }
 
-    std::int64_t prune(connection& on, int rows_max) override {
-        const auto attempt = [rows_max](memory_tables& tables, seen_jobs& jobs) {
+    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
+        const auto attempt = [rows_max, kept_back](memory_tables& tables, seen_jobs& jobs) {
             auto over = jobs.where([&](job_id id, const job_row& row) {
                 const auto need = tables.needs.lower_bound({id, 0});
                 const bool is_needed = need != tables.needs.end() && need->first.first == id;
                 return row.has_ended() && row.prune_at <= tables.now && !jobs.is_locked(id) &&
                        !is_needed;
             });
+            const auto passed = static_cast<std::ptrdiff_t>(std::min(over.size(), kept_back));
+            over.erase(over.begin(), over.begin() + passed);
             over.resize(std::min(over.size(), static_cast<std::size_t>(rows_max)));
             for (const job_id id : over) jobs.put(id, std::nullopt);
             return std::optional{static_cast<std::int64_t>(over.size())};

@@ -23,17 +23,29 @@ public:
     explicit memory_job_schedule_store(std::shared_ptr<memory_server> of)
         : server_(std::move(of)) {}
 
-    job_schedule_look due(connection& on, std::string_view queue, std::size_t skipped) override {
-        const auto is_due =
-            [queue = std::string(queue)](const memory_tables& tables, const job_schedule_row& row) {
-                return row.what.queue == queue && !row.is_paused && row.next <= wall_of(tables);
-            };
+    job_schedule_look due(connection& on, std::string_view queue, const job_schedule_place& behind)
+        override {
+        const auto is_due = [queue = std::string(queue),
+                             behind](const memory_tables& tables, const job_schedule_row& row) {
+            return row.what.queue == queue && !row.is_paused && row.next <= wall_of(tables) &&
+                   std::pair{row.next, row.what.name} > std::pair{behind.next, behind.name};
+        };
         auto seen = look(on, "due", is_due);
         std::ranges::stable_sort(seen.rows, {}, &job_schedule_row::next);
-        const auto first = std::min(seen.rows.size(), skipped);
-        seen.rows.erase(seen.rows.begin(), seen.rows.begin() + static_cast<std::ptrdiff_t>(first));
         seen.rows.resize(std::min(seen.rows.size(), std::size_t{rows_max}));
         return seen;
+    }
+
+    std::optional<std::chrono::microseconds> next_in(connection& on, std::string_view queue)
+        override {
+        const auto comes =
+            [queue = std::string(queue)](const memory_tables& tables, const job_schedule_row& row) {
+                return row.what.queue == queue && !row.is_paused && row.next > wall_of(tables);
+            };
+        const auto seen = look(on, "next_in", comes);
+        const auto first = std::ranges::min_element(seen.rows, {}, &job_schedule_row::next);
+        if (first == seen.rows.end()) return std::nullopt;
+        return first->next - seen.now;
     }
 
     bool advance(connection& inside, const job_schedule_row& to) override {
@@ -42,7 +54,7 @@ public:
             const auto found = tables.schedules.find(to.what.name);
             if (found == tables.schedules.end()) return answer{false};
             schedule_versions& row = found->second;
-            if (row.writer && row.writer != &from) return answer{};
+            if (row.writer && row.writer != &from) return answer{false};
             const job_schedule_row* const now = seen_by(row, from);
             if (!now || now->version != to.version) return answer{false};
             job_schedule_row next = *now;

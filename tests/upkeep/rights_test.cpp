@@ -87,7 +87,7 @@ void use_schedules(const database& db) {
     EXPECT_TRUE(pause_job_schedule(db, what.name));
     EXPECT_TRUE(find_job_schedule(db, what.name));
     db.inner()->use([&](connection& on, store& stores) {
-        stores.job_schedules->due(on, what.queue, 0);
+        stores.job_schedules->due(on, what.queue, {});
         on.begin();
         auto row = stores.job_schedules->find(on, what.name).rows.at(0);
         EXPECT_TRUE(stores.job_schedules->advance(on, row));
@@ -131,7 +131,7 @@ void use_jobs(const database& db) {
         queues.rescue(on, queue, 10, kept);
         blocked_place place;
         queues.unblock(on, queue, 10, place);
-        queues.prune(on, 10);
+        queues.prune(on, 10, 0);
         EXPECT_EQ(queues.retry(on, first), retry_outcome::redriven);
         EXPECT_EQ(queues.cancel(on, first, 1h), cancel_outcome::cancelled);
         EXPECT_EQ(queues.list(on, {.queue = queue}).size(), 2U);

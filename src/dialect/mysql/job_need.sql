@@ -36,6 +36,12 @@ DELETE FROM {prefix}job_need WHERE job_id = $1 AND needs_id IN ({ids});
 -- name: forget_for
 DELETE FROM {prefix}job_need WHERE needs_id = $1 AND job_id IN ({ids});
 
+-- {ids} of jobs. Those that wait, around what somebody has locked. Reads: 1 row for each.
+-- name: lock_unlocked
+SELECT j.id FROM JSON_TABLE('[{ids}]', '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+STRAIGHT_JOIN {prefix}job j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+WHERE j.due_at = {never} {update_listed} SKIP LOCKED;
+
 -- {ids} of jobs that waited. Those that wait for nobody any more are available. Indexes: job_pkey,
 -- job_need_pkey. Reads: 2 rows for each.
 -- name: free

@@ -61,14 +61,16 @@ ON DUPLICATE KEY UPDATE
     swept_at = IF(swept_at <= {now} - $2 OR swept_at > {now}, {now}, swept_at);
 SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0;
 
--- $1 queue, $2 how many. One snapshot: running jobs whose session is expired or not there, by
--- sessions. Reads: what runs, and its sessions.
+-- $1 queue, $2 how many, $3 and $4 the priority and the id behind which they are. One snapshot:
+-- running jobs whose session is expired or not there. Reads: what runs behind that, and its
+-- sessions.
 -- name: lost
-SELECT j.session_id, s.id IS NULL, j.id, j.token
+SELECT j.session_id, s.id IS NULL, j.id, j.token, j.priority
 FROM {prefix}job j FORCE INDEX ({bare}job_order)
 LEFT JOIN {prefix}session s ON s.id = j.session_id
 WHERE j.queue = $1 AND j.state = 3 AND (s.id IS NULL OR s.expires_at <= {now})
-LIMIT $2;
+  AND j.priority >= $3 AND (j.priority > $3 OR j.id > $4)
+ORDER BY j.queue, j.state, j.priority, j.id LIMIT $2;
 
 -- Where a job goes that is taken from a dead session: one that was to be cancelled is.
 -- word: rescued_to
@@ -176,20 +178,26 @@ FROM ((SELECT j.kind FROM {prefix}job j FORCE INDEX ({bare}job_order)
        ORDER BY j.queue, j.kind, j.state, j.priority, j.id LIMIT $4)) a
 GROUP BY a.kind;
 
--- $1 how many. Index: job_history_prune. Reads: 1 row for each. A statement of its own, so that the
--- rows are locked by their keys alone.
+-- $1 how many, $2 behind how many. Index: job_history_prune. Reads: 1 row for each, and those
+-- before them. A statement of its own, so that the rows are locked by their keys alone.
 -- name: prune
 SELECT h.id FROM {prefix}job_history h FORCE INDEX ({bare}job_history_prune)
 WHERE h.prune_at <= {utc} AND NOT EXISTS (
     SELECT 1 FROM {prefix}job_need n FORCE INDEX ({bare}job_need_needs) WHERE n.needs_id = h.id)
-ORDER BY h.prune_at, h.id LIMIT $1;
+ORDER BY h.prune_at, h.id LIMIT $1 OFFSET $2;
 
--- $1 list of ids.
+-- $1 list of ids. Around what somebody has locked. How many there were.
 -- name: prune_of
-DELETE h
+START TRANSACTION;
+SELECT CONCAT('[', GROUP_CONCAT(j.id), ']'), COUNT(*) INTO @leasehold_ids, @leasehold_count
 FROM JSON_TABLE(CONVERT($1 USING utf8mb4), '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
-STRAIGHT_JOIN {prefix}job_history h FORCE INDEX (PRIMARY) ON h.id = a.asked_id
-WHERE h.prune_at <= {utc};
+STRAIGHT_JOIN {prefix}job_history j FORCE INDEX (PRIMARY) ON j.id = a.asked_id
+WHERE j.prune_at <= {utc} {update_listed} SKIP LOCKED;
+DELETE h
+FROM JSON_TABLE(@leasehold_ids, '$[*]' COLUMNS (asked_id BIGINT PATH '$')) a
+STRAIGHT_JOIN {prefix}job_history h FORCE INDEX (PRIMARY) ON h.id = a.asked_id;
+COMMIT;
+SELECT @leasehold_count;
 
 -- ---- managing
 

@@ -2,6 +2,8 @@
 #include "dialect/job_queue_store.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 
 #include "dialect/mysql/stores.hpp"
@@ -42,31 +44,21 @@ public:
         return found.rows.at(0).integer(1);
     }
 
+    // Page by page, past what somebody has locked.
     rescue_result rescue(
         connection& on, std::string_view queue, int jobs_max, const job_retention& kept
     ) override {
-        struct lost_session {
-            bool is_removed = false;
-            std::vector<std::pair<job_id, std::int64_t>> claims{};
-        };
-        std::map<std::string, lost_session> sessions;
-        for (const row& each : read(on, "lost", {std::string{queue}, jobs_max}).rows) {
-            lost_session& one = sessions[each.bytes(0)];
-            one.is_removed = each.integer(1) != 0;
-            one.claims.emplace_back(each.integer(2), each.integer(3));
-        }
         rescue_result all;
-        for (auto& [id, one] : sessions) {
-            std::ranges::sort(one.claims);
-            const parameters values{
-                blob{id},
-                one.is_removed ? 1 : 0,
-                list_of_claims(one.claims),
-                kept_for(kept.discarded),
-                kept_for(kept.cancelled)};
-            const row counts = write(on, "rescue", values).rows.at(0);
-            all.rescued += counts.integer(0);
-            all.quarantined += counts.integer(1);
+        std::int64_t priority = std::numeric_limits<std::int16_t>::min();
+        job_id id = 0;
+        while (all.rescued + all.quarantined < jobs_max) {
+            const auto left = jobs_max - (all.rescued + all.quarantined);
+            const parameters behind{std::string{queue}, left, priority, id};
+            const auto lost = read(on, "lost", behind).rows;
+            rescue(on, lost, kept, all);
+            if (std::ssize(lost) < left) break;
+            priority = lost.back().integer(4);
+            id = lost.back().integer(2);
         }
         return all;
     }
@@ -95,12 +87,23 @@ public:
         return write(on, "unblock", {list_of(ids)}).rows.at(0).integer(0);
     }
 
-    std::int64_t prune(connection& on, int rows_max) override {
-        std::vector<job_id> ids;
-        for (const row& each : read(on, "prune", {rows_max}).rows) ids.push_back(each.integer(0));
-        if (ids.empty()) return 0;
-        std::ranges::sort(ids);
-        return write(on, "prune_of", {list_of(ids)}).affected_rows;
+    // Page by page, past what somebody has locked.
+    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
+        std::int64_t pruned = 0;
+        for (auto behind = kept_back; pruned < rows_max;) {
+            const auto left = rows_max - pruned;
+            std::vector<job_id> ids;
+            for (const row& each : read(on, "prune", {left, behind}).rows) {
+                ids.push_back(each.integer(0));
+            }
+            if (ids.empty()) break;
+            std::ranges::sort(ids);
+            const auto gone = write(on, "prune_of", {list_of(ids)}).rows.at(0).integer(0);
+            pruned += gone;
+            if (std::ssize(ids) < left) break;
+            behind += ids.size() - static_cast<std::size_t>(gone);
+        }
+        return pruned;
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
@@ -129,6 +132,33 @@ public:
     }
 
 private:
+    // Those that were lost, by their sessions.
+    void rescue(
+        connection& on, const std::vector<row>& lost, const job_retention& kept, rescue_result& all
+    ) {
+        struct lost_session {
+            bool is_removed = false;
+            std::vector<std::pair<job_id, std::int64_t>> claims{};
+        };
+        std::map<std::string, lost_session> sessions;
+        for (const row& each : lost) {
+            lost_session& one = sessions[each.bytes(0)];
+            one.is_removed = each.integer(1) != 0;
+            one.claims.emplace_back(each.integer(2), each.integer(3));
+        }
+        for (auto& [id, one] : sessions) {
+            std::ranges::sort(one.claims);
+            const parameters values{
+                blob{id},
+                one.is_removed ? 1 : 0,
+                list_of_claims(one.claims),
+                kept_for(kept.discarded),
+                kept_for(kept.cancelled)};
+            const row counts = write(on, "rescue", values).rows.at(0);
+            all.rescued += counts.integer(0);
+            all.quarantined += counts.integer(1);
+        }
+    }
     // A packet of as many statements as keys are asked for.
     row look_at_keys(
         connection& on,

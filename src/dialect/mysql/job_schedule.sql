@@ -7,13 +7,23 @@ name, queue, is_paused, version, cron, zone, period, misfire, catch_up_max, late
 last_at, last_job, kind, priority, attempts_max, rescues_max, retry_delay, retry_delay_max,
 time_limit, unique_until, unique_conflict, unique_key, ordering_key, payload
 
--- $1 queue, $2 how many, $3 behind how many. Index: job_schedule_next. Reads: 1 row for each of
--- both, and those of the last one's fire time.
+-- $1 queue, $2 how many, $3 and $4 the fire time and the name behind which they are. Index:
+-- job_schedule_next. Reads: 1 row for each, and those of the first and the last one's fire time.
 -- name: due
 SELECT {now} AS now_at, {schedule_columns}
   FROM {prefix}job_schedule FORCE INDEX ({bare}job_schedule_next)
  WHERE queue = $1 AND is_paused = 0 AND next_at <= {utc}
- ORDER BY next_at, name LIMIT $2 OFFSET $3;
+   AND next_at >= $3 AND (next_at > $3 OR name > $4)
+ ORDER BY next_at, name LIMIT $2;
+
+-- $1 queue. Index: job_schedule_next. Reads: 1 row.
+-- name: next_in
+SELECT next_at - {now} FROM {prefix}job_schedule FORCE INDEX ({bare}job_schedule_next)
+ WHERE queue = $1 AND is_paused = 0 AND next_at > {utc} ORDER BY next_at LIMIT 1;
+
+-- $1 name, $2 version. Nothing where somebody has it locked: the others are due, too. Reads: 1 row.
+-- name: lock_unlocked
+SELECT 1 FROM {prefix}job_schedule WHERE name = $1 AND version = $2 FOR UPDATE SKIP LOCKED;
 
 -- $1 name, $2 version, $3 next fire time, $4 the latest that has fired or null. Waits for who has
 -- the row, and tests its newest version. Reads: 1 row.

@@ -44,6 +44,12 @@ DELETE FROM {prefix}job_need
             SELECT w.ctid AS at FROM {prefix}job_need w
              WHERE w.job_id = a.job_id AND w.needs_id = a.needs_id LIMIT 1) AS n));
 
+-- $1 list of ids of jobs. Those that wait, around what somebody has locked. Reads: 1 row for each.
+-- name: lock_unlocked
+SELECT j.id FROM {prefix}job j
+ WHERE j.id = ANY ($1::text::bigint[]) AND {is_waiting}
+   FOR NO KEY UPDATE OF j SKIP LOCKED;
+
 -- $1 list of ids of jobs that waited. Those that wait for nobody any more are available. Indexes:
 -- job_pkey, job_need_pkey. Reads: 2 rows for each.
 -- name: free

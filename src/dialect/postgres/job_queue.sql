@@ -107,7 +107,7 @@ RETURNING q.name;
 --       all sessions. OFFSET: it is asked for once. Reads: what runs, and a session for each.
 -- dead: the proof of those that are there; a heartbeat in flight has its row, which is skipped.
 -- lost: steps around whoever is ending the job at this moment, and tests token and session as they
---       were seen.
+--       were seen; the limit is of those that nobody has locked, and ends the walk.
 -- A job that was to be cancelled is.
 -- name: rescue
 WITH seen AS MATERIALIZED (
@@ -120,7 +120,6 @@ WITH seen AS MATERIALIZED (
              ORDER BY j.priority, j.id
             OFFSET 0) AS r
      WHERE r.expires_at IS NULL OR r.expires_at <= clock_timestamp()
-     LIMIT (SELECT $2::bigint)
 ), dead AS MATERIALIZED (
     SELECT s.id
       FROM {prefix}session s
@@ -138,6 +137,7 @@ WITH seen AS MATERIALIZED (
            AND o.state + 0 = 3
            FOR UPDATE OF o SKIP LOCKED) AS j
      WHERE seen.is_removed OR (seen.session_id IN (SELECT id FROM dead)) IS TRUE
+     LIMIT (SELECT $2::bigint)
 ), gone AS (
     DELETE FROM {prefix}job AS j
      USING lost l
@@ -207,7 +207,10 @@ WITH RECURSIVE keys AS (
      WHERE n.state = 5
 ), freed AS (
     UPDATE {prefix}job AS j SET state = 2
-     WHERE j.id = ANY (ARRAY(SELECT id FROM looked)) AND j.state + 0 = 5
+     WHERE j.id = ANY (ARRAY(
+            SELECT b.id FROM {prefix}job b
+             WHERE b.id = ANY (ARRAY(SELECT id FROM looked)) AND b.state + 0 = 5
+               FOR NO KEY UPDATE OF b SKIP LOCKED)) AND j.state + 0 = 5
     RETURNING j.id
 )
 SELECT (SELECT k.name FROM keys k WHERE k.number = $2::bigint), (SELECT count(*) FROM freed);
@@ -225,14 +228,15 @@ SELECT a.kind, count(*)
           ORDER BY j.kind, j.priority, j.id LIMIT (SELECT $4::bigint))) AS a
  GROUP BY a.kind;
 
--- $1 how many. By primary key. Index: job_history_prune. Reads: 2 rows for each.
+-- $1 how many, $2 behind how many. By primary key. Index: job_history_prune. Reads: 2 rows for
+-- each, and those before them.
 -- name: prune
 WITH over AS MATERIALIZED (
     SELECT h.id FROM {prefix}job_history h
      WHERE h.prune_at <= (SELECT clock_timestamp())
        AND (SELECT n.needs_id FROM {prefix}job_need n
              WHERE n.needs_id = h.id ORDER BY n.needs_id, n.job_id LIMIT 1) IS NULL
-     ORDER BY h.prune_at, h.id LIMIT (SELECT $1::bigint)
+     ORDER BY h.prune_at, h.id LIMIT (SELECT $1::bigint) OFFSET (SELECT $2::bigint)
        FOR UPDATE OF h SKIP LOCKED
 )
 DELETE FROM {prefix}job_history WHERE id = ANY (ARRAY(SELECT id FROM over));

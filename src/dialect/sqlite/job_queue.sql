@@ -131,13 +131,14 @@ SELECT a.kind, count(*)
 -- name: find_over
 SELECT 1 FROM {prefix}job_history WHERE prune_at <= {wall} LIMIT 1;
 
--- $1 how many. Index: job_history_prune. Reads: 2 rows for each.
+-- $1 how many, $2 behind how many. Index: job_history_prune. Reads: 2 rows for each, and those
+-- before them.
 -- name: prune
 DELETE FROM {prefix}job_history WHERE id IN (
     SELECT h.id FROM {prefix}job_history h
      WHERE h.prune_at <= {wall}
        AND NOT EXISTS (SELECT 1 FROM {prefix}job_need n WHERE n.needs_id = h.id)
-     ORDER BY h.prune_at, h.id LIMIT $1);
+     ORDER BY h.prune_at, h.id LIMIT $1 OFFSET $2);
 
 -- ---- managing
 

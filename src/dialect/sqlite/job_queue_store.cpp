@@ -93,9 +93,9 @@ public:
         return freed;
     }
 
-    std::int64_t prune(connection& on, int rows_max) override {
+    std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) override {
         if (read(on, "find_over").rows.empty()) return 0;
-        return sql_job_queue_store::prune(on, rows_max);
+        return sql_job_queue_store::prune(on, rows_max, kept_back);
     }
 
     cancel_outcome cancel(connection& on, job_id id, std::chrono::microseconds kept) override {
