@@ -11,10 +11,10 @@ namespace leasehold {
 namespace {
 
 // Numbers stand in the text itself: no parameter takes a list on every engine.
-std::string list_of_ids(std::span<const job_id> ids) {
+std::string list_of_ids(std::span<const job_id> ids, std::string_view between = ", ") {
     std::string list;
     for (const job_id each : ids) {
-        if (!list.empty()) list += ", ";
+        if (!list.empty()) list += between;
         list += std::to_string(each);
     }
     return list;
@@ -46,7 +46,8 @@ result sql_job_need_store::about(
     if (how_->which() == engine::postgres) {
         return send(texts_[name], joined({"{" + list + "}"}, more));
     }
-    const std::string text = replaced(texts_.source(name), "{ids}", list);
+    std::string text = replaced(texts_.source(name), "{ids}", list);
+    text = replaced(std::move(text), "{values}", "(" + list_of_ids(ids, "), (") + ")");
     return send(statement{text, how_->which(), how_->written()}, more);
 }
 

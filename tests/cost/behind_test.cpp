@@ -35,6 +35,29 @@ protected:
             }
         });
     }
+    // All jobs of the queue wait for this one.
+    void make_need(const std::string& name, job_id needed) const {
+        run([&](connection& on, store&) {
+            on.execute(
+                "INSERT INTO leasehold_job_need (job_id, needs_id) SELECT id, " +
+                std::to_string(needed) + " FROM leasehold_job WHERE queue = '" + name + "'"
+            );
+        });
+    }
+    void expect_over_is_flat(job_id needed, job_id ended, std::int64_t count) const {
+        expect_reads("over, of one that has not ended", {8, 12, 400}, [&](auto& on, auto& stores) {
+            EXPECT_TRUE(stores.job_needs->over(on, {needed}).empty());
+        });
+        constexpr auto most = static_cast<std::int64_t>(job_need_store::rows_max);
+        const auto over = std::min(count, most);
+        expect_reads(
+            "over, of one that has ended",
+            {4 * over, 6 * over, 150 * over},
+            [&](auto& on, auto& stores) {
+                EXPECT_GE(std::ssize(stores.job_needs->over(on, {needed, ended})), over);
+            }
+        );
+    }
     // The jobs of all tests go, so that none is measured beside those of another.
     void TearDown() override {
         run([](connection& on, store&) {
@@ -47,13 +70,14 @@ protected:
         run([&](connection& on, store&) {
             switch (beside().server().engine) {
                 case engine::postgres:
-                    on.execute("VACUUM ANALYZE leasehold_job");
+                    on.execute("VACUUM ANALYZE leasehold_job, leasehold_job_need");
                     break;
                 case engine::sqlite:
                     on.execute("ANALYZE leasehold_job");
+                    on.execute("ANALYZE leasehold_job_need");
                     break;
                 default:
-                    on.execute("ANALYZE TABLE leasehold_job");
+                    on.execute("ANALYZE TABLE leasehold_job, leasehold_job_need");
             }
         });
     }
@@ -273,6 +297,16 @@ TEST_P(behind_cost, jobs_that_need_another) {
         expect_reads("who was left waiting", {300, 400, 20'000}, [&](auto& on, auto& stores) {
             stores.job_needs->left_waiting(on, queue, place);
         });
+        // Asked by each enqueue of one more that needs it, and where one that it needs has ended.
+        const job_id needed = last, ended = 2'000'000'000 + count;
+        make_need(queue, needed);
+        make_need(queue, ended);
+        for (const bool are_statistics_new : {false, true}) {
+            if (are_statistics_new) gather_statistics();
+            expect_over_is_flat(needed, ended, count);
+        }
+        run([](connection& on, store&) { on.execute("DELETE FROM leasehold_job_need"); });
+        gather_statistics();
     }
 }
 

@@ -442,7 +442,7 @@ TEST_P(job_cost, needs_of_one_job_that_needs_very_many) {
     std::vector<job_id> ids;
     for (int each = 0; each < part; ++each) ids.push_back(ended + each);
     std::vector<job_need_over> over;
-    expect_reads("needs over, 100", {4 * part, 6 * part, 150 * part}, [&](auto& on, auto& stores) {
+    expect_reads("needs over, 100", {4 * part, 9 * part, 150 * part}, [&](auto& on, auto& stores) {
         over = stores.job_needs->over(on, ids);
         EXPECT_EQ(over.size(), std::size_t{part});
     });

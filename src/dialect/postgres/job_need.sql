@@ -1,5 +1,9 @@
 -- Jobs that wait for others, on PostgreSQL. The rules of hold.sql; the contract:
 -- src/store/job_need_store.hpp.
+--
+-- A row is looked for by a range of one value, in the order of the index that is meant: see the
+-- head of job.sql. Where most rows are of one job, as where 100,000 wait for it, the planner
+-- believes that any order comes upon one of this job soon, and reads all where there is none.
 
 -- Job row j waits. As a value of its own, which job_due does not have: see the head of job.sql.
 -- word: is_waiting
@@ -11,14 +15,21 @@ INSERT INTO {prefix}job_need (job_id, needs_id, wants) VALUES {rows};
 
 -- $1 list of ids of jobs, $2 how many. One snapshot: those of them that have ended, and who waits
 -- for them; what became of each, null where nothing is kept of it.
--- What is asked of each row is a subquery of one value, which nothing but its primary key serves.
--- Indexes: job_need_needs, job_pkey, job_history_pkey. Reads: 3 rows for each that is waited for.
+-- What is asked of each id is a subquery of one value, which nothing but its primary key serves.
+-- Indexes: job_pkey, job_need_needs, job_history_pkey. Reads: 1 row for each id, and 2 for each
+-- that waits for one that has ended; of those that wait for one that has not, none.
 -- name: over
+WITH ended AS MATERIALIZED (
+    SELECT a.id FROM unnest($1::text::bigint[]) AS a (id)
+     WHERE (SELECT j.id FROM {prefix}job j WHERE j.id = a.id) IS NULL
+)
 SELECT n.job_id, n.needs_id, n.wants,
        (SELECT h.state FROM {prefix}job_history h WHERE h.id = n.needs_id)
-  FROM (SELECT job_id, needs_id, wants FROM {prefix}job_need
-         WHERE needs_id = ANY ($1::text::bigint[]) ORDER BY needs_id, job_id OFFSET 0) n
- WHERE (SELECT j.id FROM {prefix}job j WHERE j.id = n.needs_id) IS NULL
+  FROM ended e
+ CROSS JOIN LATERAL (
+    SELECT w.job_id, w.needs_id, w.wants FROM {prefix}job_need w
+     WHERE w.needs_id BETWEEN e.id AND e.id
+     ORDER BY w.needs_id, w.job_id LIMIT (SELECT $2::bigint)) n
  LIMIT (SELECT $2::bigint);
 
 -- $1 who is waited for, $2 who waits: of the last row that was looked at; $3 how many behind it
@@ -56,7 +67,8 @@ SELECT j.id FROM {prefix}job j
 UPDATE {prefix}job AS j SET due_at = NULL, state = 2
  WHERE j.id = ANY ($1::text::bigint[]) AND {is_waiting}
    AND (SELECT w.job_id FROM {prefix}job_need w
-         WHERE w.job_id = j.id ORDER BY w.job_id, w.needs_id LIMIT 1) IS NULL
+         WHERE w.job_id BETWEEN j.id AND j.id
+         ORDER BY w.job_id, w.needs_id LIMIT 1) IS NULL
 RETURNING j.queue, {durable};
 
 -- $1 list of ids: in which queues these are available.
@@ -69,7 +81,8 @@ SELECT DISTINCT j.queue FROM {prefix}job j
 -- name: look_at_waiting
 SELECT j.id,
        ((SELECT w.job_id FROM {prefix}job_need w
-          WHERE w.job_id = j.id ORDER BY w.job_id, w.needs_id LIMIT 1) IS NOT NULL)::int
+          WHERE w.job_id BETWEEN j.id AND j.id
+         ORDER BY w.job_id, w.needs_id LIMIT 1) IS NOT NULL)::int
   FROM (SELECT id FROM {prefix}job
          WHERE queue = $1 AND due_at <= {never} AND (due_at, id) > ({never}, $2)
          ORDER BY due_at, id LIMIT (SELECT $3::bigint)) j
@@ -85,8 +98,10 @@ UPDATE {prefix}job AS j SET error = $2 WHERE j.id = $1 AND {is_waiting};
 
 -- $1 id, $2 how many. Index: job_need_pkey.
 -- name: needs_of
-SELECT needs_id FROM {prefix}job_need WHERE job_id = $1 ORDER BY needs_id LIMIT $2;
+SELECT needs_id FROM {prefix}job_need
+ WHERE job_id BETWEEN $1 AND $1 ORDER BY job_id, needs_id LIMIT $2;
 
 -- $1 id. Index: job_need_needs.
 -- name: is_needed
-SELECT 1 FROM {prefix}job_need WHERE needs_id = $1 LIMIT 1;
+SELECT 1 FROM {prefix}job_need
+ WHERE needs_id BETWEEN $1 AND $1 ORDER BY needs_id, job_id LIMIT 1;

@@ -235,7 +235,8 @@ WITH over AS MATERIALIZED (
     SELECT h.id FROM {prefix}job_history h
      WHERE h.prune_at <= (SELECT clock_timestamp())
        AND (SELECT n.needs_id FROM {prefix}job_need n
-             WHERE n.needs_id = h.id ORDER BY n.needs_id, n.job_id LIMIT 1) IS NULL
+             WHERE n.needs_id BETWEEN h.id AND h.id
+             ORDER BY n.needs_id, n.job_id LIMIT 1) IS NULL
      ORDER BY h.prune_at, h.id LIMIT (SELECT $1::bigint) OFFSET (SELECT $2::bigint)
        FOR UPDATE OF h SKIP LOCKED
 )
