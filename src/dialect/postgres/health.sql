@@ -179,7 +179,9 @@ WITH RECURSIVE {queues_in_order}
 SELECT o.queue, n.waits, coalesce(q.is_paused, 0)
   FROM in_order o
  CROSS JOIN LATERAL (
-    SELECT (extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint AS waits
+    SELECT CASE WHEN isfinite(j.enqueued_at)
+                THEN (extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint
+                ELSE 0 END AS waits
       FROM {prefix}job j
      WHERE j.queue = o.queue AND j.state = 2 AND j.state IN (2, 3, 5)
      ORDER BY j.queue, j.state, j.priority, j.id LIMIT 1) AS n

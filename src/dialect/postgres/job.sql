@@ -22,12 +22,15 @@ j.id, j.token, j.kind, j.payload, j.attempts, j.rescues, j.ordering_key, j.attem
 j.retry_delay, j.retry_delay_max, j.time_limit
 
 -- $3 session, $6 node_info. The assignments of a claim. Numbers that somebody has written at the
--- end of their type stay there, where the sum would fail and with it each claim of the queue.
+-- end of their type stay there, where the sum would fail and with it each claim of the queue. The
+-- history refuses an instant that is none, and with it the end of the job.
 -- word: take
 state = 3, token = least(j.token, 9223372036854775806) + 1,
        attempts = least(j.attempts, 2147483646) + 1, rescues = least(j.rescues, 2147483646),
        session_id = $3::bytea, node_info = $6::text, claimed_at = clock_timestamp(),
        is_cancel_requested = 0, progress = NULL,
+       enqueued_at = CASE WHEN isfinite(j.enqueued_at) THEN j.enqueued_at
+                          ELSE clock_timestamp() END,
        unique_slot = CASE WHEN j.unique_until = 1 THEN NULL ELSE j.unique_slot END
 
 -- ---- enqueuing

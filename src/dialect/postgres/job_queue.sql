@@ -1,11 +1,15 @@
 -- What is done about jobs for all, and by people, on PostgreSQL. The rules of hold.sql and job.sql;
 -- the contract: src/store/job_queue_store.hpp.
 
+-- When job row j was enqueued: what refuses instants that are none may have been dropped.
+-- word: enqueued_at
+least(greatest(j.enqueued_at, 'epoch'), {never})
+
 -- Of job row j, or a row of the history with the same columns: see info_in() in job_store.cpp.
 -- word: info_columns
 j.id, j.queue, j.kind, j.state, j.priority, j.attempts, {attempts_max}, j.rescues, j.token,
 j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress, j.error,
-(extract(epoch FROM clock_timestamp() - j.enqueued_at) * 1000000)::bigint
+(extract(epoch FROM clock_timestamp() - {enqueued_at}) * 1000000)::bigint
 
 -- How many jobs of the ordering key of row j stand before it: those that wait in front of it, but
 -- for what is not due yet. No more than {per_key} are counted. Index: job_ordering.
@@ -61,7 +65,8 @@ SELECT a.number,
           FROM {prefix}job_schedule s
          WHERE s.queue = a.name AND s.is_paused = 0
          ORDER BY s.queue, s.is_paused, s.next_at LIMIT 1),
-       (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint,
+       CASE WHEN isfinite(q.swept_at)
+            THEN (extract(epoch FROM clock_timestamp() - q.swept_at) * 1000000)::bigint END,
        (EXISTS (SELECT FROM {prefix}job_need))::int,
        ((SELECT j.id FROM {prefix}job j
           WHERE j.queue = a.name AND j.due_at BETWEEN {never} AND {never}
@@ -375,7 +380,7 @@ ORDER BY 1;
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
 SELECT {shown_state}, count(*),
-       (extract(epoch FROM clock_timestamp() - min(enqueued_at)) * 1000000)::bigint
+       (extract(epoch FROM clock_timestamp() - min({enqueued_at})) * 1000000)::bigint
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -387,7 +392,7 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 -- The same as count_jobs, of all queues. Reads all jobs.
 -- name: count_all_jobs
 SELECT j.queue, {shown_state}, count(*),
-       (extract(epoch FROM clock_timestamp() - min(enqueued_at)) * 1000000)::bigint
+       (extract(epoch FROM clock_timestamp() - min({enqueued_at})) * 1000000)::bigint
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, count(*), NULL FROM {prefix}job_history GROUP BY queue, state;

@@ -95,14 +95,14 @@ SELECT EXISTS (SELECT 1 FROM {prefix}session s WHERE s.id = $2 AND s.expires_at 
 
 -- $1 queue, $2 how many. In order. Index: job_order.
 -- name: available
-SELECT j.id, j.ordering_key, j.priority
+SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
   FROM {prefix}job j
  WHERE j.queue = $1 AND j.state = 2
  ORDER BY j.priority, j.id LIMIT $2;
 
 -- The same of kind $3. Index: job_kind.
 -- name: available_of_kind
-SELECT j.id, j.ordering_key, j.priority
+SELECT j.id, j.ordering_key, CAST(j.priority AS INTEGER)
   FROM {prefix}job j INDEXED BY {bare}job_kind
  WHERE j.queue = $1 AND j.state = 2 AND j.kind = $3
  ORDER BY j.priority, j.id LIMIT $2;

@@ -1,6 +1,7 @@
 #pragma once
 // How a job leaves its table on SQLite: what ending, cancelling and rescuing have in common. The
 // statements: job.sql.
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -31,6 +32,13 @@ inline void end_job(
 ) {
     if (kept >= 0) write("keep", {id, static_cast<int>(as), kept, words.error, words.result});
     write("remove", {id});
+}
+
+// Of a row that has something else where a number is wanted: a trigger was dropped, or is of later.
+// `why` is kept for a week, whatever its queue keeps.
+inline void set_aside(const writing& write, job_id id, const std::string& why) {
+    constexpr std::chrono::microseconds kept = std::chrono::hours{24 * 7};
+    end_job(write, id, job_state::discarded, kept.count(), {"set aside: " + why, {}});
 }
 
 // The job that has waited for one of that place, which is in nobody's way any more.

@@ -4,12 +4,12 @@
 
 -- Of job row j, or a row of the history with the same columns: see info_in() in
 -- src/dialect/job_queue_store.cpp. Columns that each claim writes have no trigger that refuses
--- what is no number.
+-- what is no number, and the trigger of the others may be gone.
 -- word: info_columns
-j.id, j.queue, j.kind, CAST(j.state AS INTEGER), j.priority, CAST(j.attempts AS INTEGER),
-{attempts_max}, CAST(j.rescues AS INTEGER), CAST(j.token AS INTEGER), j.payload, j.unique_slot,
-j.ordering_key, j.node_info, j.progress, j.error,
-CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END
+j.id, j.queue, j.kind, CAST(j.state AS INTEGER), CAST(j.priority AS INTEGER),
+CAST(j.attempts AS INTEGER), CAST({attempts_max} AS INTEGER), CAST(j.rescues AS INTEGER),
+CAST(j.token AS INTEGER), j.payload, j.unique_slot, j.ordering_key, j.node_info, j.progress,
+j.error, CAST(CASE WHEN j.enqueued_at > 0 THEN {wall} - j.enqueued_at ELSE 0 END AS INTEGER)
 
 -- How a queue is set: see limits_in() in job_queue_store.cpp.
 -- word: queue_columns
@@ -19,7 +19,7 @@ q.is_paused, q.running_max, q.running_per_key_max, q.starts_max, q.starts_per, q
 -- $1 queue. Indexes: job_order, job_due, job_schedule_next. Reads: 5 rows.
 -- name: look
 SELECT EXISTS (SELECT 1 FROM {prefix}job j WHERE j.queue = $1 AND j.state = 2),
-       (SELECT max(0, j.due_at - {wall})
+       (SELECT CAST(max(0, j.due_at - {wall}) AS INTEGER)
           FROM {prefix}job j
          WHERE j.queue = $1 AND j.due_at IS NOT NULL ORDER BY j.due_at, j.id LIMIT 1),
        (SELECT max(0, s.next_at - {wall})
@@ -60,6 +60,12 @@ SELECT j.id, j.ordering_key, CAST(j.is_cancel_requested AS INTEGER), j.rescues +
  WHERE j.queue = $1 AND j.state = 3
    AND coalesce((SELECT s.expires_at FROM {prefix}session s WHERE s.id = j.session_id) <= {now}, 1)
  ORDER BY j.priority, j.id LIMIT $2;
+
+-- $1 queue. Due times that are none, or in no year: text and blobs stand behind all numbers. Index:
+-- job_due. Reads: 1 row for each.
+-- name: never_due
+SELECT id, quote(due_at), ordering_key FROM {prefix}job
+ WHERE queue = $1 AND due_at > 253402300799999999 ORDER BY due_at, id LIMIT 100;
 
 -- $1 id. Before one that is lost for good goes.
 -- name: count_rescue
@@ -191,7 +197,7 @@ CASE WHEN j.due_at = {never} THEN 5 ELSE j.state END
 -- name: list
 SELECT * FROM (
     SELECT * FROM (
-        SELECT {info_columns}, j.due_at - {wall} AS due_in,
+        SELECT {info_columns}, CAST(j.due_at - {wall} AS INTEGER) AS due_in,
                CAST({wall} - j.claimed_at AS INTEGER) AS running_for,
                CAST(j.is_cancel_requested AS INTEGER), NULL AS ended_ago, NULL AS result
           FROM {prefix}job j
@@ -242,7 +248,7 @@ ORDER BY 1;
 
 -- $1 name. Reads all jobs of the queue.
 -- name: count_jobs
-SELECT CAST({shown_state} AS INTEGER), count(*), {wall} - min(enqueued_at)
+SELECT CAST({shown_state} AS INTEGER), count(*), CAST({wall} - min(enqueued_at) AS INTEGER)
   FROM {prefix}job j WHERE j.queue = $1 GROUP BY {shown_state}
 UNION ALL
 SELECT state, count(*), NULL FROM {prefix}job_history WHERE queue = $1 GROUP BY state;
@@ -253,7 +259,8 @@ SELECT q.name, {queue_columns} FROM {prefix}queue q;
 
 -- The same as count_jobs, of all queues. Reads all jobs.
 -- name: count_all_jobs
-SELECT j.queue, CAST({shown_state} AS INTEGER), count(*), {wall} - min(enqueued_at)
+SELECT j.queue, CAST({shown_state} AS INTEGER), count(*),
+       CAST({wall} - min(enqueued_at) AS INTEGER)
   FROM {prefix}job j GROUP BY j.queue, {shown_state}
 UNION ALL
 SELECT queue, state, count(*), NULL FROM {prefix}job_history GROUP BY queue, state;

@@ -42,10 +42,17 @@ public:
     ) override {
         writing write{*sqlite_, texts_, on};
         const parameters which{std::string{queue}, jobs_max};
-        if (write("lost", which).rows.empty()) return {};
+        if (write("lost", which).rows.empty() && write("never_due", {which[0]}).rows.empty()) {
+            return {};
+        }
         write.begin();
         const writing write_job{*sqlite_, jobs_, on};
         rescue_result counts;
+        for (const row& each : write("never_due", {which[0]}).rows) {
+            set_aside(write_job, each.integer(0), "its due time is no number: " + each.bytes(1));
+            free_next(write_job, {which[0], each.at(2)});
+            ++counts.quarantined;
+        }
         const auto lost = write("lost", which).rows;
         for (const row& each : lost) {
             const job_id id = each.integer(0);
@@ -66,7 +73,7 @@ public:
             }
             free_next(write_job, {which[0], each.at(1)});
         }
-        if (!lost.empty()) write.commit();
+        if (!lost.empty() || counts.quarantined > 0) write.commit();
         return counts;
     }
 

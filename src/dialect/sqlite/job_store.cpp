@@ -251,11 +251,9 @@ private:
             const bool has_keys =
                 std::ranges::any_of(seen, [](const row& each) { return !each.is_null(1); });
             const std::size_t before = got.jobs.size();
-            if (has_keys) {
-                found.held_back += take_in_turn(write, wanted, room.per_key, seen, running, got);
-            } else {
-                take_all(write, wanted, seen, got);
-            }
+            found.held_back += has_keys
+                                   ? take_in_turn(write, wanted, room.per_key, seen, running, got)
+                                   : take_all(write, wanted, seen, got);
             left -= static_cast<std::int64_t>(got.jobs.size() - before);
             if (std::ssize(seen) < asked) break;
             looked += asked;
@@ -285,29 +283,47 @@ private:
                 }
                 running.add(id, each.bytes(1));
             }
-            take_one(write, wanted, id, got);
+            held_back += take_one(write, wanted, id, got);
         }
         return held_back;
     }
 
-    static void take_one(
+    // One that cannot be read is set aside, and in no other job's way.
+    static std::optional<claimed_job> readable(
+        const writing& write, const claim_request& wanted, const row& taken
+    ) {
+        try {
+            return claimed_in(taken, 0);
+        } catch (const error& failure) {
+            set_aside(write, taken.integer(0), failure.what());
+            free_next(write, {wanted.queue, taken.at(6)});
+            return std::nullopt;
+        }
+    }
+
+    // How many were set aside.
+    static std::size_t take_one(
         const writing& write, const claim_request& wanted, job_id id, claim_result& got
     ) {
         const result taken = write("take", {value_of(wanted.session), wanted.node_info, id});
-        got.jobs.push_back(claimed_in(taken.rows.at(0), 0));
+        auto one = readable(write, wanted, taken.rows.at(0));
+        if (!one) return 1;
+        got.jobs.push_back(std::move(*one));
+        return 0;
     }
 
-    // In the order in which they were seen.
-    void take_all(
+    // In the order in which they were seen. How many were set aside.
+    std::size_t take_all(
         const writing& write,
         const claim_request& wanted,
         const std::vector<row>& seen,
         claim_result& got
     ) const {
+        std::size_t aside = 0;
         for (std::size_t first = 0; first < seen.size();) {
             const auto part = takes_.first_padded(seen.size() - first);
             if (!part.text) {
-                take_one(write, wanted, seen[first++].integer(0), got);
+                aside += take_one(write, wanted, seen[first++].integer(0), got);
                 continue;
             }
             parameters values{value_of(wanted.session), wanted.node_info};
@@ -318,17 +334,21 @@ private:
                 places[id] = own;
                 values.emplace_back(id);
             }
-            const std::size_t before = got.jobs.size();
-            got.jobs.resize(before + part.rows);
+            std::vector<std::optional<claimed_job>> jobs(part.rows);
             const result taken = write(*part.text, values);
             if (taken.rows.size() != part.rows) {
                 throw error(errc::database_error, "a job that was available could not be taken");
             }
             for (const row& each : taken.rows) {
-                got.jobs[before + places.at(each.integer(0))] = claimed_in(each, 0);
+                jobs[places.at(each.integer(0))] = readable(write, wanted, each);
+            }
+            for (auto& each : jobs) {
+                if (each) got.jobs.push_back(std::move(*each));
+                aside += each ? 0 : 1;
             }
             first += part.rows;
         }
+        return aside;
     }
 
     static bool have_changed(const end_states& done) {
