@@ -1,5 +1,5 @@
-// What each operation costs; see README.md beside this. Exact numbers, so that what becomes cheaper
-// is noticed as well.
+// The cost of each operation; see README.md beside this. The numbers are exact, so that an
+// operation that becomes cheaper is noticed as well.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,8 +80,8 @@ protected:
         return least;
     }
 
-    // What most of many windows agree on: others can add flushes to some, and save us some by
-    // flushing ours with theirs.
+    // The number that most of many windows agree on: others can add flushes to some windows, and
+    // save us some by flushing ours with theirs.
     class many_windows {
     public:
         void add(std::int64_t flushes) { ++found_[flushes]; }

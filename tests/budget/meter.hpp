@@ -2,7 +2,7 @@
 // Counts, at the server, what the library costs a database of its own. Each <engine>_meter.cpp
 // defines the meter and the budget; README.md says what is counted, and where.
 //
-// What cannot be counted throws: a budget nobody looked at must not pass.
+// A cost that cannot be counted throws: a budget nobody looked at must not pass.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,7 +40,7 @@ struct cost {
     }
 };
 
-// What one of each may cost on this engine.
+// The largest permitted cost of each operation on this engine.
 struct budget {
     cost grant;            // try_acquire, the key free and known
     cost new_grant;        // try_acquire, the key never seen
@@ -67,13 +67,13 @@ public:
     // By the library so far; complete once nothing is under way.
     cost spent() const;
 
-    // Grows with every transaction that changes anything, whoever's it is on a server that others
-    // use too: only "not at all" and "at least so much" can be told from it.
+    // Grows with every transaction that changes anything, also with those of others on a shared
+    // server: only "not at all" and "at least so much" can be told from it.
     std::int64_t writes() const;
-    // How much writes() grows by one transaction: nothing where that is not a fixed number.
+    // The growth of writes() by one transaction; nothing where that is not a fixed number.
     static std::optional<std::int64_t> writes_per_transaction();
 
-    // Whether nobody else's can be among them.
+    // True when writes() counts no transactions of others.
     static bool is_alone();
 
     // Bytes of log written by the library's own statements, where the server can tell.
@@ -82,8 +82,8 @@ public:
     // Puts what earlier work has left to do behind us, such as dead rows that a reader removes.
     void settle() const;
 
-    // How often the log was flushed, of everybody, and of `by` up to its last statement. Only
-    // PostgreSQL has flushes that can be told apart.
+    // The number of flushes of the log: of everybody's, and of those of `by` up to its last
+    // statement. Only PostgreSQL has flushes that can be told apart.
     static bool counts_flushes();
     std::int64_t flushes(const database& by) const;
 

@@ -147,7 +147,7 @@ cost meter::spent() const {
     return {state_->relay_.round_trips(), found.integer(0), found.integer(1)};
 }
 
-// Where InnoDB's log has got to, in bytes.
+// The end of InnoDB's log, in bytes.
 std::int64_t meter::writes() const {
     const std::string status = ask(state_->watch_, "SHOW ENGINE INNODB STATUS").rows.at(0).text(2);
     constexpr std::string_view title = "Log sequence number";

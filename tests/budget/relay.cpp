@@ -36,7 +36,7 @@ private:
     int handle_;
 };
 
-// What has come, passed on; false at the end of either side.
+// Passes on the bytes that have come; false at the end of either side.
 bool pass_on(int from, int to) {
     std::array<char, 65536> bytes;
     const auto count = recv(from, bytes.data(), bytes.size(), 0);
@@ -105,7 +105,8 @@ void relay::carry(std::stop_token stop, int accepted) {
             if (!pass_on(client.get(), server.get())) break;
         }
         if (watched[1].revents != 0) {
-            // Before it is passed on: whoever has the answer may look at these at once.
+            // Before the answer is passed on: the client that has it may look at these counters at
+            // once.
             if (client_spoke_last) --waiting_;
             client_spoke_last = false;
             if (!pass_on(server.get(), client.get())) break;

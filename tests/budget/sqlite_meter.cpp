@@ -19,7 +19,7 @@
 namespace leasehold::testing {
 namespace {
 
-// Of the process, as the hook that SQLite calls for new connections is.
+// The counters of the whole process, since SQLite calls its hook for all new connections.
 struct traced {
     std::atomic<std::int64_t> statements = 0;
     std::atomic<std::int64_t> rows = 0;
@@ -28,7 +28,8 @@ struct traced {
 };
 traced counted;
 
-// What a statement runs inside itself is traced behind a "--": a heartbeat reads a PRAGMA so.
+// SQLite traces statements that a statement runs inside itself behind a "--": a heartbeat reads a
+// PRAGMA so.
 bool is_transaction_control(std::string_view sql) {
     for (const std::string_view word : {"BEGIN", "COMMIT", "ROLLBACK", "PRAGMA", "-- PRAGMA"}) {
         if (sql.starts_with(word)) return true;
