@@ -199,7 +199,7 @@ TEST_P(acquire_in_suite, a_transaction_in_another_database_is_refused_and_leaves
     EXPECT_TRUE(eventually([&] { return !is_held(name_); }, 20s));
 }
 
-// PostgreSQL: whoever has the row for a moment, the caller's lock_timeout does not matter.
+// PostgreSQL: the caller's lock_timeout does not matter when somebody has the row for a moment.
 TEST_P(acquire_in_suite, settings_are_left_as_they_are_and_limits_are_not_met) {
     if (!is_postgres() || !is_lent()) GTEST_SKIP() << "of lent connections to PostgreSQL alone";
     const auto tx = begin();

@@ -1,4 +1,5 @@
-// Who meets somebody else's lock or change: no error, no wait, and nobody kept out for nothing.
+// A caller that meets somebody else's lock or change gets no error, does not wait, and keeps nobody
+// out for nothing.
 #include "claim/suite.hpp"
 
 namespace leasehold::testing {

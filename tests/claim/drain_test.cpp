@@ -51,7 +51,7 @@ protected:
         return run("SELECT COUNT(" + what + ") FROM " + table_ + "_done").rows.at(0).integer(0);
     }
 
-    // What is not as it should be: every row done, and once. Empty where it is.
+    // Says what is wrong: every row must be done, and once. Empty where that is so.
     std::string wrong() {
         const std::int64_t done = count("*");
         const std::int64_t different = count("DISTINCT id");

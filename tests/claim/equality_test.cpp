@@ -1,5 +1,6 @@
-// Values that C++ tells apart and the database takes for one: by a collation, by what a type pads,
-// rounds or writes in several ways. Who gets a row must not hang on them.
+// Values that C++ tells apart and the database takes for one: by a collation, or because a type
+// pads, rounds or writes a value in several ways. The choice of who gets a row must not hang on
+// them.
 #include "claim/suite.hpp"
 
 namespace leasehold::testing {
@@ -92,7 +93,7 @@ protected:
         define("INSERT INTO " + other_ + " (id, status, version) VALUES (1, " + first + ", 1)");
     }
 
-    // What `run` says in a transaction that can still be used after it.
+    // The message of the error of `run`, in a transaction that can still be used after it.
     template <class Run>
     std::string refused(Run&& run) {
         const auto tx = begin();
@@ -213,7 +214,7 @@ TEST_P(equality_suite, claimants_are_told_apart_letter_by_letter) {
     }
 }
 
-// Whoever names two values of one column means them to be two.
+// A caller that names two values of one column means them to be two.
 TEST_P(equality_suite, conditions_that_the_column_takes_for_one_are_refused) {
     make(blind_type(), "'p'");
     row_mapping mapping;
@@ -231,7 +232,7 @@ TEST_P(equality_suite, conditions_that_the_column_takes_for_one_are_refused) {
     EXPECT_EQ(problem_of(row_claim{mapping}), "nothing was thrown");
 }
 
-// Where what finish() assigns alone keeps the row from being claimed again.
+// Here only the values that finish() assigns keep the row from being claimed again.
 TEST_P(equality_suite, a_finish_makes_of_a_condition_another_value) {
     make(blind_type(), "'p'");
     versioned_mapping mapping = tickets();

@@ -100,7 +100,7 @@ TEST_P(first_use_suite, asks_again_until_its_limit_and_is_not_too_old_to_write) 
     }
 }
 
-// What is wrong with the table is said, and not that the lock could not be taken on it.
+// The error says what is wrong with the table, and not that the lock could not be taken on it.
 TEST_P(first_use_suite, of_a_table_that_is_not_there_says_so) {
     versioned_mapping absent = seats();
     absent.table = table_ + "_absent";

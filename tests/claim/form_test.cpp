@@ -16,7 +16,7 @@ protected:
         define("INSERT INTO " + other_ + " (id, status, version) VALUES (1, 'free', 1)");
     }
 
-    // What `run` says; the transaction can still be used after it.
+    // The message of the error of `run`; the transaction can still be used after it.
     template <class Run>
     static std::string refused(lent& tx, errc code, Run&& run) {
         const auto failure = thrown_by([&] { run(tx.ref()); });
@@ -182,7 +182,7 @@ TEST_P(form_suite, a_version_does_not_go_beyond_its_column) {
     const auto again = begin();
     refused(*again, errc::constraint, [&](auto at) { narrow.try_claim(at, {1}); });
     again->rollback();
-    // What is known of the table is looked at again.
+    // The claim looks at the table again.
     define(
         "ALTER TABLE " + other_ +
         (is_mysql() ? " MODIFY version BIGINT NOT NULL" : " ALTER version TYPE BIGINT")

@@ -71,7 +71,7 @@ protected:
         return "";
     }
 
-    // What went wrong first, or nothing.
+    // The first fault, or nothing.
     std::string differs(
         unsigned number, const std::string& wanted = "", const std::string& sent = ""
     ) {
@@ -126,7 +126,7 @@ private:
         return ids;
     }
 
-    // What others do: a term passes, a version goes on, a row goes or comes.
+    // Does what other programs do: a term passes, a version goes on, a row goes or comes.
     void meddle(std::mt19937& random, std::map<std::int64_t, seat>& seats) {
         for (const auto id : some_ids(random)) {
             const std::string where = " WHERE id = " + std::to_string(id);
@@ -170,8 +170,8 @@ private:
         const auto most = std::min<std::size_t>(count, there.size());
         auto least = most;
         if (is_mysql() && choice.candidates == candidate_order::shuffled) {
-            // Where it is crowded: of twice as many rows as are wanted those that nobody has
-            // locked, and one at least.
+            // A crowded claim looks at twice as many rows as are wanted, gets those that nobody has
+            // locked, and gets one at least.
             const std::size_t looked_at = 2 * count;
             least = std::min(most, std::max<std::size_t>(looked_at, in_the_way + 1) - in_the_way);
         }

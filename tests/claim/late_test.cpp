@@ -10,7 +10,7 @@ protected:
         const auto tx = begin();
         auto warnings = versioned_claim{mapping}.check(tx->ref());
         tx->rollback();
-        // Of the zone this machine is in.
+        // These warnings are about the time zone of this machine.
         std::erase_if(warnings, [](const auto& each) { return contains(each, "daylight saving"); });
         return warnings;
     }

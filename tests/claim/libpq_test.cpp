@@ -1,4 +1,4 @@
-// What only a PGconn* can be: in pipeline mode, or with a command under way.
+// States that only a PGconn* can be in: in pipeline mode, or with a command under way.
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// What suites share that take locks beside the user's table: tables of their own, and two sessions.
+// The base of suites that take locks beside the user's table: tables of their own, and two
+// sessions.
 #include <optional>
 
 #include "claim/suite.hpp"

@@ -87,7 +87,7 @@ TEST_P(many_rows_suite, a_row_that_is_free_and_past_its_term_is_one_row) {
     tx->commit();
 }
 
-// Whoever has locked a row can change it, whatever a claim has gone past.
+// A program that has locked a row can change it, though a claim has passed the row by.
 TEST_P(many_rows_suite, a_claim_of_several_keeps_no_lock_of_what_it_passes_over) {
     if (engine_ == engine::sqlite) GTEST_SKIP() << "the engine has one writer at a time";
     define("CREATE INDEX " + table_ + "_s ON " + table_ + " (status, event, id)");
@@ -395,7 +395,7 @@ TEST_P(many_rows_suite, they_are_changed_at_repeatable_read_too) {
     const auto failure = thrown_by([&] {
         EXPECT_EQ(claims.finish(tx->ref(), rows), (outcomes{done, lost, done}));
     });
-    // Where MariaDB would roll back for a newer row.
+    // MariaDB may refuse here where it would roll back for a newer row.
     if (failure) {
         EXPECT_EQ(failure->code(), errc::wrong_transaction) << failure->what();
     }

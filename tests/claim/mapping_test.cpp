@@ -1,5 +1,5 @@
-// What is refused before anything is sent that could hurt, what a mapping must be, and that what
-// was lent is left as it was.
+// Tests that a bad mapping is refused before anything is sent that could hurt, and that a lent
+// connection is left as it was.
 #include <map>
 #include <mutex>
 
@@ -15,7 +15,8 @@ namespace {
 
 class mapping_suite : public claim_suite {
 protected:
-    // What `run` throws in a transaction that can still be used afterwards.
+    // The message of the error that `run` throws in a transaction that can still be used
+    // afterwards.
     template <class Run>
     std::string refused(errc code, Run&& run) {
         const auto tx = begin();

@@ -1,5 +1,5 @@
 #pragma once
-// What the claim suites share: a way to a database, and a table as users have them.
+// The parts that the claim suites share: a way to a database, and a table as users have them.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -60,7 +60,7 @@ protected:
                           : "strftime('%Y-%m-%d %H:%M:%f', 'now', '-1 hour')";
     }
 
-    // That the term of the claim on a seat has passed.
+    // Lets the term of the claim on a seat pass.
     void expire(int id) {
         define(
             "UPDATE " + table_ + " SET expires_at = " + an_hour_ago() +
@@ -152,7 +152,7 @@ inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-// What an operation threw, or nothing.
+// The error that an operation threw, or nothing.
 template <class Run>
 std::optional<error> thrown_by(Run&& run) {
     try {

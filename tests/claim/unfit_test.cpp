@@ -15,7 +15,7 @@ protected:
         define("CREATE TABLE " + other_ + " (" + columns + ")" + table_options());
         define("INSERT INTO " + other_ + " VALUES (" + first_row + ")");
     }
-    // What `run` says in a transaction that can still be used after it.
+    // The message of the error of `run`, in a transaction that can still be used after it.
     template <class Run>
     std::string refused(Run&& run) {
         const auto tx = begin();
@@ -389,7 +389,7 @@ TEST_P(unfit_suite, text_for_a_type_of_its_own_is_of_its_form) {
     define("DROP DOMAIN " + other_ + "_d");
 }
 
-// What the check could not know: the key has lost its index since.
+// The check could not know this: the key has lost its index since.
 TEST_P(unfit_suite, a_statement_about_one_row_that_changed_two_is_an_error) {
     make("id BIGINT NOT NULL, status VARCHAR(9) NOT NULL, version BIGINT NOT NULL", "1, 'free', 1");
     define("CREATE UNIQUE INDEX " + other_ + "_ix ON " + other_ + " (id)");

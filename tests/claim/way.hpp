@@ -13,7 +13,7 @@
 
 namespace leasehold::testing {
 
-// How a transaction of the caller's is begun.
+// The ways to begin a transaction of the caller's.
 enum class begun {
     plainly = 1,       // READ COMMITTED; on SQLite with the write lock
     repeatable = 2,    // REPEATABLE READ; nothing on SQLite
@@ -46,12 +46,12 @@ struct way {
 
 // "postgres", "postgres_libpq", …: what this executable offers.
 std::vector<std::string> way_names();
-// Where a server is not there, ends the process or skips the test, as tests/README.md says.
+// Ends the process or skips the test, as tests/README.md says, when the server is not there.
 way open_way(const std::string& name);
 
 // ---- for those who make ways
 
-// Through leasehold's own transactions, and its own connections where there is to be none.
+// Runs in leasehold's own transactions; on its own connections where `how` asks for no transaction.
 std::unique_ptr<lent> begin_own(const database& db, begun how);
 
 // Words to send, in order, for a transaction begun so.
