@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every test of the tool begins with:  source support.bash BACKEND
+# Every test of the tool begins with: source support.bash BACKEND
 # Makes a folder to work in and tables of its own, and removes both at the end.
 set -uo pipefail
 # shellcheck source=tests/support/script_parts
@@ -44,7 +44,7 @@ tool=("$cli" --pass-url --table-prefix "$prefix")
 leasehold() { "${tool[@]}" "$@"; }
 by_hand() { "$hand" "$owner_url"; }
 
-# From here on as a user who has the rights that the tool prints, and no more.
+# Continues as a user who has the rights that the tool prints, and no more.
 as_program() {
     local user=${program_url#*://}
     leasehold --url "$owner_url" migrate sql --grants "${user%%:*}" >grants &&
@@ -68,7 +68,7 @@ finish() {
         wait "$process"
     done 2>/dev/null
     as_owner
-    # What was killed lives in the database until its ttl has passed.
+    # A killed process lives in the database until its ttl has passed.
     until_true 40 no_tables || fail "the tables could not be removed: $(cat err)"
     cd / && rm -rf "$folder"
     ((failures == 0)) || exit 1
