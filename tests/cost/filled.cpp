@@ -89,7 +89,8 @@ public:
             count
         );
     }
-    // Of a queue, in a state. What is due has an instant for it, what runs a session.
+    // Jobs of one queue, in one state. A job that is due has an instant for it, a running one a
+    // session.
     struct jobs_of {
         std::string queue;
         int state;
@@ -121,7 +122,7 @@ public:
             count
         );
     }
-    // That ended: of one key, or of as many.
+    // Grants that ended: of one key, or of as many keys.
     void grants(std::int64_t count, const std::string& of, const std::string& ended_at) const {
         insert(
             "grant_history (lock_key, token, kind, mode, permits, node_info, ended_at, held_for, "

@@ -2,10 +2,10 @@
 // A database of its own with as many rows as a large installation has, and how many rows the
 // server reads for one call of a store. Each <engine>_filled.cpp defines it.
 //
-// How it is counted: PostgreSQL's statistics of the tables and indexes, flushed by the connection
-// that ran the call; MySQL's and MariaDB's session counters Handler_read…, less what asking for
-// them costs. SQLite has no rows to count: there a step of its machine counts, of which a row
-// takes ten to thirty.
+// The counters: PostgreSQL's statistics of the tables and indexes, flushed by the connection that
+// ran the call; MySQL's and MariaDB's session counters Handler_read…, less what asking for them
+// costs. SQLite has no rows to count: there a step of its machine counts, of which a row takes ten
+// to thirty.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@
 
 namespace leasehold::testing {
 
-// What is there. Keys: lock_key(1) to lock_key(locks), of which the odd ones are held by owner
+// The contents. Keys: lock_key(1) to lock_key(locks), of which the odd ones are held by owner
 // numbered(i), in turns by all sessions; `queued` with the waiters, each of a session of its own;
 // `pair` with two, `mourned_key(i)` with twenty, of whom ten are dead before the first that lives;
 // the semaphore `crowded` with the holders and room for ten more, and `sparse` with two of them.
@@ -53,7 +53,7 @@ identity numbered(std::int64_t number);
 key lock_key(std::int64_t number);
 key mourned_key(std::int64_t number);
 
-// How many rows a call may read on each engine; on SQLite how many steps it may take.
+// The number of rows a call may read on each engine; on SQLite the number of steps it may take.
 struct bound {
     std::int64_t postgres, mysql, sqlite;
 };
@@ -76,7 +76,7 @@ public:
     static std::vector<std::string> plans();
     void plan(const std::string& which) const;
 
-    // On the one connection there is. What it does stays done.
+    // Runs a call on the one connection there is. Its changes stay.
     using call = std::function<void(connection&, store&)>;
     void run(const call& what) const;
     std::int64_t reads_of(const call& what) const;
@@ -89,7 +89,7 @@ private:
     std::unique_ptr<state> state_;
 };
 
-// How an engine writes what the filling consists of.
+// The words in which an engine writes the contents.
 struct wording {
     std::function<std::string(const std::string&, int)> padded;  // a number, to so many digits
     std::function<std::string(const std::string&, const std::string&)> joined;
@@ -105,7 +105,7 @@ void fill(connection& on, const volume& size, const wording& words);
 // Those it fills.
 std::vector<std::string> filled_tables();
 
-// Of one connection, whose statements may take long.
+// The settings of one connection, whose statements may take long.
 database_settings patient_settings();
 
 }  // namespace leasehold::testing

@@ -1,5 +1,5 @@
-// How long each operation takes in a database that has so many rows: LEASEHOLD_COST_SCALE, as in
-// tests/cost. One line of JSON for each, beside an empty round trip of the same connection.
+// The time that each operation takes in a database of LEASEHOLD_COST_SCALE rows, as in tests/cost.
+// One line of JSON for each, beside an empty round trip of the same connection.
 //
 //     growth_postgres postgres ROUNDS    0: what a row costs while somebody has an old snapshot
 #include <algorithm>
@@ -31,7 +31,7 @@ public:
         });
     }
 
-    // What a row costs of which so many versions are kept for somebody's snapshot.
+    // The cost of a row of which so many versions are kept for somebody's snapshot.
     void measure_beside_a_snapshot(const std::string& engine) {
         const database other = of_.beside();
         const bool is_postgres = engine == "postgres";

@@ -72,7 +72,7 @@ TEST_P(health_cost, one_session_and_one_key_are_some_rows) {
     });
 }
 
-// Of three queues, however many jobs are in them.
+// The queues are three, however many jobs are in them.
 TEST_P(health_cost, queues_are_some_rows_each) {
     expect_reads("waiting_queues", {60, 100, 3'000}, [](connection& on, store& stores) {
         EXPECT_EQ(stores.health->waiting_queues(on, 0us).size(), 3U);
@@ -120,7 +120,7 @@ TEST_P(health_cost, shared_keys_read_the_holders_and_their_sessions) {
     });
 }
 
-// How many holds and waiters there are below a prefix: of all keys, of a hundred, of one semaphore.
+// Holds and waiters are counted below a prefix: of all keys, of a hundred, of one semaphore.
 TEST_P(health_cost, holds_and_waiters_are_counted_in_their_range_alone) {
     const std::int64_t sessions = 3 * size().sessions;  // PostgreSQL: once for each of the three
     const auto count = [&](const std::string& prefix, lock_counts& found) {

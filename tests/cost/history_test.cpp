@@ -57,7 +57,7 @@ TEST_P(history_cost, an_end_that_is_written_down) {
     run([&](connection& on, store& stores) {
         EXPECT_EQ(stores.history->list_of(on, held.key, {}).front().token, held.token);
         stores.history->stop(on);
-        // Without them the tables are opened anew, which is no cost of who comes next.
+        // Without the triggers the tables are opened anew, which is no cost of the next caller.
         const holder_request wanted{
             .key = key{"opens the tables"},
             .owner = owner_id::random(),

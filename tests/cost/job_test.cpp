@@ -296,7 +296,7 @@ TEST_P(job_cost, enqueuing) {
 }
 
 TEST_P(job_cost, looking_and_promoting) {
-    // Whoever walks an index first passes by the entries of rows that are not there any more.
+    // The first call to walk an index passes by the entries of rows that are not there any more.
     run([](connection& on, store& stores) {
         stores.job_queues->look(on, {"plain", "keyed", "nothing"});
     });
@@ -473,7 +473,8 @@ TEST_P(job_cost, needs_of_one_job_that_needs_very_many) {
     });
 }
 
-// The last: nothing is due, and nothing over, behind it. What is neither is not read.
+// This test is the last: behind it nothing is due, and no job's time is over. A row that is neither
+// is not read.
 TEST_P(job_cost, what_is_not_due_is_not_read) {
     while (promoted("plain", 1'000) == 1'000) continue;
     while (pruned(1'000) == 1'000) continue;

@@ -61,7 +61,7 @@ public:
 filled::filled() : state_(std::make_unique<state>()) {
     run([&](connection& on, store&) {
         fill(on, size_, words);
-        // What reads or plans is ours alone.
+        // The reads and plans are ours alone.
         for (const std::string& table : filled_tables()) {
             on.execute("ALTER TABLE " + table + " SET (autovacuum_enabled = false)");
             on.execute("VACUUM ANALYZE " + table);

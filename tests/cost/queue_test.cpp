@@ -1,5 +1,5 @@
-// What waits for a mutex: one key with all the waiters, one with two, and some whose first waiters
-// are dead. What a queue is long for must not be paid by whoever hands over.
+// The queue for a mutex: one key with all the waiters, one with two, and some whose first waiters
+// are dead. The length of a queue must cost nothing when a holder hands over.
 #include "cost/suite.hpp"
 #include "store/hold_store.hpp"
 #include "store/waiter_store.hpp"

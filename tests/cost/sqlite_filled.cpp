@@ -14,7 +14,7 @@
 namespace leasehold::testing {
 namespace {
 
-// Of the process, as the hook that SQLite calls for new connections is.
+// The counter of the whole process, since SQLite calls its hook for all new connections.
 std::atomic<std::int64_t> steps = 0;
 
 int on_event(unsigned, void*, void* subject, void*) {

@@ -41,7 +41,7 @@ protected:
     session_id session_of(const hold& held) const {
         return numbered(held.token.number % size().sessions + 1);
     }
-    // Whoever holds it now.
+    // The present holder.
     hold hold_of(const key& name) const {
         std::optional<described_hold> seen;
         run([&](connection& on, store& stores) { seen = stores.holds->describe(on, name, false); });

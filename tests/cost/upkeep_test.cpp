@@ -36,7 +36,7 @@ TEST_P(upkeep_cost, a_look_reads_its_rows_and_as_many_sessions) {
     }
 }
 
-// Of rows that live, so that nothing is cleared that another test needs: as much is read.
+// The rows live, so that nothing is cleared that another test needs: as much is read.
 TEST_P(upkeep_cost, clearing_reads_some_rows_for_each) {
     constexpr int rows = 50;
     for (const upkeep_task task : tasks) {
