@@ -1,5 +1,5 @@
-// A standby of PostgreSQL's that no commit waits for: who is told of it, what a fail-over forgets,
-// and how a program refuses to work so.
+// A standby of PostgreSQL's that no commit waits for: who is warned of it, which writes a fail-over
+// forgets, and the setting with which a program refuses to work so.
 #include <optional>
 
 #include "cluster/standbys.hpp"

@@ -1,6 +1,6 @@
 // An operator cancels a commit that waits for its standby (pg_cancel_backend): PostgreSQL says that
-// it has committed, with a warning that it may not have been replicated. That is neither done nor
-// not done.
+// it has committed, with a warning that it may not have been replicated. Such a commit is neither
+// done nor not done.
 #include <atomic>
 #include <future>
 #include <optional>

@@ -22,25 +22,25 @@ public:
     std::size_t size() const noexcept { return urls_.size(); }
     // A handle of its own each time: nodes are counted from 0.
     database open(std::size_t node, database_settings settings = {}) const;
-    // Of all of them, which are asked in their order from `first` on: the first that takes writes.
+    // Opens all nodes, which are asked in their order from `first` on: the first that takes writes.
     database open_all(database_settings settings = {}, std::size_t first = 0) const;
     // One handle for all of them, asked in this order for the one that takes writes.
     database open_any(const std::vector<std::size_t>& order, database_settings settings = {}) const;
-    // Of whatever is there, "127.0.0.1:5433".
+    // Opens the server at an address like "127.0.0.1:5433".
     database open_at(const std::string& host, database_settings settings = {}) const;
     const std::string& prefix() const noexcept { return prefix_; }
     // A verb of tests/cluster/servers; throws where it fails.
     void control(std::size_t node, const std::string& verb) const;
 
     // A Galera cluster may stand still for as long as a node's innodb_lock_wait_timeout, because of
-    // a defect of the server's: docs/engine-facts.md, "BF lock wait long". That is no failure of
-    // what runs on it; that it does not end is one.
+    // a defect of the server's: docs/engine-facts.md, "BF lock wait long". The pause is no failure
+    // of the program that runs on the cluster; a pause without end is one.
     static bool is_silence(const error& failure);
     // Does it again while it meets silence, for a limited time.
     void despite_silence(const std::function<void()>& work) const;
     // By a session that is started and ended at each node.
     void wait_until_it_answers() const;
-    // To stderr, for whoever reads the log: `why`, and what each node is at.
+    // Writes `why` and the state of each node to stderr, for the reader of the log.
     void tell_what_nodes_do(const std::string& why) const;
 
 private:

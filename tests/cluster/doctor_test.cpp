@@ -1,4 +1,4 @@
-// What the doctor says of Galera and of Group Replication with several primaries.
+// The doctor's findings about Galera and about Group Replication with several primaries.
 #include "leasehold/doctor.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A former primary that comes back as a second one: whoever has seen the one that was promoted
-// takes nothing from it any more.
+// A former primary comes back as a second one: a program that has seen the promoted one takes
+// nothing from the former one any more.
 #include <memory>
 #include <set>
 #include <vector>
@@ -30,7 +30,7 @@ protected:
     static std::int64_t port_of(const database& db) {
         return db.execute("SELECT inet_server_port()").rows.at(0).integer(0);
     }
-    // Of so many connections of this handle, most of which are new ones.
+    // The ports of so many connections of this handle, most of which are new ones.
     static std::set<std::int64_t> ports_of(const database& db, int connections) {
         std::set<std::int64_t> ports;
         std::vector<transaction> all;
@@ -57,7 +57,7 @@ TEST_F(former_primary, is_refused_by_who_has_seen_the_promoted_one) {
     EXPECT_EQ(ports_of(db, connections), std::set<std::int64_t>{promoted});
     EXPECT_TRUE(warnings_->has("is a former primary"));
     EXPECT_TRUE(warnings_->has("Stop it"));
-    // Where the promoted one cannot be reached, the other one is no substitute.
+    // When the promoted one cannot be reached, the other one is no substitute.
     cluster_.control(primary(), "cut");
     std::string why;
     EXPECT_TRUE(eventually([&] {
@@ -125,7 +125,7 @@ TEST_F(former_primary, that_is_frozen_keeps_nobody_from_the_promoted_one) {
     promote(standby());
     EXPECT_TRUE(eventually_well([&] { return held->verify(); }));
     EXPECT_TRUE(eventually_well([&] { return bool{mutex{one, "next"}.try_acquire()}; }));
-    // Who has seen neither of them goes on from the URL alone, at the first attempt.
+    // A program that has seen neither of them goes on from the URL alone, at the first attempt.
     EXPECT_EQ(port_of(open_from(former)), port(primary()));
     session late{open_from(former), {.name = "late"}};
     EXPECT_FALSE((mutex{late, "held"}.try_acquire()));

@@ -1,5 +1,6 @@
-// What a cluster costs: grants and proofs per second on a plain server, on one node that is written
-// to, and on all nodes, in turns, so that what else the machine does meets all of them alike.
+// The cost of a cluster: grants and proofs per second on a plain server, on one node that is
+// written to, and on all nodes, in turns, so that other work of the machine meets all of them
+// alike.
 //
 //   tests/support/servers run --backends mariadb -- bash, and in that shell
 //   tests/cluster/servers run galera -- cluster_price
@@ -43,7 +44,7 @@ public:
           granted_(session_, key{"granted/" + std::to_string(number)}),
           held_(*mutex{session_, "held/" + std::to_string(number)}.acquire_for(20s)) {}
 
-    // What each of them does once; false: it was rolled back by the cluster.
+    // Each client does this once; false: the cluster rolled it back.
     bool grant() {
         auto got = granted_.try_acquire();
         return got && got->release() == release_outcome::released;

@@ -1,4 +1,4 @@
-// What the doctor says of a MySQL or MariaDB source and its replica: asynchronous,
+// The doctor's findings about a MySQL or MariaDB source and its replica: asynchronous,
 // semi-synchronous, and a replica that takes writes.
 #include <gtest/gtest.h>
 
@@ -126,7 +126,7 @@ TEST_F(replica_doctor, may_be_looked_at_there) {
     EXPECT_TRUE(find(told, "held")) << names_of(told);
 }
 
-// Where somebody has forgotten to set read_only, nobody is refused.
+// A replica whose read_only somebody forgot to set refuses nobody.
 TEST_F(replica_doctor, warns_of_a_replica_that_takes_writes) {
     replica_.execute("SET GLOBAL read_only = OFF");
     const auto told = soon(replica_, severity::warning, "takes writes of others as well");

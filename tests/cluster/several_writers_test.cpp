@@ -26,7 +26,8 @@ constexpr auto long_ttl = 60s;  // outlives a time without heartbeats, and hears
 
 class several_writers : public ::testing::TestWithParam<bool> {
 protected:
-    // Who holds, and who comes to a node that is behind; the other way round in the second turn.
+    // The node of the holder, and the node that is behind, to which others come; swapped in the
+    // second turn.
     std::size_t ahead() const { return GetParam() ? 1 : 0; }
     std::size_t behind() const { return GetParam() ? 0 : 1; }
 
@@ -42,7 +43,8 @@ protected:
         return on.execute("SELECT COUNT(*) FROM " + rest).rows.at(0).integer(0);
     }
 
-    // What takes a while to apply: on a node that is let go it comes before all that follows.
+    // Makes a change that takes a while to apply: a node that is let go applies it before all that
+    // follows.
     void make_burden() const {
         const database on = open(ahead(), 30s);
         on.execute("CREATE TABLE " + table("burden") + " (id INT PRIMARY KEY, n INT NOT NULL)");
@@ -60,7 +62,7 @@ protected:
     }
     void drop_burden() const { open(ahead(), 30s).execute("DROP TABLE " + table("burden")); }
 
-    // A node rolls back who is in the way of what it applies: such a transaction is repeated.
+    // A node rolls back a transaction that is in the way of a change it applies: this repeats it.
     static void commit_on(const database& on, const std::function<void(transaction&)>& work) {
         constexpr int attempts_max = 10;
         for (int attempt = 1;; ++attempt) {

@@ -1,6 +1,6 @@
 // The one node that is written to is killed with -9. Its clients, whose URL names all nodes, go on
-// at another: nothing that was acknowledged is missing, whoever lost his lease was told before
-// anybody else was granted the key, and tokens go on growing. Prints how long the gap was.
+// at another: nothing that was acknowledged is missing, a holder that lost its lease was told
+// before anybody else was granted the key, and tokens go on growing. Prints how long the gap was.
 //
 // With the servers' own time-outs, which docs/clusters.md has figures of, it takes longer:
 //   LEASEHOLD_TEST_CLUSTER_TIMEOUTS=default tests/cluster/servers run galera -- single_writer_test

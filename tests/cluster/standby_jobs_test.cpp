@@ -47,7 +47,7 @@ protected:
         std::vector<new_job> all(count);
         for (int at = 0; at < count; ++at) {
             all[static_cast<std::size_t>(at)].payload = std::to_string(at);
-            // What meets the fail-over is tried again soon, and as often as that takes.
+            // A job that meets the fail-over is tried again soon, and as often as that takes.
             all[static_cast<std::size_t>(at)].retry = {1'000, 50ms, 200ms};
         }
         job_queue{open(), "work"}.enqueue_many(all);

@@ -66,7 +66,7 @@ TEST_F(synchronous_standby, attempts_without_it_leave_no_processes_behind) {
     EXPECT_EQ(granted, 0);
     EXPECT_GT(unknown, 0);
     EXPECT_EQ(unknown + others, programs * attempts_of_each);
-    // Of each program its attempt and the session's own, and as many that are just ending.
+    // Each program has its attempt and the session's own, and as many that are just ending.
     constexpr int at_once = 4 * programs;
     std::printf(
         "%d attempts, %d unknown, at most %d waits at once, %d in the end\n",
@@ -85,7 +85,8 @@ TEST_F(synchronous_standby, attempts_without_it_leave_no_processes_behind) {
     }
 }
 
-// What a cancelled wait leaves is there on the primary, for everybody to see, and nowhere else.
+// A grant that a cancelled wait leaves is there on the primary, for everybody to see, and nowhere
+// else.
 TEST_F(synchronous_standby, a_grant_that_only_the_primary_has_is_none) {
     const database db = open();
     session one{db, {.name = "one", .ttl = long_ttl}};
@@ -143,7 +144,7 @@ TEST_F(synchronous_standby, a_hand_over_that_only_the_primary_has_is_none) {
 
 class promotion : public standbys {
 protected:
-    // Of a session that holds a key all the time, and of programs that come and go.
+    // Fails over beside a session that holds a key all the time, and programs that come and go.
     void fail_over_to(std::size_t next, const std::function<void()>& just_before) {
         session keeper{open(), {.name = "keeper", .ttl = 30s}};
         auto kept = mutex{keeper, "kept"}.try_acquire();
@@ -201,7 +202,7 @@ TEST_F(synchronous_promotion, nothing_is_lost_again_and_again) {
 
 class quorum_promotion : public promotion {
 protected:
-    // Of two, of which either may be what the last commit has waited for, the one that has more.
+    // The last commit may have waited for either of the two: chooses the one that has more.
     std::size_t choose(std::size_t) override {
         const auto received = [&](std::size_t node) {
             return integer(

@@ -35,7 +35,7 @@ protected:
     std::size_t primary() const { return primary_; }
     std::size_t standby(std::size_t which = 0) const;
     void promote(std::size_t node);
-    // What has been killed, or is a primary of the past, follows the one there is now.
+    // Lets a killed node, or a primary of the past, follow the present primary.
     void let_follow(std::size_t node) const;
     static std::string number_of(std::size_t node) { return std::to_string(node + 1); }
 
@@ -49,7 +49,7 @@ protected:
     // By its own port: 0 where it does not answer.
     std::int64_t integer(std::size_t node, const std::string& sql) const;
     std::int64_t port(std::size_t node) const { return integer(node, "SELECT inet_server_port()"); }
-    // How many processes wait for a standby there.
+    // The number of processes that wait for a standby there.
     std::int64_t waits_for_standby(std::size_t node) const;
 
     const cluster cluster_;

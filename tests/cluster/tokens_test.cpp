@@ -61,7 +61,7 @@ protected:
 TEST_F(tokens_in_a_cluster, are_given_once) {
     constexpr std::size_t enough = 20;
     contend_all();
-    // Where the cluster stood still some have given up, and for a ttl their keys may be held.
+    // Some have given up while the cluster stood still, and for a ttl their keys may be held.
     const auto end = local_clock::now() + 90s;
     while (met_silence_ && !HasFailure()) {
         nodes_.wait_until_it_answers();
@@ -74,7 +74,7 @@ TEST_F(tokens_in_a_cluster, are_given_once) {
     }
 }
 
-// What this comes from shows in one grant of more than a thousand; its cure can be asked for.
+// The cause of this shows in one grant of more than a thousand; its cure can be asked for.
 TEST_F(tokens_in_a_cluster, nothing_is_repeated_by_the_node_itself) {
     if (std::string_view{std::getenv("LEASEHOLD_TEST_CLUSTER")} != "galera") {
         GTEST_SKIP() << "of Galera alone";
