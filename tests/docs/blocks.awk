@@ -1,7 +1,7 @@
 # Turns a page into a script that does what the page shows, from its first block to its last.
 # `backend`: blocks for other engines are left out, with what they print. `root`: the folder that
 # stands for / there. `url`: of the database, in place of any server's that the page names;
-# `worker_url`: as the user who is called worker there, whose name is `worker`. Uses functions of
+# `worker_url`: of the user whom the page calls worker, whose name is `worker`. Uses functions of
 # `guide`.
 
 function quoted(text) {
@@ -28,7 +28,7 @@ function encrypted(text,    result, found, options, host) {
     return text
 }
 
-# What would be outside of the folder is inside.
+# Moves paths and URLs outside of the folder into it.
 function inside(text,    result) {
     gsub(/(postgresql|mysql):\/\/worker:[^ \n"']+/, "\001", text)
     gsub(/--grants worker/, "--grants " worker, text)

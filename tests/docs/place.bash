@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What a page of docs/guides finds where it is run: a folder for /, a database, and the commands of
-# a machine that is not there. Sourced by `guide`, which knows these:
+# The place where a page of docs/guides runs: a folder for /, a database, and the commands of a
+# machine that is not there. Sourced by `guide`, which knows these:
 : "${backend:?}" "${leasehold:?}" "${project:?}" "${here:?}" "${folder:?}" "${root:?}"
 # Set here: which blocks are meant, where the database is, and the user without rights there.
 export dialect='' server_url='' worker_url='' worker=worker
@@ -18,7 +18,8 @@ make_place() {
     make_database
 }
 
-# What needs a machine of its own, or to be root: units are checked, and run as systemd would.
+# Stands for commands that need a machine of their own, or root: units are checked, and run as
+# systemd would.
 make_commands() {
     # shellcheck disable=SC2016 # the script's own
     printf '#!/bin/sh\n[ "$1" != -u ] || shift 2\nexec "$@"\n' >"$folder/bin/sudo"
