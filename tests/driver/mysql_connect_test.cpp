@@ -1,4 +1,4 @@
-// How the MySQL driver connects, encrypts, and says why it cannot.
+// The MySQL driver connects, encrypts, and says why it cannot.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What the MySQL driver makes of a server's complaints, each provoked for real.
+// The MySQL driver translates a server's complaints, each provoked for real.
 #include <future>
 
 #include "mysql_support.hpp"
@@ -73,7 +73,7 @@ TEST_F(mysql_test, a_read_only_transaction_takes_no_changes) {
     on->rollback();
 }
 
-// What clusters and replicas answer; one server alone says it on command.
+// Clusters and replicas answer so; one server alone says it on command.
 TEST_F(mysql_test, what_members_of_a_cluster_say_is_explained) {
     const auto on = open();
     const auto said = [&](int code) {

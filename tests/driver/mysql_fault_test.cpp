@@ -12,7 +12,7 @@ constexpr const char* endless_of_mysql = "DO SLEEP(60)";
 
 class mysql_fault : public mysql_test {
 protected:
-    // What is thrown when the connection is killed while `action` lasts.
+    // The error that `action` throws when the connection is killed meanwhile.
     error killed_during(connection& on, const std::function<void()>& action) const {
         const auto id = id_of(on);
         auto failed = std::async(std::launch::async, [&] { return failure_of(action); });

@@ -36,7 +36,7 @@ std::string greeting() {
     return text;
 }
 
-// What it says after its greeting, one word after each of the client's.
+// The server's words after its greeting, one after each of the client's.
 using script = std::vector<std::string>;
 
 // Takes one client, says what is in the script, and listens until it hangs up.

@@ -70,7 +70,7 @@ TEST_F(mysql_signals, a_connection_that_the_server_closed_raises_none) {
     }
 }
 
-// What was waiting for its process before our calls is waiting afterwards.
+// A signal that was pending for the process before our calls is pending afterwards.
 TEST_F(mysql_signals, one_that_was_pending_stays_pending) {
     const counting handler;
     sigset_t broken_pipe;

@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of the MySQL driver share: the server to use, and ways to break a connection.
+// The parts that the tests of the MySQL driver share: the server to use, and ways to break a
+// connection.
 //
 // LEASEHOLD_TEST_BACKEND says which server a run is about: mariadb or mysql.
 #include <gtest/gtest.h>
@@ -96,7 +97,7 @@ public:
     mysql::address in_front() const;
     void withhold_answers() { withholds_ = true; }
     std::int64_t withheld_bytes() const { return withheld_; }
-    // How often the client spoke after the server had: its round trips.
+    // The number of times the client spoke after the server had: its round trips.
     std::int64_t round_trips() const { return turns_; }
 
 private:

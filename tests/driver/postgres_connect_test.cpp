@@ -49,7 +49,8 @@ TEST_F(postgres_connect_test, a_missing_password_is_said_to_be_missing) {
     EXPECT_FALSE(failure.is_transient());
 }
 
-// Of several hosts each is named: the last one alone would send somebody to the wrong machine.
+// The error names each of several hosts: the last one alone would send somebody to the wrong
+// machine.
 TEST_F(postgres_connect_test, hosts_of_which_none_takes_writes_are_all_named) {
     const address there{url_};
     const auto url = [&](const std::string& hosts) {
@@ -114,7 +115,7 @@ TEST_F(postgres_connect_test, a_host_that_says_nothing_leaves_time_for_those_beh
     // The one that took their place is asked first from then on.
     EXPECT_EQ(connect_to(end)->state(), connection_state::idle);
     EXPECT_EQ(first.takes() + second.takes(), 0);
-    // Where the last one refuses, those that said nothing are not forgotten.
+    // When the last one refuses, those that said nothing are not forgotten.
     const error failure = failure_of([&] {
         postgres::connect(
             "postgresql://me:" + std::string{password} + "@127.0.0.1:" + first.port +
@@ -178,7 +179,7 @@ TEST_F(postgres_connect_test, the_session_is_bounded_at_the_server_and_named) {
                          .rows.at(0);
     EXPECT_EQ(kept.text(0), "billing");
     EXPECT_EQ(kept.text(1), "pg_temp");
-    // What is cut of a long one is not the end, which says which process.
+    // A long name is not cut at its end, which says which process it is.
     const auto memory = std::make_shared<postgres::handle_memory>();
     const auto called = postgres::connect(url_, 2s, {10s}, memory, std::string(200, 'n'));
     const std::string shown =
@@ -236,7 +237,8 @@ TEST(postgres_unreachable_test, a_server_that_is_starting_up_may_be_tried_again)
     EXPECT_EQ(failure.server_message(), "das Datenbanksystem startet");
 }
 
-// The table of docs/decisions/engines.md, row by row: what a caller sees who asks whether to go on.
+// The table of docs/decisions/engines.md, row by row: the answer to a caller who asks whether to go
+// on.
 struct condition {
     const char* name;
     const char* sqlstate;

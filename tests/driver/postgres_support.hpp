@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of the PostgreSQL driver share: the server to use, and ways to break a connection.
+// The parts that the tests of the PostgreSQL driver share: the server to use, and ways to break a
+// connection.
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 
@@ -20,10 +21,10 @@ namespace leasehold::testing_postgres {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// What a busy machine may add to a limit; without the limit these calls would never return.
+// The time a busy machine may add to a limit; without the limit these calls would never return.
 inline constexpr milliseconds margin = 5000ms;
 
-// Where no server was given: a failure if one is required, else a skip. Returns an empty URL then.
+// Without a server: a failure if one is required, else a skip. Returns an empty URL then.
 bool is_required();
 
 class postgres_test : public ::testing::Test {
@@ -69,7 +70,7 @@ private:
 // Listens on a free loopback port.
 struct listener {
     listener();
-    // How many connections came in since the last time; each is closed.
+    // The number of connections that came in since the last time; each is closed.
     int takes() const;
     descriptor socket;
     std::string port;
@@ -87,7 +88,7 @@ public:
     std::int64_t withheld_bytes() const { return withheld_; }
     // Both sides see their connection closed.
     void cut() { cuts_ = true; }
-    // How often the client spoke after the server had: its round trips.
+    // The number of times the client spoke after the server had: its round trips.
     std::int64_t round_trips() const { return turns_; }
 
 private:

@@ -23,7 +23,7 @@ TEST_F(postgres_test, a_server_says_its_version) {
     EXPECT_EQ(on->server().version_text.find(std::to_string(major) + "."), 0U);
 }
 
-// They refer to the values. What was bound of a temporary was sent as garbage.
+// They refer to the values. A value bound from a temporary was sent as garbage.
 TEST(bound_parameters_test, are_made_of_no_temporary) {
     EXPECT_TRUE((std::is_constructible_v<postgres::bound_parameters, const parameters&>));
     EXPECT_FALSE((std::is_constructible_v<postgres::bound_parameters, parameters>));
@@ -67,7 +67,7 @@ TEST_F(postgres_test, a_transaction_is_untouched_until_its_first_statement) {
     on->begin();
     on->rollback();
     EXPECT_EQ(on->state(), connection_state::idle);
-    // Where the first fails, and by a script.
+    // The same where the first statement fails, and by a script.
     on->begin();
     EXPECT_THROW(on->execute("SELECT 1/0"), error);
     EXPECT_EQ(on->state(), connection_state::failed);
@@ -293,7 +293,7 @@ TEST_F(postgres_test, errors_say_what_a_caller_can_act_on) {
     on->execute("SET TRANSACTION READ ONLY");
     expect("CREATE TABLE secret (id int)", errc::read_only, "25006");
     on->rollback();
-    // Of class 08, yet the connection is as good as before.
+    // The error is of class 08, yet the connection is as good as before.
     EXPECT_EQ(
         failure_of([&] { on->execute("SELECT $1::int, $2::int", {1}); }).code(),
         errc::database_error

@@ -1,5 +1,5 @@
-// What is proved through the caller's own SOCI session holds for what was written through it, on
-// every engine SOCI and leasehold share.
+// A proof through the caller's own SOCI session holds for the writes through it, on every engine
+// SOCI and leasehold share.
 #include <gtest/gtest.h>
 #include <soci/mysql/soci-mysql.h>
 #include <soci/postgresql/soci-postgresql.h>
@@ -116,7 +116,7 @@ protected:
     void write(int number) {
         sql_ << "INSERT INTO " + prefix_ + "probe VALUES (:n)", soci::use(number);
     }
-    // What is committed, seen from another connection.
+    // The number of committed rows, seen from another connection.
     long long committed() const {
         soci::session other;
         connect(other);

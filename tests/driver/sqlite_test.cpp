@@ -103,7 +103,7 @@ TEST_F(sqlite_test, a_file_that_may_not_be_read_is_a_matter_of_rights) {
         << failure->what();
 }
 
-// What a lock, a command and a release write is flushed by then. Flushing it again, into the
+// The writes of a lock, a command and a release are flushed by then. Flushing them again, into the
 // database, took as long as all the rest.
 TEST_F(sqlite_test, the_last_to_close_leaves_a_short_log_and_no_long_one) {
     db_.execute("CREATE TABLE note (n INTEGER, t BLOB)");

@@ -1,5 +1,5 @@
 #pragma once
-// What statements have in common on every engine: how their parameters are numbered.
+// All engines number the parameters of statements alike.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -39,13 +39,13 @@ inline void expect_numbered_parameters(connection& on) {
     expect_refused(on, "SELECT a FROM numbered WHERE a = $0", {1});
 }
 
-// Where the driver counts; PostgreSQL minds no value that nothing asks for.
+// For drivers that count; PostgreSQL minds no value that nothing asks for.
 inline void expect_surplus_refused(connection& on) {
     expect_refused(on, "SELECT 1 WHERE 1 = $1", {1, 2});
     expect_refused(on, "SELECT 1 WHERE 1 = ?", {1, 2});
 }
 
-// Where scripts take parameters: the numbers go on from statement to statement.
+// For drivers whose scripts take parameters: the numbers go on from statement to statement.
 inline void expect_numbers_across_a_script(connection& on) {
     on.execute("CREATE TEMPORARY TABLE script (a INTEGER, b INTEGER)");
     const result found = on.execute_script(
