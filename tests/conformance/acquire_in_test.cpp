@@ -263,7 +263,7 @@ TEST_F(acquire_in_suite, a_takeover_waits_for_the_transaction) {
     EXPECT_FALSE(pending->confirm()) << "taken over since";
 }
 
-// Where the engine cannot tell without waiting, the wait is bounded, and nobody is lost by it.
+// Where the engine must wait to find out, the wait is bounded, and no session is lost.
 TEST_F(acquire_in_suite, a_try_that_meets_the_transaction_of_the_dead_is_refused_or_transient) {
     if (has_one_writer()) GTEST_SKIP() << "the engine has one writer at a time";
     database_settings impatient;

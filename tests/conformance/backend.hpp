@@ -1,6 +1,6 @@
 #pragma once
-// What the suite needs to know of one backend. Each on_<backend>.cpp defines make_backend(); the
-// suites know no engine, no SQL and no driver.
+// The suites' knowledge of one backend. Each on_<backend>.cpp defines make_backend(); the suites
+// know no engine, no SQL and no driver.
 //
 // A capability never excuses a safety property, only a feature or a tolerance.
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace leasehold::testing {
 
-// Where migrating must fail, and leave nothing behind.
+// A place where migrating must fail, and leave nothing behind.
 struct forbidden_place {
     struct outcome {
         std::optional<error> thrown;
@@ -55,7 +55,7 @@ struct backend {
         return open_told_with_prefix(prefix, between, nullptr);
     }
 
-    // What is in the database under names that begin with the prefix: tables, indexes, constraints.
+    // The objects in the database whose names begin with the prefix: tables, indexes, constraints.
     // Not set on the model, which has no SQL; nor has it places.
     std::function<std::vector<std::string>(const std::string& prefix)> names_with_prefix;
     std::vector<forbidden_place> forbidden_places;
@@ -63,19 +63,21 @@ struct backend {
     // Two write transactions can be open at once: everywhere but on SQLite.
     bool has_concurrent_writers = true;
 
-    // A commit, or a notification, can wake who waits in another process; elsewhere it looks.
+    // A commit, or a notification, can wake a waiter in another process; elsewhere the waiter
+    // looks.
     bool has_bells = false;
 
     // As if the database's clock had gone on by so much, for one row alone. Live heartbeats of a
     // session undo it, so suites use sessions whose next heartbeat is far away.
     std::function<void(const session_id&, std::chrono::microseconds)> age_session;
     std::function<void(const key&, std::chrono::microseconds)> age_lock;
-    // Of a run-once task: when it started, ended and opens again; not its tick, which is data.
+    // The instants of a run-once task: when it started, ended and opens again; not its tick, which
+    // is data.
     std::function<void(const key&, std::chrono::microseconds)> age_run;
 
-    // Of a job: when it is due and was claimed; where it has ended, when it did and until when it
-    // is kept. Of a queue: until when what has started is paid for, and when somebody last looked
-    // after it.
+    // The instants of a job: when it is due and was claimed; if it has ended, when it did and until
+    // when it is kept. Those of a queue: until when the started jobs are paid for, and when
+    // somebody last looked after it.
     std::function<void(job_id, std::chrono::microseconds)> age_job;
     std::function<void(const std::string& queue, std::chrono::microseconds)> age_queue;
 
@@ -85,7 +87,7 @@ struct backend {
     // By the owner: leasehold's tables, and a row of the user's own, with the rights on both.
     std::function<void()> make_tables;
 
-    // That row, for writes under a lease: changes it, reads it, in a transaction or not.
+    // Reads and changes that row, for writes under a lease, in a transaction or not.
     // `increment` is read-modify-write in two statements, so that it can lose updates.
     std::function<void(connection&)> increment_counter;
     std::function<std::int64_t()> read_counter;

@@ -95,7 +95,7 @@ TEST_F(barrier_suite, who_has_no_patience_has_left_all_the_same) {
     ASSERT_TRUE(inside && theirs);
     EXPECT_FALSE(mine.leave_for(*std::move(inside), 1ms));
     EXPECT_EQ(list_holders(first_, name_).size(), 1U);
-    // The next phase is nobody's who is inside still.
+    // The next phase does not begin for a member that is inside still.
     thread again{[&] { EXPECT_TRUE(mine.arrive_and_wait_for(60s)); }};
     EXPECT_TRUE(by(two_, 2).arrive_and_wait_for(60s));
     again.join();
@@ -120,9 +120,9 @@ TEST_F(barrier_suite, who_gives_up_does_not_count) {
     EXPECT_FALSE(describe(first_, name_)->is_held);
 }
 
-// Three are there and leave, each at a moment of its own, as the last one comes. How much sooner it
-// sets out than they go follows what came of the round before, so that on any machine the rounds
-// end about as often in one way as in the other, and the two meet.
+// Three are there and leave, each at a moment of its own, as the last one comes. The result of a
+// round decides how much sooner the last one sets out in the next than they go, so that on any
+// machine the rounds end about as often in one way as in the other, and the two meet.
 TEST_F(barrier_suite, all_pass_or_none_does_where_some_give_up_as_the_last_one_comes) {
     using std::chrono::nanoseconds;
     constexpr int leaving = 3, rounds = 60;

@@ -46,7 +46,7 @@ protected:
         }
         return all;
     }
-    // Of grants to requests, all of which were granted.
+    // The holds of requests, all of which were granted.
     static std::vector<hold> holds_of(
         const std::vector<acquire_request>& wanted,
         const std::vector<std::optional<fencing_token>>& tokens
@@ -102,7 +102,7 @@ TEST_F(combined_suite, a_session_that_has_ended_is_granted_nothing) {
     EXPECT_TRUE(tokens.at(1));
 }
 
-// Whatever a request asks for, it has got all of it or nothing.
+// A granted request has got all that it asks for; another one has got nothing.
 TEST_F(combined_suite, a_term_a_delay_and_metadata_are_those_of_each_request) {
     session one{first_, calm("one")};
     const auto names = used_keys(one, 3);
@@ -160,7 +160,7 @@ TEST_F(combined_suite, levels_and_waiters_are_left_to_a_release_of_its_own) {
     EXPECT_TRUE(describe(first_, names[1])->is_held);
 }
 
-// Who proves in a transaction that goes on keeps its own release waiting, and nobody else's.
+// A proof in a transaction that goes on keeps the release of its own hold waiting, and no other.
 TEST_F(combined_suite, a_proof_keeps_no_other_release_waiting) {
     if (!current().has_concurrent_writers) GTEST_SKIP() << "a proof keeps every writer out";
     session one{first_, calm("one")};

@@ -6,8 +6,8 @@
 // text in which times are whole hours: what real microseconds do decides nothing, because all
 // terms are whole hours, and what passes is some hours and ten seconds.
 //
-// What happened is also told as events to a ledger (history_ledger.hpp), which knows the promises
-// and no store: it finds what an engine and the model would get wrong together.
+// A ledger (history_ledger.hpp) is told the events, too. It knows the promises and no store: it
+// finds what an engine and the model would get wrong together.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -35,7 +35,7 @@
 
 namespace leasehold::testing {
 
-// What a step needs of the generator.
+// The parts of a step that the generator must choose.
 enum class step_shape {
     mutex_try = 1,
     holder_try = 2,
@@ -106,7 +106,7 @@ public:
 
     // The answer in words; what was thrown, too, is an answer.
     std::string carry_out(const history_step& what);
-    // What happened in the last step.
+    // The events of the last step.
     const std::vector<history_event>& events() const noexcept { return events_; }
 
 private:

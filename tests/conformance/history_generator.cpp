@@ -106,7 +106,7 @@ void history_generator::ask_for_a_place(history_step& made) {
     }
     choose_new_owner(made);
     made.mode = hold_mode::shared;
-    // Somebody who has a hold here and wants another one, or has answered to nothing yet.
+    // An owner that has a hold here and wants another one, or has not heard of its grant yet.
     const auto& holds = ledger_.holds_of(made.key);
     if (!holds.empty() && is_one_in(5)) {
         const auto chosen = std::next(holds.begin(), below(int(holds.size())));

@@ -3,7 +3,7 @@
 // - tokens of a key only grow;
 // - those who hold a key at once fit: one owner of a mutex, permits within the capacity, one kind,
 //   and nobody while a lock_delay runs;
-// - who is dead is neither renewed nor granted anything.
+// - the dead are neither renewed nor granted anything.
 // It keeps time by the hours that were made to pass.
 #include <map>
 #include <optional>
@@ -27,7 +27,7 @@ public:
         std::optional<seconds> term_left;
     };
 
-    // What was broken; empty: nothing.
+    // The broken promise; empty: none.
     std::string note(const history_event& event);
     // Time went on for one session, or for the fixed term of a key.
     void age_session(int session, seconds by) { sessions_[session].left -= by; }

@@ -1,4 +1,4 @@
-// What a step can be, and how it is carried out on a store. An answer has what both sides must
+// The kinds of steps, and their execution on a store. An answer has the parts that both sides must
 // agree on: no ticket, which begins at a clock, and no time but in hours.
 #include <algorithm>
 

@@ -135,7 +135,7 @@ TEST(history_suite, random_histories_with_random_deaths_agree_with_the_model) {
     }
 }
 
-// Found by a random history: the newest waiter leaves, and whoever gets the key after it must be
+// A random history found this: the newest waiter leaves, and the next holder of the key must be
 // able to free it in one statement.
 TEST(history_suite, a_waiter_that_left_leaves_no_mark_behind_the_next_holder) {
     const tables_apart tables;
@@ -162,7 +162,8 @@ TEST(history_suite, a_waiter_that_left_leaves_no_mark_behind_the_next_holder) {
     EXPECT_FALSE(difference) << difference->what;
 }
 
-// That the comparison and the ledger can fail; on the model alone, since they know no engine.
+// Faults that the comparison and the ledger must find; on the model alone, since they know no
+// engine.
 struct planted_fault {
     const char* name;
     std::function<void(store&)> plant;

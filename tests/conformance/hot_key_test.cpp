@@ -1,4 +1,4 @@
-// What a hot key costs: bells, and statements that nobody needs.
+// The costs of a hot key: bells, and statements that nobody needs.
 #include <algorithm>
 #include <atomic>
 #include <iostream>
@@ -16,7 +16,7 @@ namespace {
 
 class hot_key_suite : public queue_suite {};
 
-// Where the database has bells, its waiters in other processes need no look of their own accord.
+// In a database with bells, waiters in other processes need no look of their own accord.
 TEST_F(hot_key_suite, a_bell_is_rung_once_for_each_hand_over_to_another_process_and_never_else) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
@@ -164,7 +164,7 @@ TEST_F(hot_key_suite, where_the_socket_of_a_waiter_is_gone_the_bell_of_the_datab
     EXPECT_EQ(first_.inner()->room().rings(), 3);
 }
 
-// What a forger, or a mistake in a hand-over, would send.
+// A forger, or a mistake in a hand-over, would send this.
 TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_nothing) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
@@ -196,7 +196,8 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
         ring_wrongly(wanted.owner);  // again, where the socket is full still of the others
         return room.looks() >= 1;
     }));
-    // Whoever knows the owner id, and rings without a pause, has a look every few milliseconds.
+    // A process that knows the owner id, and rings without a pause, causes a look every few
+    // milliseconds.
     for (int each = 0; each < 2000; ++each) ring_wrongly(wanted.owner);
     const int looks = room.looks();
     EXPECT_LE(looks, (local_clock::now() - began) / 5ms + 2);

@@ -1,5 +1,5 @@
-// The views: what is listed and what is described. Of keys that several can hold: one key alone,
-// all its holders, and what has arrived where nobody holds it.
+// The views: lists and descriptions. A key that several can hold is described alone, with all its
+// holders, and with the arrivals at it when nobody holds it.
 #include "leasehold/inspect.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST_F(inspect_suite, a_long_list_comes_whole) {
     EXPECT_EQ(list_locks(second_, stem).size(), count);
 }
 
-// Mutexes, a semaphore of three holders, a latch at which somebody has arrived, and one who waits.
+// Mutexes, a semaphore of three holders, a latch at which somebody has arrived, and a waiter.
 TEST_F(inspect_suite, pages_put_together_are_the_list_and_are_counted) {
     const std::string stem = fresh("pages");
     std::vector<acquisition> held;

@@ -46,7 +46,7 @@ TEST_F(job_bell_suite, who_goes_on_after_a_pause_is_rung_for) {
     EXPECT_TRUE(eventually([&] { return idle.done == 2; }));
 }
 
-// Who enqueues has found a moment ago that nobody listens, and remembers that for a moment.
+// The enqueuer has found a moment ago that nobody listens, and remembers that for a moment.
 TEST_F(job_bell_suite, a_job_of_the_first_moments_of_a_worker_is_started) {
     for (const database* const of : {&first_, &second_}) {
         const job_queue queue{*of, queue_};

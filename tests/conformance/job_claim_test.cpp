@@ -64,7 +64,7 @@ TEST_F(job_claim_suite, jobs_of_several_kinds_come_in_one_order) {
     }
 }
 
-// Who claims very much may begin where he has found the first one the last time.
+// A worker that claims very many jobs may begin where it found the first one the last time.
 TEST_F(job_claim_suite, who_has_claimed_very_many_finds_what_is_urgent_and_what_comes_back) {
     constexpr int rounds = 12, in_a_round = 1'000;
     std::vector<claimed_job> old;
@@ -240,7 +240,8 @@ TEST_F(job_claim_suite, of_many_claimers_each_job_has_one) {
         for (int each = 0; each < claimers; ++each) {
             threads.emplace_back([&, each] {
                 const worker mine{open(), queue_};
-                // What is passed by is somebody's: who finds nothing has nothing left to do.
+                // A job that is passed by is somebody's: a worker that finds none has nothing left
+                // to do.
                 for (;;) {
                     const auto claimed = mine.claim(1 + each);
                     if (claimed.empty()) return;

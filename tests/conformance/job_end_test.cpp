@@ -1,4 +1,4 @@
-// What becomes of a running job, and that only its claim decides it.
+// The ends of a running job; only its claim decides them.
 #include "conformance/job_suite.hpp"
 
 namespace leasehold::testing {

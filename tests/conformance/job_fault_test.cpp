@@ -94,7 +94,7 @@ protected:
         counted_.lost += report.lost;
         counted_.unknown += report.unknown;
     }
-    // What a worker had that has ended, and that nobody has told it of.
+    // Rescues the jobs of an ended worker that nobody has told of their ends.
     void rescue() const {
         plain_.inner()->use([&](connection& on, store& stores) {
             stores.job_queues->rescue(on, queue_, 100, {});
@@ -145,7 +145,7 @@ protected:
     std::size_t count_ = 2;
     int prefetch_ = 0;
     worker_report counted_;
-    // What is sent by this thread just now is a handler's commit.
+    // True while this thread sends the commit of a handler.
     inline static thread_local bool commits_effect_ = false;
 };
 

@@ -157,7 +157,7 @@ TEST_F(job_function_suite, in_an_old_snapshot_a_taken_key_is_a_serialization_fai
     }
 }
 
-// Who inserts the same key is waited for: then there is one job, whoever it was by.
+// A call waits for another one that inserts the same key: then there is one job, whoever made it.
 TEST_F(job_function_suite, two_at_once_of_one_unique_key_are_one) {
     for (const bool commits : {true, false}) {
         const std::string key = ", unique_key => '" + fresh("u") + "'";

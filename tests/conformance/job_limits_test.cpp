@@ -1,4 +1,4 @@
-// What a queue allows: how many run, how many start in a time, and whether at all.
+// The limits of a queue: how many jobs run, how many start in a time, and whether any may.
 #include "conformance/job_suite.hpp"
 
 namespace leasehold::testing {

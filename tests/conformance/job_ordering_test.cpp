@@ -309,7 +309,7 @@ TEST_F(job_ordering_suite, unblocking_looks_at_all_in_turn_and_begins_again) {
 
 // ----------------------------------------------------------------------------------- at random
 
-// What each key's jobs did, in the order in which it was seen by who did it.
+// The events of each key's jobs, in the order in which their workers saw them.
 class key_history {
 public:
     void began(const claimed_job& job) {

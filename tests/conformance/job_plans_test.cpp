@@ -9,7 +9,7 @@
 namespace leasehold::testing {
 namespace {
 
-// What the planner is told, and what its statistics were taken of.
+// The settings of the planner, and the table of which it has statistics.
 struct belief {
     const char* settings;
     bool of_an_empty_table;

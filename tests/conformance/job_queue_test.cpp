@@ -1,4 +1,4 @@
-// What is done about jobs for all: promoted, looked for, cancelled, begun again, listed, removed.
+// Operations on jobs of any worker: promoted, looked for, cancelled, begun again, listed, removed.
 #include "conformance/job_suite.hpp"
 
 namespace leasehold::testing {

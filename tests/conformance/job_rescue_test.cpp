@@ -1,4 +1,4 @@
-// Jobs of dead sessions: who is rescued, when, and what an end or a heartbeat in flight changes.
+// Jobs of dead sessions: which are rescued, when, and what an end or a heartbeat in flight changes.
 #include <memory>
 #include <stop_token>
 

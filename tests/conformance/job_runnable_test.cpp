@@ -1,5 +1,5 @@
-// Whatever makes a job runnable starts it at a worker that is idle, long before its next look. What
-// people and enqueuers do: job_bell_test.cpp.
+// An idle worker starts a job that becomes runnable in any way, long before the worker's next look.
+// The ways of people and enqueuers: job_bell_test.cpp.
 #include <stdexcept>
 
 #include "conformance/job_bell_suite.hpp"

@@ -1,5 +1,5 @@
-// Schedules of jobs: each fire time enqueues its job once, whoever finds it, and what is missed
-// goes by the policy.
+// Schedules of jobs: each fire time enqueues its job once, whichever worker finds it, and the
+// policy decides about missed ones.
 #include "leasehold/job_schedule.hpp"
 
 #include <atomic>
@@ -82,7 +82,7 @@ protected:
     std::vector<job_info> jobs() const {
         return list_jobs(second_, {.queue = queue_, .limit = 10'000});
     }
-    // Of a schedule by this policy, that has missed five.
+    // The jobs of a schedule with this policy that has missed five fire times.
     std::int64_t fired_after_five(misfire_policy policy) const {
         job_schedule what = rare();
         what.misfire = policy;
@@ -340,7 +340,7 @@ TEST_F(job_schedule_suite, a_worker_that_looks_rarely_fires_each_time) {
     job_schedule what = rare();
     what.every = 1s;
     set_job_schedule(first_, what);
-    // Whoever is rung for looks; here, where nobody may be heard, it is told by a job.
+    // A worker looks when it is rung for; here, where no bell may be heard, a job tells it.
     EXPECT_TRUE(eventually([&] {
         job_queue{first_, queue_}.ring();
         return done >= 1;

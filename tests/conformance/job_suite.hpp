@@ -1,6 +1,6 @@
 #pragma once
-// What the suites of jobs share: workers, each a process of its own with a session, on a queue that
-// nobody else uses. They speak to the stores.
+// The common parts of the suites of jobs: workers, each a process of its own with a session, on a
+// queue that nobody else uses. They speak to the stores.
 #include <algorithm>
 #include <set>
 

@@ -29,8 +29,8 @@ TEST_F(migrate_suite, a_half_applied_migration_can_be_taken_back_instead) {
     EXPECT_EQ(migrate_down(db_, 0).size(), 1u);
 }
 
-// Where each statement of DDL commits by itself: after any number of them, all of them can be run
-// again.
+// On an engine that commits each statement of DDL by itself, all of them can be run again after any
+// number of them.
 TEST_F(migrate_suite, every_statement_can_be_the_last_before_an_interruption) {
     if (migrates_in_transactions() || !has_sql()) GTEST_SKIP() << "see the test below";
     const migration first = known().front();

@@ -30,7 +30,7 @@ protected:
         return current().open_with_prefix(prefix_, wrap);
     }
 
-    // Of the prefix; nothing on the model, which has no names.
+    // The names that begin with the prefix; nothing on the model, which has no names.
     std::vector<std::string> names() const {
         return has_sql() ? current().names_with_prefix(prefix_) : std::vector<std::string>{};
     }
@@ -82,7 +82,7 @@ protected:
         }
     }
 
-    // That `run` is refused with these words, and changes nothing.
+    // Expects that `run` is refused with these words, and changes nothing.
     template <class Run>
     void expect_refused(Run&& run, errc code, std::initializer_list<const char*> words) const {
         const auto before = recorded();
@@ -109,7 +109,7 @@ protected:
     const database db_ = another();
 
 private:
-    // Whatever state a failed test has left.
+    // Removes whatever a failed test has left.
     void clear() const {
         const auto quietly = [&](const std::string& sql) {
             db_.inner()->use_unchecked([&](connection& on, store&) {

@@ -175,7 +175,7 @@ TEST_F(migrate_suite, a_schema_newer_than_the_program_is_left_alone) {
     migrate_down(db_, 0);
 }
 
-// What a newer program may add to all tables, so that older ones need not know.
+// A newer program may add this to all tables, so that older ones need not know.
 TEST_F(migrate_suite, with_additions_that_its_name_allows_an_older_program_goes_on) {
     migrate(db_);
     const int version = newest() + 1;
@@ -284,7 +284,7 @@ TEST_F(migrate_suite, the_sql_for_review_does_by_hand_what_migrate_does) {
     EXPECT_TRUE(migrate_down(db_, 0).empty()) << "but the table of records, which it removes";
 }
 
-// What a program learnt of the old tables may not hold for the new ones.
+// A program's knowledge of the old tables may not hold for the new ones.
 TEST_F(migrate_suite, a_lease_on_tables_made_anew_under_an_open_database_is_kept) {
     migrate(db_);
     const database open_all_along = another();

@@ -341,7 +341,7 @@ TEST_F(multi_suite, a_key_that_becomes_a_semaphore_meanwhile_is_not_granted_as_o
         };
         on.begin();
         if (const auto refused = thrown_by(grant)) {
-            // Where a grant is a transaction of its own nothing comes in between.
+            // On an engine where a grant is a transaction of its own, nothing comes in between.
             EXPECT_EQ(refused->code(), errc::wrong_transaction) << refused->what();
             on.rollback();
             grant();

@@ -1,5 +1,5 @@
 #pragma once
-// What the suite needs of MySQL and of MariaDB, which is the same.
+// The backend of MySQL and of MariaDB, which is the same.
 #include "conformance/sql_backend.hpp"
 
 namespace leasehold::testing {

@@ -1,5 +1,5 @@
-// What an observer is told on every engine: each event that needs no failing network. The others
-// are provoked in tests/unit/events_test.cpp.
+// The events that an observer gets on every engine: each one that needs no failing network. The
+// others are provoked in tests/unit/events_test.cpp.
 #include <optional>
 #include <stop_token>
 
@@ -24,7 +24,7 @@ protected:
         settings.observer = told_;
         return current().open(settings);
     }
-    // Of a session that asks often.
+    // The settings of a session that asks often.
     static session_settings eager(const char* name) {
         session_settings settings = calm(name);
         settings.ttl = 60s;

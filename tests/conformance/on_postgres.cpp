@@ -8,7 +8,7 @@
 namespace leasehold::testing {
 namespace {
 
-// Of every schema.
+// Looks in every schema.
 constexpr const char* names_sql =
     "SELECT relname::text FROM pg_class WHERE starts_with(relname::text, $1) "
     "UNION SELECT conname::text FROM pg_constraint WHERE starts_with(conname::text, $1) "

@@ -28,7 +28,7 @@ database open_prefixed(const std::string& file, const std::string& prefix) {
     return sqlite::open("sqlite:" + file, settings);
 }
 
-// What `attempt` threw in a process that file modes bind: they do not bind root.
+// The error that `attempt` threw in a process that file modes bind: they do not bind root.
 std::optional<error> thrown_by_another_user(const std::function<void()>& attempt) {
     int answer[2];
     if (pipe(answer) != 0) throw std::runtime_error("no pipe");

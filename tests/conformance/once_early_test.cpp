@@ -6,7 +6,7 @@ namespace {
 
 const schedule every_second = schedule::every(1s);
 
-// Who calls early, by the database's clock, means the tick to come, and waits for it.
+// A caller that is early, by the database's clock, means the tick to come, and waits for it.
 TEST_F(once_suite, a_start_shortly_before_a_tick_waits_for_it) {
     session one{first_, calm("one")};
     const key name = fresh("task");

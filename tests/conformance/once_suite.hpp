@@ -1,5 +1,5 @@
 #pragma once
-// What the suites of run-once tasks and of their list share.
+// The common parts of the suites of run-once tasks and of their list.
 #include <vector>
 
 #include "conformance/suite.hpp"

@@ -1,4 +1,4 @@
-// leasehold::once: a tick runs once, whoever calls and however late; what ran last is known.
+// leasehold::once: a tick runs once, whoever calls and however late; the last run is known.
 #include <atomic>
 #include <barrier>
 #include <limits>

@@ -1,6 +1,6 @@
-// What locks rows that others need is one call on the connection, which leaves no transaction open:
-// a client that is paused or cut off between two calls would keep these rows locked for as long as
-// its connection lives, and a lease of seconds would be one of hours.
+// An operation that locks rows others need is one call on the connection, which leaves no
+// transaction open: a client that is paused or cut off between two calls would keep these rows
+// locked for as long as its connection lives, and a lease of seconds would be one of hours.
 #include "conformance/suite.hpp"
 #include "database/database.hpp"
 #include "leasehold/semaphore.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 class packet_suite : public suite {
 protected:
-    // Where there are round trips: SQLite answers in the caller's own process.
+    // Counts round trips only of servers: SQLite answers in the caller's own process.
     template <class Run>
     auto in_one_call(Run&& run) {
         return in_calls(1, run);

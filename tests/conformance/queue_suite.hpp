@@ -1,5 +1,5 @@
 #pragma once
-// What the suites of waiting calls share: who looks how often, and who waits.
+// The common parts of the suites of waiting calls: settings that look rarely or often.
 #include "conformance/suite.hpp"
 
 namespace leasehold::testing {
@@ -7,14 +7,14 @@ namespace leasehold::testing {
 class queue_suite : public suite {
 protected:
     // Looks so rarely that a test never sees one: only hints, and answers to own requests, count.
-    // Where the suite runs without hints, looks are what is tested.
+    // Without hints the suite tests the looks.
     static mutex_settings deaf() {
         if (!has_hints()) return keen();
         mutex_settings settings;
         settings.poll_min = settings.poll_max = 1h;
         return settings;
     }
-    // What a test that needs a look can wait for.
+    // Looks so often that a test can wait for a look.
     static mutex_settings keen() {
         mutex_settings settings;
         settings.poll_min = 1ms;

@@ -142,8 +142,8 @@ TEST_F(queue_suite, who_runs_out_of_time_or_is_cancelled_leaves_nothing_behind) 
     EXPECT_TRUE(mutex(two, name).try_acquire());
 }
 
-// Time-outs and cancellations at about the moment of the hand-over. Whoever loses the race, the key
-// is somebody's or free, and the queue empty.
+// Time-outs and cancellations at about the moment of the hand-over. After each race the key is
+// somebody's or free, and the queue empty.
 TEST_F(queue_suite, no_hand_over_is_lost_to_a_waiter_that_gives_up_at_that_moment) {
     session one{first_, calm("one")}, two{second_, calm("two")}, heir{first_, calm("heir")};
     const key name = fresh("k");

@@ -225,12 +225,12 @@ TEST_F(quorum_suite, a_server_that_hangs_delays_nobody_beyond_its_time) {
     ASSERT_TRUE(held);
     EXPECT_EQ(held->tokens()[1], std::nullopt);
     plan->let_go();
-    // What it granted too late is given back, by itself.
+    // A grant that comes too late is given back, by itself.
     held->release();
     EXPECT_TRUE(eventually([&] { return !is_held(servers_[1], name_); }));
 }
 
-// Its worker looks at what the others have opened.
+// The worker of the first server looks at what the others have opened.
 TEST_F(quorum_suite, it_ends_while_one_of_its_servers_is_still_being_opened) {
     const auto first = std::make_shared<fault_plan>(), slow = std::make_shared<fault_plan>();
     auto all = plain_ones();
@@ -249,7 +249,7 @@ TEST_F(quorum_suite, it_ends_while_one_of_its_servers_is_still_being_opened) {
     settings.server_timeout = 500ms;
     {
         const quorum here{all, settings};
-        // Who has not begun has nothing to end either.
+        // A worker that has not begun has nothing to end either.
         EXPECT_TRUE(eventually([&] { return first->calls() > 0; }));
         is_ending = true;
     }
@@ -317,7 +317,7 @@ TEST_F(quorum_suite, an_even_number_is_a_warning_and_none_is_an_error) {
     EXPECT_TRUE(thrown_by([&] { quorum(plain_ones(), slow); }));
 }
 
-// Where the ttl is long Redlock's drift is longer than the usual margin of a session.
+// With a long ttl Redlock's drift is longer than the usual margin of a session.
 TEST_F(quorum_suite, a_lease_is_believed_for_its_ttl_less_elapsed_and_drift) {
     quorum_settings settings = patient("here");
     settings.session.ttl = 10h;

@@ -68,7 +68,7 @@ TEST_F(reboot_suite, what_an_earlier_boot_has_left_ended_with_it) {
     drop_grant_history(later);
 }
 
-// The first one frees; whoever comes next finds what was taken since.
+// The first caller frees the leases from before; the next one finds what was taken since.
 TEST_F(reboot_suite, what_was_taken_since_the_reboot_stays) {
     const key name = fresh("k");
     reboot();

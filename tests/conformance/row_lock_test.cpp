@@ -8,7 +8,7 @@ namespace {
 
 class row_lock_suite : public suite {
 protected:
-    // Who may see what others do.
+    // This user may see what others do.
     const database owner_ = current().open_as_owner({});
 
     // The lists of some servers are renewed now and then only.
@@ -132,7 +132,7 @@ TEST_F(row_lock_suite, the_proof_of_one_that_shares_the_key_is_found) {
     EXPECT_TRUE(soon_finds_nobody(name));
 }
 
-// The one who asks waits for nobody, and changes nothing.
+// The asking program waits for nobody, and changes nothing.
 TEST_F(row_lock_suite, asking_does_not_disturb_the_proof) {
     session one{first_, calm("one")};
     const key name = fresh("k");
@@ -161,7 +161,7 @@ TEST_F(row_lock_suite, a_key_whose_lease_ran_out_under_a_proof_is_listed_and_no_
     EXPECT_TRUE(eventually([&] { return is_among(list_row_locks(owner_, stem), locked); }));
     const auto all = list_row_locks(owner_, stem);
     EXPECT_FALSE(is_among(all, live));
-    // Where a lock is of the whole file, whatever has run out is closed.
+    // On an engine that locks the whole file, every key that has run out is closed.
     EXPECT_EQ(is_among(all, dead), current().name == "sqlite");
     EXPECT_TRUE(list_locks(second_, stem + "/locked").empty());
     tx.rollback();

@@ -1,4 +1,4 @@
-// What is listed of runs: when their tasks fire next, and what nobody has started.
+// The list of runs: when their tasks fire next, and which ones nobody has started.
 #include <optional>
 #include <string>
 

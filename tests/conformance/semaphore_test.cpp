@@ -256,7 +256,7 @@ TEST_F(semaphore_suite, who_was_freed_by_force_keeps_nothing) {
     EXPECT_EQ(mine.free_permits(), 0);
 }
 
-// What was in use is counted by all, whatever they remember.
+// All contenders count the permits in use, whatever number of permits they remember.
 TEST_F(semaphore_suite, permits_are_added_and_taken_away_while_it_is_in_use) {
     auto mine = follower(one_, 2), other = follower(two_, 2);
     auto both = mine.try_acquire(2);
@@ -366,7 +366,7 @@ TEST_F(semaphore_suite, permits_with_a_term_come_back_and_their_holder_is_told_f
     EXPECT_TRUE(one_.is_live());
 }
 
-// Whoever counted on the former number is asked again: never more than the greatest of them.
+// A contender that counted on the former number asks again: never more than the greatest of them.
 TEST_F(semaphore_suite, contenders_never_have_more_than_the_number_that_changes) {
     constexpr int contenders = 4, rounds = 12;
     constexpr std::int64_t most = 4;

@@ -72,8 +72,8 @@ TEST_F(session_suite, an_expired_session_is_not_revived_by_its_heartbeat) {
     EXPECT_EQ(failure->code(), errc::session_lost);
 }
 
-// No heartbeat is due for twenty minutes: who asks is_live() after the refusal must not hear that
-// all is well, and ask for the key again, and again.
+// No heartbeat is due for twenty minutes: a caller of is_live() after the refusal must not hear
+// that all is well, and ask for the key again, and again.
 TEST_F(session_suite, a_refusal_because_the_session_has_ended_is_known_to_the_session_at_once) {
     session other{second_, calm("other")};
     auto theirs = mutex{other, fresh("parcel")}.try_acquire();
@@ -205,7 +205,7 @@ TEST_F(session_suite, the_expiry_in_the_row_is_one_ttl_from_the_servers_own_now)
     EXPECT_GE(mine->heartbeat_ago, 0us);
 }
 
-// What is not known is not compared; what is known, and is not so any more, is news.
+// An unknown value is not compared; a known one that has changed is news.
 TEST_F(session_suite, a_heartbeat_renews_on_the_server_it_knows_and_tells_of_another) {
     session one{first_, calm("one")};
     const auto beat = [&](const database& by, const session_news& known) {

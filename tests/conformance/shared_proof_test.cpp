@@ -50,8 +50,8 @@ TEST_F(shared_proof_suite, a_paused_reader_cannot_commit_past_its_death) {
     EXPECT_EQ(failure->code(), errc::lease_lost);
 }
 
-// The holder is dead, but has proved its hold in a transaction that is still open: who takes over
-// must wait for it, or be refused.
+// The holder is dead, but has proved its hold in a transaction that is still open: a successor must
+// wait for it, or be refused.
 TEST_F(shared_proof_suite, nobody_takes_over_before_the_proof_of_the_dead_has_ended) {
     if (!current().has_concurrent_writers)
         GTEST_SKIP() << "a proof does not keep others' rows there";
@@ -89,7 +89,7 @@ TEST_F(shared_proof_suite, force_waits_for_the_proof_and_a_heartbeat_does_not) {
     tx.commit();
 }
 
-// What is held by the dead is found out by reading: the rows of the living are not locked for it.
+// Reading finds the holds of the dead: the rows of the living are not locked for it.
 TEST_F(shared_proof_suite, a_try_beside_a_dead_holder_does_not_wait_for_the_proof_of_a_live_one) {
     session dead{first_, calm("dead")};
     auto abandoned = shared_mutex{dead, name_}.try_acquire_shared();
@@ -138,7 +138,7 @@ TEST_F(shared_proof_suite, the_permits_of_the_dead_are_had_while_a_live_holder_p
 
 class patient_shared_suite : public shared_proof_suite {
 protected:
-    // That others, who `visit`, are not kept while `waiting` waits for the proof open in `tx`.
+    // Expects that others, who `visit`, pass while `waiting` waits for the proof open in `tx`.
     void expect_others_pass(
         transaction& tx, const std::function<void()>& visit, const std::function<void()>& waiting
     ) {
@@ -179,7 +179,7 @@ TEST_F(patient_shared_suite, an_upgrade_that_waits_for_its_own_proof_keeps_nobod
     });
 }
 
-// Whoever ends a hold that is to be freed waits with it, so the visitors stay.
+// The call that ends a hold waits with that hold's row alone, so the visitors stay.
 TEST_F(patient_shared_suite, force_that_waits_for_a_proof_keeps_nobody_else_waiting) {
     if (!current().has_concurrent_writers) GTEST_SKIP() << "the engine has one writer at a time";
     auto reading = mine_.try_acquire_shared();
@@ -271,7 +271,7 @@ TEST_F(shared_proof_suite, a_refused_try_writes_nothing) {
     EXPECT_LE(least, tolerated);
 }
 
-// Where the proof of the dead is not waited for, but seen to be there.
+// The try does not wait for the proof of the dead, but sees that it is there.
 TEST_F(shared_proof_suite, a_try_refused_beside_the_proof_of_the_dead_writes_nothing_and_is_short) {
     if (!current().has_concurrent_writers)
         GTEST_SKIP() << "a proof does not keep others' rows there";

@@ -9,7 +9,7 @@
 namespace leasehold::testing {
 namespace {
 
-// Which row, and what is subtracted from its times.
+// The row, and the span that is subtracted from its times.
 struct aged {
     std::string table;
     const char* id_column;
@@ -23,7 +23,7 @@ aged aged_by(const std::string& ago, std::chrono::microseconds by, aged row) {
     return row;
 }
 
-// Shifts the times of one row into the past. How many rows were changed.
+// Shifts the times of one row into the past. Returns the number of changed rows.
 std::int64_t age(
     const database& db,
     const sql_words& words,

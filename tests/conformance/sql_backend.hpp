@@ -11,7 +11,7 @@ struct sql_words {
     std::string placeholder;        // of parameter 2
     std::string counter_type;       // of the counter's column
     std::string names_with_prefix;  // a query for backend::names_with_prefix, by one parameter
-    // What is subtracted from times of jobs, where those are microseconds though others are not.
+    // The span subtracted from times of jobs on an engine where only those are microseconds.
     std::string job_micros_ago = "MICROS";
 };
 
@@ -19,7 +19,7 @@ struct sql_users {
     using opener = std::function<database(database_settings)>;
     opener owner;
     opener program;
-    std::string program_name{};  // to whom rights are granted; empty: they are the same
+    std::string program_name{};  // the user to whom rights are granted; empty: they are the same
 };
 
 // Both are opened with settings whose table prefix is already this process's own.
@@ -27,7 +27,7 @@ backend make_sql_backend(
     std::string name, const sql_words& words, const sql_users& users, std::string prefix
 );
 
-// What the names of a database are that begin with the prefix.
+// The names in a database that begin with the prefix.
 std::vector<std::string> names_in(
     const database& db, const sql_words& words, const std::string& prefix
 );

@@ -1,6 +1,6 @@
 #pragma once
-// What every suite shares: a database of its own per "process", sessions that do not renew while a
-// test runs, and keys nobody else uses.
+// The common parts of all suites: a database of its own per "process", sessions that do not renew
+// while a test runs, and keys nobody else uses.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -68,7 +68,8 @@ protected:
         return made;
     }
 
-    // Guesses who waits for what, LEASEHOLD_TEST_SOUGHT=never|always: each way has every property.
+    // Guesses whether keys are waited for, LEASEHOLD_TEST_SOUGHT=never|always: each way has every
+    // property.
     static void suppose(const database& made) {
         const char* const given = std::getenv("LEASEHOLD_TEST_SOUGHT");
         if (!given) return;
@@ -97,7 +98,7 @@ inline std::int64_t token_of(acquisition& got) {
     return got ? got->token().number : 0;
 }
 
-// What an operation threw, or nothing.
+// The error that an operation threw, or nothing.
 template <class Run>
 std::optional<error> thrown_by(Run&& run) {
     try {

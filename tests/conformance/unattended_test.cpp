@@ -271,7 +271,7 @@ struct detached_task {
     };
 };
 
-// What a coroutine found, when it is done.
+// The result of a coroutine, when it is done.
 struct finding {
     int tokens = 0;
     int empty = 0;
@@ -312,8 +312,8 @@ TEST_F(waiting_unattended, a_coroutine_gets_leases_nothing_and_exceptions) {
 
 // ----------------------------------------------------------------------------------- what it costs
 
-// From the call to its lease, statement by statement. What the thread of the waiting room asks in
-// its own time comes on top, or does not: so the median of some.
+// From the call to its lease, statement by statement. The questions that the thread of the waiting
+// room asks in its own time come on top, or do not: so the median of some.
 TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs) {
     if (!has_hints()) GTEST_SKIP() << "looks are counted by the clock";
     const auto usual_cost = [&](bool is_unattended) {

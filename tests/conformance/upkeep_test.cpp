@@ -45,7 +45,7 @@ TEST_F(upkeep_suite, the_reaper_frees_what_the_dead_held_and_removes_their_rows_
     EXPECT_EQ(a->release(), release_outcome::not_held);
 }
 
-// What closes a key for its lock_delay is there, although there is nothing to clear yet.
+// The hold that closes a key for its lock_delay is there, although there is nothing to clear yet.
 TEST_F(upkeep_suite, a_session_is_not_old_while_it_keeps_a_key_closed) {
     session dead{first_, calm("dead")}, alive{second_, calm("alive")};
     const key name = fresh("k");
@@ -158,7 +158,7 @@ TEST_F(upkeep_suite, reaping_races_with_granting_and_no_token_goes_backwards) {
     done = true;
 }
 
-// Whoever is in a proof may stay there for long.
+// A program that is in a proof may stay there for long.
 TEST_F(upkeep_suite, what_somebody_has_locked_keeps_nothing_behind_it_from_clean_up) {
     if (!current().has_concurrent_writers) GTEST_SKIP() << "nobody can have locked one row there";
     session dead{first_, calm("dead")}, heir{second_, calm("heir")};
@@ -183,7 +183,8 @@ TEST_F(upkeep_suite, what_somebody_has_locked_keeps_nothing_behind_it_from_clean
     EXPECT_EQ(describe(second_, locked)->session, heir.id());
 }
 
-// Of the clean-up's own table. The next one goes on as if nothing had been.
+// Somebody has the turn's row in the clean-up's own table locked. The next clean-up goes on as if
+// nothing had been.
 TEST_F(upkeep_suite, a_turn_that_somebody_keeps_for_himself_ends_the_clean_up_and_is_reported) {
     // Nobody can have locked one row there.
     if (!current().has_concurrent_writers || current().name == "memory") return;
@@ -317,7 +318,7 @@ TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_
         return in.schema->take_turn(on, taken, 1h);
     };
     EXPECT_FALSE(use(second_, later)) << "not due";
-    // The first one is never heard of again: whoever finds it due goes on.
+    // The first one is never heard of again: the next one that finds it due goes on.
     const auto other = use(second_, [&](connection& on, store& in) {
         EXPECT_TRUE(in.schema->take_turn(on, taken, 0us));
         return progress_of(on, in, task);
@@ -426,7 +427,7 @@ TEST_F(upkeep_suite, a_task_that_is_always_too_slow_keeps_no_other_from_its_turn
         EXPECT_NE(said.front(), said.back()) << "its steps become smaller";
         stores.schema = std::move(inner);
     });
-    reap(own);  // nothing is in the way of whoever can
+    reap(own);  // the clean-up has a free way again
 }
 
 TEST_F(upkeep_suite, sessions_clean_up_by_themselves) {

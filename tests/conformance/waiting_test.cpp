@@ -1,4 +1,4 @@
-// What goes with waiting: a delay after deaths, words of the holder, kinds of keys, circles.
+// Features of waiting: a delay after deaths, words of the holder, kinds of keys, circles.
 #include <algorithm>
 #include <atomic>
 #include <latch>
@@ -142,8 +142,8 @@ TEST_F(waiting_suite, a_row_changes_its_kind_only_while_nobody_uses_it) {
     EXPECT_TRUE(mutex(one, name).try_acquire()) << "free: it may become a mutex again";
 }
 
-// Who queues changes neither the fence nor the kind of the row, and commits while a grant that has
-// seen no queue waits for it.
+// A call that queues changes neither the fence nor the kind of the row, and commits while a grant
+// that has seen no queue waits for it.
 TEST_F(waiting_suite, no_semaphore_takes_the_key_of_a_mutex_on_which_somebody_has_just_queued) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");
@@ -158,7 +158,8 @@ TEST_F(waiting_suite, no_semaphore_takes_the_key_of_a_mutex_on_which_somebody_ha
         };
         on.begin();
         if (const auto refused = thrown_by(queue)) {
-            // Where queueing is a transaction of its own, it is over before the grant is asked for.
+            // On an engine where queueing is a transaction of its own, it is over before the grant
+            // is asked for.
             EXPECT_EQ(refused->code(), errc::wrong_transaction) << refused->what();
             on.rollback();
             queue();
@@ -176,7 +177,7 @@ TEST_F(waiting_suite, no_semaphore_takes_the_key_of_a_mutex_on_which_somebody_ha
     EXPECT_TRUE(mutex(one, name).try_acquire()) << "the key is a mutex still";
 }
 
-// Neither the clean-up nor whoever serves a queue has anything to do with a gate.
+// Neither the clean-up nor a call that serves a queue has anything to do with a gate.
 TEST_F(waiting_suite, a_key_of_another_kind_is_never_unserved_and_serving_it_changes_nothing) {
     session one{first_, calm("one")}, dead{second_, calm("dead")};
     const key name = fresh("k");
@@ -204,8 +205,9 @@ TEST_F(waiting_suite, a_key_of_another_kind_is_never_unserved_and_serving_it_cha
     EXPECT_EQ(token_of(again), kept->token().number + 1) << "no grant came in between";
 }
 
-// Two sessions as two processes, each with a key the other waits for. Who is already queued does
-// not look any more here: its look comes after its row is seen, and might see the circle as well.
+// Two sessions as two processes, each with a key the other waits for. The call that is already
+// queued does not look any more here: its look comes after its row is seen, and might see the
+// circle as well.
 TEST_F(waiting_suite, a_circle_of_two_is_refused_to_the_one_that_closes_it) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key a = fresh("a"), b = fresh("b");
@@ -254,7 +256,7 @@ TEST_F(waiting_suite, of_those_who_close_a_circle_at_the_same_moment_one_is_refu
     auto has_b = mutex{two, b}.try_acquire();
     std::latch both{2};
     std::atomic<int> refusals = 0;
-    // Whoever is refused lets go of what it has, as a program would; the other one then gets it.
+    // The refused one lets go of what it has, as a program would; the other one then gets it.
     const auto close = [&](session& within, const key& wanted, acquisition& held) {
         both.arrive_and_wait();
         try {

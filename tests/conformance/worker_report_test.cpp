@@ -1,4 +1,4 @@
-// What a run of a worker says that it has done, and how long the jobs are kept that it has ended.
+// The report of a worker's run, and the time for which the jobs that it has ended are kept.
 #include <atomic>
 #include <stdexcept>
 
@@ -49,7 +49,7 @@ TEST_F(worker_suite, a_discarded_job_is_kept_for_those_that_wait_for_it_alone) {
     EXPECT_FALSE(find_job(first_, job.id)) << "nobody waits for this one";
 }
 
-// A limit may be what keeps a job back for now; nobody here is who does this one.
+// A limit may keep a job back for now; no worker here does jobs of this kind.
 TEST_F(worker_suite, a_drain_ends_beside_jobs_that_nobody_handles) {
     queue_limits one_at_a_time;
     one_at_a_time.running_max = 1;

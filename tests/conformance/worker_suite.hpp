@@ -1,5 +1,6 @@
 #pragma once
-// What the suites about workers share: a queue of its own, and a worker that does what is there.
+// The common parts of the suites about workers: a queue of its own, and a worker that does what is
+// there.
 #include <future>
 #include <string>
 #include <utility>
