@@ -1,4 +1,4 @@
-// What a newcomer writes: one setting of many, by its name. Compiled with all warnings.
+// The code of a newcomer: one setting of many, by its name. Compiled with all warnings.
 #include <leasehold/driver/sqlite.hpp>
 #include <leasehold/leasehold.hpp>
 
