@@ -155,7 +155,7 @@ class Tab:
                 raise TimeoutError("never true: " + script)
             time.sleep(0.05)
 
-    # What the console has of errors: of scripts, of the policy, of what could not be loaded.
+    # The errors in the console: of scripts, of the policy, of things that could not be loaded.
     def collect(self):
         self.call("Runtime.evaluate", {"expression": "0"})
         for each in self.browser.events:

@@ -10,7 +10,7 @@ url, token = sys.argv[1], sys.argv[2]
 folder = sys.argv[3] if len(sys.argv) > 3 else ""
 failures = []
 
-# What is wider than the screen, but for what is put out of sight on purpose.
+# Elements that are wider than the screen, but for those that are put out of sight on purpose.
 WIDER = """(() => {
   const width = document.documentElement.clientWidth;
   const wider = [];
@@ -123,7 +123,7 @@ def with_scripts(browser):
     expect("no reload", tab.evaluate("window.stays"), True)
     expect("nothing evil ran", tab.evaluate("document.title"), "leasehold")
     expect("evil elements", tab.evaluate("document.querySelectorAll('main script').length"), 0)
-    # Somebody who has opened who waits finds it open.
+    # The list of waiters stays open for somebody who has opened it.
     tab.go(url)
     tab.evaluate("document.querySelector('#locks details').open = true")
     tab.evaluate("document.querySelector('#refresh').click()")

@@ -22,7 +22,7 @@ def memory_kib():
         return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1])
 
 
-# The first may wait for a doctor who reads all that is held.
+# The first load may wait for a doctor that reads all that is held.
 deadline = time.monotonic() + 60
 while "keys are held" not in load()[0]:
     if time.monotonic() > deadline:

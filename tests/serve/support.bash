@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2120
-# What tests of `serve` and `top` share, behind tests/cli/support.bash.
+# The common parts of tests of `serve` and `top`, behind tests/cli/support.bash.
 
 # Sets `url`, and `serving` to the process. At `address`.
 address=127.0.0.1:0
@@ -17,8 +17,8 @@ stop_serving() {
     ended "$serving" 0
     ((${EPOCHREALTIME/[.,]/} - began < 3000000)) || fail 'serve did not end at once'
 }
-# What the page shows: held keys, one who waits, a permit, the dead, runs, jobs of all states. The
-# names and words of some look like HTML.
+# The rows that the page shows: held keys, a waiter, a permit, the dead, runs, jobs of all states.
+# The names and words of some look like HTML.
 evil='<script>document.title="bad"</script>'
 hold() { # KEY OPTION...
     rm -f held
@@ -66,7 +66,7 @@ sql_key() {
     digits=$(printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n')
     if [[ $backend == postgres ]]; then echo "'\\x$digits'"; else echo "X'$digits'"; fi
 }
-# Where no database is.
+# The URL of a place where no database is.
 nowhere() {
     if [[ $backend == sqlite ]]; then
         echo "sqlite:$folder/none/test.db"
