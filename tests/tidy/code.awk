@@ -3,7 +3,7 @@
 
 function name_in(folder) { return folder "/" substr(FILENAME, length(root) + 2) }
 
-# Of a literal that begins at `from`, where its closing quote is.
+# The position of the closing quote of a literal that begins at `from`.
 function end_of(line, from, quote,    at, each) {
     for (at = from + 1; at <= length(line); ++at) {
         each = substr(line, at, 1)

@@ -1,7 +1,8 @@
-# Who may include whom. Reads `path:line:#include "…"`; see check_include_direction in check.
+# The permitted includes between folders. Reads `path:line:#include "…"`; see
+# check_include_direction in check.
 BEGIN {
     FS = ":"
-    # Left may include right. What is not named here is not allowed; a folder may include itself.
+    # Left may include right. A folder not named here is not allowed; a folder may include itself.
     may["core"] = "public"
     may["store"] = "public core"
     may["dialect"] = "public core store"
@@ -33,7 +34,7 @@ function layer_of(path,    parts) {
     return parts[1]
 }
 
-# Of src/dialect/mysql/x.cpp and dialect/mysql/x.hpp: mysql. Of src/driver/mysql_x.cpp: mysql.
+# Returns mysql for src/dialect/mysql/x.cpp, dialect/mysql/x.hpp and src/driver/mysql_x.cpp.
 function engine_of(path,    name) {
     sub(/^src\//, "", path)
     if (path ~ /^dialect\/[^\/]+\//) {
