@@ -30,7 +30,7 @@ protected:
     relay relay_{host_of(url_), port_of(url_)};
 };
 
-// What is under way goes nowhere, and the server is never told that its client has gone.
+// The bytes under way go nowhere, and the server is never told that its client has gone.
 TEST_F(abandoned_connections, are_no_more_than_the_pool_may_have) {
     const database db = open_by_relay();
     std::vector<std::int64_t> ids;

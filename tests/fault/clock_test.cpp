@@ -1,5 +1,5 @@
-// Whose clock decides: the server's alone. No instant of the client travels, and what a client
-// sets about time, in its process or its session, changes nothing.
+// The server's clock alone decides. No instant of the client travels, and a client's settings of
+// time, in its process or its session, change nothing.
 #include <cstdlib>
 #include <ctime>
 #include <regex>
@@ -114,7 +114,7 @@ TEST_F(clock_fault, time_zones_and_session_clocks_do_not_matter) {
     database confused = watched(current().open({}), by, confuse, settings);
     live(confused, fresh("k"));
 
-    // Confused and not, they agree on who is alive and for how long.
+    // Confused or not, the two handles agree on which sessions are alive and for how long.
     session here{confused, calm("here")}, there{second_, calm("there")};
     const key name = fresh("k");
     auto got = mutex{here, name}.try_acquire();

@@ -37,7 +37,7 @@ struct committed {
     std::string how;  // synchronous_commit of its transaction
 };
 
-// Of those statements that wrote something.
+// The statements that wrote something.
 class commit_log {
 public:
     void add(committed what) {
@@ -99,7 +99,7 @@ private:
     const std::shared_ptr<commit_log> log_;
 };
 
-// What a role has, and what a grant's commit has to be at least.
+// The setting of a role, and the least that a grant's commit must have.
 struct durability {
     const char* given;
     const char* wanted;

@@ -1,5 +1,5 @@
-// SQLite: an older copy is put in the place of the file that everybody has open. Whoever opens the
-// database from then on has that one.
+// SQLite: an older copy is put in the place of the file that everybody has open. A process that
+// opens the database from then on has that one.
 #include <filesystem>
 
 #include "conformance/suite.hpp"

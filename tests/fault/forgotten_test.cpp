@@ -20,7 +20,7 @@ protected:
         settings.heartbeat_every = 500ms;
         return settings;
     }
-    // Whoever sees that a server is away tries again, for as long as a test may take.
+    // A call of this handle that finds the server away tries again, for as long as a test may take.
     static database steady() {
         database_settings settings;
         settings.acquire_timeout = 60s;

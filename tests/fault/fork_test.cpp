@@ -56,7 +56,7 @@ bool throws(errc what, const std::function<void()>& run) {
 
 class fork_fault : public suite {
 protected:
-    // What the parent has goes on as if nothing had been: its heartbeat, its connections, its key.
+    // The parent's heartbeat, connections and key go on as if nothing had been.
     void expect_unharmed(lease& held) {
         const auto deadline = parent_.deadline();
         EXPECT_TRUE(eventually([&] { return parent_.deadline() > deadline; }, 60s));

@@ -1,7 +1,7 @@
 // Ghost grants: an acquire whose client is gone, or believes so, while it waits at the server.
 //
-// Whatever becomes of the call, nobody holds the key twice, the tokens keep their order, the key is
-// free again for others within seconds, and the session lives on.
+// In each case nobody holds the key twice, the tokens keep their order, the key is free again for
+// others within seconds, and the session lives on.
 #include "fault/relay.hpp"
 #include "fault/suite.hpp"
 #include "fault/where.hpp"
@@ -19,7 +19,7 @@ protected:
         return settings;
     }
 
-    // What an acquire that met trouble came to; only these are allowed.
+    // The result of an acquire that met trouble; only these are allowed.
     struct outcome {
         std::optional<acquisition> answer;  // a lease, or busy
         std::optional<error> failure;
@@ -92,7 +92,8 @@ TEST_F(ghost, a_grant_to_a_client_that_was_cut_off_is_given_back) {
     }));
     holder.rollback();
     auto result = call.get();
-    // Of the two grants the first was the ghost's; where the library found it, there is one.
+    // The first of the two grants was the ghost's; if the library found that grant, there is only
+    // one.
     const bool is_adopted =
         result.answer && *result.answer && (*result.answer)->token().number == k.token + 1;
     const auto token = settled(result, troubled, k.name, k.token);
@@ -136,9 +137,9 @@ TEST_F(ghost, an_acquire_that_timed_out_at_the_row_leaves_nothing_behind) {
     settled(result, troubled, k.name, k.token);
 }
 
-// What settles an unknown outcome must not cost the session its life, as one statement that waits
-// for the row with the whole time-out would: it is longer than the life. Six seconds, because a
-// machine may stand still for two, and because MySQL waits for a row for one at least.
+// Settling an unknown outcome must not cost the session its life, as one statement that waits for
+// the row with the whole time-out would: it is longer than the life. Six seconds, because a machine
+// may stand still for two, and because MySQL waits for a row for one at least.
 TEST_F(ghost, settling_does_not_stop_the_heartbeat_of_a_session_with_a_short_ttl) {
     const auto k = known("brief");
     relay between{host_of(url_), port_of(url_)};

@@ -22,7 +22,8 @@ protected:
 };
 
 // MariaDB opens the snapshot of an UPDATE before it waits for the row, if it plans a nested SELECT
-// that names a row by a constant: whoever counted the holders in it would not count this one.
+// that names a row by a constant: a statement that counted the holders in it would not count this
+// one.
 TEST_F(hold_theft, a_grant_that_the_taker_waited_for_is_seen_by_it) {
     const key name = known_shared();
     transaction grant = first_.begin();

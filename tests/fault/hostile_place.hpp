@@ -1,6 +1,6 @@
 #pragma once
-// A server whose settings are turned against the library, and an ordinary user of it, as whom the
-// library connects: init_connect is for those who are no superuser.
+// A server whose settings are turned against the library. The library connects as an ordinary user:
+// init_connect is for those who are no superuser.
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,7 +29,7 @@ public:
     // A handle of its own for the ordinary user, who may do everything in this database.
     virtual database open(const std::string& prefix) const = 0;
 
-    // For whoever connects from now on, until restore().
+    // Applies to connections made from now on, until restore().
     virtual void set(const hostile_setting& what) = 0;
     virtual void restore() noexcept = 0;
 
@@ -42,7 +42,7 @@ public:
     virtual std::string two_hours_before(const std::string& column) const = 0;
 };
 
-// What every suite of the table runs through, and what has to be refused in words.
+// The settings that every suite of the table runs through, and those that must be refused in words.
 std::vector<hostile_setting> hostile_settings();
 std::vector<hostile_setting> refused_settings();
 

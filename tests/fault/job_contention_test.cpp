@@ -1,5 +1,5 @@
 // Rows of jobs that somebody else keeps locked: a worker's statement waits, gives up or is cut off;
-// and deadlocks with the transactions of handlers. Whatever comes of it, the job is done once.
+// and deadlocks with the transactions of handlers. In each case the job is done once.
 #include <atomic>
 #include <future>
 
@@ -10,7 +10,7 @@
 namespace leasehold::testing {
 namespace {
 
-// How often a worker has met something that may pass.
+// Counts the faults that may pass which a worker has met.
 class waits final : public observer {
 public:
     void on_event(const event& what) noexcept override {
@@ -119,7 +119,7 @@ TEST_F(job_contention, a_claim_in_turn_that_waits_in_vain_is_made_again) {
 }
 
 // The handler has the row of its user, and wants its job's; the other has that, and wants the
-// user's. Either may be the one whom the server ends.
+// user's. The server may end either of them.
 TEST_F(job_contention, who_meets_a_deadlock_in_his_transaction_does_the_job_again) {
     for (int round = 0; round < 3; ++round) {
         const job_id id = queue_.enqueue({.retry = {100, 0ms, 0ms}}).id;

@@ -1,5 +1,5 @@
-// What SQLite alone goes by: one kernel's clock, which a time namespace sets off for some of its
-// processes, and one write lock, for which there is no queue.
+// SQLite alone goes by one kernel's clock, which a time namespace sets off for some of its
+// processes, and by one write lock, for which there is no queue.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ TEST_F(one_machine_fault, a_time_namespace_has_the_machines_clock) {
     EXPECT_TRUE(eventually([&] { return is_awaited(ours) || !held->verify(); }));
     EXPECT_TRUE(held->verify());
     EXPECT_EQ(describe(second_, ours)->token.number, held->token().number);
-    // What a killed process held there is free here within its ttl.
+    // The key that a killed process held there is free here within its ttl.
     holder_there.kill();
     EXPECT_TRUE(mutex(heir_, theirs).acquire_for(20s));
 }

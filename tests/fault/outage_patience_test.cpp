@@ -23,9 +23,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How the server goes away: its processes stand still, and what is sent to them is swallowed; it is
-// killed, and refuses; the network swallows what is sent, and who connects is let in and hears
-// nothing; or it swallows what is sent over the connections there are, and new ones are well.
+// The ways in which the server goes away. silent: its processes stand still, and what is sent to
+// them is swallowed. refusing: it is killed. half_open: the network swallows what is sent; new
+// connections are let in and hear nothing. dropping: old connections are swallowed, and new ones
+// are well.
 enum class away { silent, refusing, half_open, dropping };
 const char* name_of(away how) {
     switch (how) {
@@ -54,7 +55,7 @@ protected:
         if (GetParam() == away::half_open) between_.swallow();
         if (GetParam() == away::dropping) between_.swallow_old();
     }
-    // Of who loses the server; others go past the network that fails.
+    // The database of the session that loses the server; others go past the network that fails.
     database open() {
         const bool is_networks = GetParam() == away::half_open || GetParam() == away::dropping;
         if (!is_networks) return current().open({});
@@ -142,7 +143,7 @@ protected:
     std::vector<std::shared_ptr<void>> held_;
 };
 
-// Of a server that cannot be reached at all.
+// The server cannot be reached at all.
 class outage_for_good : public outage_patience {};
 
 std::string name_of_case(const ::testing::TestParamInfo<away>& which) {
@@ -244,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
     of, outage_of_old_connections, ::testing::Values(away::dropping), name_of_case
 );
 
-// It goes on over new ones: nothing is lost, and who waits is granted what becomes free.
+// It goes on over new ones: nothing is lost, and a waiter is granted the key that becomes free.
 TEST_P(outage_of_old_connections, is_outlived) {
     database db = current().open({});
     session other{db, calm("other")};

@@ -19,7 +19,7 @@ protected:
         EXPECT_TRUE(eventually([&] { return of.deadline() > deadline; }));
     }
 
-    // What each limit allows for one request: a connection, and an answer.
+    // The time that each limit allows for one request: a connection, and an answer.
     static constexpr milliseconds limit{1000};
     static constexpr milliseconds request_max = 2 * limit;
     static constexpr milliseconds tolerance{5000};

@@ -57,7 +57,7 @@ TEST_F(process_fault, what_a_killed_process_held_is_free_within_one_ttl) {
     EXPECT_EQ(got->token().number, token + 1);
 }
 
-// What several may hold at once dies with each holder alone.
+// A hold of a key that several may hold at once dies with its holder alone.
 TEST_F(process_fault, what_a_killed_process_held_of_another_kind_is_free_within_one_ttl) {
     for (const char* mode : {"shared", "permit"}) {
         const auto name = fresh(mode);
@@ -116,7 +116,7 @@ TEST_F(process_fault, a_circle_of_processes_is_found_by_one_that_would_close_it)
     }
 }
 
-// Whatever it was doing at that moment: taking, releasing, or in between.
+// The process may be taking, releasing, or in between at that moment.
 TEST_F(process_fault, a_process_may_be_killed_at_any_moment) {
     const auto name = fresh("churn");
     std::int64_t token = 0;

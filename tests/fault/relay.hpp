@@ -48,11 +48,11 @@ public:
     // live; new ones go to this one.
     void lead_to(int server_port) { server_port_ = server_port; }
 
-    // Of what is sent from now on.
+    // Delays all bytes sent from now on.
     void delay_by(std::chrono::milliseconds length) { delay_ = length; }
 
-    // Of MySQL and MariaDB: from now on who connects gets the server's greeting, with TLS on offer,
-    // and is cut off as soon as it has asked for it. False: no longer.
+    // For MySQL and MariaDB: from now on a client that connects gets the server's greeting, with
+    // TLS on offer, and is cut off as soon as it has asked for it. False: no longer.
     void cut_handshakes(bool from_now_on) { cuts_handshakes_ = from_now_on; }
     int handshakes_cut() const { return handshakes_cut_; }
 
@@ -103,7 +103,7 @@ private:
     std::thread thread_;
 };
 
-// Of a server's URL, scheme://user:password@host:port/database.
+// Parts of a server's URL, scheme://user:password@host:port/database.
 std::string host_of(const std::string& url);
 int port_of(const std::string& url);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a fault test needs of a real server beyond the library: who waits behind whom, how to end a
-// connection there, its clock, and the careless statements the library is held against.
+// A fault test's view of a real server beyond the library: the waits behind a connection, the end
+// of a connection, the server's clock, and the careless statements the library is held against.
 //
 // All SQL of these tests is in server_<kind>.cpp; each is linked with the backends it knows.
 #include <cstdint>
@@ -15,14 +15,15 @@
 
 namespace leasehold::testing {
 
-// How a program that does not know the traps takes a key from a holder it believes dead.
+// The ways in which a program that does not know the traps takes a key from a holder it believes
+// dead.
 enum class careless_take {
     by_old_snapshot,     // theft a: what it looked up before it waited decides after the wait
     by_no_live_session,  // theft b: a session it cannot see is a dead one
     by_plain_read,       // theft c: a read that does not see a renewal in flight is proof
 };
 
-// How it renews a session.
+// The ways in which it renews a session.
 enum class careless_renewal {
     by_the_time_it_came_in,  // the expiry is tested before the wait for the row, or by that time
     without_a_test,          // any row it finds is renewed

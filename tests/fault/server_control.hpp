@@ -50,7 +50,7 @@ public:
         run("start");
         is_killed_ = false;
     }
-    // Of a server that is stopped: its data, and that again.
+    // Keeps the data of a stopped server, and puts them back.
     void keep() { run("keep"); }
     void put_back() { run("put-back"); }
 

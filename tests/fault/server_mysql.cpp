@@ -85,7 +85,7 @@ public:
         const override;
     bool renew(connection& on, careless_renewal how, const session_id& id) const override;
 
-    // What moves NOW() does not move SYSDATE().
+    // A setting that moves NOW() does not move SYSDATE().
     void confuse_clock(connection& on) const override { on.execute("SET timestamp = 86400"); }
 
 private:

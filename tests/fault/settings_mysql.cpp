@@ -1,4 +1,5 @@
-// What can be turned against the library on MySQL and MariaDB: globally, for every new connection.
+// Settings that can be turned against the library on MySQL and MariaDB: globally, for every new
+// connection.
 //
 // LEASEHOLD_TEST_BACKEND says which server a run is about: mariadb or mysql.
 #include <algorithm>

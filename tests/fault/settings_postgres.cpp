@@ -1,5 +1,5 @@
-// What can be turned against the library on PostgreSQL, as ALTER DATABASE … SET of a database of
-// our own, for which it counts as for a role: no other user of the server notices.
+// Settings that can be turned against the library on PostgreSQL, as ALTER DATABASE … SET of a
+// database of our own, for which it counts as for a role: no other user of the server notices.
 #include <iostream>
 
 #include "database/database.hpp"

@@ -212,7 +212,7 @@ void settings_suite::several_travel_together() {
     granted();
 }
 
-// Of a key that is there: the statements that send both.
+// The key is there already, so that these are the statements that send both.
 void settings_suite::a_session_comes_and_goes_with_its_lease() {
     session two{two_, calm("two")};
     fencing_token before;

@@ -1,6 +1,6 @@
 #pragma once
-// What every fault test on a real server shares: the server, a connection to ask it, and a database
-// whose connections are known there.
+// The common parts of all fault tests on a real server: the server, a connection to ask it, and a
+// database whose connections are known there.
 #include <algorithm>
 #include <future>
 #include <mutex>

@@ -1,5 +1,5 @@
-// What is left of the three thefts in the model: each request happens at one instant, except that
-// a taker waits for a proof. It must look again when that has ended (theft a); there is no snapshot
+// The remains of the three thefts in the model: each request happens at one instant, except that a
+// taker waits for a proof. It must look again when that has ended (theft a); there is no snapshot
 // (b) and nothing in flight (c).
 #include <future>
 

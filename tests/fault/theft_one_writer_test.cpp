@@ -1,4 +1,4 @@
-// What is left of the three thefts where there is one writer (SQLite): a taker that looked, waited
+// The remains of the three thefts where there is one writer (SQLite): a taker that looked, waited
 // for the write lock, and acts on what it had seen. A renewal cannot commit while a taker waits
 // unless it is what the taker waits for, so thefts a and c are one race here; b is the same with a
 // session that did not exist when the taker looked.

@@ -40,7 +40,7 @@ protected:
         return answer;
     }
 
-    // What the row says when all is over.
+    // Expects these words of the row when all is over.
     void expect_held_by(const session& whose, const key& name, fencing_token token) {
         const auto seen = describe(first_, name);
         ASSERT_TRUE(seen && seen->is_held);
@@ -142,7 +142,8 @@ TEST_F(theft, theft_c_a_renewal_that_commits_after_the_expiry_is_invisible_befor
     EXPECT_FALSE(takes_while_a_renewal_commits(library()));
 }
 
-// The other direction: what is really dead is taken as soon as the row is free, by whoever waits.
+// The other direction: a waiter takes the key of a holder that is really dead as soon as the row is
+// free.
 TEST_F(theft, what_is_dead_when_the_row_becomes_free_is_taken) {
     const key name = known("dead").name;
     session dead{first_, calm("dead")};

@@ -33,7 +33,7 @@ public:
     std::set<std::int64_t> connections() const;  // open now
     int connections_made() const;
     std::vector<statement> statements() const;
-    // Whether the database gave this number in an answer.
+    // True when the database gave this number in an answer.
     bool was_heard(std::int64_t number) const;
     int calls_under_way() const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Where other processes find the backend's tables, and how to open a database there. Apart from
-// the suites, so that a small program can be linked with it alone.
+// The place where other processes find the backend's tables, and the way to open a database there.
+// Apart from the suites, so that a small program can be linked with it alone.
 #include <string>
 
 #include "leasehold/database.hpp"
