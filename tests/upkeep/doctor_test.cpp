@@ -1,4 +1,4 @@
-// What the doctor finds of our own tables, on each engine: each finding is provoked.
+// The doctor's findings about our own tables, on each engine: each finding is provoked.
 #include "upkeep/doctor.hpp"
 
 #include <gtest/gtest.h>
@@ -135,7 +135,7 @@ TEST_F(doctor_test, tables_of_many_other_names_are_one_finding) {
     EXPECT_NE(what.find("and 2 more"), std::string::npos) << what;
 }
 
-// Whoever migrates then has two installations.
+// A user who migrates then has two installations.
 TEST_F(doctor_test, no_tables_beside_those_of_another_name_are_no_reason_to_migrate_at_once) {
     migrate_down(db_, 0);
     const auto alone = find(examine(db_), "schema_missing");

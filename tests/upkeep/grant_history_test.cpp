@@ -180,7 +180,7 @@ TEST_F(grant_history_test, what_is_freed_by_force_was_forced) {
     const auto readers = list_grants_of(db_, shared);
     ASSERT_EQ(readers.size(), 2U);
     for (const auto& each : readers) EXPECT_EQ(each.ending, grant_ending::forced);
-    // Who is granted it after that has let go by himself.
+    // A later holder has let go by itself.
     auto next = shared_mutex{other_, shared}.try_acquire_shared();
     ASSERT_TRUE(next);
     next->release();
@@ -354,7 +354,7 @@ TEST_F(grant_history_test, is_listed_as_it_was_asked_for) {
 // Or all who want a key would wait behind it, and on MySQL and MariaDB a wait that was too long
 // would leave some triggers out.
 TEST_F(grant_history_test, to_keep_it_for_another_time_waits_for_nobody) {
-    if (is(engine::sqlite)) return;  // where who writes waits for all who do
+    if (is(engine::sqlite)) return;  // where a writer waits for all others
     keep_grant_history(db_);
     transaction open = db_.begin();
     open.execute("SELECT fence FROM leasehold_lock");
@@ -377,7 +377,7 @@ TEST_F(grant_history_test, what_was_kept_for_long_enough_goes_with_the_clean_up)
     ASSERT_EQ(left.size(), 1U);
     EXPECT_EQ(left[0].key, "young");
     EXPECT_EQ(reap(db_).grants_removed, 0);
-    // What is kept for a shorter time than it was is old by the new time.
+    // A grant that is kept for a shorter time than before is old by the new time.
     keep_grant_history(db_, 1min);
     change("UPDATE leasehold_grant_history SET " + minus("ended_at", 2));
     EXPECT_EQ(reap(db_).grants_removed, 1);
@@ -395,9 +395,9 @@ TEST_F(grant_history_test, a_session_that_cleans_up_removes_it) {
     EXPECT_TRUE(eventually([&] { return list_grants(db_).empty(); }));
 }
 
-// A heartbeat may be at its session's row just then, or who commits slowly.
+// A heartbeat, or a slow commit, may have its session's row locked just then.
 TEST_F(grant_history_test, an_end_waits_for_nobody_who_has_its_session_locked) {
-    if (is(engine::sqlite)) return;  // where who writes has everything locked
+    if (is(engine::sqlite)) return;  // where a writer has everything locked
     keep_grant_history(db_);
     const key shared{"shared"};
     auto alone = mutex{one_, name_}.try_acquire();

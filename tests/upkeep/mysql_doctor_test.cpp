@@ -1,4 +1,4 @@
-// What the doctor finds of a MySQL or MariaDB server: each finding is provoked. Clusters:
+// The doctor's findings about a MySQL or MariaDB server: each finding is provoked. Clusters:
 // tests/cluster.
 #include <gtest/gtest.h>
 
@@ -130,8 +130,8 @@ TEST_F(mysql_doctor_test, a_user_who_may_not_even_read_the_migrations_lacks_righ
     }
 }
 
-// MySQL lets nobody lock a row who may not change it, and MariaDB lets everybody. What is locked to
-// be changed is found either way; a row that is shared may be.
+// MySQL lets no user lock a row without the right to change it, and MariaDB lets everybody. A row
+// that is locked to be changed is found either way; a shared one may be found.
 TEST_F(mysql_doctor_test, who_may_only_read_learns_of_the_transaction_or_that_nobody_knows) {
     {
         session one{db_, calm("one")};

@@ -1,4 +1,4 @@
-// What the doctor finds of a MySQL or MariaDB server that takes no writes, which is a setting of
+// The doctor's findings about a MySQL or MariaDB server that takes no writes, which is a setting of
 // all of it, or keeps a prepared transaction, which holds up everybody. CTest gives these a server
 // of their own, as upkeep_own.<backend>.
 #include <gtest/gtest.h>

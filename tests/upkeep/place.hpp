@@ -18,7 +18,7 @@ public:
     place(const place&) = delete;
     place& operator=(const place&) = delete;
 
-    // What a new process needs to open it.
+    // The URL with which a new process opens it.
     const std::string& url() const noexcept { return url_; }
     // A handle with a pool of its own.
     database open() const { return open_url(url_); }
@@ -26,7 +26,7 @@ public:
     // The same with other names of the tables.
     database open_named(const std::string& prefix) const;
 
-    // The same of a user who has the rights of grants() and no more, once they were loaded. Of
+    // The same as a user who has the rights of grants() and no more, once they were loaded. For
     // servers alone.
     database open_as_program() const;
     std::string grants() const;

@@ -1,4 +1,4 @@
-// What the doctor finds of a PostgreSQL server: each finding is provoked. A pooler and standbys:
+// The doctor's findings about a PostgreSQL server: each finding is provoked. A pooler and standbys:
 // tests/fault, tests/cluster.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ class postgres_doctor_test : public ::testing::Test {
 protected:
     postgres_doctor_test() { migrate(db_); }
 
-    // What was found by a user of these defaults.
+    // The finding for a user with this default.
     std::optional<finding> with_default(const std::string& setting, std::string_view name) const {
         return find(examine(postgres::open(here_.url() + "%20-c" + setting, patient())), name);
     }

@@ -1,6 +1,6 @@
-// What the doctor finds of a setting that a whole PostgreSQL server has. CTest gives these a server
-// of their own, as upkeep_own.postgres: its file of settings is in its data folder, and nobody is
-// let in as a superuser.
+// The doctor's findings about a setting that a whole PostgreSQL server has. CTest gives these a
+// server of their own, as upkeep_own.postgres: its file of settings is in its data folder, and
+// nobody is let in as a superuser.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -37,7 +37,7 @@ std::string server() {
     return in_own_database(require_url("postgres"));
 }
 
-// What pg_dump would have to say of a schema. Names of the schema itself are left out.
+// The properties of a schema that pg_dump writes. Names of the schema itself are left out.
 constexpr const char* shape_queries[] = {
     // Tables, indexes, sequences, views.
     R"sql(SELECT 'relation', relname, relkind::text, relpersistence::text,

@@ -149,7 +149,7 @@ void use_jobs(const database& db) {
     use_schedules(db);
 }
 
-// Whether there is anything to clear or not: rights are asked for before rows.
+// Needs rows to clear or none: rights are asked for before rows.
 void clean_up(const database& db) {
     db.inner()->use([&](connection& on, store& stores) {
         const auto id = session_id::random();
@@ -184,7 +184,7 @@ struct right {
     std::string name;
 };
 
-// Of what grants_sql() prints: GRANT A, B ON t, u TO …;
+// Reads the output of grants_sql(): GRANT A, B ON t, u TO …;
 std::vector<right> rights_in(const std::string& sql) {
     std::vector<right> found;
     for (std::size_t at = 0; (at = sql.find("GRANT ", at)) != std::string::npos;) {

@@ -20,7 +20,7 @@ std::string contents(const std::string& name) {
     return text.str();
 }
 
-// What both ways of making the tables must leave in them.
+// The rows that both ways of making the tables must leave in them.
 std::vector<std::string> rows_of(const place& where) {
     return where.open().inner()->use_unchecked([](connection& on, store&) {
         auto lines = lines_of(on, "SELECT * FROM leasehold_fence_mark");

@@ -1,4 +1,4 @@
-// What the doctor finds of a file of SQLite: each finding is provoked.
+// The doctor's findings about a file of SQLite: each finding is provoked.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -76,7 +76,7 @@ TEST(sqlite_doctor_test, those_of_fuse_are_known_by_the_table_of_mounts) {
     EXPECT_EQ(type("0:3"), "");
 }
 
-// Of the folder in LEASEHOLD_TEST_NETWORK_FOLDER: on_sshfs makes one, and CTest runs it.
+// Uses the folder in LEASEHOLD_TEST_NETWORK_FOLDER: on_sshfs makes one, and CTest runs it.
 TEST(network_folder, is_told_of_a_file_in_it) {
     const char* const folder = std::getenv("LEASEHOLD_TEST_NETWORK_FOLDER");
     ASSERT_TRUE(folder) << "run by tests/upkeep/on_sshfs";

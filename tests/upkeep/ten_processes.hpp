@@ -4,8 +4,8 @@
 
 namespace leasehold::testing {
 
-// What a child does: waits until its standard input ends, migrates, and says on standard output how
-// many migrations it applied. Answers with its exit status.
+// The work of a child: waits until its standard input ends, migrates, and says on standard output
+// how many migrations it applied. Answers with its exit status.
 int migrate_as_child(const std::string& url);
 
 }  // namespace leasehold::testing

@@ -1,4 +1,4 @@
-// What the doctor finds of work that is not done, on each engine: each finding is provoked.
+// The doctor's findings about work that is not done, on each engine: each finding is provoked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ TEST_F(work_doctor_test, a_task_of_each_minute_that_nobody_starts_is_overdue) {
     EXPECT_TRUE(found[0].starts_with("'each minute' should have run 119 min ago")) << found[0];
 }
 
-// A tick is overdue when whoever looks once a minute should have started it.
+// A tick is overdue when a starter that looks once a minute should have started it.
 TEST_F(work_doctor_test, a_run_whose_time_has_just_come_is_not_overdue) {
     end(begin("each second", 0h, schedule::every(1s).text()), {});
     EXPECT_TRUE(told("overdue_run").empty());
