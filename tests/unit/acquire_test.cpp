@@ -274,13 +274,13 @@ protected:
         EXPECT_GT(number, 1) << "no call was failed";
     }
 
-    // What was to be failed is over; from here on the test asks for itself.
+    // The calls that were to fail are over; from here on the test asks for itself.
     void heal() {
         was_struck_ = plan_->strikes() > 0;
         plan_->heal();
     }
 
-    // Whatever happened, nobody is left out for long, and the token has grown.
+    // Nobody is left out for long, whatever happened, and the token has grown.
     void expect_free_soon(const key& name, std::int64_t last_token) {
         EXPECT_TRUE(model_.wait_until_free(name, 20s)) << "stuck";
         session other{sound(), calm("other")};

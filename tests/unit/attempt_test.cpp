@@ -1,5 +1,5 @@
-// What becomes of an attempt: every row of the table in attempt.hpp, and every other pair of a
-// state and an event.
+// The steps of an attempt: every row of the table in attempt.hpp, and every other pair of a state
+// and an event.
 #include "lock/attempt.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(attempt_test, everything_else_changes_nothing) {
     EXPECT_EQ(others + std::size(table), std::size(states) * std::size(events));
 }
 
-// What may have been done is never left without a question or a settlement.
+// An attempt that may have been carried out is never left without a question or a settlement.
 TEST(attempt_test, nothing_in_doubt_is_left_unsettled) {
     for (const bool is_last : {false, true}) {
         EXPECT_EQ(after(stage::sending, upshot::in_doubt, is_last).next, stage::asking);

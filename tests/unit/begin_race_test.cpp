@@ -119,7 +119,7 @@ TEST_F(begin_race_test, who_enters_once_more_during_an_end_is_told_before_others
     EXPECT_TRUE(others_get(name_));
 }
 
-// As where another session's level is released: the one who is told holds it until then.
+// As when another session's level is released: the callback that is told holds it until then.
 TEST_F(begin_race_test, who_has_entered_once_more_is_told_by_another_threads_end) {
     session mine{faulty(), calm()};
     mutex deep{mine, name_, {.recursive = true}};
@@ -225,7 +225,7 @@ TEST_F(begin_race_test, a_start_whose_answers_were_lost_has_begun_the_session) {
     }
 }
 
-// What came behind the commit says nothing of the database: whoever asked never hears of the key.
+// The failure behind the commit says nothing of the database: the caller never hears of the key.
 TEST_F(begin_race_test, a_first_grant_that_fails_behind_its_commit_is_given_back) {
     session mine{faulty(), late()};
     plan_->fail_when([&](std::string_view statement, int number) -> std::optional<fault> {

@@ -82,7 +82,7 @@ TEST_F(begin_test, a_first_request_that_comes_after_the_end_grants_nothing) {
     EXPECT_FALSE(model_.is_held(key{"other"}));
 }
 
-// Nobody could be asked either. What was granted lives with a session that nobody renews.
+// Nobody could be asked either. The grant lives with a session that nobody renews.
 TEST_F(begin_test, a_doubt_that_nobody_could_settle_ends_with_the_ttl) {
     auto settings = late(brief());
     session mine{faulty(), settings};

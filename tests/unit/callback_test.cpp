@@ -1,4 +1,4 @@
-// What those may do who are told of a loss: release, destroy, end, try again.
+// A callback that is told of a loss may release, destroy, end, and try again.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -178,7 +178,7 @@ class with_lease_test : public model_test {};
 using lockables = ::testing::Types<lockable_mutex, lockable_shared_mutex>;
 TYPED_TEST_SUITE(with_lease_test, lockables);
 
-// Whoever proves the lease may be told that it is lost, and asks and unlocks.
+// A function that proves the lease may be told that it is lost, and asks and unlocks.
 TYPED_TEST(with_lease_test, asks_and_unlocks_the_same_object) {
     session mine{this->sound(), calm()};
     TypeParam guarded{mine, "k"};

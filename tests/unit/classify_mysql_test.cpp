@@ -1,4 +1,4 @@
-// What the error numbers of MySQL, MariaDB and their client libraries mean.
+// The meaning of the error numbers of MySQL, MariaDB and their client libraries.
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -153,7 +153,8 @@ TEST(mysql_error_numbers, a_commit_that_failed_otherwise_may_have_been_done) {
     EXPECT_NE(std::string{unnamed.what()}.find("ask before repeating"), std::string::npos);
 }
 
-// The table of docs/decisions/engines.md, row by row: what a caller sees who asks whether to go on.
+// The table of docs/decisions/engines.md, row by row: the answer to a caller who asks whether to go
+// on.
 struct condition {
     const char* name;
     int native_code;

@@ -1,4 +1,5 @@
-// What PostgreSQL's SQLSTATEs mean to a caller: the whole table, so that a change of it is seen.
+// The meaning of PostgreSQL's SQLSTATEs to a caller: the whole table, so that a change of it is
+// seen.
 #include <gtest/gtest.h>
 
 #include <ostream>

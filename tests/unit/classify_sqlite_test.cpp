@@ -1,4 +1,5 @@
-// What SQLite's result codes mean to a caller: the whole table, so that a change of it is seen.
+// The meaning of SQLite's result codes to a caller: the whole table, so that a change of it is
+// seen.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -67,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
     )
 );
 
-// The table of docs/decisions/engines.md, row by row: what a caller sees who asks whether to go on.
+// The table of docs/decisions/engines.md, row by row: the answer to a caller who asks whether to go
+// on.
 struct in_file {
     const char* name;
     int extended_code;

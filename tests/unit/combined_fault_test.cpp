@@ -1,4 +1,4 @@
-// That threads which travel together would find a statement which grants two of them one key.
+// Threads that travel together would find a statement that grants two of them one key.
 #include <gtest/gtest.h>
 
 #include "database/database.hpp"

@@ -1,4 +1,4 @@
-// Who carries whose request, on connections that do nothing.
+// Threads carry each other's requests, on connections that do nothing.
 #include "database/combiner.hpp"
 
 #include <gtest/gtest.h>
@@ -40,8 +40,8 @@ protected:
         return made;
     }
 
-    // What one thread does. The answer is the number of requests that were carried with it; 1 where
-    // it was asked alone; 0 where it failed.
+    // The work of one thread. Returns the number of requests that were carried with its own; 1 when
+    // it was asked alone; 0 when it failed.
     int ask(const bounds& of_call = {}) {
         asked mine;
         tried_.carry(
@@ -310,7 +310,7 @@ TEST_F(combiner_test, a_failure_of_the_library_itself_leaves_the_outcome_unknown
     for (const error& each : failures_) EXPECT_TRUE(each.outcome_is_unknown());
 }
 
-// What one of them asks for may be what the server refuses.
+// The server may refuse the request of one of them.
 TEST_F(combiner_test, after_a_failure_that_did_nothing_each_asks_alone) {
     take();
     start(3);

@@ -1,4 +1,4 @@
-// What the tool says of an outage that lasts, by a clock of the test's own.
+// The tool's words about an outage that lasts, by a clock of the test's own.
 #include "cli/complaints.hpp"
 
 #include <gtest/gtest.h>

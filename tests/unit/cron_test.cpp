@@ -124,7 +124,7 @@ TEST(cron_test, two_restricted_day_fields_are_either_and_a_star_is_no_restrictio
         first_matches("0 0 */2 * MON", 3),
         (texts{"2026-03-09 00:00", "2026-03-23 00:00", "2026-04-13 00:00"})
     );
-    // Where either is enough, a day that is not in the calendar does no harm.
+    // When either field is enough, a day that is not in the calendar does no harm.
     EXPECT_EQ(first_matches("0 0 31 2 MON", 1), (texts{"2027-02-01 00:00"}));
 }
 

@@ -1,4 +1,4 @@
-// Who came of a process, whatever its name and group are, and that nobody else is meant.
+// Finds the descendants of a process, whatever their names and groups are, and nobody else.
 #include "cli/descendants.hpp"
 
 #include <gtest/gtest.h>

@@ -156,7 +156,7 @@ TEST_F(detach_session_test, a_heartbeat_of_who_had_it_renews_nothing) {
     EXPECT_TRUE(mine->leases.at(0).verify());
 }
 
-// Whoever is told first may release what was not told yet.
+// The callback that is told first may release a lease that was not told yet.
 TEST_F(detach_session_test, nothing_that_goes_over_is_released_by_who_is_told) {
     session one{sound(), calm()};
     auto first = mutex{one, key{"a"}}.try_acquire(), second = mutex{one, key{"b"}}.try_acquire();

@@ -1,4 +1,4 @@
-// What the doctor makes of what a database says, and of what it refuses to say.
+// The doctor's findings about the answers of a database, and about its refusals to answer.
 #include "leasehold/doctor.hpp"
 
 #include <gtest/gtest.h>
@@ -302,7 +302,7 @@ TEST_F(doctor_test, discarded_jobs_are_counted_up_to_a_thousand) {
     EXPECT_EQ(told[2], "1000 jobs or more of queue 'news' were given up within the last day");
 }
 
-// What nobody looks at is said, and the number of those that are looked at is bounded.
+// The doctor says what it does not look at, and bounds the number of tasks that it looks at.
 TEST_F(doctor_test, of_more_tasks_than_a_thousand_the_rest_is_said_not_to_be_looked_at) {
     const auto name = [](int number) { return "task" + std::to_string(number); };
     const auto claim = [&](int number) {

@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Where it is, and why it is nowhere.
+// The address of a bell, or the reason why it has none.
 struct place {
     explicit place(doorbell& of) : address(of.address(complaint)) {}
     std::string complaint;

@@ -1,4 +1,4 @@
-// What requests that lost their answers may have left behind, and how a session settles it.
+// Requests that lost their answers leave a doubt, which a session settles.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -123,7 +123,8 @@ TEST_F(doubt_test, an_adoption_that_may_have_happened_says_so_and_can_be_repeate
     EXPECT_TRUE(held->verify());
 }
 
-// Who acquires meanwhile may have to be asked about once more, and not again and again.
+// The session may have to ask once more because of others that acquire meanwhile, but not again and
+// again.
 TEST_F(doubt_test, a_question_is_not_asked_for_as_long_as_others_acquire) {
     std::atomic<int> heartbeats = 0;
     session mine{patient(), calm()}, other{sound(), calm("other")};

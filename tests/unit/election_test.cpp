@@ -1,4 +1,4 @@
-// What a program is told of its terms, and in which order, when one ends as soon as it has begun.
+// The events of a program's terms, and their order, when a term ends as soon as it has begun.
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -35,7 +35,7 @@ protected:
         };
     }
 
-    // Deposes whoever leads, and waits until its heartbeat has found out.
+    // Deposes the leader, and waits until its heartbeat has found out.
     void depose() {
         EXPECT_TRUE(force_release(sound(), name_));
         EXPECT_TRUE(eventually([&] { return observer_->has_lost.load(); }));

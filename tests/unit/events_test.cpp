@@ -24,7 +24,7 @@ protected:
     bool is_told(event_kind kind, const std::string& key) {
         return eventually([&] { return !told_->of(kind, key).empty(); });
     }
-    // Of the doubt about name_: there is one, and it ends once, as expected.
+    // Expects one doubt about name_, which ends once, as expected.
     void expect_settled(event_reason how) {
         EXPECT_TRUE(is_told(event_kind::doubt_settled, "k"));
         const auto settled = told_->only(event_kind::doubt_settled, "k");
@@ -213,7 +213,7 @@ TEST_F(events_test, a_wait_for_a_connection_is_told_when_it_is_over) {
     EXPECT_TRUE(thrown_by([&] { lends.take(brief_one); }));
     EXPECT_EQ(told_->all().back().reason, event_reason::timed_out);
     EXPECT_GE(told_->all().back().took.value(), 50ms);
-    // Which thread is first nobody knows: until one has had to wait.
+    // Nobody knows which thread is first: until one has had to wait.
     EXPECT_TRUE(eventually([&] {
         std::atomic<bool> is_asking = false;
         std::unique_ptr<connection> second;

@@ -1,4 +1,4 @@
-// Which statement of an acquire goes first.
+// The choice of the statement of an acquire that goes first.
 #include "dialect/first_statement.hpp"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ protected:
     bool is_back(const key& name) {
         return eventually([&] { return static_cast<bool>(mutex(other_, name).try_acquire()); });
     }
-    // How many rows of whatever table name the session.
+    // The number of rows of all tables that name the session.
     int rows_of(const session& whose) {
         return model_.server().with_tables([&](const memory_tables& tables) {
             int count = 0;

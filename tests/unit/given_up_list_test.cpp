@@ -1,4 +1,4 @@
-// What a session remembers of what it gave up: which part was looked for, whatever goes meanwhile.
+// A session remembers what it gave up: which part was looked for, whatever goes meanwhile.
 #include "session/given_up_list.hpp"
 
 #include <gtest/gtest.h>

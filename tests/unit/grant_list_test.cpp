@@ -1,4 +1,4 @@
-// What a session watches: who is lost, and when to look again.
+// The list of grants that a session watches: the lost ones, and the time of the next look.
 #include "session/grant_list.hpp"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ namespace leasehold::testing {
 
 using std::chrono::milliseconds;
 
-// What happened to all connections of one test.
+// The events of all connections of one test.
 struct record {
     std::atomic<int> made = 0;
     std::atomic<int> closed = 0;

@@ -1,4 +1,4 @@
-// Which fire times of a schedule bring a job.
+// The fire times of a schedule that bring a job.
 #include <gtest/gtest.h>
 
 #include "job/fire.hpp"

@@ -1,4 +1,4 @@
-// What a worker asks the database while there is nothing to do.
+// The requests of a worker while there is nothing to do.
 #include <atomic>
 #include <map>
 
@@ -12,7 +12,7 @@ namespace {
 
 class job_idle_test : public model_test {
 protected:
-    // How often each request was sent, from now on.
+    // Counts the requests of each kind from now on.
     void count_requests() {
         plan_->fail_when([this](std::string_view statement, int) {
             const std::lock_guard guard{mutex_};
@@ -30,7 +30,7 @@ protected:
         return counts_;
     }
 
-    // Of the tests of a session.
+    // The queues of the tests of a session.
     const std::vector<std::string> queues_{"one", "two", "three"};
 
 private:
@@ -85,7 +85,7 @@ TEST_F(job_idle_test, a_job_that_is_due_in_another_century_keeps_nobody_busy) {
     EXPECT_GE(count_of("look"), 1);
 }
 
-// Who waited for jobs cannot be asked for: nothing that was claimed is lost by that.
+// The worker cannot ask which jobs waited for others: it loses no claimed job by that.
 TEST_F(job_idle_test, what_was_claimed_is_done_where_needs_cannot_be_settled) {
     const job_queue queue{patient(), "one"};
     std::vector<new_job> jobs(20);

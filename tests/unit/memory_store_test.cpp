@@ -1,5 +1,4 @@
-// The model's own promises that no other engine's suite asks for: its clock, and who waits for
-// whom.
+// The model's own promises that no other engine's suite asks for: its clock, and its waits.
 #include "support/memory_store.hpp"
 
 #include <atomic>

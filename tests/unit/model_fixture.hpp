@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of sessions and locks on the model share: the model, a way to break its
-// connections, what the observer was told, and sessions that live long or short.
+// The common parts of the tests of sessions and locks on the model: the model, a way to break its
+// connections, the events of the observer, and sessions that live long or short.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ protected:
             return found == tables.sessions.end() ? std::nullopt : std::optional{found->second};
         });
     }
-    // How long the model would still refuse the key to others, asked past every plan.
+    // The time for which the model would still refuse the key to others, asked past every plan.
     std::chrono::microseconds remaining(const key& name) {
         const auto on = model_.connect();
         const auto found = model_.stores().holds->describe(*on, name, true);
@@ -108,7 +108,7 @@ protected:
     const key name_{"k"};
 };
 
-// What an operation threw, or nothing.
+// The error that an operation threw, or nothing.
 inline std::optional<error> thrown_by(const std::function<void()>& run) {
     try {
         run();

@@ -1,4 +1,4 @@
-// Which of a URL's hosts is connected to, on connections that answer as they are told.
+// The choice among a URL's hosts, on connections that answer as they are told.
 #include "driver/mysql_hosts.hpp"
 
 #include <gtest/gtest.h>

@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
         refused_url{"mysql://a:s3cr@h/", "names no database"},
         refused_url{"mysql://a:s3cr@h/?ssl-mode=REQUIRED", "names no database"},
         refused_url{"mysql://a:s3cr@h/d/e", "has no /"},
-        // What comes of a password that is not encoded.
+        // Passwords that are not encoded.
         refused_url{"mysql://a:b@s3cr@h/d", "%40"},
         refused_url{"mysql://a:b/s3cr@h/d", "%2F"},
         refused_url{"mysql://a:b?s3cr@h/d", "%3F"},

@@ -1,4 +1,4 @@
-// Who takes a lease out of an answer that has none is told which key it is about.
+// A program that takes a lease out of an answer without one is told which key it is about.
 #include "leasehold/multi_lock.hpp"
 #include "leasehold/once.hpp"
 #include "leasehold/quorum_lock.hpp"

@@ -1,4 +1,4 @@
-// Where a statement has places for values, and where it only looks like it.
+// Finds the places for values in a statement, and skips text that only looks like one.
 #include "core/numbered_parameters.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What events are called, how they read, and telling several observers.
+// The names of events, their texts, and telling several observers.
 #include "leasehold/observer.hpp"
 
 #include <gtest/gtest.h>

@@ -148,7 +148,7 @@ TEST_F(outage_test, the_end_of_a_program_waits_for_nothing_that_cannot_be) {
     EXPECT_GE(events_->count(event_kind::release_failed), 1) << "nobody was told";
 }
 
-// What the destructors could not say is said by the session, once somebody answers again.
+// The session sends the releases that the destructors could not send, once somebody answers again.
 TEST_F(outage_test, what_a_lease_left_to_its_session_is_released_when_the_database_is_back) {
     session one{patient(), eager()};
     auto held = mutex{one, name_}.try_acquire();

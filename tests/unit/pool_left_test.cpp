@@ -1,5 +1,5 @@
-// What the pool does about connections that were given up and live on at the server, and where the
-// server lets nobody in.
+// The pool and connections that were given up and live on at the server, also when the server lets
+// nobody in.
 #include <algorithm>
 #include <thread>
 #include <vector>

@@ -384,7 +384,7 @@ TEST_F(pool_test, a_server_that_comes_back_is_found_and_reported) {
     lends.give_back(std::move(next));
 }
 
-// What observers must not do they do at times: write to a full disk.
+// Observers at times do what they must not do: write to a full disk.
 TEST_F(pool_test, an_observer_that_takes_its_time_keeps_no_connection_from_others) {
     struct slow final : observer {
         void on_event(const event&) noexcept override {

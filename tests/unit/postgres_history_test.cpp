@@ -1,4 +1,4 @@
-// Which server's data is of the past.
+// Finds the server whose data is of the past.
 #include "driver/postgres_history.hpp"
 
 #include <gtest/gtest.h>

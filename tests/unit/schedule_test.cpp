@@ -113,7 +113,7 @@ TEST(schedule_test, only_the_years_1970_to_9999_are_known) {
     EXPECT_THROW((void)daily.next(utc(1969, 12, 31, 23, 59, 59)), error);
     EXPECT_THROW((void)daily.previous(utc(10000, 1, 1)), error);
     EXPECT_EQ(daily.previous(utc(9999, 12, 31, 12)), utc(9999, 12, 31));
-    // What is rare may have fired before.
+    // A rare time may have fired before.
     EXPECT_EQ(schedule::cron("0 0 29 2 *").previous(utc(1970, 1, 1)), utc(1968, 2, 29));
     EXPECT_EQ(schedule::cron("@yearly").next(utc(1970, 1, 1)), utc(1971, 1, 1));
 }
@@ -352,7 +352,7 @@ std::set<std::int64_t> expected(const fields& when, const std::vector<scanned>& 
             if (when.match(each.wall)) fires.insert(each.minute);
             continue;
         }
-        // What the clock shows for the first time, or has just jumped over.
+        // The times that the clock shows for the first time, or has just jumped over.
         for (auto wall = highest + 1; wall <= each.wall; ++wall) {
             if (when.match(wall)) fires.insert(each.minute);
         }

@@ -144,7 +144,7 @@ TEST(schema_check_test, each_of_several_newer_ones_must_let_this_program_go_on) 
     EXPECT_EQ(describe_newer(compare(known, records{{first, second}})), "");
 }
 
-// What this program knows is held to its file as ever, beside what it does not know.
+// A migration that this program knows is held to its file as ever, beside unknown ones.
 TEST(schema_check_test, an_edited_migration_is_found_below_a_newer_one) {
     EXPECT_NE(
         problem_in(records{

@@ -49,7 +49,7 @@ TEST_F(semaphore_test, where_permits_could_not_be_set_it_goes_by_what_it_knew) {
     EXPECT_EQ(counted.permits(), 5);
 }
 
-// Nobody who asks goes round for ever.
+// No caller goes round for ever.
 TEST_F(semaphore_test, a_number_that_changes_with_each_try_is_a_refusal_in_the_end) {
     session mine{faulty(), calm()};
     session other{sound(), calm()};
@@ -140,7 +140,7 @@ TEST_F(permit_term_test, permits_end_with_their_session_whatever_their_term) {
 // Two leases whose terms end at once, and the holder of one is told before the other's.
 class permit_terms_at_once : public permit_term_test {
 protected:
-    // `then` is done by who is told first, before the other one is.
+    // The callback that is told first does `then`, before the other one is told.
     void end_both(session& within, const std::function<void(lease& other)>& then) {
         auto counted = limited(within, 30min);
         auto first = counted.try_acquire(), second = counted.try_acquire();

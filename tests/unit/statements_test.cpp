@@ -83,7 +83,7 @@ TEST(list_statement_test, whatever_the_number_each_is_asked_about_once) {
 
 class every_engine : public ::testing::TestWithParam<engine> {};
 
-// What is left in braces is filled in by who sends the statement.
+// The sender of a statement fills in the words that are left in braces.
 TEST_P(every_engine, has_words_for_all_that_its_statements_say) {
     const std::set<std::string> later{
         "{asked}",      "{asked_rest}", "{connection}", "{keys}", "{list}",   "{locked}",
@@ -150,7 +150,8 @@ TEST(statements_test, a_cluster_has_statements_and_words_of_its_own) {
         EXPECT_EQ(text(file, name, written_nodes::one).find("proofs"), std::string::npos) << file;
         EXPECT_NE(text(file, name, written_nodes::several).find("proofs"), std::string::npos);
     }
-    // Whatever proves a death changes the row of the dead, and locks none of it for reading alone.
+    // A statement that proves a death changes the row of the dead, and locks none of it for reading
+    // alone.
     for (const auto& [file, name] :
          {std::pair{"hold", "try_acquire"},
           {"hold", "insert_and_acquire"},

@@ -63,7 +63,7 @@ TEST_F(stop_when_test, a_request_to_let_go_counts_where_it_was_wanted) {
     ASSERT_TRUE(stopped(heeds.token(), 20s));
     EXPECT_EQ(heeds.why(), stop_cause::revoke_requested);
     EXPECT_FALSE(goes_on.token().stop_requested());
-    // Where it has been requested already.
+    // The same when it has been requested already.
     const stop_when late{*held, {}, also_when_revoked};
     EXPECT_TRUE(late.token().stop_requested());
     EXPECT_EQ(late.why(), stop_cause::revoke_requested);

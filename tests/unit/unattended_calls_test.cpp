@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using time_point = local_clock::time_point;
 
-// What it does is given; it is over when that says so.
+// A call whose steps are given; it is over when a step says so.
 class made_call final : public unattended_call {
 public:
     using step = std::function<std::optional<time_point>(int number)>;
