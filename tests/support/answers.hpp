@@ -1,5 +1,5 @@
 #pragma once
-// What the completion of one acquire_async() was called with, and how often.
+// The arguments and the number of calls of the completion of one acquire_async().
 #include <condition_variable>
 #include <exception>
 #include <memory>

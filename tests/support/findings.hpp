@@ -1,5 +1,5 @@
 #pragma once
-// What the doctor has found, by its name.
+// The doctor's findings, by their names.
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -103,7 +103,7 @@ std::optional<gate_info> gate_of(
         name, {gate.fence}, gate.node_info, kind_of(gate), gate.capacity, gate.arrived, waiting};
 }
 
-// What the owners other than the one who asks have.
+// The holds of the owners other than the asking one.
 struct usage {
     std::int64_t holders = 0;
     std::int64_t permits = 0;

@@ -150,7 +150,7 @@ private:
         const connection& from;
         seen_jobs jobs;
 
-        // What a job became; nothing where it has not ended.
+        // The state in which a job ended; nothing where it has not ended.
         std::optional<job_state> end_of(job_id id) const {
             const job_row* const row = jobs.find(id);
             if (!row) return job_state::completed;

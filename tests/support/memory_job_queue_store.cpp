@@ -1,4 +1,4 @@
-// What the model does about jobs for all.
+// The model's operations on jobs of any worker.
 #include "store/job_queue_store.hpp"
 
 #include <algorithm>
@@ -341,7 +341,7 @@ private:
         return row.due_at && is_never(*row.due_at) ? job_state::blocked : row.state;
     }
 
-    // What is not told by its jobs.
+    // Fills in the parts of a look that do not come from the jobs.
     static void describe(const memory_tables& tables, const std::string& queue, queue_look& seen) {
         seen.some_are_needed = !tables.needs.empty();
         const auto found = tables.queues.find(queue);

@@ -25,7 +25,7 @@ std::optional<microseconds> due_of(const memory_tables& tables, const new_job& w
     return due && *due > tables.now ? due : std::nullopt;
 }
 
-// How many may start in a queue now.
+// The number of jobs that may start in a queue now.
 class allowance {
 public:
     allowance(const memory_tables& tables, queue_row& row, std::int64_t running)
@@ -113,7 +113,7 @@ bool is_claim_of(const job_row* row, const session_id& whose, fencing_token toke
            row->token == token.number;
 }
 
-// What has become of it.
+// Ends one job, and returns its new state.
 job_state finish_one(
     memory_tables& tables, seen_jobs& jobs, const job_end& end, const job_retention& kept
 ) {
@@ -200,7 +200,7 @@ public:
                                  memory_tables& tables, const connection& from
                              ) -> std::optional<answers> {
             seen_jobs jobs{tables, from, inside};
-            // Who has the row decides whether there is a claim to end.
+            // The transaction that has the row decides whether there is a claim to end.
             const auto is_locked = [&](const job_end& each) {
                 return jobs.is_locked(each.id) &&
                        is_claim_of(jobs.find(each.id), whose, each.token);

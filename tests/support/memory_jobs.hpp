@@ -64,7 +64,7 @@ public:
     bool is_locked(job_id id) const;
     // Somebody's transaction has put a job of this unique key there, or taken it away.
     bool is_contested(const std::string& queue, const std::string& unique_key) const;
-    // Of jobs that have not ended.
+    // Looks among jobs that have not ended.
     std::optional<job_id> find_unique(const std::string& queue, const std::string& unique_key)
         const;
     // Ids of those for which `holds` is true, in their order.
@@ -81,10 +81,11 @@ public:
     void put(job_id id, std::optional<job_row> row);
     job_id add(job_row row);
 
-    // How many of its ordering key may run at a time, and whether as many stand before it.
+    // The number of jobs of an ordering key that may run at a time, and whether as many stand
+    // before a job.
     int running_per_key_max(const std::string& queue) const;
     bool is_behind_others(job_id id, const job_row& row) const;
-    // Whether it may start now, with what runs already.
+    // True when it may start now, with what runs already.
     bool may_start(job_id id, const job_row& row) const;
     // The first blocked one of the key of a job that is in nobody's way any more.
     void free_next_of(const job_row& gone);
@@ -99,10 +100,10 @@ private:
     const bool is_inside_;
 };
 
-// What it has written counts from now on, or is undone.
+// The jobs written by an open transaction count from now on, or are undone.
 void end_jobs_of(memory_tables& tables, const connection& whose, bool commit);
 
-// Due when those have ended for whom it waits.
+// True when the job is due only after the end of those that it waits for.
 bool is_never(std::chrono::microseconds due_at);
 
 claimed_job claimed_from(job_id id, const job_row& row);

@@ -8,7 +8,7 @@
 namespace leasehold::testing {
 namespace {
 
-// What stands in the way of the request; nothing: it may be granted.
+// The obstacle to the request; nothing: it may be granted.
 std::optional<acquire_all_result> refusal(
     memory_tables& tables, const acquire_all_request& wanted
 ) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the model's stores ask of its rows; see memory_store.hpp for is_live_hold.
+// Questions of the model's stores about its rows; see memory_store.hpp for is_live_hold.
 #include <optional>
 #include <string>
 
@@ -19,7 +19,7 @@ inline std::optional<std::string> words_of(const std::string& words) {
     return words.empty() ? std::nullopt : std::optional{words};
 }
 
-// Whether an open transaction of another connection proved the hold in this row.
+// True when an open transaction of another connection proved the hold in this row.
 bool is_proved_by_another(const lock_row& row, const connection& than);
 
 // Nothing where there is no such row.
@@ -33,7 +33,7 @@ bool has_holders(const memory_tables& tables, const std::string& name);
 void make_free(memory_tables& tables, lock_row& row);
 void make_held(memory_tables& tables, lock_row& row, const acquire_request& wanted);
 
-// What a grant changes in a free row: to an acquire_request or a waiter_row.
+// The changes that a grant makes in a free row: to an acquire_request or a waiter_row.
 template <class Wanted>
 void give(const memory_tables& tables, lock_row& row, const Wanted& to) {
     ++row.fence;
@@ -49,7 +49,7 @@ void give(const memory_tables& tables, lock_row& row, const Wanted& to) {
     row.revocations = 0;
     row.reentrant_count = 1;
 }
-// What is held and waited for of keys that begin so.
+// The number of holds and waiters of keys that begin so.
 lock_counts count_of(const memory_tables& tables, const std::string& prefix);
 lock_info info_of(const memory_tables& tables, const std::string& name, const lock_row& row);
 

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// What a row of a table says to a look.
+// A row of a table, as a look sees it.
 struct seen_row {
     std::string place;
     bool is_found = false;
@@ -134,7 +134,7 @@ std::vector<seen_row> rows_behind(
     });
 }
 
-// Whether there was something to clear, and it was possible.
+// True when there was something to clear, and it was possible.
 bool clear_one(
     memory_tables& tables,
     const connection& from,

@@ -3,7 +3,7 @@
 //
 // One mutex guards everything, so each request happens at one instant. The only thing that outlasts
 // a request is a transaction's proof: it keeps a lock row from being changed until commit or
-// rollback, and whoever wants to change it waits, at most for the statement time-out.
+// rollback, and a request to change it waits, at most for the statement time-out.
 //
 // Requests travel as numbered statements through the `connection` they are given, so that a wrapper
 // can lose, delay or repeat them as it could any other engine's.
@@ -91,7 +91,7 @@ struct run_row {
     } ending;
 };
 
-// How far a task of the clean-up is, see schema_store.hpp.
+// The progress of a task of the clean-up, see schema_store.hpp.
 struct upkeep_row {
     std::int64_t turn = 0;
     instant turned_at{};
@@ -132,7 +132,7 @@ struct bell_row {
     std::string address;
 };
 
-// Of the one that is waited for, and the one that waits.
+// A job's need of another job; the key of the map has both.
 struct need_row {
     need_until until = need_until::completed;
     const connection* writer = nullptr;  // where its transaction has not ended
@@ -170,7 +170,7 @@ struct memory_tables {
     std::int64_t writes = 0;  // requests that changed anything
 };
 
-// What it has written counts from now on, or is undone.
+// The rows written by an open transaction count from now on, or are undone.
 void end_schedules_of(memory_tables& tables, const connection& whose, bool commit);
 void end_needs_of(memory_tables& tables, const connection& whose, bool commit);
 
@@ -184,8 +184,8 @@ public:
 
     std::unique_ptr<connection> connect();
 
-    // Sends `attempt` as one statement over `on`, whatever wraps it. What it needs it must own:
-    // a statement whose client gave up may be carried out later.
+    // Sends `attempt` as one statement over `on`, whatever wraps it. The attempt must own what it
+    // needs: a statement whose client gave up may be carried out later.
     template <class Answer>
     Answer ask(
         connection& on,

@@ -157,7 +157,7 @@ public:
 
     bool start(connection& on, const session_start& session) override {
         const auto attempt = [session](memory_tables& tables, const connection&) {
-            // Who is dead stays so.
+            // A dead session stays dead.
             if (is_dead_session(tables, session.id)) return std::optional{false};
             const bool is_new = !tables.sessions.contains(session.id);
             session_row& row = tables.sessions[session.id];

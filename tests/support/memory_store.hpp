@@ -1,6 +1,6 @@
 #pragma once
-// The model: all stores over memory, as plain as a specification. What the SQL of an engine
-// does is right where it does what this does; tests/conformance holds every engine to both.
+// The model: all stores over memory, as plain as a specification. The SQL of an engine is right
+// where it does what the model does; tests/conformance holds every engine to both.
 //
 //   memory_database model;
 //   leasehold::database db = model.open();
@@ -60,7 +60,7 @@ public:
     memory_tables copy() const;
     void put_back(const memory_tables& older, bool says_so = true);
 
-    // Whether anybody has a live hold on the key now, by the model's clock.
+    // True when anybody has a live hold on the key now, by the model's clock.
     bool is_held(const key& name) const;
     // Waits for the key to be free; false when `patience` ran out first.
     bool wait_until_free(const key& name, std::chrono::milliseconds patience) const;

@@ -1,5 +1,5 @@
 #pragma once
-// Where the test servers are, and whether doing without is a failure.
+// The place of the test servers, and whether doing without is a failure.
 #include <string>
 
 namespace leasehold::testing {

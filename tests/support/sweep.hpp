@@ -18,7 +18,7 @@ inline upkeep_progress progress_of(connection& on, store& stores, upkeep_task ta
     return {};
 }
 
-// Whoever had the turn loses it; the state that comes out of it.
+// Takes the turn from whoever had it; returns the state that comes out of it.
 inline upkeep_progress seize_turn(connection& on, store& stores, upkeep_task task) {
     while (true) {
         upkeep_progress at = progress_of(on, stores, task);

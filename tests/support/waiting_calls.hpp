@@ -26,7 +26,7 @@ struct waiting_call {
     const char* name;
     // Makes what is needed for the call, in the database too, and answers with the call alone.
     std::function<call(session&, const key&)> prepare;
-    // What others hold so that it has to wait, after it was prepared; none: nobody comes.
+    // Takes, after the call was prepared, a hold for which the call must wait; none: nobody comes.
     std::function<std::shared_ptr<void>(session& by, const key&)> occupy{};
     bool ends_with_its_session = true;
 };
@@ -54,7 +54,7 @@ bool by_length(const wait_length& most, Ever&& ever, For&& so_long) {
     });
 }
 
-// Whatever has acquire(), acquire_for() and acquire_until().
+// The call of a lock that has acquire(), acquire_for() and acquire_until().
 template <class Lock>
 waiting_call::call acquire_of(Lock made) {
     return [on = std::make_shared<Lock>(std::move(made))](const auto& most, const auto& stop) {
@@ -151,7 +151,7 @@ inline waiting_call::call campaign_of(session& in, const key& name) {
 }
 inline waiting_call::call watch_of(session& in, const key& name) {
     const auto on = std::make_shared<leader_watch>(in.database(), name);
-    on->next();  // whoever leads now
+    on->next();  // the present leader
     return [on](const auto& most, const auto& stop) {
         return by_length(
             most,

@@ -16,7 +16,7 @@
 namespace leasehold::testing {
 namespace {
 
-// What the handler of a signal reads: a copy that needs no lock.
+// The name of the running test, for the handler of a signal: a copy that needs no lock.
 std::array<char, 256> running{};
 
 void write_all(const char* text) {
