@@ -18,9 +18,9 @@ const Value& at_key(const std::map<int, Value>& all, int key) {
     return found == all.end() ? nothing : found->second;
 }
 
-// Whoever is freed by force is told only with its next heartbeat, and may be freed before it has
-// heard of its grant: its belief ends, for us, when the freeing was sent. One that got no answer
-// may have met anybody.
+// A holder that is freed by force is told only with its next heartbeat, and may be freed before it
+// has heard of its grant: its belief ends, for us, when the freeing was sent. A freeing that got no
+// answer may have met any holder.
 std::int64_t belief_end(const holding& grant, const std::vector<step>& forces) {
     std::int64_t end = grant.believed_until_ns();
     for (const step& force : forces) {

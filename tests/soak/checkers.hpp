@@ -1,8 +1,8 @@
 #pragma once
-// What must be true of every history, whatever was done to its processes and servers.
+// These must be true of every history, whatever was done to its processes and servers.
 //
 // C1  Nobody believes to hold a key while somebody else does.
-// C2  Tokens are unique and grow: who asked after another was answered gets a greater one. A
+// C2  Tokens are unique and grow: a request sent after an answer gets a greater one than that. A
 //     release that says it freed the key was its holder's.
 // C3  What was written under proof is there exactly once, in the order of tokens, and nothing that
 //     was refused; nothing was accepted from a holder after its successor had been granted.
@@ -31,7 +31,7 @@ findings check_sets(const facts& all);
 findings check_control(const facts& all);
 findings check_liveness(const facts& all, std::chrono::nanoseconds patience);
 
-// What the writes without proof lost.
+// The losses of the writes without proof.
 struct control_loss {
     std::int64_t acknowledged = 0;
     std::int64_t unknown = 0;

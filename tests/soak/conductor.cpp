@@ -150,7 +150,7 @@ void conductor::end_crew() {
     crew_.wait_for_all(20s);
 }
 
-// Whatever happened, everything can be had again.
+// Everything can be had again, whatever happened.
 void conductor::take_everything() {
     const database own = open();
     session last{own, {.name = "soak-conductor"}};
@@ -169,7 +169,7 @@ void conductor::take_everything() {
     }
 }
 
-// What no worker has done by now, the last of it with the sessions of the dead.
+// Does the jobs that no worker has done by now, the last of them with the sessions of the dead.
 void conductor::finish_jobs() {
     job_hands::settings chosen;
     chosen.seed = plan_.seed;

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of checkers expect of their findings.
+// The expectations of the tests of checkers.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -19,7 +19,7 @@ using name = std::pair<int, std::int64_t>;  // process and id
 
 constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
 
-// How the detail of an append begins whose proof was refused.
+// The beginning of the detail of an append whose proof was refused.
 constexpr std::string_view refused_prefix = "refused ";
 
 // An operation from before it was sent until its answer came; still unknown where none did.

@@ -235,7 +235,7 @@ std::vector<std::string> server_faults::command(const std::string& verb) const {
     return {control_, std::to_string(node_ + 1), verb};
 }
 
-// Whoever comes next finds the server running, whatever ended this run.
+// The next run finds the server running, whatever ended this one.
 server_faults::~server_faults() {
     try {
         bring_back();

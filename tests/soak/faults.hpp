@@ -1,5 +1,5 @@
 #pragma once
-// What can be done to the processes of a run: workers are killed and replaced, paused and resumed,
+// Faults for the processes of a run: workers are killed and replaced, paused and resumed,
 // often just when they hold a key; the server is killed and started again, paused and resumed.
 //
 // Threads: one.

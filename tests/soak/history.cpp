@@ -54,7 +54,7 @@ std::string to_line(const record& what) {
     if (what.number) line["n"] = what.number;
     if (what.until_ns) line["until"] = what.until_ns;
     if (!what.detail.empty()) line["detail"] = what.detail;
-    // What a server said need not be UTF-8.
+    // The words of a server need not be UTF-8.
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

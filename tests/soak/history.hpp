@@ -1,5 +1,5 @@
 #pragma once
-// What the processes of a soak run did, in one clock: JSON lines, one file per process.
+// The operations of the processes of a soak run, in one clock: JSON lines, one file per process.
 //
 // Every operation leaves an `invoke` before anything is sent and its outcome after the answer came.
 // An invoke without an outcome, because its process was killed, counts as unknown. Times are
@@ -22,22 +22,22 @@ enum class operation {
     append,   // to the key's list, in the transaction that proves the lease
     control,  // read, work, write back, without proof
     release,
-    force,  // a key freed from whoever held it; token: of the victim
+    force,  // a key freed by force from its holder; token: of the victim
     fault,  // injected; number: the process it hit, detail: what
     drain,  // note: from here on there are no more faults
-    // What the tables held in the end:
+    // The contents of the tables in the end:
     entry,    // process, id: of the append; number: its position in the list
     length,   // number: of the list, counted by the database
     counter,  // number: written back under proof
     value,    // number: written back without proof
-    // Of what several may have at once, and of rows with a version (see shares.hpp):
+    // Things that several may have at once, and rows with a version (see shares.hpp):
     take,    // number: its weight, token: of the grant
     prove,   // a transaction that proves; number: what it writes, or read
     proved,  // note, just before the commit of `prove` is sent; number: since when it was proved
     yield,   // given back
     proof,   // process, id: of the `prove` that committed; number: what it wrote, or read
     state,   // number, token: of the row in the end, and its version
-    // Of jobs (see jobs/job_facts.hpp); number: the job, token: of its claim, grant: of the run
+    // Jobs (see jobs/job_facts.hpp); number: the job, token: of its claim, grant: of the run
     enqueue,     // grant: its ordering key, token: its unique key; number: known with the answer
     run,         // a handler, from its start to its return; grant: its ordering key
     effect,      // a transaction that completes the job

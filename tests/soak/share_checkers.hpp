@@ -1,5 +1,5 @@
 #pragma once
-// What must be true of what several may have at once, and of rows claimed by their version.
+// These must be true of things that several may have at once, and of rows claimed by their version.
 //
 // S1  Nobody believes to have more than there is: no writer beside a reader or another writer,
 //     never more permits than the semaphore has, one run of a task at a time. And nobody proves it:

@@ -64,7 +64,7 @@ public:
         if (outcome == phase::ok) row(of, id, number);
         return id;
     }
-    // What one of a row's own transactions has committed: a claim has no grant before it.
+    // A commit of one of a row's own transactions: a claim has no grant before it.
     grant change(int process, std::int64_t claim, std::int64_t version, std::int64_t number) {
         const auto at = version * 100;
         const grant made{process, order, ++last_id_, version};

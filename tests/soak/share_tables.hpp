@@ -35,7 +35,7 @@ public:
         std::int64_t id,
         std::int64_t number
     ) const;
-    // How a row is claimed: with a term, since its claimer may be killed.
+    // Rows are claimed with a term, since their claimer may be killed.
     versioned_mapping mapping() const;
 
     void add_content(transaction& tx, std::vector<record>& to) const;

@@ -1,6 +1,7 @@
 #pragma once
-// What several may have at once, or that is no lock at all: shared mutexes, permits, runs of tasks,
-// and rows that are claimed by their version. Numbered from 100, beside the keys of mutexes.
+// Things that several may have at once, or that are no lock at all: shared mutexes, permits, runs
+// of tasks, and rows that are claimed by their version. Numbered from 100, beside the keys of
+// mutexes.
 //
 // Threads: plain values, pure functions.
 #include <cstdint>
@@ -42,7 +43,7 @@ constexpr bool is_writer(std::int64_t weight) {
     return weight == readers_max;
 }
 
-// What the number of a commit is that claims a row, and changes nothing of it.
+// The number of a commit that claims a row, and changes nothing of it.
 constexpr std::int64_t no_change = -1;
 
 // A grant of a share, for as long as its holder believed in it.

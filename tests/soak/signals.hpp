@@ -30,7 +30,7 @@ public:
     ~signal_page();
 
     std::atomic<place>& place_of(int worker) noexcept { return shared_->places.at(index(worker)); }
-    // How many handlers of its run.
+    // The number of handlers that run in the worker.
     std::atomic<std::uint32_t>& jobs_of(int worker) noexcept {
         return shared_->jobs.at(index(worker));
     }

@@ -42,7 +42,7 @@ std::string variable(const std::string& name, const std::string& otherwise = {})
     return found ? found : otherwise;
 }
 
-// Which check must report a planted bug.
+// The check that must report a planted bug.
 const std::map<std::string, std::string> plants{
     {"ignore_deadline", "C1"},
     {"reuse_token", "C2"},
@@ -86,7 +86,7 @@ plan make_plan(const std::string& backend, std::uint64_t seed, seconds length) {
     );
 }
 
-// Of each kind; the first seconds of a run, and its last, are without.
+// The least number of commits of each kind; the first seconds of a run, and its last, are without.
 std::int64_t commits_min(const plan& of) {
     return of.length.count() / 5;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What all checks say of a history, and what it was about, for people.
+// The verdicts of all checks on a history, and a summary of the history, for people.
 //
 // Threads: one.
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// What a drain of jobs leaves: a row for each time that a job's effect was committed. Nothing keeps
-// a job from having two but its claim.
+// A drain of jobs leaves a row for each time that a job's effect was committed. Nothing but its
+// claim keeps a job from having two.
 //
 // Threads: safe, all of it but what takes a transaction.
 #include <cstdint>

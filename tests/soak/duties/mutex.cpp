@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What this process knows of the grant it works under.
+// This process's knowledge of the grant it works under.
 struct grant {
     int key;
     std::int64_t id;

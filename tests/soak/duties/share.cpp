@@ -1,4 +1,4 @@
-// What is held with a weight: a shared mutex, permits, a run of a task.
+// Duties with shares, which have a weight: a shared mutex, permits, a run of a task.
 #include "soak/duties/workplace.hpp"
 #include "soak/shares.hpp"
 

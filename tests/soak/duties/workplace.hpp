@@ -1,5 +1,5 @@
 #pragma once
-// What all duties of one worker work with: its history, its database and its session.
+// The tools of all duties of one worker: its history, its database and its session.
 //
 // Threads: one.
 #include <cstdint>
@@ -83,7 +83,7 @@ private:
     std::optional<leasehold::session> session_;
 };
 
-// What is done by workers, one thing at a time.
+// The work of a worker, one thing at a time.
 class duty {
 public:
     virtual ~duty() = default;

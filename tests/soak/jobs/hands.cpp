@@ -52,7 +52,7 @@ private:
 
     void handle() {
         stay(5, 60);
-        // Who has it may be dead meanwhile: that is when a planted bug shows.
+        // The claimer of the job may be dead meanwhile: that is when a planted bug shows.
         if (of_.between(1, of_.given_.plant.empty() ? 10 : 3) == 1) stay(200, 800);
         const int dice = of_.between(1, 15);
         if (dice == 1) throw std::runtime_error("an attempt fails now and then");

@@ -209,7 +209,7 @@ findings check_job_order(const all_jobs& all) {
             if (job->runs.empty() || !job->is_new) continue;
             for (const auto& [other, before] : jobs) {
                 if (other >= number) break;
-                // Of what was cancelled nobody knows when it ended.
+                // Nobody knows when a cancelled job ended.
                 if (before->answered_ns >= job->asked_ns || before->cancels > 0) continue;
                 if (before->completed_ns() <= job->runs.front().invoked_ns) continue;
                 complain(

@@ -1,5 +1,5 @@
 #pragma once
-// What became of each job: who enqueued it, who ran it under which token, what was committed.
+// The fate of each job: who enqueued it, who ran it under which token, what was committed.
 //
 // Threads: plain values, pure functions.
 #include <cstdint>
