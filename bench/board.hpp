@@ -1,5 +1,5 @@
 #pragma once
-// Where the holder of a hot key writes down that it lets go, for the next one to see how long that
+// The holder of a hot key writes down here that it lets go, for the next one to see how long that
 // took: memory of one process, or a file that several have mapped.
 //
 // Threads: safe. The key itself keeps two from writing at once.
@@ -20,11 +20,11 @@ public:
     board(const board&) = delete;
     board& operator=(const board&) = delete;
 
-    // What went before has nothing to do with what comes.
+    // Forgets the round before, which has nothing to do with the next one.
     void wipe() noexcept;
     void let_go(int by) noexcept;
     int last() const noexcept { return shared_->by; }
-    // How long ago somebody else has; nothing where it was nobody, or the same.
+    // The time since somebody else let go; nothing where it was nobody, or the same.
     std::optional<std::chrono::nanoseconds> since(int asked_by) const noexcept;
 
 private:

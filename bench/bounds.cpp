@@ -97,8 +97,8 @@ const char* name_of(acquire_parts::part which) noexcept {
     return "server";
 }
 
-// What a commit and an empty round trip have in common is the way to the server; what the program
-// itself does for half of a pair is taken off what is left.
+// A commit and an empty round trip have the way to the server in common. The program's own work for
+// half of a pair is taken off the rest.
 std::optional<acquire_parts> parts_of(const std::vector<report>& all) {
     const report* const round_trip = find(all, "round-trip");
     const report* const commit = find(all, "commit");

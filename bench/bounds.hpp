@@ -1,5 +1,5 @@
 #pragma once
-// What the figures say of where the time goes, in words.
+// The meaning of the figures, in words: where the time goes.
 //
 // Threads: plain functions.
 #include <nlohmann/json_fwd.hpp>
@@ -11,11 +11,11 @@
 
 namespace leasehold::bench {
 
-// Of the time that one acquire of a free key takes, in microseconds.
+// The parts of the time that one acquire of a free key takes, in microseconds.
 struct acquire_parts {
     double whole = 0;
     double round_trip = 0;  // to the server and back, asking for nothing
-    double flush = 0;       // what a durable commit takes beyond that
+    double flush = 0;       // the time a durable commit takes beyond that
     double client = 0;      // CPU of this program
     double server = 0;      // the rest; of a file, waiting for the system
 
@@ -29,7 +29,7 @@ std::optional<acquire_parts> parts_of(const std::vector<report>& all);
 // "flush", "round trip", "client CPU", "server"
 const char* name_of(acquire_parts::part which) noexcept;
 
-// Of the machine that measured.
+// The machine that measured.
 struct surroundings {
     unsigned processors = 1;
     bool has_server = true;  // false: a file

@@ -52,7 +52,7 @@ public:
 private:
     tally run(const contender& each, std::chrono::milliseconds length, const round_marks& marks) {
         if (stop_.stop_requested()) throw interrupted();
-        // Who queues takes a while until all do.
+        // It takes a while until all workers queue.
         const std::chrono::milliseconds lead{what_.what == "hop" ? 10 * what_.workers : 0};
         // Later than the last thread or process is ready.
         const std::chrono::milliseconds ready{5 + what_.workers / 4};
@@ -80,7 +80,7 @@ side_report report_of(const std::string& name, const record& from) {
     const auto items = static_cast<double>(from.all.items);
     for (const auto& [counted, value] : from.server) made.each[counted] = value / items;
     made.each["client_cpu_us"] = in_microseconds(from.all.client_cpu) / items;
-    // Of a server's client it is what its sockets get.
+    // In a server's client this would count the bytes for its sockets.
     if (from.server.empty()) {
         made.each["bytes_written"] = static_cast<double>(from.all.bytes_written) / items;
     }

@@ -15,7 +15,7 @@
 namespace leasehold::bench {
 namespace {
 
-// Of this process, and of its children that have ended.
+// The time of this process, and of its children that have ended.
 std::chrono::nanoseconds cpu_time() {
     timespec own{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
@@ -28,7 +28,7 @@ std::chrono::nanoseconds cpu_time() {
            std::chrono::microseconds{user.tv_usec + system.tv_usec};
 }
 
-// What this process has written to files so far; 0 where the system does not say.
+// The bytes that this process has written to files so far; 0 where the system does not say.
 std::int64_t bytes_written() {
     std::ifstream file{"/proc/self/io"};
     std::string name;

@@ -1,5 +1,5 @@
 #pragma once
-// Who does the work that is measured. A *side* is one way to do it: leasehold, or the floor beside
+// The workers whose work is measured. A *side* is one way to do it: leasehold, or the floor beside
 // it. A *crew* is a side with so many workers, which work in rounds that all begin at one instant.
 //
 // Threads: a side makes its workers one after another; each then works in a thread of its own.
@@ -16,7 +16,7 @@ namespace leasehold::bench {
 
 using clock = std::chrono::steady_clock;
 
-// What one operation did.
+// The result of one operation.
 struct sample {
     std::int64_t items = 1;             // 0: it did not count, as a hop from oneself to oneself
     std::chrono::nanoseconds took{-1};  // negative: the whole call
@@ -66,7 +66,7 @@ struct round_marks {
     std::function<void()> at_end{};
 };
 
-// What all workers did in a round.
+// The results of all workers in a round.
 struct tally {
     std::int64_t operations = 0;
     std::int64_t items = 0;

@@ -56,7 +56,7 @@ private:
     std::optional<transaction> tx_;
 };
 
-// SQLite lets one write at a time, and has who comes second ask again later and later. A program of
+// SQLite lets one write at a time, and has the second one ask again later and later. A program of
 // several threads does better: they queue for the file in the process.
 class taking_turns final : public hand {
 public:
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    // Where a transaction failed, the others are not to wait for its end: there is none.
+    // After a failed transaction the others are not to wait for its end: there is none.
     template <class Call>
     auto or_give_up(Call call) -> decltype(call()) try {
         return call();
@@ -95,8 +95,8 @@ private:
     std::unique_lock<std::mutex> turn_;  // of the transaction under way
 };
 
-// Keeps out all who have the same file, other processes too. The kernel lets whoever asks first
-// have it, which is mostly who had it: so that one waits until somebody else has.
+// Keeps out all who have the same file, other processes too. The kernel serves the first one that
+// asks, which is mostly the last holder: so that one waits until somebody else has had it.
 class file_bell {
 public:
     explicit file_bell(const std::string& path)
@@ -304,7 +304,7 @@ public:
 
     void before_round() override { board_.wipe(); }
     std::unique_ptr<worker> make_worker(int index) override {
-        // Of a refused try this is the least that could answer it.
+        // An answer to a refused try takes at least this.
         if (what_.what == "round-trip" || what_.what == "refused") {
             return std::make_unique<statement_worker>(
                 by_(place_), place_, "round_trip", parameters{}

@@ -9,7 +9,7 @@
 namespace leasehold::bench {
 namespace {
 
-// What MySQL and MariaDB call them.
+// The names that MySQL and MariaDB have for them.
 const std::map<std::string, std::string, std::less<>> mysql_names{
     {"Questions", "statements"},
     {"Innodb_os_log_written", "log_bytes"},

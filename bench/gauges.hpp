@@ -1,7 +1,7 @@
 #pragma once
-// What the server counts, where it does and lets us see: read before and after each round. All of
-// it is the whole server's (or, of statements on PostgreSQL, the whole database's), so what others
-// do at the same time is in it.
+// The server's counters, where it has them and lets us see them: read before and after each round.
+// All of it is the whole server's (or, of statements on PostgreSQL, the whole database's), so what
+// others do at the same time is in it.
 //
 // Threads: one at a time.
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
-// How a floor speaks to its database: one connection, and statements that are prepared once. Here
-// through leasehold's own connection; in bench/table through each client library itself.
+// A floor's way to speak to its database: one connection, and statements that are prepared once.
+// Here through leasehold's own connection; in bench/table through each client library itself.
 //
 // Threads: one.
 #include <chrono>
@@ -18,7 +18,7 @@ namespace leasehold::bench {
 
 class hand {
 public:
-    // Of the rows, the first column, where that is a number; all else is read and dropped.
+    // The first column of the rows, where that is a number; all else is read and dropped.
     struct answer {
         std::int64_t rows = 0;  // answered, or changed where it answers with none
         std::vector<std::int64_t> ids{};
@@ -46,8 +46,8 @@ using hand_maker = std::function<std::unique_ptr<hand>(const place& where)>;
 
 std::unique_ptr<hand> make_hand(const place& where);
 
-// What one would write by hand. `whose`: of several floors, which, for tables of its own; of
-// job-drain besides:
+// The side that one would write by hand. `whose` names the floor, of several, for tables of its
+// own; of job-drain besides:
 //
 // | whose  | how jobs are claimed                                                   |
 // |--------|------------------------------------------------------------------------|

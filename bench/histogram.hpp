@@ -1,6 +1,6 @@
 #pragma once
-// How long many operations took, in buckets that are 3 % wide: from nanoseconds to years in a
-// fixed 16 KiB, whatever their number.
+// The times of many operations, in buckets that are 3 % wide: from nanoseconds to years in a fixed
+// 16 KiB, whatever their number.
 //
 // Threads: one at a time; each worker has its own, and they are added up.
 // Source: buckets after Gil Tene's HdrHistogram.

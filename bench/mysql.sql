@@ -1,6 +1,6 @@
--- What leasehold is measured beside on MySQL and MariaDB, as one would write it by hand, and the
--- server's counters. None of it is leasehold's own work; {prefix} is that of the measurement's
--- tables. Parameters are ? here: the client library knows nothing else.
+-- The statements that leasehold is measured beside on MySQL and MariaDB, as one would write them by
+-- hand, and the server's counters. None of it is leasehold's own work; {prefix} is that of the
+-- measurement's tables. Parameters are ? here: the client library knows nothing else.
 
 -- name: make_locks
 CREATE TABLE {prefix}floor_lock (
@@ -74,12 +74,12 @@ SELECT id, payload FROM {prefix}task_{table}
 -- name: finish_locked
 UPDATE {prefix}task_{table} SET state = 2 WHERE id IN ({ids});
 
--- Who, and the ids that lock_some has found: there is no UPDATE … RETURNING.
+-- The claimer, and the ids that lock_some has found: there is no UPDATE … RETURNING.
 -- name: mark_claimed
 UPDATE {prefix}task_{table} SET claimed_by = ?, state = 1, version = version + 1
  WHERE id IN ({ids});
 
--- Who, and the ids.
+-- The claimer, and the ids.
 -- name: finish_claimed
 UPDATE {prefix}task_{table} SET state = 2, version = version + 1
  WHERE claimed_by = ? AND state = 1 AND id IN ({ids});
@@ -149,7 +149,7 @@ DELETE FROM {prefix}task_jobs_{table} WHERE id IN ({ids});
 SELECT id, kind, attempts, payload FROM {prefix}task_jobs_{table}
  WHERE state = 0 ORDER BY priority, id LIMIT ? FOR UPDATE SKIP LOCKED;
 
--- Who, and the ids.
+-- The claimer, and the ids.
 -- name: mark_jobs
 UPDATE {prefix}task_jobs_{table}
    SET state = 1, attempts = attempts + 1, claimed_by = ?, claimed_at = SYSDATE(6)
@@ -162,7 +162,7 @@ INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES {rows};
 -- name: insert_job
 INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES (?, ?);
 
--- Of the whole server. Not every server has each of them.
+-- Counters of the whole server. Not every server has each of them.
 -- name: gauges
 SHOW GLOBAL STATUS WHERE Variable_name IN
     ('Questions', 'Innodb_os_log_written', 'Innodb_os_log_fsyncs');

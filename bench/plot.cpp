@@ -132,7 +132,7 @@ std::string lines_of(const plot& of, const axes& on) {
     return made;
 }
 
-// What a workload was measured over.
+// The quantity over which a workload was measured.
 struct scale {
     const char* label;
     double size;
@@ -173,7 +173,7 @@ std::vector<plot> plots_of(const std::vector<report>& all) {
         const std::string title = each.what.what;
         rate = {title + ": throughput", label, unit + "/s", std::move(rate.lines)};
         latency = {title + ": median latency", label, "ms", std::move(latency.lines)};
-        // Of which there are as many whatever they cost.
+        // Workloads that have a fixed number of operations, whatever these cost.
         const bool is_paced = each.what.what == "heartbeat" || each.what.what == "sessions";
         if (is_paced) {
             latency.title = title + ": CPU of client and server";

@@ -1,5 +1,6 @@
--- What leasehold is measured beside on PostgreSQL, as one would write it by hand, and the server's
--- counters. None of it is leasehold's own work; {prefix} is that of the measurement's tables.
+-- The statements that leasehold is measured beside on PostgreSQL, as one would write them by hand,
+-- and the server's counters. None of it is leasehold's own work; {prefix} is that of the
+-- measurement's tables.
 
 -- The room on its pages is that of leasehold's lock rows, so that both stay HOT.
 -- name: make_locks
@@ -57,10 +58,10 @@ UPDATE {prefix}floor_lock SET owner = $1, fence = fence + 1
 -- name: give
 UPDATE {prefix}floor_lock SET owner = NULL WHERE owner = $1 AND lock_key = $2;
 
--- The same with a doorbell: the server's own queue of an advisory lock wakes one who waits, and
--- keeps out the others: owner is not asked for, which would be read as it was before the wait. The
--- bell is rung within the statement, so that the next one waits for the row until the commit.
--- $1 owner, $2 key, $3 number of the bell.
+-- The same with a doorbell: the server's own queue of an advisory lock wakes one waiter, and keeps
+-- out the others: owner is not asked for, which would be read as it was before the wait. The bell
+-- is rung within the statement, so that the next one waits for the row until the commit. $1 owner,
+-- $2 key, $3 number of the bell.
 -- name: wait_and_take
 WITH bell AS MATERIALIZED (SELECT pg_advisory_lock($3::bigint))
 UPDATE {prefix}floor_lock SET owner = $1, fence = fence + 1
@@ -148,11 +149,11 @@ SELECT 1000000000 + $2::bigint + n, 'bench', 'work', 6, 0, 1, 0, 1, now(), now()
 -- name: settle_own_jobs
 ANALYZE {prefix}job;
 
--- What the ids of claimed jobs are for: $1 an array's text.
+-- Ends claimed jobs by their ids: $1 an array's text.
 -- name: delete_jobs
 DELETE FROM {prefix}task_jobs_{table} WHERE id = ANY ($1::bigint[]);
 
--- $1 who, $2 how many.
+-- $1 the claimer, $2 the number of jobs.
 -- name: claim_jobs
 UPDATE {prefix}task_jobs_{table}
    SET state = 1, attempts = attempts + 1, claimed_by = $1, claimed_at = clock_timestamp()
@@ -173,7 +174,7 @@ UPDATE {prefix}task_jobs_{table}
         WHERE state = 0 ORDER BY priority, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED))
 RETURNING id, kind, attempts, payload;
 
--- By who has a transaction open for as long as he works. $1 how many.
+-- For a worker that has a transaction open for as long as it works. $1 the number of jobs.
 -- name: take_jobs
 DELETE FROM {prefix}task_jobs_{table}
  WHERE id = ANY (ARRAY(
@@ -208,14 +209,13 @@ LISTEN task_jobs;
 SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint AS log_bytes,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS commits;
 
--- Where the extension is there, and may be read.
+-- For a server where the extension is there, and may be read.
 -- name: statements
 SELECT coalesce(sum(calls), 0)::bigint AS statements FROM pg_stat_statements
  WHERE toplevel AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database());
 
--- What a measurement's tables have been through, as each connection tells when it ends: rows
--- changed with new entries in indexes, and dead ones that nothing has removed yet. By whose they
--- are.
+-- The history of a measurement's tables, as each connection tells when it ends: rows changed with
+-- new entries in indexes, and dead ones that nothing has removed yet. Grouped by their owner.
 -- name: growth
 SELECT CASE WHEN relname LIKE '%floor\_lock' THEN 'floor' ELSE 'leasehold' END AS whose,
        sum(n_tup_upd - n_tup_hot_upd)::bigint AS cold_updates,

@@ -25,7 +25,7 @@ std::string padded(std::string text, std::size_t width) {
     return text;
 }
 
-// How the counts are called in a line.
+// The names of the counts in a line.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> count_words{{
     {"statements", " statements"},
     {"round_trips", " round trips"},

@@ -11,10 +11,10 @@ std::string shown_time(double microseconds);
 // "1,250", "0.87"
 std::string shown_number(double number);
 
-// What one of them costs: "2.00 statements, 1.00 commits"; empty where nothing was counted.
+// The costs of one item: "2.00 statements, 1.00 commits"; empty where nothing was counted.
 std::string counts_of(const side_report& of);
 
-// What the columns of all reports are; ends with a line feed, as the reports do.
+// The columns of all reports; ends with a line feed, as the reports do.
 std::string text_heading();
 
 // A title, two lines for each side, a line for each ratio.

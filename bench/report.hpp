@@ -1,5 +1,5 @@
 #pragma once
-// What a measurement says: plain numbers, for text, JSON and plots.
+// The results of a measurement: plain numbers, for text, JSON and plots.
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,7 @@
 
 namespace leasehold::bench {
 
-// Of several repetitions.
+// The spread of several repetitions.
 struct spread {
     double median = 0;
     double min = 0;

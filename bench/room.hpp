@@ -1,8 +1,8 @@
 #pragma once
-// Where a measurement takes place: tables of its own in the user's database, with a random prefix,
-// or on SQLite a file of its own beside the user's. They go with this object.
+// The place of a measurement: tables of its own in the user's database, with a random prefix, or on
+// SQLite a file of its own beside the user's. They go with this object.
 //
-// Errors: what the database says, as migrate() does. Threads: one.
+// Errors: those of the database, as from migrate(). Threads: one.
 #include <string>
 #include <vector>
 
@@ -31,8 +31,8 @@ private:
     bool is_removed_ = false;
 };
 
-// What rooms have left whose process was killed, by name; a measurement that runs meanwhile loses
-// its own.
+// Removes the remains of rooms whose process was killed, and returns their names; a measurement
+// that runs meanwhile loses its own.
 std::vector<std::string> remove_left_behind(const std::string& url);
 
 }  // namespace leasehold::bench

@@ -1,5 +1,5 @@
--- What leasehold is measured beside on SQLite, as one would write it by hand. None of it is
--- leasehold's own work; {prefix} is that of the measurement's tables.
+-- The statements that leasehold is measured beside on SQLite, as one would write them by hand. None
+-- of it is leasehold's own work; {prefix} is that of the measurement's tables.
 
 -- name: make_locks
 CREATE TABLE {prefix}floor_lock (
@@ -61,13 +61,13 @@ SELECT id, payload FROM {prefix}task_{table} WHERE state = 0 ORDER BY id LIMIT ?
 -- name: finish_locked
 UPDATE {prefix}task_{table} SET state = 2 WHERE id IN ({ids});
 
--- Who, how many.
+-- The claimer, and the number of rows.
 -- name: claim_some
 UPDATE {prefix}task_{table} SET state = 1, version = version + 1, claimed_by = ?
  WHERE id IN (SELECT id FROM {prefix}task_{table} WHERE state = 0 ORDER BY id LIMIT ?)
 RETURNING id, payload;
 
--- Who, and the ids.
+-- The claimer, and the ids.
 -- name: finish_claimed
 UPDATE {prefix}task_{table} SET state = 2, version = version + 1
  WHERE claimed_by = ? AND state = 1 AND id IN ({ids});
@@ -127,7 +127,7 @@ ANALYZE {prefix}job;
 -- name: delete_jobs
 DELETE FROM {prefix}task_jobs_{table} WHERE id IN ({ids});
 
--- Who, how many.
+-- The claimer, and the number of jobs.
 -- name: claim_jobs
 UPDATE {prefix}task_jobs_{table}
    SET state = 1, attempts = attempts + 1, claimed_by = ?, claimed_at = unixepoch()
@@ -135,7 +135,7 @@ UPDATE {prefix}task_jobs_{table}
                WHERE state = 0 ORDER BY priority, id LIMIT ?)
 RETURNING id, kind, attempts, payload;
 
--- How many.
+-- The number of jobs.
 -- name: take_jobs
 DELETE FROM {prefix}task_jobs_{table}
  WHERE id IN (SELECT id FROM {prefix}task_jobs_{table}

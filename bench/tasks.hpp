@@ -14,7 +14,7 @@ namespace leasehold::bench {
 
 class task_table {
 public:
-    // Whose it is: "leasehold", "floor".
+    // `whose` names the side: "leasehold", "floor".
     task_table(const place& where, std::string whose, int batch);
 
     void make();
@@ -25,7 +25,7 @@ public:
     std::string text(std::string_view statement, std::size_t ids = 0) const;
     // Ends tasks that `tx` has locked.
     void finish_locked(transaction& tx, const std::vector<std::int64_t>& ids) const;
-    // What a statement takes after these values: the ids one by one, or on PostgreSQL as an array.
+    // The further values of a statement: the ids one by one, or on PostgreSQL as an array.
     parameters with_ids(parameters before, const std::vector<std::int64_t>& ids) const;
     engine which() const noexcept { return engine_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What is measured, and where.
+// The workload that is measured, and its place.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -34,7 +34,7 @@ struct workload {
     int batch = 1;  // of claims, and of jobs
     int held = 0;   // leases held besides, by each session
 
-    // What its rate counts: "pairs", "rows".
+    // The unit that its rate counts: "pairs", "rows".
     std::string_view unit() const;
     // "16 threads", "batches of 10, 4 threads".
     std::string shape() const;
@@ -50,7 +50,7 @@ struct place {
     database open(int connections, std::chrono::milliseconds statement_timeout) const;
 };
 
-// What a job carries, and how many of them are drained in batches of so many: enough for a second.
+// The payload of a job, and the number of jobs drained in batches of so many: enough for a second.
 std::string job_payload(int number);
 int jobs_to_drain(int batch);
 

@@ -19,7 +19,7 @@ struct times {
     double p50, p99;  // microseconds
 };
 
-// Of one engine.
+// The figures of one engine.
 struct grown {
     std::string engine;
     std::vector<std::string> operations{};                  // in the order of the file

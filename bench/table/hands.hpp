@@ -11,7 +11,7 @@ std::unique_ptr<hand> make_postgres_hand(const place& where);
 std::unique_ptr<hand> make_mysql_hand(const place& where);
 std::unique_ptr<hand> make_sqlite_hand(const place& where);
 
-// That of the URL.
+// The hand of the URL's engine.
 std::unique_ptr<hand> make_library_hand(const place& where);
 
 }  // namespace leasehold::bench

@@ -1,6 +1,6 @@
 #pragma once
-// What a queue's length, its history, and somebody's old snapshot do to its claims. Each prints a
-// line for people.
+// Measures claims beside a long queue, a long history, and somebody's old snapshot. Each function
+// prints a line for people.
 #include <chrono>
 #include <cstdint>
 #include <string>

@@ -39,7 +39,7 @@ std::vector<int> batches_of(const std::string& what, const std::vector<int>& cho
     return what == "job-enqueue" ? std::vector{100'000} : std::vector{1, 10, 100};
 }
 
-// What the options name; nothing: the plan of the table.
+// The steps that the options name; without options the plan of the table.
 std::vector<step> steps_of(const asked& from) {
     if (from.what.empty()) return plan_of(from.is_quick);
     std::vector<step> all;

@@ -13,7 +13,7 @@ public:
     }
     void add_with_quiet(const workload& what) { steps_.push_back({what, {"quiet"}, round_ms_}); }
     void add_alone(const workload& what, int round_ms) { steps_.push_back({what, {}, round_ms}); }
-    // What our own connection adds to the client library: measured on the smallest.
+    // Our own connection's cost beyond the client library: measured on the smallest.
     void add_with_connection(const workload& what) {
         steps_.push_back({what, {"library", "connection"}, round_ms_});
     }

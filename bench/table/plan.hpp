@@ -1,5 +1,5 @@
 #pragma once
-// What the table in docs/benchmarks.md is made of.
+// The contents of the table in docs/benchmarks.md.
 #include <string>
 #include <vector>
 

@@ -121,7 +121,7 @@ private:
     const std::string commit_ = "COMMIT";
     const std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
     std::unordered_map<std::string, std::string> names_;
-    // Of the call under way.
+    // The parameters of the call under way.
     std::vector<std::string> texts_;
     std::vector<const char*> places_;
     std::vector<int> lengths_;

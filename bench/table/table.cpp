@@ -23,7 +23,7 @@ struct backend {
     std::vector<report> reports{};
 };
 
-// What the sides are called in a plan, and to readers.
+// Gives the sides the names that readers know, in place of those in a plan.
 void rename(report& in) {
     for (side_report& each : in.sides) {
         if (each.name == "library") each.name = "by hand";
