@@ -1,4 +1,4 @@
-// What leasehold does here, as metrics and as lines of JSON:
+// Shows leasehold's work as metrics and as lines of JSON:
 //
 //   ./metrics sqlite:demo.db            the page for /metrics on standard output
 //   ./metrics sqlite:demo.db 2>log      and a line for each event in the log

@@ -24,7 +24,7 @@ void set_schedule(const leasehold::database& db, int period_seconds) {
     nightly.name = "nightly report";
     nightly.queue = "reports";
     nightly.job = {.kind = "night", .payload = "{fire_time}", .unique_key = "night"};
-    // What was missed while nobody was up is made up for once, whenever somebody is.
+    // Fire times that were missed while nobody was up are made up for once, whenever somebody is.
     nightly.misfire = leasehold::misfire_policy::fire_once;
     if (period_seconds > 0) {
         nightly.every = std::chrono::seconds{period_seconds};

@@ -1,9 +1,9 @@
 // A service that has a pool of its own, here of sqlite3*: leasehold takes its connections from it
 // by a `connector`, and the same pool serves the rest. With libpq or Connector/C++ it looks alike.
 //
-// What leasehold has taken it keeps until its handle goes, or the connection breaks: at most
-// connections_max, one more for each session, and one while calls wait. So give the pool as many
-// more as the rest of the program needs.
+// leasehold keeps the connections it has taken until its handle goes, or the connection breaks: at
+// most connections_max, one more for each session, and one while calls wait. So give the pool as
+// many more as the rest of the program needs.
 //
 //   own_pool PATH
 #include <sqlite3.h>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What such a service has already: so many handles, lent and taken back.
+// Such a service already has a pool: so many handles, lent and taken back.
 class handle_pool {
 public:
     handle_pool(std::string path, int size) : path_(std::move(path)), size_(size) {}
@@ -80,7 +80,8 @@ private:
 };
 
 // One of the pool's while leasehold has it. The driver's adapter sends the statements and says what
-// errors mean; transactions are begun and ended here, which it leaves to whoever owns the handle.
+// errors mean; transactions are begun and ended here, since it leaves them to the owner of the
+// handle.
 class pooled_connection final : public leasehold::connection {
 public:
     pooled_connection(handle_pool& from, sqlite3* handle)

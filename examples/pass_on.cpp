@@ -2,7 +2,7 @@
 //
 //   pass_on sqlite:demo.db give | pass_on sqlite:demo.db take
 //
-// What goes through the pipe is a secret: whoever has it can take the hold.
+// The words in the pipe are a secret: whoever has them can take the hold.
 #include <iostream>
 #include <string_view>
 

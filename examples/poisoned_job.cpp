@@ -1,4 +1,4 @@
-// A job that kills whoever does it, as one does that uses up the memory or meets a bug:
+// A job that kills its worker, as one does that uses up the memory or meets a bug:
 //
 //   poisoned_job sqlite:letters.db enqueue   three letters, of which the second is poisoned
 //   poisoned_job sqlite:letters.db work      does what there is, until it is killed by it
@@ -7,8 +7,8 @@
 // with the last rescue it may have (rescues_max) it is discarded, so that the worker lives. Nobody
 // has to find out which job it was: its error says so, and retry_job() begins it anew.
 //
-// One thread without prefetch has one job at a time. What else a worker has when it dies is rescued
-// as well, and is counted: with many threads give rescues_max some room.
+// One thread without prefetch has one job at a time. The other jobs that a dying worker has are
+// rescued as well, and are counted: with many threads give rescues_max some room.
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -27,7 +27,8 @@ void enqueue(const leasehold::database& db) {
 
 void work(const leasehold::database& db) {
     using namespace std::chrono_literals;
-    // What it has when it dies is rescued so long after; see session.hpp for what is too short.
+    // The job of a dead worker is rescued so long after; see session.hpp for a ttl that is too
+    // short.
     leasehold::session session{db, {.name = "printer", .ttl = 2s}};
     leasehold::worker printer{session, {.queues = {"letters"}, .threads = 1, .drains = true}};
     printer.handle("", [](leasehold::job& job) {

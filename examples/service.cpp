@@ -3,8 +3,8 @@
 //
 //   service sqlite:service.db 10.0.0.7:8080
 //
-// What a leader does is a step each 100 ms, written under a proof of its term. A leader that was
-// paused and deposed meanwhile writes none.
+// A leader does a step each 100 ms, written under a proof of its term. A leader that was paused and
+// deposed meanwhile writes none.
 #include <chrono>
 #include <condition_variable>
 #include <csignal>

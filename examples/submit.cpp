@@ -1,5 +1,5 @@
 // The same form arrives twice: on two nodes at the same moment, or again after a crash. Its work is
-// done once, and whoever sent it gets the same answer. Run several at once:
+// done once, and both senders get the same answer. Run several at once:
 //
 //   submit URL FORM CENTS          prints the receipt, once made and ever after
 //   submit URL FORM CENTS crash    dies in the middle of the work
@@ -26,9 +26,10 @@ std::optional<std::int64_t> answer_of(leasehold::transaction& tx, const std::str
     return found[0].integer(0);
 }
 
-// Work and answer are one commit, under the key of this form alone. Whoever died before it has
-// done nothing; whoever comes after it finds the answer, and does nothing. The proof makes sure
-// that a node that was paused for longer than its session lives does not do the work a second time.
+// Work and answer are one commit, under the key of this form alone. A node that died before the
+// commit has done nothing; a node that comes after it finds the answer, and does nothing. The proof
+// makes sure that a node that was paused for longer than its session lives does not do the work a
+// second time.
 std::int64_t submit(
     leasehold::database& db,
     leasehold::session& node,

@@ -26,7 +26,7 @@ void run(const leasehold::database& db, const std::string& sql) {
     tx.commit();
 }
 
-// How many tasks were done twice or more, or never.
+// The number of tasks that were done twice or more, or never.
 std::int64_t not_done_once(const leasehold::database& db) {
     leasehold::transaction tx = db.begin();
     return tx.execute("SELECT COUNT(*) FROM task WHERE done <> 1").rows.at(0).integer(0);

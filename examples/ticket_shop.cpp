@@ -1,9 +1,9 @@
-// A ticket shop that must not sell a seat twice, three ways, and a buyer who is paused at the worst
-// moment: after looking at a free seat, and until somebody else has bought it.
+// A ticket shop that must not sell a seat twice, three ways, and a buyer that is paused at the
+// worst moment: after looking at a free seat, and until somebody else has bought it.
 //
 //   ticket_shop URL version|rows|lock [--runs N] [--seed S] [--unguarded]
 //
-// version: the seat table has a version column; who has read an old version buys nothing.
+// version: the seat table has a version column; a buyer that has read an old version buys nothing.
 // rows:    the seat's row is locked from the look to the commit.
 // lock:    a lock per seat, whose lease may run out, and a proof of it in the buying transaction.
 // The first two sell every seat; with the third one is left where a lease ran out at the wrong
@@ -164,8 +164,9 @@ private:
     template <class Pause>
     bool buy_by_lock(int seat, int buyer, Pause&& pause) {
         leasehold::mutex_settings brief;
-        // Far too short for who is paused. Unguarded it is the least there is: who comes while it
-        // runs goes on to another seat and does not return, and then nothing is sold twice.
+        // Far too short for a paused buyer. Unguarded it is the least there is: a buyer that comes
+        // while it runs goes on to another seat and does not return, and then nothing is sold
+        // twice.
         brief.hold_at_most = is_guarded_ ? 3ms : 1ms;
         leasehold::mutex mine{*session_, "seat/" + std::to_string(seat), brief};
         auto lease = mine.try_acquire();

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr int workers = 3;
 constexpr int steps = 2;
 
-// How many steps it passed, always with all of the others.
+// The number of steps it passed, always with all of the others.
 int work(leasehold::database& db, int number) {
     leasehold::session mine{db, {.name = "worker-" + std::to_string(number)}};
     leasehold::latch loaded{mine, "import/loaded", workers};
