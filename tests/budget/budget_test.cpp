@@ -52,7 +52,7 @@ protected:
         return last;
     }
 
-    // Runs it so many times; what all of that cost.
+    // Runs it so many times, and returns the cost of all of that.
     template <class Run>
     cost cost_of(Run&& run, std::int64_t count = times) const {
         const cost before = settled();
@@ -67,8 +67,8 @@ protected:
         std::cout << what << ": " << found << " in " << count << "\n";
     }
 
-    // The least that writes() grew by in any of many windows around one run: what others do at the
-    // same time can only add to it.
+    // The least that writes() grew by in any of many windows around one run: the work of others at
+    // the same time can only add to it.
     template <class Run>
     std::int64_t least_writes(Run&& run, int windows = 40) const {
         std::int64_t least = std::numeric_limits<std::int64_t>::max();

@@ -1,5 +1,5 @@
 #pragma once
-// Counts, at the server, what the library costs a database of its own. Each <engine>_meter.cpp
+// Counts, at the server, the library's costs for a database of its own. Each <engine>_meter.cpp
 // defines the meter and the budget; README.md says what is counted, and where.
 //
 // A cost that cannot be counted throws: a budget nobody looked at must not pass.

@@ -1,5 +1,5 @@
-// mutex.try_acquire_in() in transactions that belong to each client library; what it promises
-// whatever the client: tests/conformance/acquire_in_test.cpp.
+// mutex.try_acquire_in() in transactions that belong to each client library; its promises for all
+// clients: tests/conformance/acquire_in_test.cpp.
 #include "claim/lock_suite.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/mutex.hpp"

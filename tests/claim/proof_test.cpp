@@ -1,4 +1,5 @@
-// lease.verify_in() in transactions above READ COMMITTED: what lease.hpp says of each engine.
+// lease.verify_in() in transactions above READ COMMITTED: the promises of lease.hpp for each
+// engine.
 #include "claim/lock_suite.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/mutex.hpp"

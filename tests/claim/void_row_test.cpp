@@ -71,7 +71,7 @@ TEST_P(void_row_suite, after_an_update_that_did_not_commit_it_finishes_no_heirs_
     EXPECT_EQ(state_of(3), "sold/4");
 }
 
-// A finish that did not commit leaves a row that still says who.
+// A finish that did not commit leaves a row that still names its claimer.
 TEST_P(void_row_suite, after_a_finish_that_did_not_commit_it_changes_no_heirs_claim) {
     const versioned_claim claims{leased_seats()};
     auto first = claimed_and_lost(claims, [&](auto at, versioned_row& row) {

@@ -21,8 +21,8 @@ enum class begun {
     not_at_all = 4,
     deferred = 5,          // SQLite alone: without the write lock, and it waits for nobody
     deferred_patient = 6,  // the same, and it waits for others
-    // As the client's own interface does it: setAutoCommit(false), a soci::transaction. Nothing
-    // where that is to send BEGIN.
+    // The client's own interface begins it: setAutoCommit(false), a soci::transaction. Nothing if
+    // that would send BEGIN.
     by_the_client = 7,
 };
 
@@ -44,12 +44,12 @@ struct way {
     std::function<database(database_settings)> open;
 };
 
-// "postgres", "postgres_libpq", …: what this executable offers.
+// The ways that this executable offers: "postgres", "postgres_libpq", …
 std::vector<std::string> way_names();
 // Ends the process or skips the test, as tests/README.md says, when the server is not there.
 way open_way(const std::string& name);
 
-// ---- for those who make ways
+// ---- for the files that make ways
 
 // Runs in leasehold's own transactions; on its own connections where `how` asks for no transaction.
 std::unique_ptr<lent> begin_own(const database& db, begun how);

@@ -33,7 +33,7 @@ else
     owner_url=${variable}_URL program_url=${variable}_PROGRAM_URL
     owner_url=${!owner_url} program_url=${!program_url}
 fi
-# First as who makes the tables.
+# Begins as the user who makes the tables.
 LEASEHOLD_URL=$owner_url
 export LEASEHOLD_URL
 

@@ -1,5 +1,5 @@
-// Several nodes of one cluster are written to, and one of them is behind: what it has not heard of
-// yet must neither cost a holder its lease nor let a former holder's proof pass.
+// Several nodes of one cluster are written to, and one of them is behind: its ignorance must
+// neither cost a holder its lease nor let a former holder's proof pass.
 //
 // LEASEHOLD_PLAIN_CLUSTER: with the statements of one server, for which these tests are there
 // to fail.

@@ -37,10 +37,10 @@ struct backend {
     std::string name;
 
     // Another handle with a pool of its own, as another process would have it, on the same tables:
-    // of a user with the rights of grants_sql() and no more.
+    // its user has the rights of grants_sql() and no more.
     std::function<database(database_settings)> open;
 
-    // The same of who owns the tables, for what a program may not: to ask the server about others.
+    // The same as the owner of the tables, for questions that a program may not ask: about others.
     std::function<database(database_settings)> open_as_owner;
 
     // The same through a gate that can be shut.

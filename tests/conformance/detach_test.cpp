@@ -94,8 +94,8 @@ TEST_F(detach_suite, of_two_adopters_the_second_gets_nothing) {
     EXPECT_TRUE(mine->held_locally());
 }
 
-// Taken back into the session it lives with, the value would stay good for others, who could then
-// take the hold from under the new lease.
+// If it were taken back into the session it lives with, the value would stay good for others, and
+// these could then take the hold from under the new lease.
 TEST_F(detach_suite, what_was_given_away_is_taken_back_by_another_session_only) {
     session one{first_, calm("one")}, again{first_, calm("again")}, two{second_, calm("two")};
     const key name = fresh("k");

@@ -1,4 +1,5 @@
-// leasehold::fence_guard and fence_file: what is outside of the lock database refuses late writers.
+// leasehold::fence_guard and fence_file: resources outside of the lock database refuse late
+// writers.
 #include <atomic>
 #include <fstream>
 #include <thread>

@@ -154,7 +154,7 @@ void history_side::note_grant(const history_step& by, std::int64_t token) {
 
 namespace {
 
-// To the nearest: what passed really is far less than half of one.
+// To the nearest hour: the time that really passed is far less than half of one.
 std::string hours_of(microseconds time) {
     return std::to_string(std::chrono::round<std::chrono::hours>(time).count()) + " h";
 }

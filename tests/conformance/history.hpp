@@ -3,8 +3,8 @@
 //
 // A step names sessions, owners and keys by small numbers, so that it can be carried out anywhere,
 // printed, and repeated under other names. Each side finds its own tokens and tickets. Answers are
-// text in which times are whole hours: what real microseconds do decides nothing, because all
-// terms are whole hours, and what passes is some hours and ten seconds.
+// text in which times are whole hours: real microseconds decide nothing, because all terms are
+// whole hours, and the time that passes is some hours and ten seconds.
 //
 // A ledger (history_ledger.hpp) is told the events, too. It knows the promises and no store: it
 // finds what an engine and the model would get wrong together.
@@ -104,7 +104,7 @@ class history_side {
 public:
     history_side(const history_place& at, const history_names& names) : at_(at), names_(names) {}
 
-    // The answer in words; what was thrown, too, is an answer.
+    // The answer in words; a thrown error is an answer, too.
     std::string carry_out(const history_step& what);
     // The events of the last step.
     const std::vector<history_event>& events() const noexcept { return events_; }

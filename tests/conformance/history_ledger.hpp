@@ -1,5 +1,5 @@
 #pragma once
-// The promises, checked on a history as it happens, from what those were told who took part:
+// The promises, checked on a history as it happens, by the answers that the participants got:
 // - tokens of a key only grow;
 // - those who hold a key at once fit: one owner of a mutex, permits within the capacity, one kind,
 //   and nobody while a lock_delay runs;

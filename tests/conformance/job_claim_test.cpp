@@ -1,4 +1,4 @@
-// Claims of jobs: who gets which, in what order, and what a claim says.
+// Claims of jobs: which worker gets which job, in what order, and the contents of a claim.
 #include "conformance/job_suite.hpp"
 
 namespace leasehold::testing {

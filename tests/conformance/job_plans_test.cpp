@@ -60,7 +60,7 @@ protected:
         EXPECT_LE(std::ssize(got), jobs_max);
         return got;
     }
-    // Two who claim side by side, and how often each job was.
+    // Two workers claim side by side. Returns the number of claims of each job.
     std::map<job_id, int> claim_all(int jobs_max, int wanted) const {
         std::mutex guarding;
         std::map<job_id, int> claimed;

@@ -384,7 +384,8 @@ TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
     EXPECT_TRUE(remove_job_schedule(first_, name_));
 }
 
-// As on a host without zones: what cannot fire stays due longest, and is in nobody's way.
+// As on a host without zones: a schedule that cannot fire stays due longest, and is in nobody's
+// way.
 TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot) {
     set_job_schedule(first_, rare());
     const job_schedule_row good = row();

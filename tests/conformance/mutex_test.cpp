@@ -355,7 +355,7 @@ TEST_F(mutex_suite, fresh_keys_raced_by_many_are_granted_once_each) {
     EXPECT_EQ(grants, keys);
 }
 
-// Promise 10. The counter of writes is the server's own; what it writes by itself is tolerated.
+// Promise 10. The counter of writes is the server's own; the server's own writes are tolerated.
 TEST_F(mutex_suite, a_refused_try_writes_nothing) {
     session one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");

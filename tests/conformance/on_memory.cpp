@@ -1,4 +1,4 @@
-// The suite on the model: what it asks of the engines, the specification itself must do.
+// The suite on the model: the specification itself must do the same as the engines.
 #include <map>
 #include <mutex>
 

@@ -303,7 +303,7 @@ TEST_F(once_suite, a_run_that_took_longer_than_hold_at_most_has_failed_its_tick)
     }
 }
 
-// Somebody else runs the tick by then: what is recorded is theirs.
+// Somebody else runs the tick by then, and the record is theirs.
 TEST_F(once_suite, a_run_over_its_limit_leaves_the_record_of_its_successor_alone) {
     const key name = fresh("task");
     session one{first_, calm("one")}, two{second_, calm("two")};

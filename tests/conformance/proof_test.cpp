@@ -1,4 +1,4 @@
-// lease.verify_in(tx): what is written under a lease, in the transaction that proves it.
+// lease.verify_in(tx): writes under a lease, in the transaction that proves it.
 
 #include <memory>
 

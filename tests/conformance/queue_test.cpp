@@ -16,7 +16,7 @@
 namespace leasehold::testing {
 namespace {
 
-// Each waits behind those who came before it, whatever thread or session it is of.
+// Each waiter is behind those that came before it, whatever thread or session it is of.
 TEST_F(queue_suite, sixty_four_waiters_get_the_key_in_the_order_in_which_they_came) {
     session holder{first_, calm("holder")}, one{first_, calm("one")}, two{second_, calm("two")};
     const key name = fresh("k");

@@ -1,5 +1,5 @@
-// SQLite's times are those of a clock that begins anew with every boot: what an earlier boot has
-// left is free for the first one that writes, since nobody of that boot can be alive.
+// SQLite's times are those of a clock that begins anew with every boot: the leases of an earlier
+// boot are free for the first one that writes, since nobody of that boot can be alive.
 #include <algorithm>
 
 #include "conformance/job_suite.hpp"

@@ -81,7 +81,7 @@ TEST_F(row_lock_suite, nobody_is_named_for_a_key_that_is_free_or_was_never_there
     EXPECT_FALSE(find_row_lock(second_, past));
 }
 
-// A row says who locked it last, also when that is long over.
+// A row names its last locker, also when that transaction is long over.
 TEST_F(row_lock_suite, a_proof_that_is_over_leaves_nobody_to_be_named) {
     session one{first_, calm("one")};
     const key name = fresh("k");

@@ -72,7 +72,7 @@ waiting_call::call once_of(session& in, const key& name) {
     return [on](const auto&, const auto& stop) { return static_cast<bool>(on->start(stop)); };
 }
 
-// And those that would not wait: what they want is theirs, or nobody's.
+// And the calls that would not wait: the key they want is theirs, or nobody's.
 std::vector<waiting_call> all_calls() {
     std::vector<waiting_call> all = waiting_calls();
     all.push_back({"shared_mutex_upgrade", upgrade_of});

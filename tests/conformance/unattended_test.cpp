@@ -1,5 +1,5 @@
 // Calls that wait for a mutex without a thread: each is answered once, with a lease, with nothing
-// or with what went wrong, whatever comes between.
+// or with an error, whatever comes between.
 #include <algorithm>
 #include <atomic>
 #include <deque>

@@ -35,7 +35,7 @@ protected:
             EXPECT_TRUE(eventually([&] { return may_end_.load(); }));
         });
         runs_ = thread{[this] { works_.run(stop_.get_token()); }};
-        // A worker that is new is not known to those who enqueue.
+        // Enqueuers do not know a new worker yet.
         wait_until_quiet(job_bells::known_for);
     }
     void TearDown() override {

@@ -1,5 +1,4 @@
-// A worker: what becomes of a job by what its handler does, and when the worker or its session
-// ends.
+// A worker: the fate of a job by the deeds of its handler, and when the worker or its session ends.
 #include <atomic>
 #include <future>
 #include <mutex>

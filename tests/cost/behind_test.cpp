@@ -1,4 +1,4 @@
-// Jobs behind which very many others wait: whatever is done to the first reads no more of them than
+// Jobs behind which very many others wait: an operation on the first reads no more of them than
 // if there were a hundred. The same bounds for both, with the statistics of before there were any
 // and with new ones.
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The doctor's questions, and how many holds and waiters there are: what reads a whole table reads
-// it once, and what is about one key, session or queue reads some rows.
+// The doctor's questions, and the counts of holds and waiters: a question about a whole table reads
+// it once, and a question about one key, session or queue reads some rows.
 #include "cost/suite.hpp"
 #include "store/health_store.hpp"
 #include "store/holder_store.hpp"

@@ -1,4 +1,4 @@
-// Keys that several hold: what is asked of all holders of a key costs some rows for each of them,
+// Keys that several hold: a question about all holders of a key costs some rows for each of them,
 // and nothing for those of other keys.
 #include "cost/suite.hpp"
 #include "leasehold/barrier.hpp"

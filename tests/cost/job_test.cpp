@@ -1,5 +1,5 @@
-// Jobs: what each operation costs in queues with very many jobs, and beside a long history. A claim
-// that sorted would read all that are available.
+// Jobs: the costs of each operation in queues with very many jobs, and beside a long history. A
+// claim that sorted would read all that are available.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -132,9 +132,9 @@ TEST_P(job_cost, claiming_jobs_of_ordering_keys) {
     );
 }
 
-// Somebody has a snapshot from before them while thousands of jobs go through: what they were stays
-// for him. No more than that is passed by (on PostgreSQL an entry for each), and none is done
-// twice. On SQLite nobody has one: a transaction there is the one that writes.
+// Somebody has a snapshot from before them while thousands of jobs go through: their old rows stay
+// for that snapshot. No more than that is passed by (on PostgreSQL an entry for each), and none is
+// done twice. On SQLite nobody has one: a transaction there is the one that writes.
 TEST_P(job_cost, claiming_beside_an_old_snapshot_reads_what_has_gone_since) {
     const database other = beside();
     const engine which = other.server().engine;
@@ -385,7 +385,7 @@ TEST_P(job_cost, pruning) {
     });
 }
 
-// ---- what hangs on few rows, whatever else there is
+// ---- questions that need few rows, whatever else there is
 
 TEST_P(job_cost, schedules_that_are_due_among_many) {
     constexpr int others = 2'000;

@@ -98,7 +98,7 @@ database filled::beside() const {
 std::int64_t filled::reads_of(const call& what) const {
     std::int64_t reads = 0;
     run([&](connection& on, store& stores) {
-        // Or what was counted comes up to a second later.
+        // Forces the counts out, which would come up to a second later otherwise.
         const auto counted = [&] {
             on.execute("SELECT pg_stat_force_next_flush()");
             return on.execute(reads_sql).rows.at(0).integer(0);

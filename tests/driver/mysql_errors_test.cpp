@@ -164,7 +164,7 @@ TEST_F(mysql_test, a_deadlock_undoes_the_whole_transaction_of_its_victim) {
     survivor.commit();
     const int own = outcomes[0] == 1213 ? 2 : 1;  // what the survivor had set before
     EXPECT_EQ(number_from(victim, named("SELECT CAST(SUM(n) AS SIGNED) FROM {t}")), own + 10);
-    // And what the victim does next commits by itself.
+    // The victim's next statement commits by itself.
     victim.execute(named("UPDATE {t} SET n = 50"));
     EXPECT_EQ(number_from(survivor, named("SELECT MIN(n) FROM {t}")), 50);
 }

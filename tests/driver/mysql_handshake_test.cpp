@@ -1,6 +1,6 @@
 // A server that restarts, or a proxy in front of it, cuts connections while they are made: a wait
 // goes on for as long as its session lives.
-// First: what follows declares a leasehold::testing, which hides the framework's.
+// This comes first: the rest declares a leasehold::testing, which hides the framework's.
 #include "mysql_support.hpp"
 
 #include "fault/relay.hpp"

@@ -1,5 +1,5 @@
 // A server that is none: it offers no TLS and asks for the password in clear.
-// First: what follows declares a leasehold::testing, which hides the framework's.
+// This comes first: the rest declares a leasehold::testing, which hides the framework's.
 #include "mysql_support.hpp"
 
 #include <sys/socket.h>

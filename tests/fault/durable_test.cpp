@@ -1,8 +1,8 @@
 // Promise 3 where a synchronous standby is configured: nothing is answered as granted that a
 // fail-over may lose, whatever synchronous_commit a role or a database brings.
 //
-// Each statement of the library runs as ever, but inside of a transaction that is asked afterwards
-// how it will commit. So no standby is needed.
+// Each statement of the library runs as ever, but inside of a transaction whose way to commit is
+// asked for afterwards. So no standby is needed.
 #include <gtest/gtest.h>
 
 #include <mutex>

@@ -60,7 +60,7 @@ protected:
     session other_{steady(), lively("other")};
 };
 
-// Not every crash undoes one. Where a server flushes with every commit none does.
+// Not every crash undoes one. None does if the server flushes with every commit.
 TEST_F(outage_forgotten, a_release_that_a_crash_has_undone_is_repeated) {
     auto settings = lively("one");
     settings.heartbeat_every = 2s;  // its commit flushes the release before it

@@ -1,4 +1,4 @@
-// A process that a fork has made: what was open at that moment belongs to the parent. And objects
+// A process that a fork has made: the handles open at that moment belong to the parent. And objects
 // that live until the process has ended. On every engine that processes can share.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int cannot_end = -1;
 
-// The exit status of the child in which `body` has run; what it answers is the status.
+// Returns the exit status of a child that runs `body`: the answer of `body`.
 int in_fork(const std::function<int()>& body) {
     const pid_t forked = ::fork();
     if (forked == 0) {
@@ -192,7 +192,7 @@ TEST_F(fork_fault, every_kind_of_object_is_the_parents_alone) {
     EXPECT_TRUE(got_it);
 }
 
-// As where a child returns from the function that it was forked in.
+// As when a child returns from the function that it was forked in.
 TEST_F(fork_fault, objects_that_end_in_a_child_take_nothing_with_them) {
     auto handle = std::make_unique<database>(open());
     auto second = std::make_unique<session>(*handle, alert("second"));

@@ -28,7 +28,7 @@ protected:
         settings.acquire_timeout = patience;
         return open_at(with_port(url_, relay_.port()), settings);
     }
-    // Takes what there is left; what the server said then.
+    // Takes the connections that are left, and returns the server's error.
     error fill() {
         for (;;) {
             const auto failure = thrown_by([&] {

@@ -1,4 +1,4 @@
-// Heartbeats that had to wait, on a real server: what has expired never lives again, and nobody
+// Heartbeats that had to wait, on a real server: an expired session never lives again, and nothing
 // but a heartbeat's own row can make it wait.
 #include "fault/suite.hpp"
 

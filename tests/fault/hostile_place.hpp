@@ -1,6 +1,6 @@
 #pragma once
 // A server whose settings are turned against the library. The library connects as an ordinary user:
-// init_connect is for those who are no superuser.
+// the server runs init_connect for everybody but superusers.
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,8 +33,8 @@ public:
     virtual void set(const hostile_setting& what) = 0;
     virtual void restore() noexcept = 0;
 
-    // Words of its SQL: the first parameter, bytes of up to 16, a real number, what ends a
-    // CREATE TABLE, and a time of the library's tables two hours earlier.
+    // Words of its SQL: the first parameter, bytes of up to 16, a real number, the end of a CREATE
+    // TABLE, and a time of the library's tables two hours earlier.
     virtual std::string first_parameter() const = 0;
     virtual std::string bytes_type() const = 0;
     virtual std::string one_third() const = 0;

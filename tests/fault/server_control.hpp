@@ -13,7 +13,7 @@
 
 namespace leasehold::testing {
 
-// Starts what was stopped, whatever happens in between.
+// Starts the stopped servers again, whatever happens in between.
 class server_control {
 public:
     explicit server_control(const std::string& backend) {

@@ -124,8 +124,8 @@ std::vector<std::int64_t> mysql_server::waiting_behind(connection& asker, std::i
 }
 
 // An UPDATE at READ COMMITTED reads other tables after it has waited for its row, so a subquery of
-// its own does not spring the first two traps; what programs do instead does: they look first, and
-// change what they found.
+// its own does not spring the first two traps; programs do something else that does: they look
+// first, and change the rows they found.
 bool mysql_server::take(connection& on, careless_take how, const key& name, const session_id& taker)
     const {
     const std::string at_key = " WHERE l.lock_key = " + literal(name.name());

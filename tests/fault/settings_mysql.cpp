@@ -23,7 +23,7 @@ std::string backend() {
     return said == nullptr ? "" : said;
 }
 
-// init_connect is run for those who are no superuser.
+// The server runs init_connect for everybody but superusers.
 hostile_setting at_connect(const std::string& name, const std::string& statement) {
     return {"init_connect_" + name, {{"init_connect", "'" + statement + "'"}}};
 }
@@ -196,7 +196,7 @@ public:
             on_.execute("SET GLOBAL " + name + " = " + to);
         }
     }
-    // In the order of the table: what another one sets by itself comes later there.
+    // In the order of the table: a setting that another one sets by itself comes later there.
     void restore() noexcept override {
         for (const auto& [name, value] : before_) {
             try {

@@ -8,8 +8,8 @@
 
 namespace leasehold::testing {
 
-// `name` of the backend; `own` is a database on it. For who owns the tables, and for a program's
-// user.
+// `name` of the backend; `own` is a database on it. For the owner of the tables, and for a
+// program's user.
 std::string url_of(const std::string& name, const database& own);
 std::string program_url_of(const std::string& name, const database& own);
 

@@ -26,7 +26,7 @@ class Terminal:
         self.screen = {False: self.blank(), True: self.blank()}
         self.is_other = self.is_cursor_hidden = self.wraps_off = False
         self.row = self.column = 0
-        self.beyond = []  # what was written where there is no room
+        self.beyond = []  # text written where there is no room
         self.process, self.master = pty.fork()
         if self.process == 0:
             os.environ["TERM"] = "xterm"
@@ -191,7 +191,7 @@ def walk():
     # The table is as wide as the screen, and nothing of it is lost.
     expect("as wide", len(top.lines()[3]), 100)
     expect("heading", top.lines()[3].split()[-1], "WAITERS")
-    top.press("\x1b[99~x")  # what means nothing
+    top.press("\x1b[99~x")  # a key that means nothing
     top.press("q")
     top.end(0)
     return echoes

@@ -28,7 +28,7 @@ findings check_readers(const all_shares& all);
 findings check_ticks(const all_shares& all);
 findings check_versions(const all_shares& all);
 
-// Commits under proof, by kind: what S7 asks for, and a run prints.
+// Commits under proof, by kind: S7 asks for them, and a run prints them.
 using progress = std::map<std::string, std::int64_t>;
 progress measure_progress(const facts& all, const all_shares& shares);
 findings check_progress(const progress& made, std::int64_t least);

@@ -33,7 +33,7 @@ constexpr int share_of(share_kind kind, int number) {
 const char* name_of(share_kind kind) noexcept;
 
 constexpr std::int64_t readers_max = 1000;
-// The weight of all who have it at once is at most so much.
+// The greatest total weight of all holders at once.
 constexpr std::int64_t capacity_of(int share) {
     if (kind_of(share) == share_kind::shared) return readers_max;
     if (kind_of(share) == share_kind::permits) return 3;

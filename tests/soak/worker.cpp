@@ -20,7 +20,7 @@
 namespace leasehold::soak {
 namespace {
 
-// Mutexes are every second duty: the checks of lost updates need many who want the same.
+// Mutexes are every second duty: the checks of lost updates need many workers that want the same.
 std::vector<std::unique_ptr<duty>> duties_of(workplace& at) {
     std::vector<std::unique_ptr<duty>> all;
     for (const auto make : {shared_duty, shared_duty, permits_duty, permits_duty}) {

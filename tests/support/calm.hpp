@@ -7,7 +7,7 @@
 
 namespace leasehold::testing {
 
-// Heartbeats every 20 minutes: whatever is sent, a test has asked for. Every suite also runs with
+// Heartbeats every 20 minutes: a test has asked for all that is sent. Every suite also runs with
 // sessions that begin with their first grant.
 inline session_settings calm(const char* name = "calm") {
     session_settings settings;

@@ -386,7 +386,7 @@ public:
         return server_->ask<adopt_status>(on, "adopt", attempt);
     }
 
-    // There are no levels of isolation: what a request reads is what there is.
+    // There are no levels of isolation: a request reads the rows that there are.
     pending_entry enter(connection&) override { return pending_entry::beside; }
 
     bool move(connection& inside, const hold& held, const owner_id& to) override {

@@ -12,7 +12,7 @@ schedule::instant wall_of(const memory_tables& tables) {
     return schedule::instant{tables.now};
 }
 
-// As a connection sees it: what it has written itself, or what is committed.
+// A connection sees its own writes, or the committed row.
 const job_schedule_row* seen_by(const schedule_versions& row, const connection& from) {
     const auto& version = row.writer == &from ? row.written : row.committed;
     return version ? &*version : nullptr;

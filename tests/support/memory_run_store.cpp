@@ -95,7 +95,7 @@ public:
                 return std::optional{false};
             }
             if (is_inside) {
-                // Nobody else sees it, or can take the key from who proved it, until this ends.
+                // Nobody else sees it, or can take the key from the prover, until this ends.
                 row.ending = {&from, tables.now, what.result};
                 return std::optional{true};
             }

@@ -9,8 +9,8 @@ namespace leasehold::testing {
 // skipped (77).
 std::string require_url(const std::string& name);
 
-// The same of LEASEHOLD_TEST_<NAME>_PROGRAM_URL: there as a user who may do nothing but what he was
-// granted.
+// The same of LEASEHOLD_TEST_<NAME>_PROGRAM_URL: there as a user without rights but the granted
+// ones.
 std::string require_program_url(const std::string& name);
 
 // Random, printed once with how to set it again: LEASEHOLD_TEST_SEED.

@@ -1,5 +1,5 @@
-// try_acquire_in and confirm() where answers are lost: what is reported, and that no key is left
-// held by nobody.
+// try_acquire_in and confirm() when answers are lost: the reports, and that no key is left held by
+// nobody.
 #include <atomic>
 #include <memory>
 #include <string>

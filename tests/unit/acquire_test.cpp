@@ -1,5 +1,5 @@
-// Requests whose answers are lost, one by one: what is reported, and that the database ends up with
-// at most one holder and no key stuck.
+// Requests whose answers are lost, one by one: the reports, and that the database ends up with at
+// most one holder and no key stuck.
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// Deadlines of any clock: what is waited for, and what becomes of a clock that is set back.
+// Deadlines of any clock: the length of the wait, also when the clock is set back.
 #include <vector>
 
 #include "leasehold/multi_lock.hpp"

@@ -7,7 +7,7 @@ namespace {
 
 using barrier_test = model_test;
 
-// It has passed; what it leaves behind is the session's to clear away.
+// It has passed; the session clears away the rest.
 TEST_F(barrier_test, who_has_passed_is_told_so_though_going_loses_its_answer) {
     session mine{faulty(), eager()};
     for (const fault each : all_faults) {

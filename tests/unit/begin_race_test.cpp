@@ -1,5 +1,5 @@
 // Sessions that begin with their first grant and end with their last release: other threads, calls
-// that are given up, and what becomes of a beginning that fails half-way.
+// that are given up, and a beginning that fails half-way.
 #include <pthread.h>
 
 #include <atomic>
@@ -72,7 +72,7 @@ protected:
             return found->expires_at > tables.now;
         });
     }
-    // The first `start` fails so, the next so, ...; what comes with a grant is another statement.
+    // The first `start` fails so, the next so, ...; a start with a grant is another statement.
     void fail_starts(
         std::vector<fault> how, std::function<void(int)> at = [](int) {}
     ) {

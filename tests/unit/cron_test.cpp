@@ -1,4 +1,5 @@
-// Cron expressions against a wall clock that never jumps: what is read, and what is refused.
+// Cron expressions against a wall clock that never jumps: those that are read, and those that are
+// refused.
 #include "once/cron.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// leasehold::error: what a caller may conclude from each code.
+// leasehold::error: the conclusions that a caller may draw from each code.
 #include "leasehold/error.hpp"
 
 #include <gtest/gtest.h>

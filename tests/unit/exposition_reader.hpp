@@ -1,5 +1,5 @@
 #pragma once
-// Reads Prometheus' text format, 0.0.4, and is strict about it: what it does not know is an error,
+// Reads Prometheus' text format, 0.0.4, and is strict about it: an unknown line is an error,
 // with its line. By the rules of the format's own page: each family once, HELP and TYPE before its
 // samples, which stand together; names, labels and values as they must be; no series twice; and
 // histograms whose buckets grow, end with +Inf, and agree with _count.

@@ -1,4 +1,4 @@
-// A database that forgets: what it had answered is not in the data it goes on with. On the model,
+// A database that forgets: answered writes are not in the data it goes on with. On the model,
 // whose data can be put back to a copy in an instant.
 #include <atomic>
 #include <string>

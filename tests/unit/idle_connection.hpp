@@ -1,5 +1,5 @@
 #pragma once
-// A connection that does nothing, for tests of who lends it.
+// A connection that does nothing, for tests of the code that lends it.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -21,7 +21,7 @@ struct record {
     std::atomic<int> asked = 0;
     std::atomic<bool> answers = true;
     std::atomic<bool> is_work_over = false;  // of those that were given up
-    std::atomic<int> asked_after = 0;        // what those have left
+    std::atomic<int> asked_after = 0;        // the questions about that work
     milliseconds silence{0};                 // where it does not answer
 };
 

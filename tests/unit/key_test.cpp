@@ -1,4 +1,4 @@
-// leasehold::key: what may be locked, and what makes two keys the same.
+// leasehold::key: the permitted names, and the equality of keys.
 #include "leasehold/key.hpp"
 
 #include <gtest/gtest.h>

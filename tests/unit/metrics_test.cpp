@@ -1,4 +1,4 @@
-// The observer that counts: what it prints is Prometheus' format to the letter, and counts right.
+// The observer that counts: it prints Prometheus' format to the letter, and counts right.
 #include "leasehold/metrics.hpp"
 
 #include <gtest/gtest.h>

@@ -240,8 +240,7 @@ TEST_F(outage_test, a_callback_that_takes_its_time_is_no_silent_server) {
     may_return.request_stop();
 }
 
-// On a server that is well a lease is released before its destructor returns, whatever there was
-// before.
+// On a server that is well a lease is released before its destructor returns, also after an outage.
 TEST_F(outage_test, after_an_outage_a_destructor_releases_before_it_returns) {
     session one{patient(), eager()};
     cut();

@@ -65,7 +65,7 @@ TEST_F(pool_test, a_heartbeats_that_was_given_up_counts_too) {
     EXPECT_TRUE(eventually([&] { return code_of_take(lends) == errc{}; }));
 }
 
-// A server that has no connection left: what is open already is the heartbeat's first.
+// A server that has no connection left: the open connection is the heartbeat's first.
 TEST_F(pool_test, a_heartbeat_is_refused_last) {
     pool lends{connect(), settings(3, 50ms)};
     auto lent = lends.take();

@@ -1,5 +1,5 @@
-// Migrations over a schema of the test's own: what is found wrong, in which words, and what is then
-// not done.
+// Migrations over a schema of the test's own: the problems found, their words, and the steps that
+// are then not done.
 #include "database/schema_check.hpp"
 
 #include <gtest/gtest.h>
@@ -105,7 +105,7 @@ TEST(schema_check_test, a_newer_migration_lets_go_on_who_knows_the_one_in_its_na
     }
 }
 
-// A program may go on beside it; what changes the schema must not.
+// A program may go on beside it; a program that changes the schema must not.
 TEST(schema_check_test, a_newer_migration_that_is_half_applied_is_to_be_finished_first) {
     const auto first = applied(1, "locks", "aaa"), second = applied(2, "jobs", "bbb");
     const auto begun =

@@ -94,7 +94,7 @@ TEST_F(session_test, a_late_success_does_not_revive) {
     const auto deadline = mine.deadline();
     plan_->heal();
     plan_->let_go();
-    // The answer arrives; what follows it is the session's goodbye, and no heartbeat.
+    // The answer arrives; the session's goodbye follows it, and no heartbeat.
     ASSERT_TRUE(model_.wait_until_free(name_, 20s));
     EXPECT_FALSE(mine.is_live());
     EXPECT_EQ(mine.why_lost(), loss_reason::expired);
@@ -381,8 +381,8 @@ TEST_F(session_test, ending_tells_at_once_though_a_heartbeat_hangs) {
     plan_->let_go();
 }
 
-// The renewal that follows the question what is left may hang: what was found gone is told all the
-// same.
+// The renewal that follows the question about the holds left may hang: the lost ones are told all
+// the same.
 TEST_F(session_test, ending_tells_of_force_though_the_heartbeat_that_found_it_hangs) {
     std::atomic<bool> is_asked = false;
     session mine{patient(), eager()};

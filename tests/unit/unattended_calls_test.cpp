@@ -1,5 +1,5 @@
-// The threads that go on with calls that nobody waits in: whose turn it is, what becomes of a call
-// for which none is free, and that no call is gone on with by two.
+// The threads that go on with calls that nobody waits in: their turns, the fate of a call for which
+// none is free, and that no two go on with one call.
 #include "database/unattended_calls.hpp"
 
 #include <gtest/gtest.h>

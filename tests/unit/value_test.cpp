@@ -1,4 +1,4 @@
-// leasehold::value: what each type reads as, and what it refuses to be read as.
+// leasehold::value: the readings of each type, and those that it refuses.
 #include "leasehold/value.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,8 @@ TEST(value_test, each_type_reads_back_as_it_was_given) {
     EXPECT_EQ(value{blob{"\0\xff"s}}.bytes(), "\0\xff"s);
 }
 
-// Engines disagree on what a truth value is; and who sends a letter may mean it or its number.
+// Engines disagree on what a truth value is; and a caller that sends a letter may mean it or its
+// number.
 TEST(value_test, neither_a_truth_value_nor_a_letter_can_be_made_into_one) {
     EXPECT_FALSE((std::is_constructible_v<value, bool>));
     EXPECT_FALSE((std::is_constructible_v<value, char>));

@@ -1,4 +1,4 @@
-// The history of grants: what ends while it is on is in it, once, with how it ended.
+// The history of grants: a grant that ends while it is on is in it, once, with its ending.
 #include "leasehold/grant_history.hpp"
 
 #include <gtest/gtest.h>
@@ -351,8 +351,8 @@ TEST_F(grant_history_test, is_listed_as_it_was_asked_for) {
     EXPECT_THROW(keep_grant_history(db_, std::chrono::hours{24 * 366 * 101}), error);
 }
 
-// Or all who want a key would wait behind it, and on MySQL and MariaDB a wait that was too long
-// would leave some triggers out.
+// Otherwise all callers that want a key would wait behind it, and on MySQL and MariaDB a wait that
+// was too long would leave some triggers out.
 TEST_F(grant_history_test, to_keep_it_for_another_time_waits_for_nobody) {
     if (is(engine::sqlite)) return;  // where a writer waits for all others
     keep_grant_history(db_);
@@ -395,7 +395,7 @@ TEST_F(grant_history_test, a_session_that_cleans_up_removes_it) {
     EXPECT_TRUE(eventually([&] { return list_grants(db_).empty(); }));
 }
 
-// A heartbeat, or a slow commit, may have its session's row locked just then.
+// A heartbeat, or a slow commit, may have the session's row locked just then.
 TEST_F(grant_history_test, an_end_waits_for_nobody_who_has_its_session_locked) {
     if (is(engine::sqlite)) return;  // where a writer has everything locked
     keep_grant_history(db_);

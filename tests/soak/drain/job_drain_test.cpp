@@ -56,7 +56,7 @@ protected:
         crew_.clear();
         if (!database_) return;
         done_.drop(*database_);
-        database_->execute("DELETE FROM " + prefix_ + "session");  // of those who were killed
+        database_->execute("DELETE FROM " + prefix_ + "session");  // of killed workers
         database_->execute("DELETE FROM " + prefix_ + "job");
         migrate_down(*database_, 0);
     }
