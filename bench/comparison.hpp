@@ -1,6 +1,6 @@
 #pragma once
 // Two or more sides of one workload, measured in turns: leasehold, floor, leasehold, floor … so
-// that what the machine does meanwhile meets all of them.
+// that other work of the machine meets all of them.
 #include <chrono>
 #include <functional>
 #include <memory>

@@ -49,10 +49,10 @@ public:
     virtual void before_round() {}
 };
 
-// Workers begin `lead` before the start, so that those who wait are all in line when it comes; what
-// ends before the start, or after the end, does not count. Where nothing ends between them, because
-// one operation takes longer or the machine is busy, the round goes on until one of all has ended;
-// not where several processes work, each of which knows of itself alone.
+// Workers begin `lead` before the start, so that the waiting ones are all in line when it comes. An
+// operation that ends before the start, or after the end, does not count. If none ends between
+// them, because one takes longer or the machine is busy, the round goes on until one of all has
+// ended; not if several processes work, each of which knows of itself alone.
 struct round_time {
     clock::time_point start;
     std::chrono::nanoseconds length{};

@@ -1,4 +1,4 @@
-// The floor of each workload: what one would write by hand for it.
+// The floor of each workload, as one would write it by hand.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -130,7 +130,7 @@ private:
     const engine engine_;
 };
 
-// One statement, whatever it answers.
+// One statement, whatever its answer is.
 class statement_worker final : public floor_worker {
 public:
     statement_worker(

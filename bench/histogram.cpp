@@ -33,7 +33,7 @@ std::uint64_t number_at(std::string_view& text) {
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (problem != std::errc{}) throw std::runtime_error("no histogram: " + std::string{text});
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (!text.empty()) text.remove_prefix(1);  // what separates them
+    if (!text.empty()) text.remove_prefix(1);  // the separator
     return number;
 }
 

@@ -1,4 +1,4 @@
-// The floor of each workload of jobs: what one would write by hand for it.
+// The floor of each workload of jobs, as one would write it by hand.
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
@@ -63,7 +63,7 @@ std::string array_of(const ids& what) {
     return text + "}";
 }
 
-// Claims and deletes jobs. Where the engine has a statement for it, or one for both, by that.
+// Claims and deletes jobs; by one statement for each, or one for both, if the engine has it.
 class job_hand {
 public:
     job_hand(std::unique_ptr<hand> by, const job_table& table, int index)
@@ -268,7 +268,7 @@ private:
     const int batch_;
 };
 
-// One enqueues; the other waits for a bell, and claims. Where the database has none that this hand
+// One enqueues; the other waits for a bell, and claims. If the database has no bell that this hand
 // hears, the bell is one of the process: a worker elsewhere would need more.
 class start_worker final : public worker {
 public:

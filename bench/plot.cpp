@@ -120,7 +120,7 @@ std::string lines_of(const plot& of, const axes& on) {
             made += "<circle cx=\"" + decimal(on.x(x)) + "\" cy=\"" + decimal(on.y(y)) +
                     "\" r=\"3\" fill=\"" + colour + "\"/>\n";
         }
-        // Dashed: what is compared with.
+        // The lines of the floors are dashed.
         const bool is_floor = of.lines[each].name.rfind("leasehold", 0) != 0;
         made.append("<path d=\"").append(path).append("\" fill=\"none\" stroke=\"").append(colour);
         made.append(is_floor ? "\" stroke-dasharray=\"5,3\"/>\n" : "\"/>\n");

@@ -83,7 +83,7 @@ SELECT id, payload FROM {prefix}task_{table}
 -- name: finish_locked
 UPDATE {prefix}task_{table} SET state = 2 WHERE id = ANY ($1::bigint[]);
 
--- $1 who, $2 how many.
+-- $1 the claimer, $2 the number of rows.
 -- name: claim_some
 UPDATE {prefix}task_{table} SET state = 1, version = version + 1, claimed_by = $1
  WHERE id = ANY (ARRAY(
@@ -91,7 +91,7 @@ UPDATE {prefix}task_{table} SET state = 1, version = version + 1, claimed_by = $
         WHERE state = 0 ORDER BY id LIMIT $2::bigint FOR UPDATE SKIP LOCKED))
 RETURNING id, payload;
 
--- $1 who, $2 the ids.
+-- $1 the claimer, $2 the ids.
 -- name: finish_claimed
 UPDATE {prefix}task_{table} SET state = 2, version = version + 1
  WHERE id = ANY ($2::bigint[]) AND claimed_by = $1 AND state = 1;
@@ -194,7 +194,7 @@ SELECT * FROM unnest($1::text[], $2::text[]);
 -- name: insert_job
 INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES ($1, $2);
 
--- The same, and who listens is told.
+-- The same, and the listener is told.
 -- name: insert_job_and_ring
 WITH made AS (
     INSERT INTO {prefix}task_jobs_{table} (kind, payload) VALUES ($1, $2) RETURNING id

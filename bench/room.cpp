@@ -60,7 +60,7 @@ room::room(const std::string& url, const std::string& schema) {
 room::~room() {
     try {
         remove();
-    } catch (const std::exception&) {  // who wants to know calls remove()
+    } catch (const std::exception&) {  // a caller that wants to know calls remove()
     }
 }
 

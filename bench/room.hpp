@@ -14,7 +14,7 @@ class room {
 public:
     // `schema`: of PostgreSQL, as table_names has it.
     room(const std::string& url, const std::string& schema);
-    // Removes what it made; what fails then stays, see remove().
+    // Removes what it made; tables that cannot be removed then stay, see remove().
     ~room();
     room(const room&) = delete;
     room& operator=(const room&) = delete;

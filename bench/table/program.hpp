@@ -40,7 +40,7 @@ private:
     contender contender_of(const std::string& by, const workload& what, place where);
     // Through a relay that counts them, by one thread; nothing where there is no server.
     std::map<std::string, double> round_trips(const step& what);
-    // PostgreSQL's tables, by whose they are: what they have been through so far.
+    // The history of PostgreSQL's tables so far, grouped by their owner.
     struct growth {
         double cold_updates = 0;
         double dead_rows = 0;

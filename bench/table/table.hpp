@@ -13,8 +13,8 @@ struct page {
 // Prints the page, which refers to the plots by the folder's name.
 void print_table(const page& what);
 
-// The same of the lines that tests/cost/growth.cpp prints: what each operation takes by the size of
-// the database; <folder>/growth-<engine>.svg.
+// The same of the lines that tests/cost/growth.cpp prints: the time of each operation by the size
+// of the database; <folder>/growth-<engine>.svg.
 void print_growth(const page& what);
 
 }  // namespace leasehold::bench
