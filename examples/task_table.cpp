@@ -76,7 +76,7 @@ void by_version(const leasehold::database& db, const leasehold::versioned_claim&
             for (leasehold::versioned_row& each : mine) {
                 leasehold::transaction tx = db.begin();
                 tx.execute("UPDATE task SET done = done + 1 WHERE id = ?", {each.key.at(0)});
-                // Not ours any more: what was written here goes with the transaction.
+                // Not ours any more: our writes here go with the transaction.
                 if (claims.finish(tx, each) != leasehold::change_outcome::done) continue;
                 tx.commit();
             }
