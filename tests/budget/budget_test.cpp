@@ -29,7 +29,7 @@ constexpr int times = 10;
 class budget_test : public ::testing::Test {
 protected:
     void SetUp() override {
-        // One statement counts as one, or nothing below means anything.
+        // One statement must count as one, or nothing below means anything.
         const database db = meter_.open();
         select_1(db);
         expect_cost("SELECT 1", allowed().nothing, [&] { select_1(db); });
@@ -191,7 +191,7 @@ TEST_F(budget_test, a_grant_and_a_release_are_one_transaction_each) {
     expect_one_write_transaction("release", least_of(releases));
 }
 
-// As `leasehold lock k -- true`: no more than the two commits that a row by hand takes.
+// Like `leasehold lock k -- true`: it takes no more than the two commits of a row by hand.
 TEST_F(budget_test, a_session_that_begins_with_a_grant_and_ends_with_its_release_is_two_commits) {
     const database db = meter_.open();
     session_settings late = calm("late");

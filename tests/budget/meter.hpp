@@ -64,7 +64,7 @@ public:
     // All of whose connections are counted; the tables are there.
     database open() const;
 
-    // By the library so far; complete once nothing is under way.
+    // The cost of the library so far; complete once nothing is under way.
     cost spent() const;
 
     // Grows with every transaction that changes anything, also with those of others on a shared

@@ -18,7 +18,7 @@ namespace leasehold::testing {
 
 class relay {
 public:
-    // To a server on 127.0.0.1.
+    // Leads to a server on 127.0.0.1.
     explicit relay(int server_port);
     ~relay();
     relay(const relay&) = delete;

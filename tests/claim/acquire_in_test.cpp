@@ -9,7 +9,7 @@ namespace {
 
 class acquire_in_suite : public lock_suite {
 protected:
-    // Not one of the pool's, whose settings a test may leave changed.
+    // True when the connection is not one of the pool's: a test may leave its settings changed.
     bool is_lent() const { return GetParam().find('_') != std::string::npos; }
     bool is_held(const key& name) const {
         const auto found = describe(*locks_, name);
@@ -181,7 +181,7 @@ TEST_P(acquire_in_suite, a_read_only_transaction_is_refused_and_leaves_no_hold) 
     EXPECT_TRUE(eventually([&] { return !is_held(name_); }, 20s));
 }
 
-// As seen from the caller's connection: the name is there, and the grant is not.
+// The caller's connection sees the name, and not the grant.
 TEST_P(acquire_in_suite, a_transaction_in_another_database_is_refused_and_leaves_no_hold) {
     if (!has_row_locks() || !is_lent())
         GTEST_SKIP() << "of lent connections, to engines with several writers";

@@ -61,7 +61,7 @@ protected:
     static constexpr int ids_most = 12;
     static constexpr int steps_most = 120;
 
-    // With a mistake; mostly found in the first.
+    // Looks in many histories with a mistake; mostly the first one finds it.
     std::string found_in_many(const std::string& wanted, const std::string& sent) {
         constexpr unsigned histories_most = 20;
         for (unsigned number = 0; number < histories_most; ++number) {

@@ -56,7 +56,7 @@ protected:
             define("INSERT INTO " + other_ + " (name, part, status, version) VALUES " + rows);
         }
     }
-    // As SQL writes it: with what a list of values could stumble over.
+    // A name as SQL writes it, with characters a list of values could stumble over.
     std::string odd_name(int id) const {
         const std::string backslash = is_mysql() ? "\\\\" : "\\";
         return std::to_string(id) + " it''s {\"" + backslash + "\", NULL}, (?, $1)";

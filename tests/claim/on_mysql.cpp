@@ -49,7 +49,7 @@ private:
     std::optional<borrowed_connection> borrowed_;
 };
 
-// As README.md says: the client begins a transaction with whatever is sent next.
+// The client begins a transaction with its next statement, as README.md says.
 class without_autocommit final : public lent {
 public:
     explicit without_autocommit(const std::string& url) : handle_(connect(url)) {

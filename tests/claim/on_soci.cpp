@@ -53,7 +53,7 @@ private:
     std::optional<borrowed_connection> borrowed_;
 };
 
-// In a soci::transaction, on a session that was set up as README.md says.
+// A soci::transaction, on a session that was set up as README.md says.
 class lent_transaction final : public lent {
 public:
     lent_transaction(const soci::backend_factory& backend, const std::string& words, engine which)

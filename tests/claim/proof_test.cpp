@@ -10,7 +10,7 @@ namespace {
 
 class proof_suite : public lock_suite {
 protected:
-    // With a snapshot, if the level has one; nothing where there is no such transaction.
+    // Begins with a snapshot, if the level has one; null where there is no such transaction.
     std::unique_ptr<lent> begin_reading(begun how) {
         auto tx = begin(how);
         if (tx) tx->run("SELECT * FROM " + table_ + " WHERE id = 1");

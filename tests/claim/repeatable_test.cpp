@@ -7,7 +7,7 @@ namespace {
 
 class repeatable_suite : public claim_suite {
 protected:
-    // Nothing on the engines that refuse the level, and where there is no such transaction.
+    // Null on the engines that refuse the level, and where there is no such transaction.
     std::unique_ptr<lent> begin_repeatable() {
         if (!is_mysql()) return nullptr;
         auto tx = begin(begun::repeatable);

@@ -68,7 +68,7 @@ protected:
         );
     }
 
-    // In a transaction of our own, committed.
+    // Runs `sql` in a transaction of our own, and commits.
     result define(const std::string& sql) {
         transaction tx = way_->db.begin();
         result said = tx.execute(sql);
@@ -89,7 +89,7 @@ protected:
 
     std::unique_ptr<lent> begin(begun how = begun::plainly) { return way_->begin(how); }
 
-    // As a ticket shop has it.
+    // The mapping of a ticket shop.
     versioned_mapping seats() const {
         versioned_mapping made;
         made.table = table_;

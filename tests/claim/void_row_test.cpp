@@ -53,7 +53,7 @@ TEST_P(void_row_suite, after_a_rollback_it_finishes_nobody_elses_claim) {
     tx->commit();
 }
 
-// As after a commit whose answer was lost, and which was not done.
+// The row is as after a commit whose answer was lost, and which was not done.
 TEST_P(void_row_suite, after_an_update_that_did_not_commit_it_finishes_no_heirs_claim) {
     const versioned_claim claims{leased_seats()};
     auto first = claimed_and_lost(claims, [&](auto at, versioned_row& row) {

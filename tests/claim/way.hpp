@@ -38,7 +38,7 @@ public:
 
 struct way {
     database db;  // of our own, to look from elsewhere
-    // Nothing where the client, or the engine, has no such transaction.
+    // Null where the client, or the engine, has no such transaction.
     std::function<std::unique_ptr<lent>(begun)> begin;
     // Others on the same server or file, with settings of their own.
     std::function<database(database_settings)> open;

@@ -29,7 +29,7 @@ TEST_F(asynchronous_standby, is_warned_of) {
     EXPECT_TRUE(warnings_->has("waits for none of them"));
 }
 
-// At the first use there was none.
+// There was no standby at the first use.
 TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of) {
     cluster_.control(standby(), "kill");
     ASSERT_TRUE(eventually([&] { return streams() == 0; }));
@@ -39,7 +39,7 @@ TEST_F(asynchronous_standby, that_is_attached_later_is_warned_of) {
     EXPECT_FALSE(warnings_->has("waits for none of them"));
     cluster_.control(standby(), "start");
     ASSERT_TRUE(eventually([&] { return streams() == 1; }));
-    // With the set-up of each connection.
+    // The set-up of each connection warns.
     std::vector<transaction> all;
     for (int each = 0; each < 3; ++each) all.push_back(db.begin());
     EXPECT_TRUE(warnings_->has("waits for none of them"));

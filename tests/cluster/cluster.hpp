@@ -38,7 +38,7 @@ public:
     static bool is_silence(const error& failure);
     // Does it again while it meets silence, for a limited time.
     void despite_silence(const std::function<void()>& work) const;
-    // By a session that is started and ended at each node.
+    // Starts and ends a session at each node.
     void wait_until_it_answers() const;
     // Writes `why` and the state of each node to stderr, for the reader of the log.
     void tell_what_nodes_do(const std::string& why) const;

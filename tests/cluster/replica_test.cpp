@@ -133,7 +133,7 @@ TEST_F(replica_doctor, warns_of_a_replica_that_takes_writes) {
     ASSERT_TRUE(told);
     EXPECT_TRUE(told->remedy.starts_with("let programs connect to 127.0.0.1:")) << told->remedy;
     EXPECT_FALSE(examined(replica_, "unsuitable"));
-    // One that has taken over is none any more.
+    // A replica that has taken over is none any more.
     const std::string thread = is_mysql() ? "REPLICA" : "SLAVE";
     replica_.execute("STOP " + thread);
     const bool is_told = eventually([&] { return !examined(replica_, "replication"); });

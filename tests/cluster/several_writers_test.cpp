@@ -38,7 +38,7 @@ protected:
         return cluster_.open(node, std::move(settings));
     }
     std::string table(const char* name) const { return cluster_.prefix() + name; }
-    // As this node sees it, however old that is.
+    // The count as this node sees it, however old that is.
     std::int64_t count(const database& on, const std::string& rest) const {
         return on.execute("SELECT COUNT(*) FROM " + rest).rows.at(0).integer(0);
     }
@@ -284,7 +284,7 @@ TEST_P(several_writers, what_a_dead_session_held_is_taken_on_another_node) {
         auto reader = shared_mutex{first, "shared"}.try_acquire_shared();
         ASSERT_TRUE(alone && reader);
         token = alone->token().number;
-        // As if its process had been killed: the rows stay, and nobody renews them.
+        // This looks as if its process had been killed: the rows stay, and nobody renews them.
         holders.execute(
             "UPDATE " + table("session") + " SET expires_at = 1 WHERE node_info LIKE 'dies%'"
         );

@@ -69,7 +69,7 @@ TEST_F(synchronous_jobs, a_fail_over_in_mid_heartbeat_does_no_job_twice_and_lose
     ASSERT_TRUE(eventually_well([&] { return left(look, "effects") > 100; }));
     cluster_.control(standby(), "hold");
     const auto deadline = all[0]->mine.deadline();
-    // Both heartbeats, and what the workers do beside them.
+    // These are both heartbeats, and the workers' calls beside them.
     ASSERT_TRUE(eventually([&] { return waits_for_standby(primary()) > 4; }));
     cluster_.control(primary(), "kill");
     promote(standby());

@@ -46,7 +46,7 @@ protected:
     ) const;
     // The first requests after a fail-over may meet connections that are lost.
     static bool eventually_well(const std::function<bool()>& holds);
-    // By its own port: 0 where it does not answer.
+    // Asks the node by its own port: 0 where it does not answer.
     std::int64_t integer(std::size_t node, const std::string& sql) const;
     std::int64_t port(std::size_t node) const { return integer(node, "SELECT inet_server_port()"); }
     // The number of processes that wait for a standby there.

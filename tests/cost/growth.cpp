@@ -47,7 +47,7 @@ public:
                 for (; made < versions; made += 2) {
                     pair(on, stores, "");
                     heartbeat(on, stores, 1, "");
-                    // Or the server ends it, being idle.
+                    // Otherwise the server ends the idle connection.
                     if (made % 100 == 0) reading.execute("SELECT 1");
                 }
                 const std::string after = " after " + std::to_string(versions);

@@ -33,7 +33,7 @@ protected:
 
     // A key of lock_key() that no other test has had.
     static key next_free_key() { return lock_key(next_number() + 1); }
-    // One that is held, and its hold.
+    // A held key, and its hold.
     static hold next_hold() {
         const std::int64_t number = next_number();
         return {lock_key(number), numbered(number), {number}};

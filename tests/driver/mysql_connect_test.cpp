@@ -27,7 +27,7 @@ protected:
         return on.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'").rows.at(0).text(1);
     }
 
-    // As seen from here: the server may live in a tree of its own.
+    // The path as seen from here: the server may live in a tree of its own.
     std::string socket_of_server() const {
         const char* const data =
             std::getenv(is_mariadb() ? "LEASEHOLD_TEST_MARIADB_DATA" : "LEASEHOLD_TEST_MYSQL_DATA");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view secret = "S3cr-et";
 
-// As the protocol of MySQL has it: the length in three bytes, a number, the content.
+// A packet in the protocol of MySQL: the length in three bytes, a number, the content.
 std::string packet(char number, const std::string& content) {
     std::string made(4, '\0');
     made[0] = static_cast<char>(content.size() & 0xff);
@@ -110,7 +110,7 @@ TEST_F(mysql_password, is_not_given_in_clear_to_whoever_asks) {
     }
 }
 
-// Or the test above could not fail.
+// This proves that the test above can fail.
 TEST_F(mysql_password, would_be_heard_by_such_a_server) {
     if (mysql::has_ssl_mode) GTEST_SKIP() << "this client library gives it to nobody";
     impostor there{"mysql_clear_password"};
@@ -136,7 +136,8 @@ TEST_F(mysql_password, no_file_is_given_to_a_server_that_asks_for_one) {
     ::unlink(path);
 }
 
-// Nor where the statement itself asks for it, and the server has that switched on.
+// The driver refuses it also where the statement itself asks for it, and the server has that
+// switched on.
 TEST_F(mysql_password, load_data_local_is_refused) {
     char path[] = "/tmp/leasehold-rows-XXXXXX";
     const descriptor file{::mkstemp(path)};

@@ -33,7 +33,7 @@ private:
     struct sigaction before_ {};
 };
 
-// In a process of its own: the client library does it when it is first used.
+// This runs in a process of its own: the client library does it when it is first used.
 TEST_F(mysql_signals, connecting_leaves_sigpipe_as_the_process_had_it) {
     ::testing::FLAGS_gtest_death_test_style = "threadsafe";
     const auto stays = [&](sighandler_t wanted) {

@@ -94,7 +94,7 @@ TEST_F(postgres_connect_test, several_hosts_are_tried_in_turn) {
     EXPECT_EQ(postgres::connect(url, 10s, {10s})->state(), connection_state::idle);
 }
 
-// As a server whose processes are stopped: its kernel takes the connection.
+// The host is like a server whose processes are stopped: its kernel takes the connection.
 TEST_F(postgres_connect_test, a_host_that_says_nothing_leaves_time_for_those_behind_it) {
     const address there{url_};
     const listener first, second;

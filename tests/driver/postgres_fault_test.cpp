@@ -237,8 +237,8 @@ TEST(postgres_standby_test, a_commit_the_standby_did_not_confirm_is_in_doubt) {
     EXPECT_EQ(failure.code(), errc::timed_out);
 }
 
-// Only what says that it is a standby makes a refused change pass: a transaction that may not write
-// stays so.
+// A refused change may pass only at a server that says that it is a standby: a transaction that may
+// not write stays so.
 TEST(postgres_standby_test, a_change_that_a_standby_refuses_may_be_done_elsewhere) {
     const std::string refusal =
         fake_server::report('E', "ERROR", "25006", "irgendwas") + fake_server::message('Z', "I");

@@ -104,7 +104,7 @@ protected:
     std::unique_ptr<connection> open_pooled(milliseconds limit = 10s) const {
         return postgres::connect(pooler_->here().url(), limit, {10s});
     }
-    // As the driver would see a pooler that hides itself: taken for a server.
+    // Opens a pooler that hides itself: the driver takes it for a server.
     std::unique_ptr<connection> open_unaware() const {
         postgres::connection_handle handle{PQconnectdb(pooler_->here().url().c_str())};
         EXPECT_EQ(PQsetnonblocking(handle.get(), 1), 0);

@@ -27,7 +27,7 @@ void write_all(int socket, std::string_view bytes) {
     }
 }
 
-// Nothing at the end of the stream.
+// Empty at the end of the stream.
 std::string read_some(int socket) {
     std::string bytes(65536, '\0');
     const auto count = ::recv(socket, bytes.data(), bytes.size(), 0);

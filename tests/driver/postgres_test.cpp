@@ -384,7 +384,7 @@ TEST_F(postgres_test, prepared_statements_are_reused_bounded_and_survive_changed
     EXPECT_EQ(on->execute("SELECT * FROM grows").rows.at(0).columns.size(), 1U);
     on->execute("ALTER TABLE grows ADD b int");
     EXPECT_EQ(on->execute("SELECT * FROM grows").rows.at(0).columns.size(), 2U);
-    // In a transaction, which this aborts, it has to be run again.
+    // Within a transaction this fails and aborts it: the caller has to run it again.
     on->execute("ALTER TABLE grows ADD c int");
     on->begin();
     try {

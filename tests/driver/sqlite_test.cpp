@@ -51,7 +51,7 @@ TEST_F(sqlite_test, a_statement_outside_of_transactions_commits_by_itself) {
     EXPECT_THROW(tx.execute("VACUUM"), error) << "the test is about what no transaction takes";
 }
 
-// As on a full disk. The program waits for room as for a server that is away.
+// This is like a full disk. The program waits for room as for a server that is away.
 TEST_F(sqlite_test, a_file_that_cannot_grow_may_pass) {
     db_.execute("CREATE TABLE note (n TEXT)");
     transaction tx = db_.begin();
@@ -67,7 +67,7 @@ TEST_F(sqlite_test, a_file_that_cannot_grow_may_pass) {
     }
 }
 
-// Or a statement that changes one row would seem to have changed several where a trigger is.
+// Otherwise a statement that changes one row would seem to have changed several where a trigger is.
 TEST_F(sqlite_test, affected_rows_are_those_of_the_statement_and_not_of_triggers) {
     db_.execute("CREATE TABLE t (n INTEGER)");
     db_.execute("CREATE TABLE seen (n INTEGER)");

@@ -33,8 +33,8 @@ protected:
         force_release(db, name);
         list_locks(db);
         list_sessions(db);
-        // Not the hour of the default: in microseconds it is near the clock in seconds, which this
-        // test would take for an instant.
+        // This is not the hour of the default: in microseconds that is near the clock in seconds,
+        // which this test would take for an instant.
         reap(db, {.session_retention = std::chrono::minutes{2}});
     }
 };

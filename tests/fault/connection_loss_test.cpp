@@ -23,7 +23,7 @@ protected:
         settings.begins_with_grant = true;
         return settings;
     }
-    // So that the row of the key is there.
+    // Makes the row of the key.
     void have_row_of(const key& name) {
         session before{first_, calm("before")};
         ASSERT_TRUE(mutex(before, name).try_acquire());

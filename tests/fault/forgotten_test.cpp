@@ -10,7 +10,7 @@
 namespace leasehold::testing {
 namespace {
 
-// In the name, the filter that CTest runs apart from all others.
+// The suite's name has the word by which CTest runs it apart from all others.
 class outage_forgotten : public server_suite {
 protected:
     // Long enough for three starts of a server on a slow machine.
@@ -43,7 +43,7 @@ protected:
         const auto answers = [&] { return !thrown_by([&] { (void)describe(by, key{"any"}); }); };
         EXPECT_TRUE(eventually(answers, 60s));
     }
-    // As somebody else would see it, whose first request may meet a server that is just starting.
+    // Asks like somebody else, whose first request may meet a server that is just starting.
     bool is_free(const key& name) {
         return eventually(
             [&] {

@@ -40,7 +40,7 @@ protected:
         return made;
     }
     std::string table(const char* name) const { return first_.settings().names.prefix + name; }
-    // As a statement about to change it does.
+    // Locks the row like a statement that is about to change it.
     void lock_job(transaction& tx, job_id id) const {
         tx.execute(
             "UPDATE " + table("job") + " SET priority = priority WHERE id = " + std::to_string(id)

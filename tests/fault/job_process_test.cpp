@@ -20,7 +20,7 @@ namespace {
 class job_process_fault : public suite {
 protected:
     static constexpr std::chrono::milliseconds ttl{6000};
-    // For the turn in which somebody rescues, on a busy machine.
+    // The time for the turn in which somebody rescues, on a busy machine.
     static constexpr std::chrono::milliseconds tolerance{8000};
 
     std::vector<std::string> command(const char* mode) const {

@@ -75,7 +75,7 @@ TEST_P(outage_doctor, longer_than_a_ttl_is_said_in_time_and_what_to_do) {
     cut();
     ASSERT_TRUE(stopped(held->lost(), 30s)) << "its ttl is not over";
 
-    // As the tool asks, and a program that has a connection already.
+    // The tool asks like the first, and a program that has a connection already like the second.
     for (const auto& [asker, most] : {std::pair{open(), 2 * limit}, std::pair{db, 4 * limit}}) {
         const auto start = local_clock::now();
         const auto all = examine(asker);

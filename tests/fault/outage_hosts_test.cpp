@@ -79,7 +79,7 @@ TEST_F(outage_demoted, a_server_is_left_by_all_connections_of_before) {
     ASSERT_TRUE(refused);
     EXPECT_TRUE(refused->is_transient()) << refused->what();
     EXPECT_EQ(refused->code(), errc::read_only) << refused->what();
-    // Nothing of the old ones is lent; a new connection leads there still, and may read.
+    // The pool lends none of the old ones; a new connection leads there still, and may read.
     const auto again = thrown_by([&] { (void)mutex{one, fresh("k")}.try_acquire(); });
     ASSERT_TRUE(again);
     EXPECT_TRUE(again->is_transient()) << again->what();

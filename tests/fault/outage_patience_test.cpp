@@ -44,9 +44,9 @@ const char* name_of(away how) {
 
 class outage_patience : public server_suite, public ::testing::WithParamInterface<away> {
 protected:
-    // By default, and the second that the client library of MySQL and MariaDB has besides.
+    // The default, and the second that the client library of MySQL and MariaDB has besides.
     static constexpr milliseconds statement_timeout{3500};
-    // For a machine that stands still, and for whatever ran before.
+    // The time for a machine that stands still, and for whatever ran before.
     static constexpr milliseconds tolerance{4000};
 
     void cut() {

@@ -17,7 +17,7 @@ namespace {
 class process_fault : public suite {
 protected:
     static constexpr std::chrono::milliseconds ttl{6000};
-    // To find out and to take, on a busy machine.
+    // The time to find out and to take, on a busy machine.
     static constexpr std::chrono::milliseconds tolerance{4000};
 
     std::vector<std::string> command(
@@ -95,7 +95,8 @@ TEST_F(process_fault, a_circle_of_processes_is_found_by_one_that_would_close_it)
             );
         }
         all.back()->say("wait " + names.front());
-        // As a rule the last; another one that had queued and not yet looked may see it as well.
+        // As a rule the last one is told; another one that had queued and not yet looked may see it
+        // as well.
         std::size_t told = 0;
         ASSERT_TRUE(eventually([&] {
             const auto said = all[told]->line(50ms);

@@ -37,7 +37,7 @@ protected:
         std::filesystem::remove_all(folder_);
     }
 
-    // With the time-outs of the default: migrating is not what is to end in time.
+    // The time-outs are those of the default: migrating is not what is to end in time.
     database_settings patient() const {
         database_settings made;
         made.names.prefix = prefix_;

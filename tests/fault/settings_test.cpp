@@ -201,7 +201,7 @@ void settings_suite::several_travel_together() {
             return std::pair{held.size(), std::count(are_free.begin(), are_free.end(), true)};
         });
     };
-    // As many as go into one packet.
+    // As many grants as go into one packet.
     const auto [plain, freed] = granted();
     EXPECT_GT(plain, 5U);
     EXPECT_GT(freed, 5);

@@ -15,7 +15,7 @@
 
 namespace leasehold::soak {
 
-// In a transaction of its own.
+// Runs `sql` in a transaction of its own.
 void run_alone(const database& db, const std::string& sql);
 
 class share_tables {

@@ -17,7 +17,7 @@ inline std::optional<finding> find(const std::vector<finding>& all, std::string_
     return found == all.end() ? std::nullopt : std::optional{*found};
 }
 
-// As the doctor says it of this database.
+// The doctor's finding of that name about this database.
 inline std::optional<finding> examined(const database& db, std::string_view name) {
     return find(examine(db), name);
 }

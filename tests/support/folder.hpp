@@ -15,7 +15,7 @@ inline std::string fresh_folder() {
     return path;
 }
 
-// One that goes with this object.
+// A folder that goes with this object.
 class folder {
 public:
     folder() = default;

@@ -87,7 +87,7 @@ std::vector<lock_info> live_holders(memory_tables& tables, const std::string& na
     return found;
 }
 
-// Nothing of a mutex, nor where nobody uses it.
+// Nothing for a mutex, or when nobody uses the key.
 std::optional<gate_info> gate_of(
     memory_tables& tables, const std::string& name, const lock_row& gate
 ) {

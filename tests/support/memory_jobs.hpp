@@ -37,8 +37,8 @@ struct job_row {
     }
 };
 
-// As it is committed, and as it was written in a transaction that has not ended: nothing where
-// there is no such job, or none any more.
+// A job as it is committed, and as it was written in a transaction that has not ended: nothing
+// where there is no such job, or none any more.
 struct job_versions {
     std::optional<job_row> committed;
     std::optional<job_row> written;

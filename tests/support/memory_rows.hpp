@@ -22,7 +22,7 @@ inline std::optional<std::string> words_of(const std::string& words) {
 // True when an open transaction of another connection proved the hold in this row.
 bool is_proved_by_another(const lock_row& row, const connection& than);
 
-// Nothing where there is no such row.
+// Null when there is no such row.
 lock_row* find_row(memory_tables& tables, const key& name);
 // The row of exactly this hold.
 lock_row* find_hold(memory_tables& tables, const hold& held);

@@ -120,7 +120,7 @@ struct fence_row {
     const connection* writer = nullptr;
 };
 
-// As it is committed, and as it was written in a transaction that has not ended.
+// A schedule as it is committed, and as it was written in a transaction that has not ended.
 struct schedule_versions {
     std::optional<job_schedule_row> committed;
     std::optional<job_schedule_row> written;

@@ -160,11 +160,11 @@ private:
         return true;
     }
 
-    // With mutex_ held, and those below.
+    // The callers of this, and of the functions below, hold mutex_.
     bool do_all_wait(std::uint64_t round, steady_clock::time_point began) {
         const auto long_ago = steady_clock::now() - blocked_after;
         std::erase_if(awake_, [&](const auto& each) { return each.second <= long_ago; });
-        // One that has just been started is on its way to its first wait.
+        // A thread that has just been started is on its way to its first wait.
         const auto strangers = count_strangers();
         if (strangers < strangers_ || began <= long_ago) strangers_ = strangers;
         if (!awake_.empty() || strangers > strangers_) return false;

@@ -22,9 +22,9 @@ public:
     test_time(const test_time&) = delete;
     test_time& operator=(const test_time&) = delete;
 
-    // By this thread.
+    // True when this thread moves time.
     static bool is_moved_here();
-    // At once, whatever would have happened meanwhile: as after a suspend.
+    // Moves time at once, as after a suspend, whatever would have happened meanwhile.
     static void advance(std::chrono::nanoseconds by);
 };
 

@@ -16,7 +16,8 @@
 
 namespace leasehold::testing {
 
-// For ever, so long, or until then; where a call has no form until an instant, so long.
+// The call waits for ever, so long, or until then; a call without a form until an instant waits so
+// long.
 using wait_length = std::variant<std::monostate, std::chrono::nanoseconds, local_clock::time_point>;
 
 struct waiting_call {
@@ -78,7 +79,7 @@ inline std::shared_ptr<void> by_writer(session& by, const key& name) {
     return kept(shared_mutex{by, name}.try_acquire());
 }
 
-// As a program would that has a thread to wait with all the same.
+// Waits like a program that has a thread to wait with all the same.
 inline waiting_call::call callback_of(session& in, const key& name) {
     return [on = std::make_shared<mutex>(in, name)](const auto& most, const auto& stop) {
         const auto start = [&](std::chrono::nanoseconds length) {

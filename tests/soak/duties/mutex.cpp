@@ -20,7 +20,7 @@ public:
     explicit mutexes(workplace& at) : at_(at) {}
 
     void run() override {
-        // One of a set, now and then: sets and single keys exclude each other.
+        // Takes one of a set now and then: sets and single keys exclude each other.
         const int key = at_.one_in(6) ? at_.between(mutex_count, key_count - 1)
                                       : at_.between(0, mutex_count - 1);
         if (at_.one_in(20)) free_by_force(key);
@@ -96,7 +96,7 @@ private:
         for (int done = 0; done < appends; ++done) {
             if (append(held, mine, ++seen.counter) != phase::ok) break;
         }
-        // Also after a refusal: this is what a program does that asks nobody.
+        // It writes also after a refusal, like a program that asks nobody.
         write_back(held, mine, seen.value + 1);
         give_back(held, mine);
     }

@@ -47,7 +47,7 @@ public:
 
     std::int64_t next_id() noexcept { return history_.next_id(); }
     void write(record what);
-    // By any thread.
+    // Any thread may call this.
     void note_answer() { ++page_.operations(); }
     void note_handlers(int by) {
         page_.jobs_of(given_.worker).fetch_add(static_cast<std::uint32_t>(by));

@@ -41,7 +41,7 @@ private:
         of_.given_.changed(-1);
         note(mine_);
     }
-    // With the deadline of the session, as it is known just now.
+    // Writes the record with the deadline of the session, as it is known just now.
     void note(record what) const {
         what.until_ns = session_.is_live() ? session_.deadline().time_since_epoch().count() : 0;
         of_.write(std::move(what));
@@ -57,7 +57,7 @@ private:
         const int dice = of_.between(1, 15);
         if (dice == 1) throw std::runtime_error("an attempt fails now and then");
         if (dice == 2) {
-            // One that is not due yet lets others of its ordering key go before it.
+            // A job that is not due yet lets others of its ordering key go before it.
             mine_.grant ? job_.release() : job_.snooze_for(50ms);
             return;
         }

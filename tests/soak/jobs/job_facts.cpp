@@ -52,7 +52,7 @@ private:
             asked_[id] = what;
         } else if (what.when == phase::ok) {
             job_facts& job = made_[what.number];
-            // One that was kept is somebody else's.
+            // A conflicting job that was kept is somebody else's.
             if (what.detail.empty()) {
                 note_origin(job, asked_[id]);
                 job.is_new = true;
