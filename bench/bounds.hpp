@@ -23,7 +23,7 @@ struct acquire_parts {
     part largest() const;
 };
 
-// Nothing where one of the figures it needs was not measured.
+// Nothing when one of the figures it needs was not measured.
 std::optional<acquire_parts> parts_of(const std::vector<report>& all);
 
 // "flush", "round trip", "client CPU", "server"

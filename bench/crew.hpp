@@ -31,7 +31,7 @@ public:
     worker& operator=(const worker&) = delete;
     virtual ~worker() = default;
 
-    // One of many. A call that waits ends soon after `stop`.
+    // Does one of many operations. A call that waits ends soon after `stop`.
     virtual sample operate(const std::stop_token& stop) = 0;
 };
 
@@ -43,9 +43,9 @@ public:
     virtual ~side() = default;
 
     virtual std::unique_ptr<worker> make_worker(int index) = 0;
-    // By one process for all workers, before there are any: rows, keys that are to be held.
+    // One process calls this for all workers, before there are any: rows, keys that are to be held.
     virtual void set_up() {}
-    // Not timed.
+    // The time of this does not count.
     virtual void before_round() {}
 };
 

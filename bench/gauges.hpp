@@ -13,8 +13,8 @@
 
 namespace leasehold::bench {
 
-// By name: "statements", "commits" (transactions that wrote), "flushes" of the log, "log_bytes",
-// "server_cpu_us", "client_cpu_us", "bytes_written" (by the clients themselves).
+// Counts by name: "statements", "commits" (transactions that wrote), "flushes" of the log,
+// "log_bytes", "server_cpu_us", "client_cpu_us", "bytes_written" (by the clients themselves).
 using counts = std::map<std::string, double>;
 
 class gauges {

@@ -25,7 +25,7 @@ public:
     std::chrono::nanoseconds at(double share) const noexcept;
     std::chrono::nanoseconds max() const noexcept { return max_; }
 
-    // For the way from one process to another: one word.
+    // One word, for the way from one process to another.
     std::string packed() const;
     static histogram unpacked(std::string_view text);
 

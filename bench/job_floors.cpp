@@ -76,7 +76,7 @@ public:
 
     hand& by() const noexcept { return *by_; }
 
-    // In a transaction that is open, or, where that is one statement, without.
+    // Claims in an open transaction, or without one where the claim is one statement.
     ids claim(int most) const {
         if (table_.has("claim_jobs")) return by_->execute(claim_, {who_, most}).ids;
         auto found = by_->execute(claim_, {most}).ids;

@@ -201,8 +201,8 @@ private:
     const int batch_;
 };
 
-// From before enqueue() until the handler begins, in a worker of all defaults that had nothing to
-// do, in this process, by a session and a handle of its own.
+// Measures from before enqueue() until the handler begins, in a worker of all defaults that had
+// nothing to do, in this process, by a session and a handle of its own.
 class start_worker final : public worker {
 public:
     explicit start_worker(const place& where)

@@ -75,7 +75,7 @@ void print_bounds(const std::vector<report>& all, bool has_server, bool is_json)
     std::cout << object << std::endl;
 }
 
-// At once, so that a reader of a pipe sees it while the rest is measured.
+// Prints at once, so that a reader of a pipe sees the report while the rest is measured.
 void print_report(const report& made, bool is_json) {
     if (is_json) {
         std::cout << json_of(made) << std::endl;

@@ -48,7 +48,7 @@ double round_up(double number) {
     return 10 * ten;
 }
 
-// From numbers to places on the paper. Sizes double, so their axis is logarithmic.
+// Turns numbers into places on the paper. Sizes double, so their axis is logarithmic.
 class axes {
 public:
     explicit axes(const plot& of) {

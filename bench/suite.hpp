@@ -22,7 +22,7 @@ struct suite_settings {
     std::chrono::milliseconds whole{60'000};  // about, for all of it
 };
 
-// In the order in which they are measured.
+// The names in the order in which they are measured.
 const std::vector<std::string>& workload_names();
 std::vector<workload> workloads_of(const suite_settings& settings);
 

@@ -21,7 +21,7 @@ public:
     void fill();
 
     qualified_name name() const;
-    // One of those of <engine>.sql.
+    // A statement of <engine>.sql.
     std::string text(std::string_view statement, std::size_t ids = 0) const;
     // Ends tasks that `tx` has locked.
     void finish_locked(transaction& tx, const std::vector<std::int64_t>& ids) const;

@@ -10,8 +10,8 @@
 
 namespace leasehold::bench {
 
-// With the tables' names filled in. `table`: which of the tables of tasks; `ids`: for how many
-// values {ids} stands, or rows of two {rows}, where it is in the text.
+// The text with the tables' names filled in. `table`: which of the tables of tasks; `ids`: for how
+// many values {ids} stands, or rows of two {rows}, where it is in the text.
 std::string text_of(
     engine which,
     std::string_view name,

@@ -64,7 +64,7 @@ public:
         database_.execute(text("settle_own_jobs"));
     }
 
-    // One thread, which claims the next one when it has ended one: how long that takes.
+    // Measures how long one thread takes that claims the next job when it has ended one.
     void claim_one_by_one(histogram& took) {
         const std::int64_t most = std::min<std::int64_t>(queued_ / 4, 1'000);
         clock::time_point ended{};
@@ -73,7 +73,7 @@ public:
             ended = clock::now();
         });
     }
-    // In batches of a hundred: jobs per second.
+    // Drains in batches of a hundred, and returns jobs per second.
     double drain() {
         const std::int64_t most = std::min<std::int64_t>(queued_ / 2, 20'000);
         clock::time_point first{}, last{};
@@ -157,8 +157,8 @@ void measure_flat(const std::string& url, const flat_settings& settings) {
 
 namespace {
 
-// One thread, which claims the next job when it has ended one, at a steady rate: how long that
-// takes.
+// Measures how long one thread takes that claims the next job when it has ended one, at a steady
+// rate.
 class steady_worker {
 public:
     steady_worker(const place& where, std::chrono::nanoseconds every)
@@ -177,7 +177,7 @@ public:
         }};
     }
 
-    // Since the last call.
+    // The times since the last call.
     histogram take() {
         const std::lock_guard guard{mutex_};
         if (failure_) std::rethrow_exception(failure_);
@@ -274,7 +274,7 @@ public:
     }
     old_snapshot(const old_snapshot&) = delete;
     old_snapshot& operator=(const old_snapshot&) = delete;
-    // Or the server ends it, being idle.
+    // Otherwise the server ends the idle connection.
     void look() { inside_.execute("SELECT 1"); }
 
 private:

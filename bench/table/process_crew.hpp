@@ -14,7 +14,7 @@
 
 namespace leasehold::bench {
 
-// By the side's name, in this process and in a worker's.
+// Makes a side by its name, in this process and in a worker's.
 using side_maker = std::function<
     std::unique_ptr<side>(const std::string& by, const workload& what, const place& where)>;
 

@@ -4,7 +4,7 @@
 
 namespace leasehold::bench {
 
-// In microseconds; as exact as the kernel's ticks, 10 ms.
+// The time in microseconds; as exact as the kernel's ticks, 10 ms.
 double server_cpu_us(pid_t main_process);
 
 }  // namespace leasehold::bench

@@ -13,7 +13,7 @@ struct closes {
     void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
 };
 
-// As leasehold opens a file: WAL, and a flush at every commit.
+// Opens a file like leasehold: WAL, and a flush at every commit.
 class sqlite_hand final : public hand {
 public:
     explicit sqlite_hand(const place& where) {

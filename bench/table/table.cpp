@@ -32,7 +32,7 @@ void rename(report& in) {
     }
 }
 
-// In the order of the file.
+// The backends in the order of the file.
 std::vector<backend> backends_in(const std::string& path) {
     std::ifstream file{path};
     if (!file) throw std::runtime_error("cannot read " + path);
