@@ -33,7 +33,7 @@ public:
     handle_pool(const handle_pool&) = delete;
     handle_pool& operator=(const handle_pool&) = delete;
 
-    // Nothing where none was free in time.
+    // Null when none was free in time.
     sqlite3* take(std::chrono::milliseconds patience) {
         std::unique_lock guard{mutex_};
         const auto is_free = [&] { return !idle_.empty() || opened_ < size_; };
@@ -58,7 +58,7 @@ public:
 private:
     sqlite3* open() {
         sqlite3* opened = nullptr;
-        // As leasehold's own driver has them: readers beside a writer, and commits that last.
+        // The settings of leasehold's own driver: readers beside a writer, and commits that last.
         const char* const settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
         if (sqlite3_open(path_.c_str(), &opened) != SQLITE_OK ||
             sqlite3_busy_timeout(opened, 3000) != SQLITE_OK ||
