@@ -1,4 +1,4 @@
-// For tests of the tool: arrives at a latch, once, and ends.
+// A program for tests of the tool: arrives at a latch, once, and ends.
 //
 //   arrive URL PREFIX KEY COUNT
 #include <cstdlib>

@@ -46,7 +46,7 @@ struct backend {
     // The same through a gate that can be shut.
     std::function<database(std::shared_ptr<gate>)> open_through;
 
-    // By the owner: tables of another prefix, of which there are none at first (on the model: all
+    // The owner opens tables of another prefix, of which there are none at first (on the model: all
     // of them), with something between the library and its connections, or nothing.
     using wrapper = std::function<connector(connector)>;
     using told = std::shared_ptr<observer>;
@@ -67,7 +67,7 @@ struct backend {
     // looks.
     bool has_bells = false;
 
-    // As if the database's clock had gone on by so much, for one row alone. Live heartbeats of a
+    // Changes one row as if the database's clock had gone on by so much. Live heartbeats of a
     // session undo it, so suites use sessions whose next heartbeat is far away.
     std::function<void(const session_id&, std::chrono::microseconds)> age_session;
     std::function<void(const key&, std::chrono::microseconds)> age_lock;
@@ -84,7 +84,7 @@ struct backend {
     // Removes a session's row behind everybody's back.
     std::function<void(const session_id&)> remove_session_row;
 
-    // By the owner: leasehold's tables, and a row of the user's own, with the rights on both.
+    // The owner makes leasehold's tables, and a row of the user's own, with the rights on both.
     std::function<void()> make_tables;
 
     // Reads and changes that row, for writes under a lease, in a transaction or not.
@@ -104,7 +104,7 @@ struct backend {
 // Fails the run where the backend is required and absent; see tests/README.md.
 backend make_backend();
 
-// One per process, made on first use.
+// The backend of this process, made on first use.
 backend& current();
 
 }  // namespace leasehold::testing

@@ -346,7 +346,7 @@ TEST_F(begin_suite, an_end_beside_the_first_grant_leaves_nothing_held) {
     }
 }
 
-// As every release.
+// Every release waits for a proof.
 TEST_F(begin_suite, an_end_with_a_release_waits_for_a_proof) {
     if (!current().has_concurrent_writers) GTEST_SKIP() << "one writer: a proof is no write there";
     const key name = fresh("k");

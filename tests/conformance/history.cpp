@@ -21,7 +21,7 @@ leasehold::key history_names::key(int number) const {
     return prefix() + static_cast<char>('a' + number);
 }
 
-// From the seed, so that what is ordered by identity is ordered alike in every run.
+// Ids come from the seed, so that rows ordered by identity are ordered alike in every run.
 identity history_names::id_of(unsigned kind, int number) const {
     std::seed_seq from{
         static_cast<unsigned long>(seed),

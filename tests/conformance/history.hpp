@@ -74,7 +74,7 @@ struct history_event {
     std::int64_t token = 0;
 };
 
-// One of the two that must agree.
+// One of the two places that must agree.
 struct history_place {
     std::string name;
     database db;

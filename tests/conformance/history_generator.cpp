@@ -6,7 +6,7 @@
 namespace leasehold::testing {
 namespace {
 
-// As shared_mutex.cpp has it: more than anybody can use up.
+// shared_mutex.cpp has the same number: more than anybody can use up.
 constexpr std::int64_t everything = 1'000'000'000;
 constexpr int participants = 2;  // of a barrier
 constexpr int places = 3;        // of a semaphore or a latch
@@ -25,7 +25,7 @@ history_generator::history_generator(unsigned long seed, history_ledger& ledger)
              lock_kind::barrier}
         ));
     }
-    // At least one that has an owner and a queue.
+    // At least one key has an owner and a queue.
     favourites_[0] = lock_kind::mutex;
     for (const history_operation& each : operations()) total_weight_ += each.weight;
 }

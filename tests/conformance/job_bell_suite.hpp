@@ -14,7 +14,7 @@ namespace leasehold::testing {
 
 class job_bell_suite : public job_suite {
 protected:
-    // As a rule it looks once an hour, and so not again.
+    // The worker usually looks once an hour, and so not again.
     struct idle_worker {
         session mine;
         leasehold::worker does;
@@ -22,7 +22,7 @@ protected:
         std::stop_source stop;
         thread runs;
 
-        // Those of this kind, or all.
+        // Does jobs of this kind, or of all.
         idle_worker(
             const database& db,
             const std::string& queue,
@@ -72,7 +72,8 @@ protected:
         const auto until = local_clock::now() + 2 * pause;
         ASSERT_TRUE(eventually([&] { return local_clock::now() > until; }));
     }
-    // As many workers look only when they are rung for, or in an hour: none is new any more.
+    // Waits until so many workers look only when they are rung for, or in an hour: none is new any
+    // more.
     void wait_until_calm(std::size_t workers) const {
         ASSERT_TRUE(eventually([&] { return bells().size() == workers; }));
         wait_until_quiet(job_bells::known_for);

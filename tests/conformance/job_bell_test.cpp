@@ -104,7 +104,7 @@ TEST_F(job_bell_suite, the_next_of_a_key_is_started_by_a_worker_of_its_kind) {
     for (int round = 1; round < 4 || local_clock::now() < new_until; ++round) {
         const job_id last = queue.enqueue_many({first, next}).at(1).id;
         ASSERT_TRUE(eventually([&] { return begun == round; })) << "in round " << round;
-        // With its end the other worker looks for the next one, in vain.
+        // When that job ends, the other worker looks for the next one, in vain.
         const job_id ends = queue.enqueue(beside).id;
         ASSERT_TRUE(eventually([&] { return !find(ends); }));
         wait_until_quiet();
@@ -198,7 +198,7 @@ TEST_F(
     }
 }
 
-// As if the worker were on a machine that cannot be sent to.
+// The worker seems to be on a machine that cannot be sent to.
 TEST_F(job_bell_suite, where_no_datagram_arrives_the_bell_of_the_database_rings) {
     // The others have none that names a queue, and behind a pooler nothing can be heard.
     const bool can_hear = first_.inner()->use([](connection& on, store&) {

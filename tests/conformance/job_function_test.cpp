@@ -261,7 +261,7 @@ TEST_F(job_function_suite, who_may_not_insert_may_not_enqueue) {
     EXPECT_TRUE(find(call()));
 }
 
-// In a schema of its own, and where names are not in lower case.
+// The schema is of its own, and names are not in lower case.
 TEST_F(job_function_suite, it_is_named_as_the_tables_are) {
     const std::string odd = "Odd" + identity::random().text().substr(0, 12);
     database_settings of_schema;

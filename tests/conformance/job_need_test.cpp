@@ -185,7 +185,7 @@ TEST_F(job_need_suite, what_is_needed_stays_in_the_history_until_nobody_needs_it
     EXPECT_EQ(state(first), job_state::discarded);
 }
 
-// As one that its worker ends.
+// Such a job is kept like one that its worker ends.
 TEST_F(job_need_suite, a_job_of_a_dead_worker_is_kept_for_those_that_wait_for_it_alone) {
     set_limits({.keep_discarded = 0s, .keep_cancelled = 0s});
     const job_queue others{first_, fresh("others")};

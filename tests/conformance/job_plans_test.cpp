@@ -45,7 +45,7 @@ protected:
             return stores.jobs->enqueue(on, queue_, std::vector(jobs_, what));
         });
     }
-    // With the settings of this test on whatever connection it is.
+    // Uses a connection with the settings of this test, whichever connection it is.
     template <class Use>
     static auto with_belief(const worker& who, Use&& use) {
         return with_stores(who.db, [&](connection& on, store& stores) {

@@ -17,7 +17,8 @@ namespace {
 
 class job_schedule_suite : public job_suite {
 protected:
-    // So rare that none comes while a test runs, and found in time whenever it came.
+    // A schedule so rare that no fire time comes while a test runs, and found in time whenever one
+    // came.
     job_schedule rare() const {
         job_schedule made;
         made.name = name_;
@@ -39,7 +40,7 @@ protected:
             return schedules.find(on, name_).rows.at(0);
         });
     }
-    // As if so many of its fire times had come since.
+    // Sets the schedule back, as if so many of its fire times had come since.
     void miss(int times) const {
         const auto seen = with_schedules(first_, [&](connection& on, job_schedule_store& all) {
             return all.find(on, name_);
@@ -384,8 +385,8 @@ TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
     EXPECT_TRUE(remove_job_schedule(first_, name_));
 }
 
-// As on a host without zones: a schedule that cannot fire stays due longest, and is in nobody's
-// way.
+// A host without zones has such schedules: one that cannot fire stays due longest, and is in
+// nobody's way.
 TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot) {
     set_job_schedule(first_, rare());
     const job_schedule_row good = row();

@@ -14,7 +14,7 @@
 
 namespace leasehold::testing {
 
-// For each end whether its claim stood.
+// Returns for each end whether its claim stood.
 inline std::vector<bool> stood(const job_store::end_states& states) {
     std::vector<bool> all;
     for (const auto& each : states) all.push_back(each.has_value());
@@ -225,7 +225,7 @@ protected:
         });
     }
 
-    // As if it were time for it.
+    // Makes the job due, as if it were time for it.
     void make_due(job_id id) const {
         current().age_job(id, 2h);
         EXPECT_GE(promote(), 1);

@@ -245,7 +245,7 @@ TEST_F(migrate_suite, what_a_newer_program_has_not_finished_or_not_allowed_is_re
     EXPECT_NO_THROW(require_schema(another())) << "each half of it lets this program go on";
     refused("hints_from_" + std::to_string(version), false, "not finished");
     refused("hints_from_" + std::to_string(version), true, "needs one that knows");
-    // One that may be passed over does not excuse another.
+    // A migration that may be passed over does not excuse another.
     record({version + 1, "hints_from_" + own, std::string(64, 'f'), true});
     refused("other_columns", true, "upgrade this program");
     forget(version + 1);

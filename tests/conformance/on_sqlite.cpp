@@ -83,7 +83,7 @@ forbidden_place closed_folder() {
     return {"a folder that may not be written", errc::read_only, run};
 }
 
-// With the tables of another prefix in it, and a folder that could take the log.
+// The file has the tables of another prefix, and its folder could take the log.
 forbidden_place read_only_file() {
     const auto run = [](const std::string& prefix, const forbidden_place::attempt& attempt) {
         const std::string folder = fresh_folder();

@@ -121,7 +121,7 @@ TEST_F(once_suite, a_newer_tick_runs_and_an_older_one_never_again) {
     EXPECT_GT(second->tick(), tick);
     EXPECT_GT(second->lease().token(), token);
     second->finish();
-    // As after the database's clock was set back.
+    // This is as after the database's clock was set back.
     auto third = older.try_start();
     EXPECT_FALSE(third);
     EXPECT_EQ(third.outlook().refusal, start_refusal::already_run);
@@ -169,7 +169,7 @@ TEST_F(once_suite, a_message_is_cut_between_characters) {
     EXPECT_EQ(last.exit_status, std::nullopt);
 }
 
-// At least once.
+// A tick runs at least once.
 TEST_F(once_suite, a_tick_whose_runner_died_is_run_again_and_the_dead_cannot_finish_it) {
     session dead{first_, calm("dead")}, heir{second_, calm("heir")};
     const key name = fresh("task");
@@ -189,7 +189,7 @@ TEST_F(once_suite, a_tick_whose_runner_died_is_run_again_and_the_dead_cannot_fin
     EXPECT_EQ(only(list_runs(second_, name.name())).state, run_state::succeeded);
 }
 
-// At most once.
+// A tick runs at most once.
 TEST_F(once_suite, a_tick_whose_runner_died_is_not_run_again_where_that_is_not_wanted) {
     session dead{first_, calm("dead")}, heir{second_, calm("heir")};
     const key name = fresh("task");

@@ -183,7 +183,7 @@ TEST_F(quorum_suite, a_server_that_was_away_still_knows_whom_it_granted) {
     quorum here{gated_ones(), patient("here")};
     auto held = quorum_lock{here, name_}.try_acquire();
     ASSERT_TRUE(held);
-    // For another candidate the first server is away, and the third has just come back.
+    // Another candidate finds the first server away, and the third just back.
     servers_[0].way->close();
     servers_[2].way->close();
     quorum there{gated_ones(), patient("there")};
@@ -341,7 +341,7 @@ TEST_F(quorum_suite, a_majority_that_hangs_is_refused_within_its_time) {
     plan->fail_when([](std::string_view, int) { return fault::hangs; });
     const auto start = local_clock::now();
     auto refused = quorum_lock{here, name_}.try_acquire();
-    // With a second server_timeout to give back; the hanging calls would take longer.
+    // The time includes a second server_timeout to give back; the hanging calls would take longer.
     EXPECT_LT(local_clock::now() - start, 9s);
     EXPECT_FALSE(refused);
     EXPECT_EQ(refused.servers().failed, 2U);

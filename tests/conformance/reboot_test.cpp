@@ -12,7 +12,7 @@ namespace {
 
 class reboot_suite : public suite {
 protected:
-    // As the file would look after the machine had been started again.
+    // Makes the file look as after a new start of the machine.
     void reboot() {
         first_.inner()->use([&](connection& on, store&) {
             const std::string prefix = first_.inner()->settings().names.prefix;

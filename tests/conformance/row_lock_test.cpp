@@ -51,7 +51,7 @@ TEST_F(row_lock_suite, the_transaction_of_a_proof_is_named_until_it_ends) {
     EXPECT_TRUE(held->verify());
 }
 
-// With the rights of a program alone: that there is one, and which right would tell more of it.
+// A program's rights alone tell that there is a lock, and which right would tell more of it.
 TEST_F(row_lock_suite, a_user_without_rights_learns_that_there_is_one) {
     session one{first_, calm("one")};
     const key name = fresh("k");

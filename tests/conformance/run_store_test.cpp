@@ -56,7 +56,7 @@ TEST_F(run_store_suite, a_claim_with_a_lower_token_comes_too_late) {
     EXPECT_FALSE(finish(stale));
 }
 
-// Or before its successor claims: then what it wrote is that of somebody without a lease.
+// The same before its successor claims: then its write is that of somebody without a lease.
 TEST_F(run_store_suite, a_claim_with_a_greater_token_takes_an_unfinished_tick_over) {
     const run_claim stale = claim_of(5, 100);
     EXPECT_TRUE(claim(stale));

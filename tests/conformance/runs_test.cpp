@@ -49,7 +49,7 @@ TEST_F(runs_suite, a_list_has_the_next_fire_time_and_the_one_that_nobody_has_sta
     EXPECT_GT(*last->overdue, started);
     EXPECT_EQ(last->next, each_second.next(*last->overdue));
 
-    // As an older program starts it, and with a schedule that cannot be kept.
+    // Claims like an older program, and with a schedule that cannot be kept.
     const auto claim = [&](const key& task, std::string text) {
         first_.inner()->use([&](connection& on, store& stores) {
             const run_claim wanted{

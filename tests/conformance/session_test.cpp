@@ -273,14 +273,14 @@ TEST_F(session_suite, an_end_removes_no_row_that_a_lock_a_holder_or_a_waiter_ref
             EXPECT_FALSE(each.is_live);
         }
         EXPECT_EQ(is_listed, refers != nothing);
-        // Nothing of the ended session is in the way.
+        // Neither row of the ended session is in the way.
         const auto got = refers == holder ? semaphore(other, wanted.key, 1).try_acquire()
                                           : mutex(other, wanted.key).try_acquire();
         EXPECT_TRUE(got);
     }
 }
 
-// As after a crash that lost the release, or a fail-over: its row is there again.
+// A crash, or a fail-over, has lost the release: its row is there again.
 class forgotten_release : public suite {
 protected:
     void give_back(const session& to, const key& name, const owner_id& owner) {

@@ -176,7 +176,7 @@ backend make_sql_backend(
         make_tables(*own, prefix + "counter", words, program);
     };
     add_counter(made, *own, prefix + "counter");
-    // By a connection of its own: those of a server that was killed in between are broken.
+    // Uses a connection of its own: those of a server that was killed in between are broken.
     made.destroy = [=, reopen = made.open_as_owner] {
         const database later = reopen({});
         run(later, "DROP TABLE " + prefix + "counter");

@@ -30,7 +30,7 @@ protected:
         settings.heartbeat_every = 200ms;
         return settings;
     }
-    // For tests of a ttl that passes, on a machine that may stand still for seconds.
+    // Settings for tests of a ttl that passes, on a machine that may stand still for seconds.
     static session_settings brisk(const char* name) {
         session_settings settings = calm(name);
         settings.ttl = 8s;

@@ -22,7 +22,7 @@
 namespace leasehold::testing {
 namespace {
 
-// As /proc/self/status has it.
+// The number of threads in /proc/self/status.
 int threads_of_this_process() {
     std::ifstream status{"/proc/self/status"};
     std::string word;
@@ -112,7 +112,7 @@ TEST_F(waiting_unattended, one_that_waits_is_handed_the_key_by_a_release) {
     EXPECT_EQ(told.times(), 1);
 }
 
-// By nothing but the hint of its own handle.
+// Only the hint of its own handle tells it.
 TEST_F(waiting_unattended, it_is_told_by_a_release_of_its_own_handle_without_a_look) {
     if (!has_hints()) GTEST_SKIP() << "it would never look";
     session one{first_, calm("one")};
@@ -312,8 +312,8 @@ TEST_F(waiting_unattended, a_coroutine_gets_leases_nothing_and_exceptions) {
 
 // ----------------------------------------------------------------------------------- what it costs
 
-// From the call to its lease, statement by statement. The questions that the thread of the waiting
-// room asks in its own time come on top, or do not: so the median of some.
+// Counts statements from the call to its lease. The questions that the thread of the waiting room
+// asks in its own time come on top, or do not: so the median of some.
 TEST_F(waiting_unattended, one_costs_the_database_what_a_call_on_a_thread_costs) {
     if (!has_hints()) GTEST_SKIP() << "looks are counted by the clock";
     const auto usual_cost = [&](bool is_unattended) {

@@ -324,7 +324,7 @@ TEST_F(upkeep_suite, of_several_that_clean_up_one_has_the_turn_and_when_it_dies_
         return progress_of(on, in, task);
     });
     EXPECT_EQ(other.unfinished, taken.unfinished + 1) << "and makes smaller steps";
-    // Or comes back, and what it looked at long ago does not count.
+    // Or the first one comes back, and its old look does not count.
     use(first_, [&](connection& on, store& in) {
         EXPECT_FALSE(in.schema->advance(on, taken, {{}, "somewhere", {}}, false));
     });

@@ -73,7 +73,7 @@ protected:
             return stores.jobs->find_claims(on, queue_, mine_.id()).empty();
         });
     }
-    // One that runs until it may end, and behind it the one that is to be started.
+    // Begins a job that runs until it may end, and behind it the job that is to be started.
     void begin_before(const std::string& ordering_key) {
         queue_of_jobs_.enqueue_many({of_kind("hold", ordering_key), of_kind("run", ordering_key)});
         ASSERT_TRUE(eventually([&] { return is_held_.load(); }));

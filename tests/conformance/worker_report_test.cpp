@@ -20,7 +20,7 @@ TEST_F(worker_suite, a_report_is_of_one_run) {
     EXPECT_EQ(does.so_far().completed, 1);
 }
 
-// As in a worker that lives for its first jobs only.
+// The worker lives for its first jobs only.
 TEST_F(worker_suite, the_first_jobs_of_a_worker_are_kept_as_its_queue_says) {
     queue_limits limits;
     limits.keep_completed = 1h;

@@ -415,7 +415,7 @@ TEST_F(worker_suite, a_drain_does_what_has_failed_and_is_due_at_once) {
     const auto by = settings(1);
     const auto report = drain(
         [&](leasehold::job& mine) {
-            // For long enough that it looks what there is, meanwhile.
+            // The handler takes so long that the worker looks meanwhile.
             const auto end = local_clock::now() + 5 * by.poll_every;
             EXPECT_TRUE(eventually([&] { return local_clock::now() > end; }));
             if (mine.attempt() == 1) throw std::runtime_error("once");

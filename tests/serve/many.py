@@ -47,7 +47,7 @@ if metrics.count("leasehold_queue_paused{") != 200:
 if len(page) > 500_000:
     failures.append(f"{len(page)} bytes")
 
-# From page to page, by the links alone.
+# The reader goes from page to page by the links alone.
 following = re.search(r'rel="next" href="/([^"#]*)', page)[1].replace("&amp;", "&")
 second, _ = load(following)
 if "many/00200" not in second or "many/00199" in second:

@@ -132,7 +132,7 @@ class Terminal:
 
 def walk():
     top = Terminal(80, 24)
-    # As the terminal was before, seen by way of its other end.
+    # The terminal must be as it was before, seen by way of its other end.
     echoes = termios.tcgetattr(top.master)[3]
     top.shows("deploy/shop")
     expect("on a screen of its own", top.is_other, True)

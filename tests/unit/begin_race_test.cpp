@@ -119,7 +119,7 @@ TEST_F(begin_race_test, who_enters_once_more_during_an_end_is_told_before_others
     EXPECT_TRUE(others_get(name_));
 }
 
-// As when another session's level is released: the callback that is told holds it until then.
+// The same as with another session's level: the callback that is told holds it until then.
 TEST_F(begin_race_test, who_has_entered_once_more_is_told_by_another_threads_end) {
     session mine{faulty(), calm()};
     mutex deep{mine, name_, {.recursive = true}};
@@ -349,7 +349,7 @@ TEST_F(begin_race_test, an_end_waits_for_the_first_grant_and_takes_it_back) {
     EXPECT_TRUE(others_get(name_));
 }
 
-// Neither that which hangs and was carried out, nor that whose answer was lost.
+// Nobody gets either grant: one hangs and was carried out, the answer of the other was lost.
 TEST_F(begin_race_test, a_first_grant_that_comes_after_the_end_is_nobodys) {
     for (const auto then : {std::optional<fault>{}, std::optional{fault::lost_after_it}}) {
         SCOPED_TRACE(then ? name_of(*then) : "answered");

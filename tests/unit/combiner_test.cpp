@@ -70,7 +70,7 @@ protected:
         return mine.answer;
     }
 
-    // So many threads that wait for the connection, which the test has.
+    // Starts so many threads, which wait for the connection that the test has.
     void start(std::size_t number, const bounds& of_call = {}) {
         for (std::size_t each = 0; each < number; ++each) {
             const auto before = tried_.waiting();
@@ -193,7 +193,7 @@ TEST_F(combiner_test, one_statement_that_hangs_keeps_nobody) {
     answers.set_value();
 }
 
-// One that is free serves the others meanwhile.
+// A free connection serves the others meanwhile.
 TEST_F(combiner_test, a_connection_that_does_not_open_keeps_nobody) {
     take_all_but_one();
     std::promise<void> opens;

@@ -135,7 +135,7 @@ TEST(cron_test, leap_days_come_every_four_years_but_not_in_2100) {
     EXPECT_EQ(shown(leap.first_from(at(2096, 3, 1))), "2104-02-29 12:00");
     EXPECT_EQ(shown(leap.first_from(at(2000, 1, 1))), "2000-02-29 12:00");
     EXPECT_EQ(shown(leap.last_until(at(2104, 2, 29, 11, 59))), "2096-02-29 12:00");
-    // On a Monday; from one to the next it is forty years across 2100.
+    // 29 February on a Monday; from one to the next it is forty years across 2100.
     const cron_expression monday{"0 0 */28 2 MON"};  // 1 and 29 February
     EXPECT_EQ(shown(monday.first_from(at(2044, 2, 2))), "2044-02-29 00:00");
 }
@@ -228,7 +228,7 @@ TEST(cron_test, a_refusal_says_what_is_wrong_and_what_to_write) {
     }
 }
 
-// As other implementations have it: only the first of the field is left.
+// Other implementations do the same: only the first of the field is left.
 TEST(cron_test, a_step_may_be_as_long_as_its_field) {
     const std::pair<const char*, const char*> alike[] = {
         {"*/60 * * * *", "0 * * * *"},

@@ -188,7 +188,7 @@ TEST_F(detach_session_test, a_lease_of_several_that_lost_one_leaves_the_others) 
     EXPECT_TRUE(mine->leases.at(0).verify()) << "it is another process's";
 }
 
-// As an inner release leaves it whose answer was lost.
+// An inner release whose answer was lost leaves such a count.
 TEST_F(detach_session_test, the_last_release_frees_the_key_whatever_its_count) {
     session one{sound(), calm()};
     auto held = mutex{one, name_}.try_acquire();

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-// As a server would answer.
+// The answers of a server.
 struct answers {
     microseconds clock_ahead{0};
     std::vector<std::string> known_shape{"lock column a b"}, shape{"lock column a b"};

@@ -41,7 +41,7 @@ public:
 
     const std::vector<sample>& samples() const noexcept { return samples_; }
     const std::map<std::string, std::string>& types() const noexcept { return types_; }
-    // Nothing where there is no such series.
+    // Nothing when there is no such series.
     std::optional<double> value(const std::string& name, const labels& by = {}) const {
         for (const sample& each : samples_) {
             if (each.name == name && each.by == by) return each.value;

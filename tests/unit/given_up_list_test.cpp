@@ -14,7 +14,7 @@ class given_up_list_test : public ::testing::Test {
 protected:
     using names = std::vector<std::string>;
 
-    // One a second, and forgotten after an hour unless it is said otherwise.
+    // Remembers one each second, and forgets it after an hour unless `kept` says otherwise.
     void remember(int first, int last, std::chrono::seconds kept = 1h) {
         for (int each = first; each <= last; ++each) {
             const auto when = start_ + std::chrono::seconds{each};

@@ -20,7 +20,7 @@ TEST(jitter_test, it_lies_between_half_of_the_limit_and_the_limit) {
     }
     EXPECT_GE(shortest, 500ms);
     EXPECT_LE(longest, 1s);
-    // And reaches both ends, rather than gathering in the middle.
+    // The waits also reach both ends, rather than gathering in the middle.
     EXPECT_LT(shortest, 510ms);
     EXPECT_GT(longest, 990ms);
 }

@@ -53,7 +53,7 @@ struct channel {
         if (ends[which] >= 0) close(ends[which]);
         ends[which] = -1;
     }
-    // As much as there is just now.
+    // Takes as much as there is just now.
     std::string take() const {
         std::string all;
         char part[4096];

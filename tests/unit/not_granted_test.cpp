@@ -10,7 +10,7 @@ namespace {
 
 class not_granted_test : public model_test {
 protected:
-    // In each way there is; and a moved-from answer is not what this is about.
+    // Asks in each way there is; and a moved-from answer is not what this is about.
     template <class Answer>
     static void expect_told(Answer answer, const std::vector<std::string>& words) {
         EXPECT_FALSE(answer);

@@ -101,7 +101,7 @@ TEST(numbered_parameters, each_engine_has_quotes_of_its_own) {
         const std::string sql = each.text + " $1 " + each.text;
         EXPECT_EQ(marked(sql, each.which), each.text + " {1} " + each.text) << name_of(each.which);
     }
-    // And not those of others.
+    // Text that only other engines pass over has places.
     EXPECT_EQ(marked("1--$1", engine::mysql), "1--{1}");
     EXPECT_EQ(marked("a[$1]", engine::postgres), "a[{1}]");
     EXPECT_EQ(marked("a # $1", engine::postgres), "a # {1}");

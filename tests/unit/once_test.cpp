@@ -19,7 +19,7 @@ protected:
         return schedule::instant{
             model_.server().with_tables([](memory_tables& tables) { return tables.now; })};
     }
-    // For tests that move the clock by hours.
+    // Settings for tests that move the clock by hours.
     static session_settings lasting(const char* name = "lasting") {
         auto settings = calm(name);
         settings.ttl = 24h;

@@ -171,7 +171,7 @@ TEST_F(session_test, the_row_is_let_go_only_when_everybody_was_told) {
     plan_->fail_every("heartbeat", fault::refused);
     EXPECT_TRUE(eventually([&] { return was_told.load(); }));
     EXPECT_FALSE(was_free_meanwhile) << "others could have it before the holder had stopped";
-    // And then at once, rather than at its expiry.
+    // It is freed at once, rather than at its expiry.
     EXPECT_TRUE(model_.wait_until_free(name_, 20s));
 }
 

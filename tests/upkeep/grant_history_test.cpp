@@ -283,7 +283,7 @@ TEST_F(grant_history_test, has_sets_of_keys_and_tasks_but_no_places) {
     EXPECT_EQ(keys, (std::vector<std::string>{"set/1", "set/2", "task"}));
 }
 
-// As after a fail-over that has lost commits: nobody may be kept from letting go.
+// A fail-over that has lost commits leads to this: nobody may be kept from letting go.
 TEST_F(grant_history_test, of_a_token_that_is_given_twice_the_newer_grant_counts) {
     keep_grant_history(db_);
     take_and_release(name_);
@@ -430,7 +430,7 @@ TEST_F(grant_history_test, triggers_that_are_missing_are_noticed_and_made_again)
     EXPECT_EQ(list_grants(db_).size(), 1U);
 }
 
-// As after a restore that left them out.
+// A restore may leave the triggers out.
 TEST_F(grant_history_test, that_all_triggers_are_missing_is_noticed) {
     keep_grant_history(db_);
     for (const auto& [trigger, table] :

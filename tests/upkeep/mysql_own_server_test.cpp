@@ -51,7 +51,7 @@ protected:
         }
         EXPECT_TRUE(find(all, "heartbeats")) << "the rest is looked at: " << names_of(all);
     }
-    // As the doctor says: programs are refused, with the same words.
+    // Programs are refused, with the words of the doctor.
     void expect_refused(const database& by) const {
         try {
             const session one{by, calm("one")};

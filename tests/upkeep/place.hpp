@@ -46,7 +46,7 @@ public:
     static const char* schema_file();
     // Statements that change the shape, one way each.
     static std::vector<std::string> alterations();
-    // Those that a doctor is to see: of columns, indexes and checks.
+    // The changes that a doctor is to see: of columns, indexes and checks.
     static std::vector<std::string> drifts();
     static database open_url(const std::string& url);
 

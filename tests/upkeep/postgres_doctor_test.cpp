@@ -158,7 +158,7 @@ TEST_F(postgres_doctor_test, a_user_without_rights_is_told_which) {
 }
 
 TEST_F(postgres_doctor_test, a_user_who_may_not_even_read_the_migrations_lacks_rights) {
-    // Nor use the schema.
+    // The user may not use the schema, either.
     EXPECT_TRUE(find(examine(here_.open_as_program()), "missing_rights"));
     here_.load(here_.grants());
     run_in(db_, {"REVOKE SELECT ON leasehold_migration FROM " + place::program_name()});

@@ -97,7 +97,7 @@ void use_schedules(const database& db) {
     EXPECT_TRUE(remove_job_schedule(db, what.name));
 }
 
-// One that needs another waits, and goes on when that has ended.
+// A job that needs another waits, and goes on when that has ended.
 void use_needs(const database& db) {
     const job_queue queue{db, identity::random().text()};
     const auto first = queue.enqueue({}), then = queue.enqueue({.needs = {first.id}});
@@ -243,7 +243,7 @@ TEST(rights_test, without_any_one_of_them_something_is_denied_in_words_that_help
     work(here.open_as_program());
 }
 
-// On MySQL and MariaDB what makes a trigger is committed by itself.
+// MySQL and MariaDB commit the statement that makes a trigger by itself.
 TEST(rights_test, who_may_make_triggers_and_nothing_else_leaves_none_behind) {
     const place here;
     migrate(here.open());
@@ -265,7 +265,7 @@ TEST(rights_test, who_may_make_triggers_and_nothing_else_leaves_none_behind) {
     EXPECT_TRUE(list_grants(program).empty());
 }
 
-// Or it could forge what is applied, and make or remove tables.
+// Otherwise it could forge the list of applied migrations, and make or remove tables.
 TEST(rights_test, a_program_can_neither_migrate_nor_forge_the_records) {
     const place here;
     migrate(here.open());
