@@ -98,7 +98,7 @@ TEST_P(acquire_in_suite, a_transaction_begun_by_the_clients_own_interface) {
     EXPECT_TRUE(mutex(*two_, name_).try_acquire()) << "what was confirmed was let go again";
 }
 
-// Our own connections are in UTC; the caller's is where he is, and its clock may be set.
+// Our own connections are in UTC; the caller's is in the caller's zone, and its clock may be set.
 TEST_P(acquire_in_suite, the_callers_time_zone_and_clock_do_not_matter) {
     if (!is_mysql() || !is_lent()) GTEST_SKIP() << "of lent connections to MySQL and MariaDB alone";
     const auto tx = begin();

@@ -216,7 +216,7 @@ TEST_P(many_rows_suite, of_several_that_name_one_row_one_is_done) {
     EXPECT_EQ(state_of(1) + " " + state_of(2), "taken/3 taken/3");
 }
 
-// Its change makes the row what a void one was thought to be.
+// Its mate's change makes the row look like the result that a void row expected.
 TEST_P(many_rows_suite, nor_is_a_void_row_done_by_what_its_mate_has_made_of_it) {
     const versioned_claim claims{impatient_seats()};
     auto rows = claimed(claims, {1});

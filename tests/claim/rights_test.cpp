@@ -11,7 +11,7 @@ namespace {
 
 class rights_suite : public claim_suite {
 protected:
-    // The owner without rights of his own, until he rolls back.
+    // The owner without its own rights, until it rolls back.
     std::unique_ptr<lent> begin_without(const std::string& rights) {
         auto tx = begin();
         tx->run("UPDATE " + table_ + " SET note = 'kept' WHERE id = 10");

@@ -109,7 +109,7 @@ TEST_F(synchronous_standby, a_grant_that_only_the_primary_has_is_none) {
     EXPECT_EQ(held->token().number, 1);
 }
 
-// The release had no answer, and the next one finds the key handed over to him.
+// The release had no answer, and the next waiter finds the key handed over to it.
 TEST_F(synchronous_standby, a_hand_over_that_only_the_primary_has_is_none) {
     session one{open(1s), {.name = "one", .ttl = long_ttl}};
     session other{open(1s), {.name = "other", .ttl = long_ttl}};

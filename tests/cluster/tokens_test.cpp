@@ -1,5 +1,5 @@
 // Many want the same keys through all nodes at once: of two nodes that grant one at the same time
-// one is rolled back by the cluster, and nobody may take that for a grant, nor for the end of his
+// the cluster rolls back one, and no client may take that for a grant, nor for the end of its
 // session.
 #include <gtest/gtest.h>
 

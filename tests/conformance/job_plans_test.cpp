@@ -19,7 +19,7 @@ void PrintTo(const belief& what, std::ostream* out) {
     *out << what.settings << (what.of_an_empty_table ? " of none" : " of many");
 }
 
-// Tables of its own, on which nobody gathers statistics by himself.
+// Tables of its own, on which no server gathers statistics by itself.
 class job_plans_suite : public ::testing::TestWithParam<belief> {
 protected:
     static constexpr int jobs_ = 400;

@@ -49,7 +49,7 @@ inline std::vector<job_id> ids_of(const std::vector<claimed_job>& jobs) {
     return ids;
 }
 
-// A day of what has completed only where it has a result, all else for a week.
+// A completed job is kept for a day if it has a result, and not otherwise; all others for a week.
 inline job_retention usual_retention() {
     return {0h, 24h, 24h * 7, 24h * 7};
 }

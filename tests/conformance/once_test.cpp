@@ -77,7 +77,7 @@ TEST_F(once_suite, ten_hosts_that_call_at_slightly_different_moments_run_a_tick_
                     for (int late = 0; late < host; ++late) std::this_thread::yield();
                     try {
                         auto run = task.try_start();
-                        // The task is shorter than what they differ by.
+                        // The task is shorter than their difference.
                         if (run) {
                             EXPECT_EQ(run->finish(), finish_outcome::recorded);
                         }

@@ -191,7 +191,7 @@ TEST_F(proof_suite, no_operation_needs_a_second_connection) {
     EXPECT_EQ(held->release(), release_outcome::released);
 }
 
-// A scope that ends before the caller commits: nobody waits for himself.
+// A scope that ends before the caller commits: no thread waits for itself.
 TEST_F(proof_suite, a_lease_that_goes_before_its_transaction_waits_for_nobody) {
     session one{first_, alert("one")}, two{second_, calm("two")};
     const std::string name = fresh("k");

@@ -4,11 +4,11 @@
 // C1  Nobody believes to hold a key while somebody else does.
 // C2  Tokens are unique and grow: a request sent after an answer gets a greater one than that. A
 //     release that says it freed the key was its holder's.
-// C3  What was written under proof is there exactly once, in the order of tokens, and nothing that
-//     was refused; nothing was accepted from a holder after its successor had been granted.
+// C3  A write under proof is there exactly once, in the order of tokens, and a refused one is not;
+//     nothing was accepted from a holder after its successor had been granted.
 // C4  The same without proof loses updates, and with it is refused. A run where neither happened
 //     has put nothing to the test.
-// C5  What was written under the proof of a set of keys is there for all of them, or for none; and
+// C5  A write under the proof of a set of keys is there for all of them, or for none; and
 //     each key of a set keeps C1 to C3 as any other.
 // C7  After the last fault every key is granted again soon.
 //

@@ -5,13 +5,13 @@
 //     never more permits than the semaphore has, one run of a task at a time. And nobody proves it:
 //     from the moment a proof has passed until its commit is sent, where it commits.
 // S2  Tokens are unique and grow, across readers and writers.
-// S3  What was written under proof is there exactly once, and nothing that was refused; nothing was
-//     accepted from a holder after somebody had been granted what excludes it.
-// S4  Of a shared mutex each writer adds one to what the last has left, in the order of tokens, and
+// S3  A write under proof is there exactly once, and a refused one is not; nothing was accepted
+//     from a holder after a grant that excludes it.
+// S4  Each writer of a shared mutex adds one to the last one's number, in the order of tokens, and
 //     a reader sees all that was written before its grant and nothing after it.
 // S5  A tick of a task is finished once at most, and ticks follow each other.
-// S6  The version of a claimed row counts the commits that changed it; what a claim saw is changed
-//     by nobody else before its own change; no change is lost.
+// S6  The version of a claimed row counts the commits that changed it; nobody else changes what a
+//     claim saw before its own change; no change is lost.
 // S7  Each of them, and each kind of lock, has got on: a run that did nothing shows nothing.
 //
 // Threads: pure functions.

@@ -1,5 +1,5 @@
 #pragma once
-// Threads that want few keys at once, and what they find that may not be.
+// Threads that want few keys at once, and the broken promises that they find.
 #include <atomic>
 #include <cstdint>
 #include <mutex>

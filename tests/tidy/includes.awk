@@ -62,7 +62,7 @@ function engine_of(path,    name) {
     if (what ~ /^migrations_[a-z]+\.inc$/ && file ~ /schema_store\.cpp$/) next
     # Made of bench/*.sql.
     if (what == "statements_bench.inc" && file == "bench/texts.cpp") next
-    # The developer's page stands on what the tests start servers and count round trips with.
+    # The developer's page uses the tests' code that starts servers and counts round trips.
     if (file ~ /^bench\/table\// && what ~ /^(support|budget)\//) next
     # Made of src/dialect/<engine>/*.sql.
     if (what ~ /^statements_[a-z]+\.inc$/ && file == "src/dialect/statements.cpp") next
