@@ -80,8 +80,7 @@ private:
 };
 
 // One of the pool's while leasehold has it. The driver's adapter sends the statements and says what
-// errors mean; transactions are begun and ended here, since it leaves them to the owner of the
-// handle.
+// errors mean; the owner of the handle, which is this class, begins and ends transactions.
 class pooled_connection final : public leasehold::connection {
 public:
     pooled_connection(handle_pool& from, sqlite3* handle)

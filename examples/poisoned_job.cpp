@@ -27,8 +27,7 @@ void enqueue(const leasehold::database& db) {
 
 void work(const leasehold::database& db) {
     using namespace std::chrono_literals;
-    // The job of a dead worker is rescued so long after; see session.hpp for a ttl that is too
-    // short.
+    // The job of a dead worker is rescued so long after; see session.hpp for what is too short.
     leasehold::session session{db, {.name = "printer", .ttl = 2s}};
     leasehold::worker printer{session, {.queues = {"letters"}, .threads = 1, .drains = true}};
     printer.handle("", [](leasehold::job& job) {

@@ -28,8 +28,8 @@ std::optional<std::int64_t> answer_of(leasehold::transaction& tx, const std::str
 
 // Work and answer are one commit, under the key of this form alone. A node that died before the
 // commit has done nothing; a node that comes after it finds the answer, and does nothing. The proof
-// makes sure that a node that was paused for longer than its session lives does not do the work a
-// second time.
+// makes sure that a node that was paused for longer than its session lives does not do the work
+// twice.
 std::int64_t submit(
     leasehold::database& db,
     leasehold::session& node,

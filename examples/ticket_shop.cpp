@@ -165,8 +165,7 @@ private:
     bool buy_by_lock(int seat, int buyer, Pause&& pause) {
         leasehold::mutex_settings brief;
         // Far too short for a paused buyer. Unguarded it is the least there is: a buyer that comes
-        // while it runs goes on to another seat and does not return, and then nothing is sold
-        // twice.
+        // while it runs goes on to another seat and stays away, so that nothing is sold twice.
         brief.hold_at_most = is_guarded_ ? 3ms : 1ms;
         leasehold::mutex mine{*session_, "seat/" + std::to_string(seat), brief};
         auto lease = mine.try_acquire();

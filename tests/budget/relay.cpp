@@ -105,8 +105,7 @@ void relay::carry(std::stop_token stop, int accepted) {
             if (!pass_on(client.get(), server.get())) break;
         }
         if (watched[1].revents != 0) {
-            // Before the answer is passed on: the client that has it may look at these counters at
-            // once.
+            // Before the answer is passed on: the client that has it may look at these at once.
             if (client_spoke_last) --waiting_;
             client_spoke_last = false;
             if (!pass_on(server.get(), client.get())) break;

@@ -28,8 +28,7 @@ struct traced {
 };
 traced counted;
 
-// SQLite traces statements that a statement runs inside itself behind a "--": a heartbeat reads a
-// PRAGMA so.
+// SQLite traces a statement inside of a statement behind a "--": a heartbeat reads a PRAGMA so.
 bool is_transaction_control(std::string_view sql) {
     for (const std::string_view word : {"BEGIN", "COMMIT", "ROLLBACK", "PRAGMA", "-- PRAGMA"}) {
         if (sql.starts_with(word)) return true;

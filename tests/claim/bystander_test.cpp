@@ -1,5 +1,4 @@
-// A caller that meets somebody else's lock or change gets no error, does not wait, and keeps nobody
-// out for nothing.
+// A caller that meets another's lock or change has no error, no wait, and keeps nobody out in vain.
 #include "claim/suite.hpp"
 
 namespace leasehold::testing {

@@ -1,6 +1,5 @@
 // Values that C++ tells apart and the database takes for one: by a collation, or because a type
-// pads, rounds or writes a value in several ways. The choice of who gets a row must not hang on
-// them.
+// pads, rounds or writes a value in several ways. They must not decide who gets a row.
 #include "claim/suite.hpp"
 
 namespace leasehold::testing {

@@ -1,6 +1,5 @@
 #pragma once
-// The base of suites that take locks beside the user's table: tables of their own, and two
-// sessions.
+// The base of suites that take locks beside the user's table: own tables, and two sessions.
 #include <optional>
 
 #include "claim/suite.hpp"

@@ -15,8 +15,7 @@ namespace {
 
 class mapping_suite : public claim_suite {
 protected:
-    // The message of the error that `run` throws in a transaction that can still be used
-    // afterwards.
+    // The message of the error of `run`, in a transaction that can still be used after it.
     template <class Run>
     std::string refused(errc code, Run&& run) {
         const auto tx = begin();

@@ -1,5 +1,4 @@
-// lease.verify_in() in transactions above READ COMMITTED: the promises of lease.hpp for each
-// engine.
+// lease.verify_in() in transactions above READ COMMITTED: lease.hpp's promises for each engine.
 #include "claim/lock_suite.hpp"
 #include "leasehold/inspect.hpp"
 #include "leasehold/mutex.hpp"

@@ -1,6 +1,5 @@
 // The cost of a cluster: grants and proofs per second on a plain server, on one node that is
-// written to, and on all nodes, in turns, so that other work of the machine meets all of them
-// alike.
+// written to, and on all nodes, in turns, so that other work of the machine meets all alike.
 //
 //   tests/support/servers run --backends mariadb -- bash, and in that shell
 //   tests/cluster/servers run galera -- cluster_price

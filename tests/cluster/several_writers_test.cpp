@@ -26,8 +26,7 @@ constexpr auto long_ttl = 60s;  // outlives a time without heartbeats, and hears
 
 class several_writers : public ::testing::TestWithParam<bool> {
 protected:
-    // The node of the holder, and the node that is behind, to which others come; swapped in the
-    // second turn.
+    // The holder's node, and the node that is behind; swapped in the second turn.
     std::size_t ahead() const { return GetParam() ? 1 : 0; }
     std::size_t behind() const { return GetParam() ? 0 : 1; }
 
@@ -43,8 +42,7 @@ protected:
         return on.execute("SELECT COUNT(*) FROM " + rest).rows.at(0).integer(0);
     }
 
-    // Makes a change that takes a while to apply: a node that is let go applies it before all that
-    // follows.
+    // Makes a change that takes a while: a node that is let go applies it before all that follows.
     void make_burden() const {
         const database on = open(ahead(), 30s);
         on.execute("CREATE TABLE " + table("burden") + " (id INT PRIMARY KEY, n INT NOT NULL)");

@@ -85,8 +85,7 @@ TEST_F(synchronous_standby, attempts_without_it_leave_no_processes_behind) {
     }
 }
 
-// A grant that a cancelled wait leaves is there on the primary, for everybody to see, and nowhere
-// else.
+// A grant that a cancelled wait leaves is there on the primary, for all to see, and nowhere else.
 TEST_F(synchronous_standby, a_grant_that_only_the_primary_has_is_none) {
     const database db = open();
     session one{db, {.name = "one", .ttl = long_ttl}};

@@ -63,16 +63,14 @@ struct backend {
     // Two write transactions can be open at once: everywhere but on SQLite.
     bool has_concurrent_writers = true;
 
-    // A commit, or a notification, can wake a waiter in another process; elsewhere the waiter
-    // looks.
+    // A commit, or a notification, can wake a waiter in another process; elsewhere it looks.
     bool has_bells = false;
 
     // Changes one row as if the database's clock had gone on by so much. Live heartbeats of a
     // session undo it, so suites use sessions whose next heartbeat is far away.
     std::function<void(const session_id&, std::chrono::microseconds)> age_session;
     std::function<void(const key&, std::chrono::microseconds)> age_lock;
-    // The instants of a run-once task: when it started, ended and opens again; not its tick, which
-    // is data.
+    // The instants of a run-once task: when it started, ended and opens again; not the tick.
     std::function<void(const key&, std::chrono::microseconds)> age_run;
 
     // The instants of a job: when it is due and was claimed; if it has ended, when it did and until

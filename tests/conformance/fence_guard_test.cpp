@@ -1,5 +1,4 @@
-// leasehold::fence_guard and fence_file: resources outside of the lock database refuse late
-// writers.
+// leasehold::fence_guard and fence_file: resources beside the lock database refuse late writers.
 #include <atomic>
 #include <fstream>
 #include <thread>

@@ -18,8 +18,7 @@ bool history_ledger::keeps_others_out(const entry& held) const {
     const auto found = sessions_.find(held.by.session);
     const life session = found == sessions_.end() ? life{} : found->second;
     const seconds left = held.term_left.value_or(session.left);
-    // The delay is for requests sent before a death; an end that says that there are none needs no
-    // delay.
+    // The delay is for requests sent before a death; an end that says there are none needs none.
     const bool is_delayed =
         held.by.kind == lock_kind::mutex && (held.term_left.has_value() || !session.was_removed);
     const seconds delay = is_delayed ? std::chrono::hours{held.by.hours} : seconds{0};

@@ -162,8 +162,7 @@ TEST(history_suite, a_waiter_that_left_leaves_no_mark_behind_the_next_holder) {
     EXPECT_FALSE(difference) << difference->what;
 }
 
-// Faults that the comparison and the ledger must find; on the model alone, since they know no
-// engine.
+// Faults that the comparison and the ledger must find; on the model alone, as they know no engine.
 struct planted_fault {
     const char* name;
     std::function<void(store&)> plant;

@@ -196,8 +196,7 @@ TEST_F(hot_key_suite, a_bell_for_somebody_elses_turn_costs_looks_and_grants_noth
         ring_wrongly(wanted.owner);  // again, where the socket is full still of the others
         return room.looks() >= 1;
     }));
-    // A process that knows the owner id, and rings without a pause, causes a look every few
-    // milliseconds.
+    // A process that knows the owner id and rings without a pause causes a look every few ms.
     for (int each = 0; each < 2000; ++each) ring_wrongly(wanted.owner);
     const int looks = room.looks();
     EXPECT_LE(looks, (local_clock::now() - began) / 5ms + 2);

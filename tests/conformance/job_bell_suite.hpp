@@ -72,8 +72,7 @@ protected:
         const auto until = local_clock::now() + 2 * pause;
         ASSERT_TRUE(eventually([&] { return local_clock::now() > until; }));
     }
-    // Waits until so many workers look only when they are rung for, or in an hour: none is new any
-    // more.
+    // Waits until so many workers look only when rung for, or in an hour: none is new any more.
     void wait_until_calm(std::size_t workers) const {
         ASSERT_TRUE(eventually([&] { return bells().size() == workers; }));
         wait_until_quiet(job_bells::known_for);

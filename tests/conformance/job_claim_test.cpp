@@ -240,8 +240,7 @@ TEST_F(job_claim_suite, of_many_claimers_each_job_has_one) {
         for (int each = 0; each < claimers; ++each) {
             threads.emplace_back([&, each] {
                 const worker mine{open(), queue_};
-                // A job that is passed by is somebody's: a worker that finds none has nothing left
-                // to do.
+                // A job passed by is somebody's: a worker that finds none has nothing left to do.
                 for (;;) {
                     const auto claimed = mine.claim(1 + each);
                     if (claimed.empty()) return;

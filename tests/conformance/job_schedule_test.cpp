@@ -17,8 +17,7 @@ namespace {
 
 class job_schedule_suite : public job_suite {
 protected:
-    // A schedule so rare that no fire time comes while a test runs, and found in time whenever one
-    // came.
+    // A schedule so rare that no test meets a fire time, with a late_max that finds any in time.
     job_schedule rare() const {
         job_schedule made;
         made.name = name_;
@@ -385,8 +384,7 @@ TEST_F(job_schedule_suite, a_worker_passes_by_one_that_it_cannot_read) {
     EXPECT_TRUE(remove_job_schedule(first_, name_));
 }
 
-// A host without zones has such schedules: one that cannot fire stays due longest, and is in
-// nobody's way.
+// As on a host without zones: a schedule that cannot fire is due longest, and in nobody's way.
 TEST_F(job_schedule_suite, one_that_can_fire_does_behind_any_number_that_cannot) {
     set_job_schedule(first_, rare());
     const job_schedule_row good = row();

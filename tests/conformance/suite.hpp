@@ -68,8 +68,8 @@ protected:
         return made;
     }
 
-    // Guesses whether keys are waited for, LEASEHOLD_TEST_SOUGHT=never|always: each way has every
-    // property.
+    // Supposes never or always that a key is waited for, by LEASEHOLD_TEST_SOUGHT=never|always:
+    // each way has every property.
     static void suppose(const database& made) {
         const char* const given = std::getenv("LEASEHOLD_TEST_SOUGHT");
         if (!given) return;

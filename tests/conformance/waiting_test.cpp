@@ -158,8 +158,8 @@ TEST_F(waiting_suite, no_semaphore_takes_the_key_of_a_mutex_on_which_somebody_ha
         };
         on.begin();
         if (const auto refused = thrown_by(queue)) {
-            // On an engine where queueing is a transaction of its own, it is over before the grant
-            // is asked for.
+            // On an engine where queueing is its own transaction, that ends before the grant
+            // begins.
             EXPECT_EQ(refused->code(), errc::wrong_transaction) << refused->what();
             on.rollback();
             queue();

@@ -1,6 +1,5 @@
 #pragma once
-// The common parts of the suites about workers: a queue of its own, and a worker that does what is
-// there.
+// The common parts of the suites about workers: their queue, and a worker that does what is there.
 #include <future>
 #include <string>
 #include <utility>

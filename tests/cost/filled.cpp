@@ -89,8 +89,7 @@ public:
             count
         );
     }
-    // Jobs of one queue, in one state. A job that is due has an instant for it, a running one a
-    // session.
+    // Jobs of one queue, in one state. A due job has an instant for it, a running one a session.
     struct jobs_of {
         std::string queue;
         int state;

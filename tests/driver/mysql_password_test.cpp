@@ -136,8 +136,7 @@ TEST_F(mysql_password, no_file_is_given_to_a_server_that_asks_for_one) {
     ::unlink(path);
 }
 
-// The driver refuses it also where the statement itself asks for it, and the server has that
-// switched on.
+// Nor does the driver send it where the statement asks for it, and the server has that switched on.
 TEST_F(mysql_password, load_data_local_is_refused) {
     char path[] = "/tmp/leasehold-rows-XXXXXX";
     const descriptor file{::mkstemp(path)};

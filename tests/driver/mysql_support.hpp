@@ -1,6 +1,5 @@
 #pragma once
-// The parts that the tests of the MySQL driver share: the server to use, and ways to break a
-// connection.
+// The common parts of the MySQL driver's tests: the server, and ways to break a connection.
 //
 // LEASEHOLD_TEST_BACKEND says which server a run is about: mariadb or mysql.
 #include <gtest/gtest.h>

@@ -49,8 +49,7 @@ TEST_F(postgres_connect_test, a_missing_password_is_said_to_be_missing) {
     EXPECT_FALSE(failure.is_transient());
 }
 
-// The error names each of several hosts: the last one alone would send somebody to the wrong
-// machine.
+// The error names each of several hosts: the last one alone would lead to the wrong machine.
 TEST_F(postgres_connect_test, hosts_of_which_none_takes_writes_are_all_named) {
     const address there{url_};
     const auto url = [&](const std::string& hosts) {
@@ -237,8 +236,7 @@ TEST(postgres_unreachable_test, a_server_that_is_starting_up_may_be_tried_again)
     EXPECT_EQ(failure.server_message(), "das Datenbanksystem startet");
 }
 
-// The table of docs/decisions/engines.md, row by row: the answer to a caller who asks whether to go
-// on.
+// The table of docs/decisions/engines.md, row by row: whether a caller may go on.
 struct condition {
     const char* name;
     const char* sqlstate;

@@ -1,6 +1,5 @@
 #pragma once
-// The parts that the tests of the PostgreSQL driver share: the server to use, and ways to break a
-// connection.
+// The common parts of the PostgreSQL driver's tests: the server, and ways to break a connection.
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 

@@ -92,8 +92,7 @@ TEST_F(ghost, a_grant_to_a_client_that_was_cut_off_is_given_back) {
     }));
     holder.rollback();
     auto result = call.get();
-    // The first of the two grants was the ghost's; if the library found that grant, there is only
-    // one.
+    // The first of the two grants was the ghost's; if the library found it, it is the only one.
     const bool is_adopted =
         result.answer && *result.answer && (*result.answer)->token().number == k.token + 1;
     const auto token = settled(result, troubled, k.name, k.token);

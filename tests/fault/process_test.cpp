@@ -95,8 +95,7 @@ TEST_F(process_fault, a_circle_of_processes_is_found_by_one_that_would_close_it)
             );
         }
         all.back()->say("wait " + names.front());
-        // As a rule the last one is told; another one that had queued and not yet looked may see it
-        // as well.
+        // As a rule the last one is told; another that queued and has not looked may see it, too.
         std::size_t told = 0;
         ASSERT_TRUE(eventually([&] {
             const auto said = all[told]->line(50ms);

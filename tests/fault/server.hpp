@@ -15,8 +15,7 @@
 
 namespace leasehold::testing {
 
-// The ways in which a program that does not know the traps takes a key from a holder it believes
-// dead.
+// The ways in which a careless program takes a key from a holder it believes dead.
 enum class careless_take {
     by_old_snapshot,     // theft a: what it looked up before it waited decides after the wait
     by_no_live_session,  // theft b: a session it cannot see is a dead one

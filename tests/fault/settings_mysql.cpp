@@ -1,5 +1,5 @@
-// Settings that can be turned against the library on MySQL and MariaDB: globally, for every new
-// connection.
+// MySQL's and MariaDB's settings that can be turned against the library: globally, for all new
+// connections.
 //
 // LEASEHOLD_TEST_BACKEND says which server a run is about: mariadb or mysql.
 #include <algorithm>

@@ -142,8 +142,7 @@ TEST_F(theft, theft_c_a_renewal_that_commits_after_the_expiry_is_invisible_befor
     EXPECT_FALSE(takes_while_a_renewal_commits(library()));
 }
 
-// The other direction: a waiter takes the key of a holder that is really dead as soon as the row is
-// free.
+// The other direction: a waiter takes the key of a really dead holder as soon as the row is free.
 TEST_F(theft, what_is_dead_when_the_row_becomes_free_is_taken) {
     const key name = known("dead").name;
     session dead{first_, calm("dead")};

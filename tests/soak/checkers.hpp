@@ -37,8 +37,7 @@ struct control_loss {
     std::int64_t unknown = 0;
     // Acknowledged less what the rows count in the end: at least so many were lost.
     std::int64_t lost = 0;
-    // Seen in the history alone: a holder that was not freed by force wrote over its successor's
-    // write.
+    // By the history alone: a holder not freed by force wrote over its successor's write.
     std::int64_t overwritten_by_a_stale_holder = 0;
 };
 control_loss measure_control(const facts& all);

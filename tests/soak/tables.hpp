@@ -24,8 +24,7 @@ constexpr int set_keys_count = 4;
 constexpr int key_count = mutex_count + set_keys_count;
 key key_of(int number);
 
-// By the beginning of the URL. The time-outs of workers are short: a hanging call should be
-// noticed.
+// By the beginning of the URL. Workers have short time-outs: a hanging call should be noticed.
 enum class time_outs { of_workers, of_the_conductor };
 database open_database(
     const std::string& url, const std::string& prefix, time_outs which, int connections_max = 4

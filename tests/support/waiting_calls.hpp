@@ -16,8 +16,7 @@
 
 namespace leasehold::testing {
 
-// The call waits for ever, so long, or until then; a call without a form until an instant waits so
-// long.
+// For ever, so long, or until an instant; a call that has no such form waits so long instead.
 using wait_length = std::variant<std::monostate, std::chrono::nanoseconds, local_clock::time_point>;
 
 struct waiting_call {

@@ -153,8 +153,7 @@ TEST(mysql_error_numbers, a_commit_that_failed_otherwise_may_have_been_done) {
     EXPECT_NE(std::string{unnamed.what()}.find("ask before repeating"), std::string::npos);
 }
 
-// The table of docs/decisions/engines.md, row by row: the answer to a caller who asks whether to go
-// on.
+// The table of docs/decisions/engines.md, row by row: whether a caller may go on.
 struct condition {
     const char* name;
     int native_code;

@@ -1,5 +1,4 @@
-// The meaning of PostgreSQL's SQLSTATEs to a caller: the whole table, so that a change of it is
-// seen.
+// The meaning of PostgreSQL's SQLSTATEs: the whole table, so that a change of it is seen.
 #include <gtest/gtest.h>
 
 #include <ostream>

@@ -1,5 +1,4 @@
-// The meaning of SQLite's result codes to a caller: the whole table, so that a change of it is
-// seen.
+// The meaning of SQLite's result codes: the whole table, so that a change of it is seen.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -68,8 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
     )
 );
 
-// The table of docs/decisions/engines.md, row by row: the answer to a caller who asks whether to go
-// on.
+// The table of docs/decisions/engines.md, row by row: whether a caller may go on.
 struct in_file {
     const char* name;
     int extended_code;

@@ -1,5 +1,4 @@
-// Cron expressions against a wall clock that never jumps: those that are read, and those that are
-// refused.
+// Cron expressions against a wall clock that never jumps: good ones and refused ones.
 #include "once/cron.hpp"
 
 #include <gtest/gtest.h>

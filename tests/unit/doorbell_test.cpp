@@ -135,8 +135,7 @@ TEST(doorbell_test, what_cannot_have_been_heard_is_said_to_be_so) {
     EXPECT_TRUE(bell.heard().empty());
 }
 
-// More than a queue holds: a ring that does not fit is refused at once, and the old bell rung
-// instead.
+// More than a queue holds: a ring that does not fit is refused, and the old bell rung instead.
 TEST(doorbell_test, a_flood_is_taken_in_parts_and_what_is_no_owner_id_is_dropped) {
     doorbell bell{""}, other{""};
     const std::string at = place{bell}.address;

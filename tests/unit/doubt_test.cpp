@@ -123,8 +123,7 @@ TEST_F(doubt_test, an_adoption_that_may_have_happened_says_so_and_can_be_repeate
     EXPECT_TRUE(held->verify());
 }
 
-// The session may have to ask once more because of others that acquire meanwhile, but not again and
-// again.
+// The session may have to ask once more because of other acquirers, but not again and again.
 TEST_F(doubt_test, a_question_is_not_asked_for_as_long_as_others_acquire) {
     std::atomic<int> heartbeats = 0;
     session mine{patient(), calm()}, other{sound(), calm("other")};

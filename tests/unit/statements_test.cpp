@@ -150,8 +150,7 @@ TEST(statements_test, a_cluster_has_statements_and_words_of_its_own) {
         EXPECT_EQ(text(file, name, written_nodes::one).find("proofs"), std::string::npos) << file;
         EXPECT_NE(text(file, name, written_nodes::several).find("proofs"), std::string::npos);
     }
-    // A statement that proves a death changes the row of the dead, and locks none of it for reading
-    // alone.
+    // A proof of death changes the row of the dead, and locks none of it for reading alone.
     for (const auto& [file, name] :
          {std::pair{"hold", "try_acquire"},
           {"hold", "insert_and_acquire"},

@@ -48,8 +48,7 @@ TEST(value_test, each_type_reads_back_as_it_was_given) {
     EXPECT_EQ(value{blob{"\0\xff"s}}.bytes(), "\0\xff"s);
 }
 
-// Engines disagree on what a truth value is; and a caller that sends a letter may mean it or its
-// number.
+// Engines disagree on what a truth value is; and a caller may mean a letter or its number.
 TEST(value_test, neither_a_truth_value_nor_a_letter_can_be_made_into_one) {
     EXPECT_FALSE((std::is_constructible_v<value, bool>));
     EXPECT_FALSE((std::is_constructible_v<value, char>));
