@@ -149,7 +149,7 @@ void use_jobs(const database& db) {
     use_schedules(db);
 }
 
-// Needs rows to clear or none: rights are asked for before rows.
+// It does not matter if there is anything to clear: rights are asked for before rows.
 void clean_up(const database& db) {
     db.inner()->use([&](connection& on, store& stores) {
         const auto id = session_id::random();
