@@ -78,6 +78,19 @@ protected:
         queue_of_jobs_.enqueue_many({of_kind("hold", ordering_key), of_kind("run", ordering_key)});
         ASSERT_TRUE(eventually([&] { return is_held_.load(); }));
     }
+    // The same without a key, one after the other: a claim of several kinds on MySQL may see a
+    // commit for the second kind alone.
+    void begin_beside() {
+        queue_of_jobs_.enqueue(of_kind("hold"));
+        ASSERT_TRUE(eventually([&] { return is_held_.load(); }));
+        queue_of_jobs_.enqueue(of_kind("run"));
+    }
+    local_clock::time_point raise_limits(const queue_limits& to) const {
+        EXPECT_FALSE(has_started_);
+        const auto from = local_clock::now();
+        queue_of_jobs_.set_limits(to);
+        return from;
+    }
     local_clock::time_point end_it() {
         const auto from = local_clock::now();
         may_end_ = true;
@@ -117,14 +130,29 @@ TEST_F(wake_suite, a_job_starts_within_50_ms_beside_200000_that_wait) {
         queue_of_jobs_.resume();
         return from;
     });
-    expect_soon("a raised limit", [&](int round) {
+    expect_soon("a predecessor that is cancelled", [&](int round) {
+        new_job later = of_kind("nobody", "c" + std::to_string(round));
+        const job_id first = queue_of_jobs_.enqueue(later).id;
+        later.kind = "run";
+        queue_of_jobs_.enqueue(later);
+        const auto from = local_clock::now();
+        EXPECT_EQ(cancel_job(first_, first), cancel_outcome::cancelled);
+        return from;
+    });
+    expect_soon("a raised limit of a key", [&](int round) {
         queue_of_jobs_.set_limits({});
         begin_before("l" + std::to_string(round));
-        queue_limits two;
-        two.running_per_key_max = 2;
-        const auto from = local_clock::now();
-        queue_of_jobs_.set_limits(two);
-        return from;
+        return raise_limits({.running_per_key_max = 2});
+    });
+    expect_soon("a raised limit of the queue", [&](int) {
+        queue_of_jobs_.set_limits({.running_max = 1});
+        begin_beside();
+        return raise_limits({.running_max = 2});
+    });
+    expect_soon("a raised rate", [&](int) {
+        queue_of_jobs_.set_limits({.starts_max = 1, .starts_per = 1h});
+        begin_beside();
+        return raise_limits({.starts_max = 2, .starts_per = 1h});
     });
 }
 
