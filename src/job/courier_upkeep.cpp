@@ -108,7 +108,8 @@ fire_result courier::fires(connection& on, store& stores, queue_state& queue) {
     return done;
 }
 
-// What is due and did not fire hides when the others do.
+// The look tells of the schedule that is due first. Where that did not fire, the next fire time of
+// the others is asked for.
 local_clock::time_point courier::next_fire(
     connection& on, store& stores, const queue_state& queue, const fire_result& done
 ) {
