@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// So long at least is kept what tells those who wait for it how it ended.
+// The least time that an ended job is kept when jobs that wait for it must learn how it ended.
 constexpr seconds needed_kept_min = std::chrono::hours{24};
 
 }  // namespace
@@ -44,8 +44,8 @@ std::optional<job_retention> courier::known_kept(const std::string& queue) const
     return found->second;
 }
 
-// Before the first look it is read, or a queue that keeps its jobs would lose those of a worker
-// that has just begun.
+// Reads the retention before the first look, or a queue that keeps its jobs would lose those of a
+// worker that has just begun.
 job_retention courier::kept_of(connection& on, store& stores, const std::string& queue) {
     if (const auto known = known_kept(queue)) return *known;
     const auto row = stores.job_queues->find_queue(on, queue);
@@ -83,7 +83,7 @@ void courier::withdraw(ear& whose) {
     }
 }
 
-// It is a hint: the worker looks by itself, and its row goes with its session.
+// The bell is a hint: the worker looks by itself, and the bell's row goes with the session.
 void courier::complain_of_bell(const error& failure) {
     warn(std::string{"a worker could not say where it hears of new jobs: "} + failure.what());
 }
@@ -118,7 +118,7 @@ bool courier::has_promising_queue() const noexcept {
     return std::ranges::any_of(queues_, &queue_state::is_promising);
 }
 
-// Each has its turn to be the first.
+// Each queue has its turn to be the first.
 courier::queue_state* courier::next_promising() noexcept {
     for (std::size_t step = 0; step < queues_.size(); ++step) {
         queue_state& each = queues_[(first_ + step) % queues_.size()];
@@ -130,7 +130,7 @@ courier::queue_state* courier::next_promising() noexcept {
 }
 
 void courier::note_doubt(queue_state& queue) {
-    // Longer than a statement that its client gave up may go on in the server.
+    // A statement that its client gave up may go on in the server, but not as long as this.
     queue.in_doubt_until =
         local_clock::now() + 2 * session_->database().settings().statement_timeout + seconds{5};
 }
@@ -154,7 +154,7 @@ courier::parcel courier::exchange(
     queue_state* const from = wanted > 0 ? next_promising() : nullptr;
     const std::vector<std::size_t> own = from ? places[from->name] : std::vector<std::size_t>{};
     if (from) places.erase(from->name);
-    // What was claimed is not to be lost by what fails behind it.
+    // The claim comes last, so that no failure loses its jobs.
     for (const auto& [queue, at] : places) send(ends, at, state_of(queue), 0, back);
     if (from) {
         back.queue = from->name;
@@ -166,8 +166,7 @@ courier::parcel courier::exchange(
     return back;
 }
 
-// How long ended jobs of the queue are kept; where that is not long enough for who waits for these,
-// longer.
+// The retention of the queue; longer where it is too short for jobs that wait for these.
 job_retention courier::kept_for(queue_state& queue, const std::vector<job_end>& ends) {
     const auto known = known_kept(queue.name);
     if (ends.empty()) return known.value_or(job_retention{});
@@ -231,17 +230,17 @@ void courier::note_claims(
     const auto has_key = [](const claimed_job& each) { return !each.ordering_key.empty(); };
     queue.has_keys = queue.has_keys || std::ranges::any_of(back.jobs, has_key);
     if (queue.is_promising || !(queue.brings_nothing || queue.start_every)) return;
-    // The rate may have left some; or a worker of another kind had them locked for a moment.
+    // The rate may have left some jobs, or a worker of another kind had them locked for a moment.
     const nanoseconds pause_min = queue.start_every.value_or(milliseconds{50});
     queue.left_pause = back.jobs.empty() ? 2 * queue.left_pause : pause_min;
     queue.left_pause = std::clamp<nanoseconds>(queue.left_pause, pause_min, look_max);
     back.look_by = local_clock::now() + queue.left_pause;
 }
 
-// The state of a job whose end was sent before without an answer, and finds no claim now. It was
-// carried out then: only its own end takes a claim from a session that lives. The job's row has its
-// state; where the row is gone, or is another claim's, the end says which it was. Nothing where the
-// session may have ended first.
+// The state of a job whose end was sent before without an answer, and finds no claim now. That end
+// was carried out then: nothing else takes a claim from a session that lives. The job's row has the
+// state; where the row is gone, or is another claim's, the end has it. Nothing where the session
+// may have ended first.
 std::optional<job_state> courier::state_behind(const ended_job& one) {
     const auto found = use([&](connection& on, store& stores) {
         return stores.job_queues->describe(on, one.end.id);
@@ -252,8 +251,8 @@ std::optional<job_state> courier::state_behind(const ended_job& one) {
     return found->state == job_state::running ? std::nullopt : std::optional{found->state};
 }
 
-// Each question may fail as well, and is asked again; in an outage none is answered. That leaves
-// ends unknown, and loses none of the jobs that were claimed with them.
+// A question that fails is asked again. An outage, in which all fail, leaves ends unknown, and
+// loses none of the jobs that were claimed with them.
 void courier::resolve(
     const std::vector<ended_job>& ends, const std::vector<std::size_t>& places, parcel& back
 ) noexcept {
@@ -282,14 +281,14 @@ void courier::heed_limits(queue_state& queue, const queue_limits& limits) {
     queue.has_limits = limits.running_max || limits.starts_max;
     queue.start_every = std::nullopt;
     if (!limits.starts_max) return;
-    // Starts that nobody takes at once are saved up, for as long as the whole rate is for.
+    // Unused starts are saved up for as long as the period of the rate.
     const nanoseconds per = limits.starts_per, apart{milliseconds{100}};
     const nanoseconds each = std::max(per / *limits.starts_max, std::min(per / 2, apart));
     queue.start_every = std::min<nanoseconds>(each, look_max);
 }
 
 // A claim may have brought nothing since the last look because a limit holds the jobs back for now,
-// or because nobody handles their kinds here.
+// or because this worker does not handle their kinds.
 bool courier::is_left(connection& on, store& stores, const queue_state& queue) const {
     if (!queue.is_promising) return false;
     if (!queue.brings_nothing || !settings_.drains) return true;
@@ -315,9 +314,9 @@ std::vector<left_jobs> courier::count_left() {
 
 local_clock::time_point courier::look(local_clock::time_point now) {
     auto next = now + jittered(settings_.poll_every);
-    // Others may have enqueued since, and rung for nobody.
+    // Until then others may enqueue without knowing our bell.
     if (now < known_everywhere_at_) next = std::min(next, known_everywhere_at_);
-    // Nothing else tells of what somebody has committed and did not ring for.
+    // Only a sweep finds what was committed without a ring.
     if (settings_.poll_every > turn_every && now >= next_sweep_of_all_) {
         next_sweep_of_all_ = now + settings_.poll_every;
         for (queue_state& each : queues_) each.is_to_be_swept = true;

@@ -1,6 +1,5 @@
 #pragma once
-// What a worker says to the database and hears from it: one statement at a time, for all its
-// threads.
+// Sends the statements of a worker to the database: one at a time, for all its threads.
 //
 // | a queue is | means                                    | becomes                              |
 // |------------|------------------------------------------|--------------------------------------|
@@ -9,11 +8,11 @@
 // | dull       | nothing was there when it was looked at  | promising, by a look or what has come |
 // |            |                                          | due                                  |
 //
-// A claim without an answer may have been made, or be made later: what runs in the queue under this
-// session and is not known here is looked for until no such claim can come any more, and done.
+// A claim without an answer may have been made, or be made later: until no such claim can come any
+// more, the worker looks in the queue for jobs of this session that are not known here, and does
+// them.
 //
-// Threads: claim(), look() and the like by the thread of run() alone; what a handler asks
-// (job_desk) from any.
+// Threads: only the thread of run() calls exchange(), look() and the like; any may use job_desk.
 #include <chrono>
 #include <map>
 #include <memory>
@@ -36,7 +35,7 @@
 
 namespace leasehold {
 
-// How long a queue with these limits keeps its jobs.
+// The times for which a queue with these limits keeps its ended jobs.
 job_retention job_retention_of(const queue_limits& limits);
 
 class courier final : public job_desk {
@@ -45,48 +44,48 @@ public:
         std::shared_ptr<session::implementation> within,
         const worker_settings& settings LEASEHOLD_LIFETIMEBOUND
     );
-    // Which are claimed from now on; none: all.
+    // The kinds of job that are claimed from now on; none: all.
     void set_kinds(std::vector<std::string> kinds) { kinds_ = std::move(kinds); }
 
-    // Ends travel, and what `wanted` says is claimed in the first promising queue. Throws what
-    // failed; the ends are to be sent again then.
+    // exchange() sends the ends, and claims `wanted` jobs in the first promising queue. It throws
+    // the error of what failed; the caller sends the ends again then.
     struct parcel {
-        job_store::end_states ends{};  // nothing: its claim had gone, or nobody knows
+        job_store::end_states ends{};  // nothing: its claim had gone, or its state is unknown
         std::string queue{};           // of the jobs
         std::vector<claimed_job> jobs{};
         bool was_refused = false;                          // the session has ended
-        std::optional<local_clock::time_point> look_by{};  // something can be started since
+        std::optional<local_clock::time_point> look_by{};  // jobs may be startable then
     };
-    // Where these ends make jobs available that are not claimed with them, this worker claims them
-    // next if `claims_next` says so; otherwise other workers are told.
+    // These ends may make jobs available that are not claimed with them: with `claims_next` this
+    // worker claims those next; otherwise it tells other workers.
     parcel exchange(const std::vector<ended_job>& ends, std::size_t wanted, bool claims_next);
-    // Jobs of ours have ended for which others wait still: look() goes on with them.
+    // Jobs of ours have ended, and others still wait for them: look() goes on with those.
     bool is_unsettled() const noexcept { return some_are_needed_ && !unsettled_.empty(); }
     bool has_promising_queue() const noexcept;
-    // A claim may have been made of which nobody here knows yet.
+    // A claim may have been made that is not known here yet.
     bool is_in_doubt() const noexcept;
 
-    // Or perhaps do: the next look says.
+    // Others may wait for jobs of ours that have ended: the next look tells.
     bool may_be_unsettled() const noexcept { return !some_are_needed_ && !unsettled_.empty(); }
 
-    // There are new jobs in the queue; by any thread.
+    // Notes that there are new jobs in the queue; any thread may call it.
     void note_ring(const std::string& queue);
-    // A claim that a ring led to may have passed by jobs that wait for nobody: the next look tells.
+    // A claim after a ring may have missed jobs that need not wait any more: the next look tells.
     bool may_have_left_waiting() const noexcept;
-    // Queues that were rung for since are promising. True: there were some.
+    // Makes the queues promising that were rung for since the last call. True: there were some.
     bool heed_rings();
     bool was_rung() const;
     void announce(ear& whose);
     void withdraw(ear& whose);
 
-    // One read for all queues; what has come due is made available, and what others left undone is
-    // done where it is our turn. When to look next, at the latest.
+    // Reads all queues at once, makes due jobs available, and does what others left undone where it
+    // is our turn. Returns when to look next, at the latest.
     local_clock::time_point look(local_clock::time_point now);
-    // Since the last look: nothing is there that could run.
+    // The last look found nothing that could run.
     bool is_all_done() const noexcept { return is_all_done_; }
     // The jobs that are available in these queues and were not taken, by queue and kind.
     std::vector<left_jobs> count_left();
-    // Jobs of this session that are not `known`; their queue with each.
+    // Jobs of this session that the caller does not know, each with its queue.
     using found_claims = std::vector<std::pair<std::string, claimed_job>>;
     template <class Knows>
     found_claims look_for_lost_claims(Knows&& knows) {
@@ -102,7 +101,7 @@ public:
     bool note_progress(job_id id, fencing_token token, const std::string& words) override;
     bool complete_in(transaction_ref tx, const std::string& queue, const job_end& end) override;
 
-    // Since the last time somebody asked.
+    // The jobs that were rescued since the last call.
     std::int64_t take_rescued() noexcept { return std::exchange(rescued_, 0); }
 
 private:
@@ -110,10 +109,10 @@ private:
     // A dead worker's jobs are available again within this, and a poll, of its session's end.
     static constexpr std::chrono::seconds turn_every{2};
 
-    // Until the next look at most; what is farther away would run over the end of the clock.
+    // The longest time until the next look: a longer one could run over the end of the clock.
     static constexpr std::chrono::microseconds look_max = std::chrono::hours{1};
 
-    // One pass over all that may wait though nobody is in its way, some hundred rows at a time.
+    // One pass over all jobs that may wait for nothing any more, some hundred rows at a time.
     struct sweep {
         bool is_over_through = false, is_waiting_through = false, are_keys_through = false;
         need_places needs{};
@@ -126,15 +125,15 @@ private:
         std::string name;
         bool is_promising = true;
         bool is_promised = false;     // by the last look
-        bool brings_nothing = false;  // a claim of what that had promised
+        bool brings_nothing = false;  // a claim, though that look promised jobs
         bool has_limits = false;
         std::optional<std::chrono::nanoseconds> start_every{};  // by its rate
-        // Until a look at what a claim has left; longer each time that it was nothing for us.
+        // The pause before a look at jobs that a claim left; longer after each claim without jobs.
         std::chrono::nanoseconds left_pause{0};
-        bool may_have_freed = false;  // jobs of whichever kind, since the last claim
+        bool may_have_freed = false;  // jobs of any kind, since the last claim
         bool has_keys = false;        // jobs with ordering keys were claimed
         bool is_to_be_swept = true;   // was rung for, since the last sweep began
-        // A claim without an answer may still come; what it brings is looked for once after that.
+        // Until then a claim without an answer may come; a last look for its jobs comes after that.
         std::optional<local_clock::time_point> in_doubt_until{};
         local_clock::time_point next_turn{};
         blocked_place place{};
@@ -143,7 +142,7 @@ private:
         fire_place schedules{};
         need_places needs{};
 
-        // There may be jobs that no claim can have looked for yet.
+        // Notes that there may be jobs that no claim has looked for yet.
         void expect_jobs() noexcept {
             is_promising = true;
             brings_nothing = false;
@@ -195,7 +194,7 @@ private:
     void note_doubt(queue_state& queue);
     std::optional<job_retention> known_kept(const std::string& queue) const;
     job_retention kept_of(connection& on, store& stores, const std::string& queue);
-    // Of the ends of one queue, which have these places; together with a claim there, or without.
+    // Sends the ends of one queue, which have these places, with a claim there or without.
     void send(
         const std::vector<ended_job>& ends,
         const std::vector<std::size_t>& places,
@@ -208,21 +207,21 @@ private:
     const worker_settings& settings_;
     std::vector<std::string> kinds_;
     std::vector<queue_state> queues_;
-    // A handler may complete its job while run() reads how long it is kept.
+    // A handler may complete its job while run() reads its retention.
     mutable thread_mutex mutex_;
     std::map<std::string, job_retention> kept_ LEASEHOLD_GUARDED_BY(mutex_);
     std::set<std::string> rung_ LEASEHOLD_GUARDED_BY(mutex_);
-    std::size_t first_ = 0;                          // of the queues, asked in turns
+    std::size_t first_ = 0;                          // the queue that is asked first next
     std::set<std::string> complained_of_;            // schedules, once each
-    local_clock::time_point known_everywhere_at_{};  // that we hear of new jobs
+    local_clock::time_point known_everywhere_at_{};  // where we hear of new jobs
     local_clock::time_point next_sweep_of_all_{};
     bool has_complained_of_bell_ = false;
-    // Rows of the history in front of all others whose delete is refused, and since when.
+    // The number of the first rows of the history whose delete is refused, and since when.
     std::size_t kept_back_ = 0;
     local_clock::time_point kept_back_since_{};
-    bool sees_all_ = false;          // no rows are hidden from it: as of the first claim
-    bool some_are_needed_ = false;   // jobs, by others: as of the last look
-    std::vector<job_id> unsettled_;  // have ended; who waits for them is to be asked
+    bool sees_all_ = false;          // no rows are hidden from us, as of the first claim
+    bool some_are_needed_ = false;   // some jobs, by others, as of the last look
+    std::vector<job_id> unsettled_;  // ended jobs for which others may wait
     bool is_all_done_ = false;
     std::int64_t rescued_ = 0;
 };

@@ -9,10 +9,10 @@
 
 namespace leasehold {
 
-// The next ones of the keys of these are available since, there is room under a limit, or they run
-// again, now or later; and the next look may be an hour away. Where this worker takes all there
-// are, nobody else has to come; but it may be busy when one is due. Behind what was claimed, which
-// no failure here may lose.
+// These ends make the next jobs of their keys available, make room under a limit, or let their jobs
+// run again, now or later; and the next look may be an hour away. Where this worker takes all
+// available jobs, it rings for nobody else; but it may be busy when a later one is due. No failure
+// here may lose the jobs that were claimed before.
 void courier::free_behind(
     const std::vector<ended_job>& ends, parcel& back, queue_state* from, bool claims_next
 ) {
@@ -40,7 +40,7 @@ void courier::free_behind(
     if (from && !from->is_promising) leave_to_others(*from);
 }
 
-// A hint: the others look by themselves.
+// A ring is a hint: the others look by themselves.
 void courier::ring(const std::string& queue) {
     try {
         use([&](connection& on, store& stores) {
@@ -51,7 +51,7 @@ void courier::ring(const std::string& queue) {
     }
 }
 
-// This worker has claimed all there is of its kinds. What it made available may be of another kind,
+// This worker has claimed all jobs of its kinds. The jobs it made available may be of another kind,
 // whose workers are idle.
 void courier::leave_to_others(queue_state& queue) {
     if (!std::exchange(queue.may_have_freed, false) || kinds_.empty()) return;
@@ -62,12 +62,12 @@ void courier::leave_to_others(queue_state& queue) {
             if (is_there) session_->database().job_bells().ring(on, stores, queue.name);
         });
     } catch (const error&) {
-        // A hint, as above.
+        // The ring is a hint, as above.
     }
 }
 
-// As of the last look nobody may have needed any; then the next look tells. A turn finds what does
-// not fit.
+// Where the last look found no needed jobs, the next one tells. A turn finds the ends that do not
+// fit in.
 void courier::remember(const std::vector<ended_job>& ends) {
     constexpr std::size_t most = 10'000;
     for (const ended_job& each : ends) {
@@ -75,14 +75,14 @@ void courier::remember(const std::vector<ended_job>& ends) {
     }
 }
 
-// Jobs that waited for these go on at once, some thousand at a time, so that what is free is
-// claimed in between. A hint, behind what was claimed: what fails here is found by a turn.
+// Jobs that waited for these go on at once, some thousand at a time, so that the free ones are
+// claimed in between. A failure here loses no claimed jobs: a turn finds the rest.
 void courier::settle() {
     if (unsettled_.empty()) return;
     try {
         use([&](connection& on, store& stores) {
             const auto tell = [&](const std::string& queue) { goes_on(on, stores, queue); };
-            // Where this fails they stay as they are, and the next look goes on.
+            // A failure leaves the list as it is, and the next look goes on.
             unsettled_ = settle_some_needs(on, stores, unsettled_, tell);
         });
     } catch (const error& failure) {
@@ -90,7 +90,7 @@ void courier::settle() {
     }
 }
 
-// Some hundred rows of it. How many jobs go on; whoever is idle hears of them.
+// Does some hundred rows of the pass. Returns how many jobs go on; idle workers hear of them.
 std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& queue, sweep& pass) {
     std::int64_t freed = 0;
     if (!pass.is_over_through || !pass.is_waiting_through) {
@@ -107,7 +107,8 @@ std::int64_t courier::go_on_with(connection& on, store& stores, queue_state& que
     return freed;
 }
 
-// Before a worker believes that nothing is left: whether somebody waits for nobody.
+// Lets jobs go on that wait for nothing any more; true when there were some. A worker asks this
+// before it believes that nothing is left.
 bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool some_wait) {
     sweep pass{!some_wait, !some_wait};
     while (!pass.is_through()) {
@@ -118,13 +119,13 @@ bool courier::unblocks(connection& on, store& stores, queue_state& queue, bool s
 
 // The transaction that enqueues a job, and the end of the job that it waits for, do not see each
 // other where both commit at once, or where the first one commits late. The ring for the new job
-// comes behind both commits: a pass that begins then finds it. A pass takes a twentieth of the
+// comes behind both commits: a pass that begins then finds that job. Passes take a twentieth of the
 // time at most. Returns when to go on.
 std::optional<local_clock::time_point> courier::sweep_some(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
     constexpr std::chrono::milliseconds pause_min{500};
-    constexpr int pauses = 20;  // as long as the rows have taken
+    constexpr int pauses = 20;  // times the time that the rows took
     const auto now = local_clock::now();
     if (!queue.under_way) {
         if (!seen.some_wait && !seen.some_are_blocked) queue.is_to_be_swept = false;
@@ -150,7 +151,7 @@ bool courier::may_have_left_waiting() const noexcept {
     return some_are_needed_ || std::ranges::any_of(queues_, &queue_state::has_keys);
 }
 
-// There are jobs in the queue that were blocked: for us, and for whoever is idle.
+// Tells this worker and idle ones that jobs of the queue are blocked no more.
 void courier::goes_on(connection& on, store& stores, const std::string& name) {
     session_->database().job_bells().ring(on, stores, name);
     for (queue_state& each : queues_) {

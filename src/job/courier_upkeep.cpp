@@ -1,4 +1,4 @@
-// The part of a worker that looks after its queues: what has come due, and what others left undone.
+// The part of a worker that does what has come due in its queues, and what others left undone.
 #include <algorithm>
 #include <string>
 
@@ -16,13 +16,13 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr int promoted_max = 1000, rescued_max = 1000, pruned_max = 1000;
-// Until somebody may have unlocked what was passed by.
+// The pause before rows that were locked are tried again.
 constexpr nanoseconds locked_pause = std::chrono::milliseconds{500};
-// A result is written to be read.
+// The least time that a job with a result is kept.
 constexpr seconds result_kept_min = std::chrono::hours{24};
 
-// For jobs of which it is not known before whether others need them: prune(), which comes last in a
-// turn, takes those that nobody needs.
+// Keeps jobs that others may need: prune(), which comes last in a turn, removes those that nobody
+// needs.
 job_retention until_pruned(job_retention kept) {
     kept.discarded = std::max(kept.discarded, std::chrono::microseconds{1});
     kept.cancelled = std::max(kept.cancelled, std::chrono::microseconds{1});
@@ -39,7 +39,7 @@ job_retention job_retention_of(const queue_limits& limits) {
         limits.keep_cancelled};
 }
 
-// What nobody has done for a while: one of all workers does it.
+// Does the upkeep of the queue where no worker has done it for a while.
 void courier::take_turn(connection& on, store& stores, queue_state& queue, const queue_look& seen) {
     const auto now = local_clock::now();
     if (now < queue.next_turn) return;
@@ -72,8 +72,8 @@ void courier::take_turn(connection& on, store& stores, queue_state& queue, const
     tell_rescued(queue.name, rescue.quarantined, event_reason::discarded);
 }
 
-// A row may be kept by a key or a trigger of somebody's own. The others behind it go, and it is
-// tried again in an hour.
+// A foreign key or a trigger of the user's may keep a row. The rows behind it are removed, and it
+// is tried again in an hour.
 void courier::prune(connection& on, store& stores) {
     constexpr std::chrono::hours again_after{1};
     constexpr std::chrono::milliseconds time_max{500};
@@ -108,8 +108,8 @@ fire_result courier::fires(connection& on, store& stores, queue_state& queue) {
     return done;
 }
 
-// The look tells of the schedule that is due first. Where that did not fire, the next fire time of
-// the others is asked for.
+// The look tells of the schedule that is due first. Where that one did not fire, this asks for the
+// next fire time of the others.
 local_clock::time_point courier::next_fire(
     connection& on, store& stores, const queue_state& queue, const fire_result& done
 ) {
@@ -125,7 +125,7 @@ local_clock::time_point courier::next_fire(
     return next;
 }
 
-// When to look at it next, at the latest.
+// Returns when to look at the queue next, at the latest.
 local_clock::time_point courier::look_at(
     connection& on, store& stores, queue_state& queue, const queue_look& seen
 ) {
@@ -136,9 +136,9 @@ local_clock::time_point courier::look_at(
         next = std::min(next, *goes_on_at);
     }
     const bool has_jobs = seen.has_available || queue.is_promising;
-    // What no claim can have looked for yet.
+    // True when there are jobs that no claim has looked for yet.
     bool has_new = false;
-    // Also while it is paused: its jobs are there when it goes on.
+    // Schedules fire in a paused queue, too: their jobs are there when it is resumed.
     if (const auto fire = seen.next_fire_in) {
         if (*fire > fire->zero()) {
             next = std::min(next, local_clock::now() + std::min(*fire, look_max));

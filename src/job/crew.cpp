@@ -11,7 +11,7 @@
 namespace leasehold {
 namespace {
 
-// What can be stored and shown, by lines.
+// The words as they can be stored and shown, by lines.
 std::string cut(std::string_view words) {
     std::string said;
     for (std::size_t at = 0; at <= words.size();) {
@@ -30,7 +30,7 @@ double drawn() {
     return (static_cast<double>(jittered(whole).count()) - half) / half;
 }
 
-// What an end was, and what counts it: everybody who is told of it is told this.
+// The reason that an end's event gives, and the number of the report that counts the end.
 struct outcome {
     event_reason why;
     std::int64_t worker_report::*count;
@@ -158,11 +158,11 @@ job_end job::implementation::failed(std::string_view words) const {
     return end;
 }
 
-// Of a handler that has ended: by throwing this, or without.
+// The end of a job whose handler threw this, or returned.
 job_end job::implementation::judged(const std::optional<std::string>& thrown) const {
     const auto why = why_stopped();
     if (is_completed_in_transaction_) {
-        // Where the transaction was committed there is no such job any more, and this is refused.
+        // Where the transaction was committed the job is gone, and the database refuses this end.
         return failed(thrown.value_or("the transaction of complete_in() was not committed"));
     }
     if (why == job_stop_reason::time_limit) {
@@ -219,7 +219,7 @@ void crew::end() noexcept {
     }
     has_work_.notify_all();
     for (std::thread& each : threads_) {
-        // An abandoned handler keeps its thread, and that keeps this.
+        // An abandoned handler keeps its thread, and the thread keeps this crew.
         if (all_end) {
             each.join();
         } else {
@@ -351,7 +351,7 @@ void crew::ask_to_stop(const job_claim& which, job_stop_reason why) {
         if (found == running_.end()) return;
         asked = found->second;
     }
-    // It may have been completed since it was looked at.
+    // The handler may have completed the job since the look.
     if (!asked->is_completed_in_transaction()) asked->ask_to_stop(why);
 }
 

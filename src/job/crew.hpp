@@ -31,7 +31,7 @@
 
 namespace leasehold {
 
-// What a handler asks of the database while it runs.
+// The database as a running handler uses it.
 class job_desk {
 public:
     virtual ~job_desk() = default;
@@ -50,7 +50,7 @@ public:
     std::stop_token stop() const noexcept { return stop_.get_token(); }
     job_stop_reason why_stopped() const;
     local_clock::time_point deadline() const noexcept;
-    // The first reason counts, but that a lost claim is worse than all others.
+    // The first reason counts, but a lost claim replaces every other.
     void ask_to_stop(job_stop_reason why);
 
     void progress(std::string_view words);
@@ -59,16 +59,16 @@ public:
     void rest_for(std::chrono::milliseconds rest) noexcept { rest_ = rest; }
     void complete_in(transaction_ref tx);
 
-    // What gives it back, with its attempt uncounted.
     bool is_completed_in_transaction() const noexcept { return is_completed_in_transaction_; }
     std::chrono::milliseconds rest() const noexcept { return rest_; }
+    // The end that gives the job back, with its attempt uncounted.
     job_end returned() const { return {what_.id, what_.token, job_step::release, {}, {}}; }
     // Runs the handler, and says what becomes of the job.
     job_end run(const job_handler& with);
-    // Where this end was carried out, and there is no row that says so.
+    // The job's state after this end, for when no row has it.
     job_state state_after(const job_end& end) const;
 
-    // By whoever has the crew's mutex.
+    // Guarded by the crew's mutex.
     std::optional<local_clock::time_point> started;
     std::optional<local_clock::time_point> limit;
     bool is_abandoned = false;
@@ -83,29 +83,29 @@ private:
     std::stop_source stop_;
     mutable thread_mutex mutex_;
     job_stop_reason why_ LEASEHOLD_GUARDED_BY(mutex_) = job_stop_reason::none;
-    // The handler's alone.
+    // Used by the handler's thread alone.
     job_end end_;
-    std::chrono::milliseconds rest_{0};  // of the worker, behind this job
+    std::chrono::milliseconds rest_{0};  // of the worker, after this job
     std::atomic<bool> is_completed_in_transaction_ = false;
 };
 
-// An end and the queue it is of.
+// An end of a job, and its queue.
 struct ended_job {
     std::string queue;
     job_end end;
-    // By complete_in(): where that was committed the end is refused, and the job is done.
+    // By complete_in(): where the transaction was committed this end is refused: the job is done.
     bool is_in_transaction = false;
-    // It was sent before, or may have been, and had no answer.
+    // The end was sent before, or may have been, and had no answer.
     bool was_sent = false;
     bool has_key = false;  // others may wait for its end
-    job_state presumed{};  // where it was carried out, and there is no row that says so
+    job_state presumed{};  // the state after this end, for when no row has it
     std::string kind{};
     int attempt = 0;
-    std::optional<std::chrono::nanoseconds> ran{};  // its handler
+    std::optional<std::chrono::nanoseconds> ran{};  // the time of its handler
 };
 
-// Adds one end to the report, and says the event of it, whose views are of `one`. The job has this
-// state since; nothing: its claim had gone, or nobody knows.
+// Adds one end to the report, and returns its event, whose views are of `one`. `became` is the
+// job's state since; nothing: its claim had gone, or its state is unknown.
 event count_end(const ended_job& one, std::optional<job_state> became, worker_report& sum);
 
 class crew : public std::enable_shared_from_this<crew> {
@@ -113,19 +113,20 @@ public:
     using task = std::shared_ptr<job::implementation>;
     using handlers = std::map<std::string, job_handler, std::less<>>;
 
-    // `for_all`: of kinds that have no other; may be empty, as may be who is told of starts.
+    // `for_all` handles kinds without a handler of their own. It may be empty, and so may `told`,
+    // which hears of starts.
     crew(handlers by_kind, job_handler for_all, std::shared_ptr<observer> told);
     void start(int threads);
-    // Threads that are not running a handler end; others when their handler has.
+    // Ends threads that are not running a handler now, and others when their handler ends.
     void end() noexcept;
 
     void give(const std::vector<task>& jobs);
-    // Those that have not started are given back to the database by these ends.
+    // The ends that give jobs back to the database that have not started.
     std::vector<ended_job> take_back();
-    // What has ended since, at most so many.
+    // The ends since the last call, at most so many.
     std::vector<ended_job> take_ends(std::size_t most);
-    // Ends that could not be recorded: first the next time, or last, where one may be in the way of
-    // the others.
+    // Puts back ends that could not be recorded: as the first, or as the last, where one may be in
+    // the way of the others.
     void put_back(std::vector<ended_job> ends, bool as_last = false);
 
     struct tally {
@@ -136,16 +137,16 @@ public:
     };
     tally count() const;
     bool knows(job_id id, fencing_token token) const;
-    // Running since before then, and not completed by their handlers.
+    // The claims that run since before then and are not completed by their handlers.
     std::vector<job_claim> running_since(local_clock::time_point before) const;
     void ask_to_stop(const job_claim& which, job_stop_reason why);
     void ask_all_to_stop(job_stop_reason why);
-    // Asks those over their limit. The next limit there is.
+    // Asks handlers over their limit to stop. Returns the next limit.
     std::optional<local_clock::time_point> heed_limits(local_clock::time_point now);
-    // Those that still run are nobody's here from now on, and given back by these ends.
+    // Abandons the jobs that still run, and returns the ends that give them back.
     std::vector<ended_job> abandon();
 
-    // Waits until this holds, which is asked with the mutex held, or the time has come.
+    // Waits until `holds` is true, which is called with the mutex held, or the time has come.
     void wait(
         local_clock::time_point until,
         const std::function<bool(const tally&)>& holds,
@@ -159,7 +160,7 @@ private:
     tally counted() const LEASEHOLD_REQUIRES(mutex_);
     void tell_start(const job::implementation& of) const noexcept;
     void note_end(ended_job end) LEASEHOLD_REQUIRES(mutex_);
-    // Jobs that wait go back, and so do those that come meanwhile.
+    // Gives back jobs that wait, and those that come meanwhile.
     void rest(std::chrono::milliseconds how_long) LEASEHOLD_REQUIRES(mutex_);
     const job_handler& handler_of(const std::string& kind) const;
 
@@ -169,7 +170,7 @@ private:
     mutable thread_mutex mutex_;
     std::condition_variable_any has_work_, has_news_;
     std::deque<task> waiting_ LEASEHOLD_GUARDED_BY(mutex_);
-    // A handler may go on behind its job's end, when that has begun again here.
+    // By claim: a handler may go on after its job's end, when the job has begun again here.
     std::map<std::pair<job_id, std::int64_t>, task> running_ LEASEHOLD_GUARDED_BY(mutex_);
     std::deque<ended_job> ended_ LEASEHOLD_GUARDED_BY(mutex_);
     local_clock::time_point oldest_end_ LEASEHOLD_GUARDED_BY(mutex_){};

@@ -13,9 +13,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Between attempts to hear the database's bell.
+// The time between attempts to hear the database's bell.
 constexpr std::chrono::seconds tries_every{5};
-// How long one wait may take that nobody ends.
+// The longest time of one wait.
 constexpr std::chrono::seconds listening_slice{1};
 
 }  // namespace
@@ -93,7 +93,7 @@ void ear::listen(std::stop_token stop) {
     database_bell_.reset();
 }
 
-// Where the engine has a bell that names what it rings for; elsewhere all are on one machine.
+// Listens to the database's bell on PostgreSQL, where it names what it rings for.
 void ear::tune_in(const std::stop_token& stop) {
     database::implementation& of = session_->database();
     if (database_bell_ || local_clock::now() < next_try_) return;
@@ -124,7 +124,7 @@ void ear::hear() {
     });
 }
 
-// Takes everything that has come: what is not read stays in the server's queue.
+// Takes all notifications that have come: unread ones stay in the server's queue.
 void ear::hear_database() {
     constexpr milliseconds at_once{0};
     for (auto rung = database_bell_->wait_for_notification(at_once); rung;

@@ -1,10 +1,10 @@
 #pragma once
-// What a worker hears: that there are new jobs in its queues. See database/job_bells.hpp.
+// Hears for a worker that there are new jobs in its queues. See database/job_bells.hpp.
 //
-// A thread of its own waits for datagrams, and on engines whose bell names a queue for that, over a
-// connection of its own. What cannot be heard is nobody's trouble: a worker looks by himself.
+// A thread of its own waits for datagrams, and on engines whose bell names a queue for that bell,
+// over a connection of its own. An ear that hears nothing does no harm: a worker looks by itself.
 //
-// Threads: start() and stop() by one; `heard` is called by the thread of the ear.
+// Threads: one thread calls start() and stop(); the thread of the ear calls `heard`.
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,8 +35,8 @@ public:
     void start();
     void stop() noexcept;
 
-    // The rows that say where it hears; where it hears nothing there is none to be written. Throws
-    // what the database says; to be tried again.
+    // The rows that say where the ear hears; an ear that cannot hear has none. announce() and
+    // withdraw() throw the database's error; the caller tries again.
     bool is_announced() const noexcept { return is_announced_; }
     bool is_written() const noexcept { return is_written_; }
     bool can_hear() const noexcept { return thread_.joinable(); }
@@ -55,14 +55,14 @@ private:
     doorbell bell_;
     std::string address_;
     std::map<owner_id, std::string> queue_of_;        // by the bell of each
-    std::map<std::string, std::string> of_database_;  // by what the database's bell says
-    // The rest by the thread alone. A worker that was rung for by the database's bell looks once
+    std::map<std::string, std::string> of_database_;  // by the payload of the database's bell
+    // The ear's thread alone uses the rest. A worker that the database's bell rang for looks once
     // more.
     std::map<std::string, local_clock::time_point> again_at_;
     std::unique_ptr<connection> database_bell_;
     local_clock::time_point next_try_{};
     bool has_complained_ = false;
-    bool is_announced_ = false, is_written_ = false;  // of the thread of announce()
+    bool is_announced_ = false, is_written_ = false;  // by the thread of announce()
     std::jthread thread_;                             // last: it uses all of the above
 };
 

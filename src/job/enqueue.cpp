@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t statement_bytes_max = std::size_t{1} << 20;
 
-// The first of a list that one statement takes, at least one.
+// The number of jobs, from `first` on, that one statement takes; at least one.
 std::size_t part_of(const std::vector<new_job>& what, std::size_t first) {
     std::size_t count = 0, bytes = 0;
     while (first + count < what.size() && count < job_store::jobs_per_statement_max) {

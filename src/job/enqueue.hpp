@@ -1,5 +1,5 @@
 #pragma once
-// Any number of jobs, in statements that the server takes.
+// Enqueues any number of jobs, in statements that the server takes.
 #include <string_view>
 #include <vector>
 
@@ -10,8 +10,8 @@ namespace leasehold {
 
 class connection;
 
-// In the transaction that is open: 1,000 jobs or 1 MiB of them in each statement, and whom they
-// need. In the order of the list. They were checked before.
+// Enqueues jobs and their needs in the open transaction: 1,000 jobs or 1 MiB of them in each
+// statement. The result has the order of the list. The caller has checked the jobs.
 std::vector<enqueued_job> enqueue_list(
     connection& on, store& stores, std::string_view queue, const std::vector<new_job>& what
 );

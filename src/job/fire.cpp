@@ -16,7 +16,7 @@ using std::chrono::microseconds;
 constexpr std::size_t fires_max = 1000;
 constexpr microseconds moment{1};
 
-// The latest of those from `next` on that are not after `until`; at most `most`, in order.
+// The latest times from `next` on that are not after `until`; at most `most`, in order.
 std::vector<schedule::instant> latest_of(
     const schedule& when, schedule::instant next, schedule::instant until, std::size_t most
 ) {
@@ -44,8 +44,8 @@ std::size_t made_up_for(const job_schedule& what, bool has_punctual) {
     return 0;
 }
 
-// One version of one schedule: how many jobs; nothing where somebody else has fired or changed it,
-// or has it locked.
+// Fires one version of one schedule. Returns the number of jobs; nothing where somebody else has
+// fired or changed it, or has it locked.
 std::optional<std::int64_t> fire_one(
     connection& on, store& stores, job_schedule_row row, schedule::instant now
 ) {
@@ -91,7 +91,7 @@ fires fires_of(
     fires coming;
     coming.next = next;
     if (next > now) return coming;
-    // The first that is not too late.
+    // The first time that is not too late.
     const auto punctual_from = std::max(next, when.next(now - what.late_max - moment));
     std::vector<schedule::instant> punctual;
     auto at = punctual_from;
@@ -166,7 +166,7 @@ fire_result fire_schedules(
                     place.some_locked = true;
                 }
             } catch (const error& failure) {
-                // Also a row by hand whose job the database refuses, which may pass for nobody.
+                // Also a row written by hand whose job the database refuses for every worker.
                 const bool is_its_own =
                     failure.code() == errc::invalid_argument ||
                     failure.code() == errc::unsupported || failure.code() == errc::constraint ||

@@ -1,6 +1,5 @@
 #pragma once
-// What a schedule of jobs does when its fire times have come: which of them bring a job, and how
-// those come into their queue.
+// Fires schedules of jobs: says which fire times that have come bring a job, and enqueues the jobs.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,17 +14,17 @@ namespace leasehold {
 
 class connection;
 
-// Throws invalid_argument, which says why it is none.
+// Throws invalid_argument, which says why `what` is no schedule.
 schedule times_of(const job_schedule& what);
 
 struct fires {
     std::vector<schedule::instant> times{};   // each brings a job; in order, at most 1,000
     schedule::instant next{};                 // the first that is left
     std::optional<schedule::instant> last{};  // the latest that has come; nothing: none has
-    bool has_missed = false;                  // there were some that bring none
+    bool has_missed = false;                  // some times bring no job
 };
 
-// Of those from `next` on. With more than 1,000 that bring a job the rest is left for later.
+// The times from `next` on. With more than 1,000 that bring a job the rest is left for later.
 fires fires_of(
     const job_schedule& what, const schedule& when, schedule::instant next, schedule::instant now
 );
@@ -35,7 +34,7 @@ new_job job_at(const job_schedule& what, schedule::instant when);
 // "2026-11-25T01:30:00Z"; with microseconds where there are some.
 std::string text_of(schedule::instant when);
 
-// Where the next call goes on; and whether those before it have some that somebody had locked.
+// The place where the next call goes on; and whether somebody had locked a schedule before it.
 struct fire_place {
     job_schedule_place behind{};
     bool some_locked = false;
@@ -46,8 +45,8 @@ struct fire_result {
     bool some_locked = false;  // call again in a while
 };
 
-// Enqueues what the schedules of the queue bring, each in a transaction of its own on `on`.
-// `complain` is given what is wrong with one: it is passed by, however many there are. Where one
+// Enqueues the due jobs of the queue's schedules, each schedule in a transaction of its own on
+// `on`. A faulty schedule is passed by, and `complain` hears what is wrong with it. Where one
 // throws, the next call goes on behind it.
 fire_result fire_schedules(
     connection& on,

@@ -1,5 +1,5 @@
 #pragma once
-// What jobs, and names of queues, kinds and keys of jobs may be.
+// Checks jobs, and names of queues, kinds and keys of jobs.
 #include <string>
 #include <string_view>
 
@@ -18,9 +18,9 @@ void require_name(std::string_view name, const char* what);
 void require_kind(std::string_view kind);
 void require_key(std::string_view key, const char* what);
 
-// Throws invalid_argument, which says what of it cannot be enqueued.
+// Throws invalid_argument, which says why the job cannot be enqueued.
 void require_valid(const new_job& what, std::size_t payload_bytes_max);
-// The same of what a worker cannot work by.
+// The same for settings that a worker cannot work by.
 void require_valid(const worker_settings& settings);
 
 }  // namespace leasehold

@@ -23,7 +23,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds longest_delay = hours{24 * 366};
 
-// What may be asked again whatever became of it.
+// Runs changes that may be repeated whether they were carried out or not.
 template <class Use>
 auto ask_again(const database& db, Use&& with) {
     return repeatedly(db, bounds_of(db), std::forward<Use>(with));
@@ -55,7 +55,7 @@ void require_valid(const queue_limits& limits) {
     }
 }
 
-// Of what needs jobs that have ended before. A hint: workers do it, too.
+// Settles needs for jobs that have ended before. It may fail: workers do it, too.
 void settle_at_once(
     database::implementation& own, connection& on, store& stores, const std::vector<new_job>& what
 ) noexcept {
@@ -73,8 +73,8 @@ void settle_at_once(
     }
 }
 
-// More jobs of a key may run than before, perhaps. Then the first blocked ones of each key go on. A
-// hint: workers do the same in their turns.
+// More jobs of a key may run than before, perhaps. Then the first blocked ones of each key go on.
+// It may fail: workers do the same in their turns.
 void unblock_at_once(
     database::implementation& own, connection& on, store& stores, const std::string& queue
 ) noexcept {
@@ -91,7 +91,7 @@ void unblock_at_once(
     }
 }
 
-// The last one needs all the others.
+// `then` comes last and needs all the others.
 std::vector<new_job> as_list(std::vector<new_job> jobs, new_job then, need_until until) {
     then.needs_until = until;
     for (std::size_t at = 0; at < jobs.size(); ++at) then.needs_of_list.push_back(at);
@@ -188,7 +188,7 @@ void job_queue::ring() const noexcept {
             own.job_bells().ring(on, stores, name_);
         });
     } catch (const std::exception&) {
-        // A hint: workers look by themselves.
+        // The ring is a hint: workers look by themselves.
     }
 }
 
@@ -254,7 +254,7 @@ cancel_outcome cancel_job(const database& db, job_id id) {
         if (!found) return cancel_outcome::not_found;
         const auto row = all.find_queue(on, found->queue);
         const queue_limits limits = row ? row->limits : queue_limits{};
-        // A job that waits for it is told by its row.
+        // A job that waits for this one learns of its end by its row.
         const seconds kept = stores.job_needs->is_needed(on, id) ? hours{24} : hours{0};
         const auto outcome = all.cancel(on, id, std::max(limits.keep_cancelled, kept));
         if (outcome == cancel_outcome::cancelled) {

@@ -89,8 +89,8 @@ job_schedule_info info_of(const job_schedule_row& row, schedule::instant now) {
     return info;
 }
 
-// Changes a row as `to` says of it and of the time: false where it is to stay as it is. Whoever
-// was first is looked at again.
+// Changes a row as `to` says of it and of the time: false where it is to stay as it is. A row that
+// somebody else changed first is read again.
 template <class To>
 bool change(const database& db, std::string_view name, To&& to) {
     return repeatedly(db, bounds_of(db), [&](connection& on, store& stores) {
@@ -100,7 +100,7 @@ bool change(const database& db, std::string_view name, To&& to) {
             auto row = seen.rows.empty() ? std::nullopt : std::optional{seen.rows.front()};
             if (!to(row, seen.now)) return false;
             if (!stores.job_schedules->put(on, *row)) continue;
-            // Its workers look when it fires next.
+            // The queue's workers then look when the schedule fires next.
             db.inner()->job_bells().ring(on, stores, row->what.queue);
             return true;
         }
@@ -148,7 +148,7 @@ bool set_job_schedule(const database& db, const job_schedule& what) {
         if (!row) row.emplace();
         row->what = what;
         if (goes_on) return true;
-        // What has fired does not fire again, also where the clock was set back.
+        // A time that has fired does not fire again, also where the clock was set back.
         row->next = when.next(row->last ? std::max(*row->last, now) : now);
         return true;
     });

@@ -22,8 +22,8 @@ std::string list_of(const std::vector<std::size_t>& places) {
     return places.size() > named_max ? text + ", ..." : text;
 }
 
-// Kahn, "Topological sorting of large networks" (1962): what needs nobody is taken away, until
-// nothing is left, or those that are in a circle or behind one. By their places.
+// Kahn, "Topological sorting of large networks" (1962): takes away jobs that need nobody. Jobs that
+// are left are in a circle or behind one; returns their places.
 std::vector<std::size_t> in_circles(const std::vector<std::vector<std::size_t>>& needs) {
     std::vector<std::size_t> needs_left(needs.size()), free;
     std::map<std::size_t, std::vector<std::size_t>> needed_by;
@@ -48,7 +48,8 @@ std::vector<std::size_t> in_circles(const std::vector<std::vector<std::size_t>>&
 
 constexpr std::chrono::hours kept_least{24};
 
-// As long as its queue keeps what is cancelled, and long enough that who waits for it is told.
+// Keeps the job as long as its queue keeps cancelled ones, and long enough for jobs that wait for
+// it to learn of it.
 void cancel(connection& on, store& stores, job_id id) {
     const auto found = stores.job_queues->describe(on, id);
     if (!found) return;
@@ -57,9 +58,9 @@ void cancel(connection& on, store& stores, job_id id) {
     stores.job_queues->cancel(on, id, std::max<std::chrono::seconds>(kept, kept_least));
 }
 
-// What of them is over. Those that are given up have ended by that, too.
+// The result of settle(). Jobs that were cancelled here have ended by that, too.
 struct settled {
-    std::vector<job_id> freed{};  // or perhaps
+    std::vector<job_id> freed{};  // or may be
     std::int64_t count = 0;
     std::vector<job_id> cancelled{};
     std::size_t settled_rows = 0;
@@ -80,7 +81,7 @@ settled settle(connection& on, store& stores, const std::vector<job_need_over>& 
         const std::string why =
             "it needs job " + std::to_string(what.needs) + ", which was " + name_of(became);
         const auto outcome = stores.job_needs->note_reason(on, what.job, why);
-        // It waits on; a later pass gives it up.
+        // The job waits on; a later pass gives it up.
         if (outcome == job_need_store::note_outcome::locked) continue;
         done.push_back(each);
         if (outcome == job_need_store::note_outcome::gone) continue;
@@ -111,7 +112,7 @@ void ring_for(
 
 }  // namespace
 
-// Of a list: throws where it has not such places.
+// Throws where the list has not such places.
 void require_places(const std::vector<new_job>& list) {
     for (std::size_t at = 0; at < list.size(); ++at) {
         for (const std::size_t each : list[at].needs_of_list) {
@@ -151,12 +152,12 @@ void add_needs(
     const std::vector<enqueued_job>& made
 ) {
     std::vector<job_need> all;
-    // Two of one unique key are one job: so a circle may show only now.
+    // Two entries of one unique key are one job: so a circle may show only now.
     std::map<job_id, std::size_t> places;
     std::vector<std::vector<std::size_t>> needs(list.size());
     for (std::size_t at = 0; at < list.size(); ++at) places.emplace(made[at].id, at);
     for (std::size_t at = 0; at < list.size(); ++at) {
-        // One that was there already waits for what it waited for.
+        // A job that was there already keeps its needs.
         if (!made[at].is_new) continue;
         std::set<job_id> whom(list[at].needs.begin(), list[at].needs.end());
         for (const job_id each : whom) {
@@ -190,7 +191,7 @@ std::vector<job_id> settle_some_needs(
     settled now = settle(on, stores, over);
     if (now.count > 0) ring_for(on, stores, now.freed, tell);
     std::vector<job_id> left = std::move(now.cancelled);
-    // Where all of these are locked by somebody, a turn goes on.
+    // Where somebody has locked all of these rows, a turn goes on.
     const bool are_more = over.size() >= job_need_store::rows_max && now.settled_rows > 0;
     if (are_more) left.insert(left.end(), ids.begin(), ids.end());
     return left;

@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    // One run(): what it has, and what it does in turns.
+    // The state and the steps of one run().
     class shift;
 
     void begin_under(const session& within) {
@@ -72,13 +72,13 @@ private:
     bool may_return(const error& failure) const;
 
     const worker_settings settings_;
-    // Where it opens its sessions itself.
+    // Set where the worker opens its sessions itself.
     const std::optional<leasehold::database> database_{};
     const session_settings timing_{};
     std::shared_ptr<session::implementation> session_;
     crew::handlers by_kind_;
     job_handler for_all_;
-    // From one run() to the next: what is in doubt, and ends that nobody has heard of.
+    // Kept from one run() to the next: claims in doubt, and ends that were not sent.
     std::shared_ptr<courier> courier_;
     std::vector<ended_job> unsent_;
     mutable thread_mutex mutex_;
@@ -125,7 +125,7 @@ private:
             static_cast<std::size_t>(asked.threads) + static_cast<std::size_t>(asked.prefetch);
         return now.busy() < most ? most - now.busy() : 0;
     }
-    // Many at once: not before half of what was claimed ahead is done.
+    // Claims many jobs at once: not before half of those claimed ahead are done.
     bool may_claim(const crew::tally& now) const {
         const auto half = static_cast<std::size_t>(of_.settings_.prefetch) / 2;
         return room(now) > 0 && now.waiting <= half && local_clock::now() >= now.rests_until;
@@ -154,7 +154,7 @@ private:
     local_clock::time_point next_look_{};
     int failures_ = 0;
     bool is_done_ = false;
-    // Since the last end: a worker that drains does not wait for its next look then.
+    // Since the last end: without a look since, an idle worker that drains looks at once.
     bool has_looked_ = false;
     bool was_rung_ = false;  // and no claim since
     bool was_rung_since_look_ = false;
@@ -164,8 +164,9 @@ private:
     friend class implementation;
 };
 
-// What may pass is waited out, a little longer each time; the session's end ends that, too. So may
-// pass, for a session that has begun, that a server takes no changes, as in a fail-over.
+// Waits after a failure that may pass, a little longer each time; the session's end ends the wait,
+// too. For a session that has begun it may also pass that a server takes no changes, as in a
+// fail-over.
 template <class Try>
 void worker::implementation::shift::despite_outages(const std::stop_token& stop, Try&& attempt) {
     try {
@@ -209,7 +210,7 @@ void worker::implementation::shift::take(
 }
 
 void worker::implementation::shift::exchange(std::size_t wanted, bool claims_next) {
-    // Behind a failure each goes by itself: a row that somebody has locked is in nobody's way.
+    // After a failure each end goes by itself: a row that somebody has locked stops no other end.
     const bool is_alone = !of_.settings_.batches_ends || failures_ > 0;
     const std::size_t most = is_alone ? 1 : std::size_t{job_store::jobs_per_statement_max};
     std::vector<ended_job> ends = crew_->take_ends(most);
@@ -225,11 +226,11 @@ void worker::implementation::shift::exchange(std::size_t wanted, bool claims_nex
     if (!ends.empty()) has_looked_ = false;
     if (courier_->is_unsettled()) next_look_ = {};
     if (back.look_by) next_look_ = std::min(next_look_, *back.look_by);
-    // The job that was rung for may wait for these: a look says so, not too often.
+    // The job that was rung for may wait for one of these: a look tells, not too often.
     if (courier_->may_be_unsettled() && was_rung_since_look_) {
         next_look_ = std::min(next_look_, looked_at_ + needs_known_for);
     }
-    // The job that was rung for may be due later, or wait for nobody: the look says.
+    // The job that was rung for may be due later, or wait for nothing any more: the look tells.
     if (wanted > 0 && was_rung_) {
         const bool tells_more = courier_->may_have_left_waiting();
         const bool is_all = tells_more ? back.jobs.size() < wanted : back.jobs.empty();
@@ -275,7 +276,7 @@ void worker::implementation::shift::look() {
     of_.report_.left = std::move(left);
 }
 
-// Until when the ends there are may wait for others; nothing: not at all.
+// The time until which the ends may wait for others; nothing: they do not wait.
 std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
     const crew::tally& now
 ) const {
@@ -286,7 +287,7 @@ std::optional<local_clock::time_point> worker::implementation::shift::ends_wait(
     return now.oldest_end + asked.ends_wait_max;
 }
 
-// False when there is nothing to be done any more.
+// Returns false when there is nothing to be done any more.
 bool worker::implementation::shift::step() {
     if (over_.stop_requested()) of_.session_->require_live();
     if (courier_->heed_rings()) was_rung_ = was_rung_since_look_ = true;
@@ -325,8 +326,8 @@ void worker::implementation::shift::work() {
     }
 }
 
-// Records ends until nothing runs here any more. Under a session that is over nobody hears of them,
-// and handlers are asked to stop at once.
+// Records ends until nothing runs here any more. Under a session that is over it drops the ends
+// and asks handlers to stop at once.
 bool worker::implementation::shift::wait_for_end(milliseconds patience) {
     auto until = local_clock::now() + patience;
     bool is_told = false;
@@ -359,7 +360,7 @@ bool worker::implementation::shift::wait_for_end(milliseconds patience) {
     }
 }
 
-// A handler that is asked to cancel, or has lost its claim, is told while it may still end.
+// Tells a handler of a cancel or a lost claim while it may still end.
 void worker::implementation::shift::look_at_running() {
     const auto now = local_clock::now();
     if (now < next_look_) return;
@@ -422,7 +423,8 @@ void worker::implementation::work_under_one(const std::stop_token& stop) {
     if (failed) std::rethrow_exception(failed);
 }
 
-// Where it has worked before, also what somebody has to put right: see the header.
+// A worker that has worked before also waits for faults that somebody has to put right: see the
+// header.
 bool worker::implementation::may_return(const error& failure) const {
     const bool has_worked = session_ != nullptr;
     if (failure.is_transient()) return has_worked || !settings_.drains;
