@@ -1,5 +1,5 @@
 #pragma once
-// Bells of workers, which all engines keep alike.
+// The bells of workers, which all engines keep alike.
 #include "dialect/sql_store.hpp"
 #include "store/job_bell_store.hpp"
 

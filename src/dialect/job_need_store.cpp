@@ -10,7 +10,7 @@
 namespace leasehold {
 namespace {
 
-// Numbers stand in the text itself: no parameter takes a list on every engine.
+// The ids stand in the text itself: no parameter takes a list on every engine.
 std::string list_of_ids(std::span<const job_id> ids, std::string_view between = ", ") {
     std::string list;
     for (const job_id each : ids) {
@@ -28,7 +28,7 @@ void in_parts(const std::vector<Item>& all, Use&& use) {
     }
 }
 
-// "who waits, for whom, what it wants, what became of that or null"
+// Reads "job that waits, job it needs, what it wants, what became of the needed job or null".
 job_need_over over_in(const row& from) {
     job_need_over one;
     one.what = {from.integer(0), from.integer(1), static_cast<need_until>(from.integer(2))};
@@ -90,7 +90,7 @@ std::vector<job_need_over> sql_job_need_store::over_behind(connection& on, need_
     if (rows.size() < passed_max) {
         place = {};
     } else if (rows.back().integer(4) != 0) {
-        // It has not ended: all others that wait for it do so rightly.
+        // The needed job has not ended: all others that wait for it do so rightly.
         place = {place.needs + 1, 0};
     }
     return all;
@@ -100,7 +100,8 @@ void sql_job_need_store::forget(connection& in, const std::vector<job_need_over>
     in_parts(over, [&](std::span<const job_need_over> part) { forget_rows(in, part); });
 }
 
-// Where lists stand in the text: of each who waits, or is waited for, whoever are fewer.
+// Where lists stand in the text it sends a statement for each waiting job, or for each needed one,
+// whichever are fewer.
 void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_over> over) {
     std::map<job_id, std::vector<job_id>> of, for_whom;
     std::vector<job_id> waiting, needed;
@@ -123,7 +124,7 @@ void sql_job_need_store::forget_rows(connection& in, std::span<const job_need_ov
     }
 }
 
-// Where a transaction is open they stay locked in it.
+// The jobs that nobody has locked. In an open transaction they stay locked.
 std::vector<job_id> sql_job_need_store::not_locked(connection& on, std::span<const job_id> ids)
     const {
     constexpr std::string_view name = "lock_unlocked";
@@ -176,7 +177,7 @@ std::vector<job_id> sql_job_need_store::left_waiting(
 job_need_store::note_outcome sql_job_need_store::note_reason(
     connection& on, job_id id, const std::string& words
 ) {
-    // How many rows were changed does not tell it: the same words may stand there.
+    // The number of changed rows does not tell it: the same words may stand there.
     if (read(on, "waits", {id}).rows.empty()) return note_outcome::gone;
     if (not_locked(on, {&id, 1}).empty()) return note_outcome::locked;
     write(on, "note_reason", {id, words});

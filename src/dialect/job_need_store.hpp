@@ -27,13 +27,13 @@ public:
     bool is_needed(connection& on, job_id id) override;
 
 private:
-    // A statement about a list of at most rows_max: PostgreSQL takes it as its first parameter, the
-    // others in their text.
+    // Sends a statement with a list of at most rows_max ids: PostgreSQL takes the list as its first
+    // parameter, the others in the text of the statement.
     template <class Send>
     result about(
         std::string_view name, std::span<const job_id> ids, const parameters& more, Send&& send
     ) const;
-    // How changes are sent, in a transaction or by themselves.
+    // The function that sends changes, in the open transaction or by themselves.
     auto sending(connection& on) const {
         const bool is_inside = on.state() == connection_state::in_transaction;
         return [this, &on, is_inside](const statement& what, const parameters& values) {

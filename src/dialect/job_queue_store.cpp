@@ -54,7 +54,7 @@ job_info info_in(const row& from) {
     return info;
 }
 
-// Its seven columns, from `first` on.
+// Reads its seven columns, from `first` on.
 queue_limits limits_in(const row& from, std::size_t first) {
     queue_limits limits;
     const auto kept = [&](std::size_t column) {
@@ -70,7 +70,7 @@ queue_limits limits_in(const row& from, std::size_t first) {
     return limits;
 }
 
-// State, how many, and since when the oldest is there, from `first` on.
+// Reads the state, the number of jobs, and the age of the oldest, from `first` on.
 void add_count(queue_info& info, const row& from, std::size_t first) {
     const auto state = static_cast<job_state>(from.integer(first));
     info.jobs[state] += from.integer(first + 1);
@@ -88,11 +88,11 @@ queue_look sql_job_queue_store::look_in(const row& from, std::size_t first) {
     seen.has_available = from.integer(first) != 0;
     seen.next_due_in = unless_never(duration_or_nothing(from, first + 1));
     seen.next_fire_in = duration_or_nothing(from, first + 2);
-    // A clock that was set back is no reason to wait for it.
     const std::size_t swept = first + 3, row_of_queue = first + 7;
     seen.some_are_needed = from.integer(first + 4) != 0;
     seen.some_wait = from.integer(first + 5) != 0;
     seen.some_are_blocked = from.integer(first + 6) != 0;
+    // A negative age, after the clock was set back, is no reason to wait.
     if (number_or(from, swept, -1) >= 0) seen.swept_ago = duration_of(from, swept);
     if (from.is_null(row_of_queue)) return seen;
     seen.is_paused = from.integer(row_of_queue) != 0;
@@ -125,7 +125,7 @@ std::int64_t sql_job_queue_store::prune(connection& on, int rows_max, std::size_
 // ----------------------------------------------------------------------------------- managing
 
 retry_outcome sql_job_queue_store::retry(connection& on, job_id id) {
-    // Between two of these somebody may have changed it; each time somebody has got on.
+    // Somebody may have changed the job between two of these; each time somebody has got on.
     constexpr int looks_max = 10;
     for (int look = 0; look < looks_max; ++look) {
         if (has_found(write(on, "hurry", {id}))) return retry_outcome::available;
@@ -228,7 +228,7 @@ std::vector<queue_info> sql_job_queue_store::describe_queues(connection& on) {
         places.emplace(each, all.size());
         all.emplace_back().name = std::move(each);
     }
-    // One that has come since is left to who asks next.
+    // A queue that has come since is left to the next call.
     const auto each_of = [&](const char* question, auto&& use) {
         for (const row& found : read(on, question).rows) {
             const auto place = places.find(found.bytes(0));

@@ -1,5 +1,5 @@
 #pragma once
-// What is done about jobs for all, as far as the engines keep it alike. What differs:
+// The upkeep of queues and managing jobs, as far as the engines do them alike. The differences:
 // src/dialect/<engine>/job_queue_store.cpp.
 #include <map>
 #include <optional>
@@ -34,11 +34,11 @@ public:
     std::vector<queue_info> describe_queues(connection& on) override;
 
 protected:
-    // How long the row of a job is kept, in microseconds; -1: not at all.
+    // The time the row of a job is kept, in microseconds; -1: not at all.
     static std::int64_t kept_for(std::chrono::microseconds retention);
-    // Of "available, next due in, next fire in, swept ago", of which all but the first may be null,
-    // "some are needed, some wait",
-    // and how the queue is set, from column `first` on.
+    // Reads, from column `first` on, "available, next due in, next fire in, swept ago", of which
+    // all but the first may be null, "some are needed, some wait, some are blocked", and the
+    // settings of the queue.
     static queue_look look_in(const row& from, std::size_t first);
 };
 

@@ -19,7 +19,7 @@ value value_of_instant(schedule::instant when) {
     return when.time_since_epoch().count();
 }
 
-// What is usual is stored as null, as in the rows of jobs.
+// Default values are stored as null, as in the rows of jobs.
 template <class Number>
 value unless(Number given, Number usual) {
     return given == usual ? value{} : value{std::int64_t{given}};
@@ -29,7 +29,7 @@ std::int64_t count_of(milliseconds length) {
     return microseconds{length}.count();
 }
 
-// What is enqueued, from column `first` on.
+// Reads the job that is enqueued, from column `first` on.
 new_job job_in(const row& from, std::size_t first) {
     new_job job;
     const auto length = [&](std::size_t column, milliseconds usual) {
@@ -53,7 +53,7 @@ new_job job_in(const row& from, std::size_t first) {
     return job;
 }
 
-// The 25 columns of a schedule, behind the time.
+// Reads the 25 columns of a schedule, after the time.
 job_schedule_row row_in(const row& from) {
     job_schedule_row one;
     one.what.name = from.bytes(1);

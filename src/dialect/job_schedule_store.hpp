@@ -1,5 +1,5 @@
 #pragma once
-// Schedules of jobs, which all engines keep alike.
+// The schedules of jobs, which all engines keep alike.
 #include "dialect/sql_store.hpp"
 #include "store/job_schedule_store.hpp"
 

@@ -29,7 +29,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
     std::vector<enqueued_job> made;
     made.reserve(what.size());
     for (std::size_t first = 0; first < what.size();) {
-        // Two of one key in one statement would be a conflict with a row that is not there yet.
+        // Two jobs of one key in a statement would conflict with a row that is not there yet.
         std::set<std::string_view> keys;
         std::size_t end = first;
         while (end < what.size() &&
@@ -44,7 +44,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
                 continue;
             }
             enqueued_job one{0, false};
-            // Each look that finds nobody has found that somebody has got on: the other job ended.
+            // A look that finds no job tells that somebody has got on: the other job ended.
             constexpr int looks_max = 10;
             for (int look = 0; one.id == 0; ++look) {
                 if (look == looks_max) {
@@ -63,7 +63,7 @@ std::vector<enqueued_job> sql_job_store::enqueue(
     return made;
 }
 
-// The job that has the unique key; nothing where nobody has it any more, or where it runs no more.
+// The job that has the unique key; nothing where no job has it any more, or where it runs no more.
 std::optional<enqueued_job> sql_job_store::settle_conflict(
     connection& on, std::string_view queue, const new_job& what
 ) {
@@ -88,7 +88,7 @@ std::optional<enqueued_job> sql_job_store::settle_conflict(
         throw error(errc::constraint, taken_message(queue, what));
     }
     if (found && is_replaced) {
-        found->is_running = false;  // it started since, as what replaced it
+        found->is_running = false;  // it started since, with the new values
     } else if (found && what.conflict == on_conflict::replace && !found->is_running) {
         return std::nullopt;
     }

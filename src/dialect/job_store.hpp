@@ -33,13 +33,13 @@ public:
     ) override;
 
 protected:
-    // Those of a list of which no two have the same unique key. The id of each; nothing where its
-    // key was there.
+    // Inserts a list of jobs of which no two have the same unique key. Answers the id of each;
+    // nothing where its key was there.
     virtual std::vector<std::optional<job_id>> insert(
         connection& on, std::string_view queue, std::span<const new_job> what
     ) = 0;
 
-    // The job that has the unique key now; nothing where nobody has it.
+    // The job that has the unique key now; nothing where none has it.
     virtual std::optional<enqueued_job> find_unique(
         connection& on, const std::string& queue, const std::string& unique_key
     );
@@ -57,25 +57,25 @@ protected:
     // key, and attempts_max, retry_delay, retry_delay_max, time_limit, each of which may be null.
     static claimed_job claimed_in(const row& from, std::size_t first);
 
-    // What is stored of a job that asks for a due time: microseconds since 1970, or -1.
+    // The due time that a job asks for, as it is stored: microseconds since 1970, or -1.
     static std::int64_t run_at_of(const new_job& what);
-    // How long the row of a job is kept that ends by this step, in microseconds; -1: not at all.
+    // The time the row of a job is kept that ends by this step, in microseconds; -1: not at all.
     static std::int64_t kept_after(const job_end& end, const job_retention& kept);
     static std::int64_t kept_for(std::chrono::microseconds retention);
-    // A completed one of which nothing is kept.
+    // True for the end of a completed job of which nothing is kept.
     static bool leaves_nothing(const job_end& end, const job_retention& kept);
-    // What `insert_plain` can say: they are due, have no keys, and are alike in all but kind,
-    // payload and priority.
+    // True where `insert_plain` serves: the jobs are due, have no keys, and are alike in all but
+    // kind, payload and priority.
     static bool are_plain(std::span<const new_job> what);
-    // Attempts, rescues, delays of retries, time limit or -1.
+    // The values of attempts, rescues, delays of retries, time limit or -1.
     static parameters values_of_like(const new_job& each);
-    // Numbers with commas between.
+    // The ids of a list of numbers with commas between.
     static std::set<job_id> ids_in(std::string_view list);
-    // Jobs that have ended or go on, and as what.
+    // Jobs that have ended or go on, with their states.
     using ended_jobs = std::map<job_id, job_state>;
-    // Of completed ones.
+    // Reads a list of completed jobs.
     static ended_jobs completed_in(std::string_view list);
-    // In the order of the ends.
+    // The states in the order of the ends.
     static end_states states_of(const ended_jobs& done, const std::vector<job_end>& ends);
 
 private:

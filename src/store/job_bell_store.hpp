@@ -1,7 +1,7 @@
 #pragma once
 // Where the workers of queues hear of new jobs. The general MUSTs: hold_store.hpp.
 //
-// All of it is a hint: what is lost here is found by a worker's next look.
+// Bells are hints: a worker's next look finds what a lost ring would have told.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace leasehold {
 
 struct job_bell {
-    owner_id bell;          // what is rung with
+    owner_id bell;          // the id that is rung with
     std::string address{};  // see database/doorbell.hpp; empty: by the database's bell alone
 };
 
@@ -20,8 +20,8 @@ class job_bell_store {
 public:
     virtual ~job_bell_store() = default;
 
-    // From now on, while the session lives, rings for these queues are heard there. Again where it
-    // was said before. MAY commit asynchronously.
+    // Adds a bell, or changes it: while the session lives, rings for these queues are heard there.
+    // MAY commit asynchronously.
     virtual void add(
         connection& on,
         const std::vector<std::string>& queues,
@@ -31,12 +31,12 @@ public:
     virtual void remove(
         connection& on, const std::vector<std::string>& queues, const owner_id& bell
     ) = 0;
-    // Of the queue, at most `limit`: those from `from` on, and then the first. A plain read. Those
-    // of sessions that have ended are left out.
+    // At most `limit` bells of the queue: those from `from` on, and then the first ones; without
+    // bells of sessions that have ended. A plain read.
     virtual std::vector<job_bell> list(
         connection& on, std::string_view queue, const owner_id& from, int limit
     ) = 0;
-    // Removes those of the queue whose sessions are not there any more.
+    // Removes bells of the queue whose sessions are not there any more.
     virtual void prune(connection& on, std::string_view queue) = 0;
 };
 

@@ -1,16 +1,15 @@
 #pragma once
-// What any database must be able to do with jobs that wait until others have ended. The general
-// MUSTs: hold_store.hpp.
+// The contract of all engines for jobs that wait until others have ended. The general MUSTs:
+// hold_store.hpp.
 //
-// A job that waits is one whose due time never comes, and rows say for whom: they are there from
-// the transaction that enqueues it on. The job that it waits for has ended where, in a snapshot
-// that has the row, there is no job of that number any more. So nobody needs to be told when a job
-// ends; and who ends one by a statement that knows nothing of this has done nothing wrong. What has
-// completed may leave nothing behind: no row of the history says so, too.
+// A waiting job is one whose due time never comes, with a row for each job that it needs: the rows
+// are there from the transaction that enqueues it on. A needed job has ended where, in a snapshot
+// that has the row, there is no job of that number any more. So no statement that ends a job has to
+// know of this table. A completed job may leave no row of the history: then it has completed, too.
 //
-// A job goes on when there are no rows of it any more: in the transaction that takes the last of
-// them away, and by a statement behind its commit, since two who take rows away at once do not see
-// that the other does. What was left by who died in between is found by left_waiting().
+// A job goes on when it has no such rows any more: in the transaction that takes the last of them
+// away, and by a statement after its commit, since two transactions that take rows away at once do
+// not see each other. left_waiting() finds jobs of a process that died in between.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -29,13 +28,13 @@ struct job_need {
     need_until until = need_until::completed;
 };
 
-// One that is over.
+// A need that is over.
 struct job_need_over {
     job_need what;
     job_state became = job_state::completed;  // the one that was waited for
 };
 
-// The next row to be looked at is behind this one.
+// A place in the rows: the next row to be looked at is behind it.
 struct need_place {
     job_id needs = 0;
     job_id job = 0;
@@ -44,10 +43,10 @@ struct need_place {
 class job_need_store {
 public:
     static constexpr std::size_t rows_max = 1000;
-    // A pass over all looks at so many: a job that comes meanwhile does not wait for long.
+    // The rows of one look of a pass over all, so few that a job that comes then waits briefly.
     static constexpr std::size_t passed_max = 100;
 
-    // When a job is due that waits: 9999-01-01.
+    // The due time of a job that waits: 9999-01-01.
     static constexpr schedule::instant never =
         std::chrono::sys_days{std::chrono::year{9999} / std::chrono::January / std::chrono::day{1}};
 
@@ -56,31 +55,30 @@ public:
     // In the transaction open on `inside`, in which the jobs that wait are enqueued.
     virtual void add(connection& inside, const std::vector<job_need>& what) = 0;
 
-    // Of these jobs, those that have ended, with who waits for them: some `rows_max` at most. A
-    // plain read.
+    // The needs for those of these jobs that have ended: some `rows_max` at most. A plain read.
     virtual std::vector<job_need_over> over(connection& on, const std::vector<job_id>& ids) = 0;
-    // The same of `passed_max` rows behind the place, which is moved on; to the beginning where
+    // The same of `passed_max` rows behind the place. Moves the place on; to the beginning where
     // there are no more.
     virtual std::vector<job_need_over> over_behind(connection& on, need_place& place) = 0;
 
-    // In the transaction open on `inside`: takes the rows of these away, and of no others.
+    // Takes the rows of these needs away, and no others, in the transaction open on `inside`.
     virtual void forget(connection& inside, const std::vector<job_need_over>& over) = 0;
-    // In the transaction that is open, or by itself. Of these jobs, those that wait for nobody are
-    // available, but for those that somebody has locked: left_waiting() finds them later. How many.
+    // Makes those of these jobs available that need none, in the open transaction or by itself. It
+    // passes by locked ones: left_waiting() finds them later. Returns how many.
     virtual std::int64_t free(connection& on, const std::vector<job_id>& ids) = 0;
-    // In which queues those of these jobs are that are available. A plain read.
+    // The queues of those of these jobs that are available. A plain read.
     virtual std::vector<std::string> queues_of(connection& on, const std::vector<job_id>& ids) = 0;
-    // Jobs of the queue that wait for nobody and were not freed, of `passed_max` behind the place,
-    // which is moved on; to the beginning where there are no more. A plain read.
+    // Jobs of the queue that need none and were not freed, of `passed_max` waiting ones behind the
+    // place. Moves the place on; to the beginning where there are no more. A plain read.
     virtual std::vector<job_id> left_waiting(
         connection& on, std::string_view queue, job_id& place
     ) = 0;
 
-    // Why a job that waits is given up.
+    // Writes to a waiting job why it is given up.
     enum class note_outcome { noted, gone, locked };
     virtual note_outcome note_reason(connection& on, job_id id, const std::string& words) = 0;
 
-    // For whom it waits, by their numbers; at most `limit`.
+    // The jobs that it waits for, by their numbers; at most `limit`.
     virtual std::vector<job_id> needs_of(connection& on, job_id id, int limit) = 0;
     virtual bool is_needed(connection& on, job_id id) = 0;
 };

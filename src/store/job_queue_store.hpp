@@ -1,6 +1,6 @@
 #pragma once
-// What any database must be able to do about jobs for all workers, and for people. The general
-// MUSTs: hold_store.hpp; what a job, a claim and a dead session are: job_store.hpp.
+// The contract of all engines for the upkeep of queues, and for managing jobs. The general MUSTs:
+// hold_store.hpp; jobs, claims and dead sessions: job_store.hpp.
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -18,13 +18,13 @@ namespace leasehold {
 
 struct queue_look {
     bool has_available = false;
-    // Of the first that is scheduled or retryable; 0: it is due.
+    // The time until the first scheduled or retryable job is due; 0: it is due.
     std::optional<std::chrono::microseconds> next_due_in{};
-    // Of the first schedule that is not paused; 0: it is due.
+    // The same for the first schedule that is not paused.
     std::optional<std::chrono::microseconds> next_fire_in{};
-    // Since somebody took the turn; nothing: nobody did, or the clock was set back.
+    // The time since a worker took the turn; nothing: none did, or the clock was set back.
     std::optional<std::chrono::microseconds> swept_ago{};
-    bool some_are_needed = false;  // jobs, by others, in whichever queue
+    bool some_are_needed = false;  // some jobs of any queue, by others
     bool some_wait = false;        // jobs of this queue for others, or did until a moment ago
     bool some_are_blocked = false;
     bool is_paused = false;
@@ -36,7 +36,7 @@ struct rescue_result {
     std::int64_t quarantined = 0;
 };
 
-// The next ordering key to be looked at is behind this one.
+// A place in the ordering keys: the next key to be looked at is behind it.
 struct blocked_place {
     std::string key{};
     bool is_beginning() const noexcept { return key.empty(); }
@@ -46,23 +46,23 @@ class job_queue_store {
 public:
     virtual ~job_queue_store() = default;
 
-    // ---- what any worker does for all
+    // ---- upkeep by any worker
 
-    // Whether there is something to do in these queues, and how they are set. One plain read, some
-    // rows for each. Same order and size.
+    // Says whether there is something to do in these queues, and how they are set. One plain read,
+    // some rows for each. Same order and size.
     virtual std::vector<queue_look> look(
         connection& on, const std::vector<std::string>& queues
     ) = 0;
 
-    // Before the first claim: throws where the engine hides rows of what a worker reads from this
-    // user, without an error of its own. One plain read that touches no row.
+    // Is called before the first claim: throws where the engine hides rows that a worker reads from
+    // this user, without an error of its own. One plain read that touches no row.
     virtual void require_all_rows(connection&) {}
 
-    // Makes what is due available: of those that are due longest at most `jobs_max`. How many.
+    // Makes due jobs available, at most `jobs_max`, the longest due first. Returns how many.
     virtual std::int64_t promote(connection& on, std::string_view queue, int jobs_max) = 0;
 
-    // True of one caller in each `every`, of all who ask: who then does the following three. Waits
-    // for who claims in turn: to be asked only where swept_ago says that it may be somebody's turn.
+    // True for one caller in each `every`, of all workers: that one then does the following three.
+    // Waits for a claim in turn: ask only where swept_ago says that it may be somebody's turn.
     virtual bool take_turn(
         connection& on, std::string_view queue, std::chrono::microseconds every
     ) = 0;
@@ -74,24 +74,23 @@ public:
         connection& on, std::string_view queue, int jobs_max, const job_retention& kept
     ) = 0;
 
-    // Makes blocked jobs available before which fewer stand than may run at a time: what enqueue()
-    // and finish() missed because the other was not committed yet, or where more may run than
-    // before. Looks at the first jobs of `keys_max` ordering keys behind the place, however many
-    // wait behind them, and moves it on; to the beginning where there are no more, or where nothing
-    // is blocked. How many it freed. At most 1,000 keys.
+    // Makes blocked jobs available before which fewer stand than may run at a time: those that
+    // enqueue() and finish() missed because the other was not committed yet, or where more may run
+    // than before. Looks at the first jobs of `keys_max` ordering keys behind the place, however
+    // many wait behind them, and moves it on; to the beginning where there are no more, or where
+    // nothing is blocked. Returns how many it freed. At most 1,000 keys.
     virtual std::int64_t unblock(
         connection& on, std::string_view queue, int keys_max, blocked_place& place
     ) = 0;
 
-    // Of what is available in the queue how many there are of each kind, or of one kind: counted up
-    // to `rows_max` jobs, those first that a claim would meet first. Reads: each row that it
-    // counts.
+    // Counts the available jobs of the queue by kind, or those of one kind: up to `rows_max` jobs,
+    // in the order in which a claim meets them. Reads: each row that it counts.
     virtual std::map<std::string, std::int64_t> count_available(
         connection& on, std::string_view queue, const std::optional<std::string>& kind, int rows_max
     ) = 0;
 
     // Removes rows of the history whose time is over, by primary key, at most `rows_max` behind the
-    // first `kept_back`. How many. MUST pass by rows that somebody has locked.
+    // first `kept_back`. Returns how many. MUST pass by rows that somebody has locked.
     virtual std::int64_t prune(connection& on, int rows_max, std::size_t kept_back) = 0;
 
     // ---- managing
@@ -106,15 +105,15 @@ public:
         bool is_paused = false;
         queue_limits limits;
     };
-    // Nothing: no row yet, and so no limits.
+    // Answers nothing where there is no row yet, and so no limits.
     virtual std::optional<queue_row> find_queue(connection& on, std::string_view name) = 0;
-    // Make the row where it is missing.
+    // These two make the row where it is missing.
     virtual void set_limits(connection& on, std::string_view name, const queue_limits& limits) = 0;
     virtual void set_paused(connection& on, std::string_view name, bool is_paused) = 0;
     virtual std::vector<std::string> queue_names(connection& on) = 0;
-    // How many of each state, and since when the oldest that is available waits. Reads all of it.
+    // Counts jobs by state, and tells how long the oldest available one waits. Reads all of it.
     virtual queue_info describe_queue(connection& on, std::string_view name) = 0;
-    // The same of each that queue_names() has, in that order: three statements, however many there
+    // The same for all queues of queue_names(), in that order: three statements, however many there
     // are. Reads all jobs.
     virtual std::vector<queue_info> describe_queues(connection& on) = 0;
 };

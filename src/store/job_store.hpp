@@ -1,27 +1,28 @@
 #pragma once
-// What any database must be able to do with jobs: enqueue, claim and end them. The general MUSTs:
-// hold_store.hpp. What is done about jobs for all: job_queue_store.hpp.
+// The contract of all engines for jobs: enqueue, claim and end them. The general MUSTs:
+// hold_store.hpp. The upkeep of queues: job_queue_store.hpp.
 //
 // A job that has not ended is a row of `job`, one that has is a row of `job_history` or none. A job
-// runs while its row says so and names a session and a token; both are compared by whatever changes
-// it. A claim is the only thing that sets them, and adds one to the token.
+// runs while its row says so and names a session and a token; each change of the job compares both.
+// Only a claim sets them, and adds one to the token.
 //
-// Its session is *dead* on positive proof alone: its row is there and expired, by a locking read
-// that steps around a locked row; or it is not there, in the same snapshot in which the job names
-// it: a claim is only made while the session's row is there, so that it has been removed since. The
-// row must be as it was in that snapshot when it is changed: same token, same session.
+// Its session is *dead* on positive proof alone: the session's row is there and expired, by a
+// locking read that steps around a locked row; or it is not there, in the same snapshot in which
+// the job names the session: a claim is only made while the session's row is there, so that it has
+// been removed since. The job's row must be as in that snapshot when it is changed: same token,
+// same session.
 //
-// Where it has limits or ordering keys a queue is *claimed in turn*: whoever claims there has the
-// queue's row for his statement, and counts what runs after everybody who had it before. So no
+// A queue with limits or ordering keys is *claimed in turn*: each claim there locks the queue's row
+// for its statement, and counts the running jobs after every claim that had the row before. So no
 // limit is a number that could drift.
 //
 // Fire times travel as in run_store.hpp: `run_at` is data. On SQLite all times of jobs and queues
-// are by the wall clock, since what is due is a date; whether a session lives goes by the clock
-// since boot. There a job that was running when the machine went down runs in no session of this
-// boot: the first write after a boot removes the rows of all sessions.
+// are by the wall clock, since a due time is a date; sessions expire by the clock since boot. There
+// a job that was running when the machine went down runs in no session of this boot: the first
+// write after a boot removes the rows of all sessions.
 //
-// In a cluster with several nodes that are written to each operation changes the rows it decides
-// by: claims the job's, rescues the dead session's as well, claims in turn the queue's.
+// In a cluster with several writable nodes each operation changes the rows it decides by: a claim
+// the job's, a rescue the dead session's as well, a claim in turn the queue's.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -58,11 +59,11 @@ struct claimed_job {
 
 struct claim_result {
     std::vector<claimed_job> jobs;  // in the order of priority and id
-    // The session was not live: nothing is claimed by it any more.
+    // The session was not live: it claims nothing any more.
     bool session_has_ended = false;
 };
 
-// What becomes of a running job. Its attempt counts where it failed or ended alone.
+// The way a running job ends or goes on. Its attempt counts only where it failed or ended.
 enum class job_step {
     complete = 1,
     fail = 2,     // retryable after `delay`, or discarded where that was its last attempt
@@ -80,7 +81,7 @@ struct job_end {
     std::string words{};  // the result of one that completed, the error of others
 };
 
-// How long rows of ended jobs are kept, from the queue's settings.
+// The times for which rows of ended jobs are kept, from the queue's settings.
 struct job_retention {
     std::chrono::microseconds completed{0};
     std::chrono::microseconds with_result{0};
@@ -104,37 +105,37 @@ public:
 
     // ---- enqueuing
 
-    // Inserts, in the transaction open on `on` or as one that commits by itself. Of those of one
-    // unique key that is not free: keeps, replaces or reports. MUST answer in the order of `what`,
-    // and give greater ids to later ones. A job is blocked where another of its ordering key stands
-    // before it as far as this statement sees: a hint, see unblock(). Waits for who inserts the
-    // same unique key. At most jobs_per_statement_max.
+    // Inserts jobs, in the transaction open on `on` or as one that commits by itself. Where a
+    // unique key is not free it keeps, replaces or reports. MUST answer in the order of `what`, and
+    // give greater ids to later jobs. A job is blocked where another of its ordering key stands
+    // before it as far as this statement sees: a hint, see unblock(). Waits for another insert of
+    // the same unique key. At most jobs_per_statement_max.
     virtual std::vector<enqueued_job> enqueue(
         connection& on, std::string_view queue, const std::vector<new_job>& what
     ) = 0;
 
     // ---- a worker's
 
-    // Claims those that are available, of these kinds, in order: durable. May pass by for a second
-    // what has come back before others of its priority, but not where that leaves fewer than
+    // Claims available jobs of these kinds, in order: durable. May pass by for a second jobs that
+    // have come back before others of their priority, but not where that leaves fewer than
     // jobs_max. MUST
     // - claim no more than jobs_max, whatever the planner believes;
     // - claim nothing for a session that is not live, nor in a queue that is paused;
-    // - pass by what others have locked, and wait for nobody but who claims in turn at this moment;
-    // - keep the queue's limits: what runs, of all sessions whether they are dead or not, counts;
+    // - pass by rows that others have locked, and wait only for a claim in turn at this moment;
+    // - keep the queue's limits: all running jobs count, also those of dead sessions;
     // - free the unique key of a job that is unique until it has started.
     // Reads: in a queue without keys and limits some rows for each one claimed, and each before
     // them that somebody is just claiming; where kinds are named so many of each kind.
     virtual claim_result claim(connection& on, const claim_request& wanted) = 0;
 
-    // For each end the state that its job has now; nothing where its row was not its claim's any
+    // The state that each end's job has now; nothing where the job's row was not the claim's any
     // more, which says nothing of an end that was sent before and got no answer.
     using end_states = std::vector<std::optional<job_state>>;
 
-    // Carries out what becomes of these running jobs of this session, in the transaction open on
-    // `on` or by itself: durable. An ended one's row is gone or in the history, its unique key
-    // free, and the next of its ordering key available. One that was to be cancelled is, unless it
-    // has completed. MUST compare token and session on the newest version of the row. Reads: some
+    // Carries out these ends of running jobs of this session, in the transaction open on `on` or by
+    // itself: durable. The row of an ended job is gone or in the history, its unique key free, and
+    // the next job of its ordering key available. A job that was to be cancelled is, unless it has
+    // completed. MUST compare token and session on the newest version of the row. Reads: some
     // for each.
     virtual end_states finish(
         connection& on,
@@ -160,18 +161,18 @@ public:
         return {std::move(finished), claim(on, wanted)};
     }
 
-    // How these claims of the session stand. A plain read by primary keys. Same order and size.
+    // The standings of these claims of the session. A plain read by primary keys. Same order, size.
     virtual std::vector<claim_standing> standings(
         connection& on, const session_id& whose, const std::vector<job_claim>& held
     ) = 0;
 
-    // What runs in this queue under the session: for who lost the answer to a claim. A plain read
-    // of all that runs in the queue.
+    // The jobs that run in this queue under the session, for a caller that lost the answer to a
+    // claim. A plain read of all that runs in the queue.
     virtual std::vector<claimed_job> find_claims(
         connection& on, std::string_view queue, const session_id& whose
     ) = 0;
 
-    // The words of a running job's handler. False where the claim is gone.
+    // Writes the words of a running job's handler. False where the claim is gone.
     virtual bool note_progress(
         connection& on,
         const session_id& whose,
